@@ -1,0 +1,42 @@
+# Needs Python 3.11 to 3.13 and make; everything else is set up in .venv from the locked versions.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help demo test lint speed lock schema clean
+
+help:            ## this list
+	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' Makefile | sed 's/:.*## */\t/'
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else "schedopt needs Python 3.11 to 3.13, found " + sys.version.split()[0] + "; try: make PYTHON=python3.13")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(READY)   ## solve a render night under a fair share, then compare the selectors with the optimum
+	$(BIN)/python -m benchmarks.demo
+
+test: $(READY)   ## lint, types, tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n auto
+
+lint: $(READY)   ## mend what can be mended, then say what is left
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/mypy
+
+speed: $(READY)  ## the benchmark tables of the README, measured on this machine
+	$(BIN)/python -m benchmarks.speed
+
+schema: $(READY) ## write the JSON Schemas anew from the record types
+	$(BIN)/python -m instances.schema
+
+lock: $(READY)   ## lock the versions anew (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --group dev pyproject.toml -o requirements.lock
+
+clean:           ## remove what make made
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -1,0 +1,241 @@
+"""Side constraints as data: what stands in an instance's ``constraints`` list.
+
+A declaration says what is wanted and knows its own JSON. What it means as mathematics is said by
+each formulation, and whether a solution keeps it by each checker; neither is known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Literal
+
+import msgspec
+
+from instances.errors import InputError, joined, listing, shown, suggestion
+
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+NonNegative = Annotated[float, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Jobs = Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)]
+
+
+class Constraint(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"
+):
+    """What every side constraint has: a kind (its JSON tag) and perhaps a name.
+
+    Attributes
+    ----------
+    name : str, optional
+        The name by which conflicts and violations speak of it.
+    """
+
+    name: Name | None = None
+
+    @classmethod
+    def kind(cls) -> str:
+        """Return the JSON tag of this kind, such as ``fair-share``."""
+        return str(cls.__struct_config__.tag)
+
+    def jobs_named(self) -> Iterator[tuple[str, str]]:
+        """Yield each job that is referred to, as (place within the declaration, name)."""
+        for i, job in enumerate(getattr(self, "jobs", None) or ()):
+            yield f"jobs[{i}]", job
+
+    def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
+        """Yield each group that is referred to, as (place, grouping, group or None)."""
+        yield from ()
+
+
+class FairShare(Constraint, frozen=True, tag="fair-share"):
+    """Shares of the machine that groups of jobs get at most, at least, or both.
+
+    Attributes
+    ----------
+    by : str
+        The grouping, such as ``team``.
+    at_most, at_least : dict of str to float
+        The share, in [0, 1], of each group that is bounded.
+    of : {"capacity", "selected"}
+        On dssp: a share of r·P·D, or of the demand that is selected.
+    """
+
+    by: Name
+    at_most: dict[str, Share] = {}
+    at_least: dict[str, Share] = {}
+    of: Literal["capacity", "selected"] = "capacity"
+
+    def __post_init__(self) -> None:
+        if not self.at_most and not self.at_least:
+            raise InputError("`at_most` or `at_least`, with a share for one group or more")
+        for group in self.at_most.keys() & self.at_least.keys():
+            if self.at_least[group] > self.at_most[group]:
+                raise InputError(
+                    f"at most {self.at_most[group]}, the group's own `at_most`",
+                    found=shown(self.at_least[group]),
+                    place=f"at_least.{group}",
+                )
+
+    def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
+        """Yield the grouping, then each bounded group."""
+        yield "by", self.by, None
+        for field, shares in (("at_most", self.at_most), ("at_least", self.at_least)):
+            for group in shares:
+                yield f"{field}.{group}", self.by, group
+
+
+class Require(Constraint, frozen=True, tag="require"):
+    """These jobs are selected."""
+
+    jobs: Jobs
+
+
+class Forbid(Constraint, frozen=True, tag="forbid"):
+    """These jobs are not selected."""
+
+    jobs: Jobs
+
+
+class Imply(Constraint, frozen=True, tag="imply", rename={"if_": "if"}):
+    """Selecting the first job asks for the second.
+
+    Attributes
+    ----------
+    if_ : str
+        The first job (``if`` in JSON).
+    then : str
+        The second.
+    """
+
+    if_: Name
+    then: Name
+
+    def jobs_named(self) -> Iterator[tuple[str, str]]:
+        """Yield the two jobs."""
+        yield "if", self.if_
+        yield "then", self.then
+
+
+class Together(Constraint, frozen=True, tag="together"):
+    """All of these jobs are selected, or none (epoch: all in one epoch)."""
+
+    jobs: Jobs
+
+
+class Apart(Constraint, frozen=True, tag="apart"):
+    """At most one of these jobs is selected (epoch: all in different epochs)."""
+
+    jobs: Jobs
+
+
+class _Counted(Constraint, frozen=True):
+    """A bound on how many jobs of a list, or of a group, are selected."""
+
+    count: Count
+    jobs: Jobs | None = None
+    by: Name | None = None
+    group: Name | None = None
+
+    def __post_init__(self) -> None:
+        listed, grouped = self.jobs is not None, self.by is not None and self.group is not None
+        if listed == grouped or (listed and (self.by is not None or self.group is not None)):
+            raise InputError("either `jobs`, or `by` and `group`")
+
+    def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
+        """Yield the group, if it is given by group."""
+        if self.by is not None:
+            yield "group", self.by, self.group
+
+
+class AtMost(_Counted, frozen=True, tag="at-most"):
+    """At most ``count`` of these jobs, or of this group's, are selected."""
+
+
+class AtLeast(_Counted, frozen=True, tag="at-least"):
+    """At least ``count`` of these jobs, or of this group's, are selected."""
+
+
+class Resource(Constraint, frozen=True, tag="resource"):
+    """A further resource with a capacity of its own, such as licences or disk.
+
+    Attributes
+    ----------
+    name : str
+        The resource.
+    capacity : float
+        How much of it there is.
+    use : dict of str to float
+        How much of it each job takes; a job that is not listed takes none.
+    """
+
+    name: Name
+    capacity: NonNegative
+    use: dict[Name, NonNegative]
+
+    def jobs_named(self) -> Iterator[tuple[str, str]]:
+        """Yield the jobs that use it."""
+        for job in self.use:
+            yield f"use.{job}", job
+
+
+def label(constraint: Constraint, position: int) -> str:
+    """Return what messages call a constraint: its name, else its kind and its position."""
+    return constraint.name or f"{constraint.kind()}[{position}]"
+
+
+def check_names(constraints: Sequence[Constraint], place: str = "constraints") -> None:
+    """Raise `InputError` if two constraints would be reported by the same name."""
+    seen: dict[str, int] = {}
+    for i, constraint in enumerate(constraints):
+        name = label(constraint, i)
+        if name in seen:
+            raise InputError(
+                f"a name of its own: {place}[{seen[name]}] has it already",
+                found=shown(name),
+                place=f"{place}[{i}].name",
+            )
+        seen[name] = i
+
+
+def check_references(
+    constraints: Iterable[Constraint],
+    jobs: Mapping[str, int],
+    groups: Mapping[str, Mapping[str, object]],
+    place: str = "constraints",
+) -> None:
+    """Raise `InputError` at the first reference to a job or a group that does not exist.
+
+    Parameters
+    ----------
+    constraints : iterable of Constraint
+        The declarations.
+    jobs : mapping
+        The jobs' names.
+    groups : mapping
+        The groupings, each with its groups.
+    place : str
+        Where the declarations stand, for the message.
+    """
+    for i, constraint in enumerate(constraints):
+        where = f"{place}[{i}]"
+        for inner, job in constraint.jobs_named():
+            if job not in jobs:
+                raise InputError(
+                    "the name of a job" + suggestion(job, jobs),
+                    found=shown(job),
+                    place=joined(where, inner),
+                )
+        for inner, by, group in constraint.groups_named():
+            if by not in groups:
+                raise InputError(
+                    f"a grouping that some job has{listing(groups)}",
+                    found=shown(by),
+                    place=joined(where, "by"),
+                )
+            if group is not None and group not in groups[by]:
+                raise InputError(
+                    f"a group of {shown(by)} that some job has{listing(groups[by])}",
+                    found=shown(group),
+                    place=joined(where, inner),
+                )

@@ -1,0 +1,17 @@
+"""dssp: choose and schedule staged jobs by a deadline.
+
+Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Application to Animation
+Rendering", SPAA 2005.
+"""
+
+from instances.dssp.records import (
+    Instance,
+    Job,
+    PlacedTask,
+    Scheduled,
+    Selected,
+    SideConstraint,
+    Stages,
+)
+
+__all__ = ["Instance", "Job", "PlacedTask", "Scheduled", "Selected", "SideConstraint", "Stages"]

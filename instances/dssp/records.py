@@ -1,0 +1,277 @@
+"""Records of the disconnected staged scheduling problem (dssp): what is given, and what is chosen.
+
+Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Application to Animation
+Rendering", SPAA 2005, section 2.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import fsum, isfinite
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.constraints import (
+    Apart,
+    AtLeast,
+    AtMost,
+    FairShare,
+    Forbid,
+    Imply,
+    Name,
+    NonNegative,
+    Require,
+    Resource,
+    Together,
+    check_names,
+    check_references,
+)
+from instances.errors import InputError, shown
+
+Floats = NDArray[np.float64]
+Stage = Annotated[tuple[NonNegative, ...], msgspec.Meta(min_length=1)]
+Stages = Annotated[tuple[Stage, ...], msgspec.Meta(min_length=1)]
+SideConstraint = (
+    FairShare | Require | Forbid | Imply | Together | Apart | AtMost | AtLeast | Resource
+)
+
+
+class Job(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """A job: tasks in stages, and what completing it by the deadline is worth.
+
+    Attributes
+    ----------
+    name : str
+        Its name, unique in the instance.
+    reward : float
+        R_j, paid if the job completes by the deadline.
+    priority : float, optional
+        An ordinal priority; lower is more important.
+    groups : dict of str to str
+        Its group in each grouping, such as ``{"team": "fx"}``.
+    stages : tuple of tuple of float, optional
+        Task lengths, stage by stage; every task of a stage ends before the next stage begins.
+    demand : float, optional
+        The predicted total processing demand T_1(j), in processor time.
+    critical_path : float, optional
+        The predicted critical path length T_∞(j).
+
+    A job has ``stages``, or ``demand`` and ``critical_path``, or both: then ``stages`` is what
+    happens and the two others are what was predicted.
+    """
+
+    name: Name
+    reward: NonNegative
+    priority: float | None = None
+    groups: dict[Name, Name] = {}
+    stages: Stages | None = None
+    demand: NonNegative | None = None
+    critical_path: NonNegative | None = None
+
+    def __post_init__(self) -> None:
+        if self.stages is None and (self.demand is None or self.critical_path is None):
+            raise InputError("`stages`, or both `demand` and `critical_path`")
+        if self.stages is not None and not isfinite(sum(map(sum, self.stages))):
+            raise InputError("lengths whose sum is finite", found="an overflow", place="stages")
+
+    @property
+    def planned_demand(self) -> float:
+        """T_1(j) as planning knows it: predicted where a prediction is given (section 2)."""
+        if self.demand is not None:
+            return self.demand
+        return fsum(length for stage in self.stages or () for length in stage)
+
+    @property
+    def planned_critical_path(self) -> float:
+        """T_∞(j) as planning knows it: predicted where a prediction is given (section 2)."""
+        if self.critical_path is not None:
+            return self.critical_path
+        return fsum(max(stage) for stage in self.stages or ())
+
+
+class Instance(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    dict=True,
+    tag_field="problem",
+    tag="dssp",
+):
+    """Jobs, identical processors and a deadline.
+
+    Attributes
+    ----------
+    name : str
+        The instance's name.
+    description : str, optional
+        A line that says what the instance shows.
+    processors : int
+        P, at least 1.
+    deadline : float
+        D, in the file's unit of time.
+    jobs : tuple of Job
+        The jobs; their order decides where a policy leaves a choice open.
+    constraints : tuple of Constraint
+        Side constraints on the selection.
+    """
+
+    name: Name
+    description: str | None = None
+    processors: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+    deadline: Annotated[float, msgspec.Meta(gt=0)]
+    jobs: tuple[Job, ...]
+    constraints: tuple[SideConstraint, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isfinite(self.capacity()):
+            raise InputError("a finite P·D", found="an overflow", place="deadline")
+        if not isfinite(sum(self.demands.tolist()) + sum(self.rewards.tolist())):
+            raise InputError(
+                "finite sums of demands and rewards", found="an overflow", place="jobs"
+            )
+        seen: dict[str, int] = {}
+        for j, job in enumerate(self.jobs):
+            if job.name in seen:
+                raise InputError(
+                    f"a name of its own: jobs[{seen[job.name]}] has it already",
+                    found=shown(job.name),
+                    place=f"jobs[{j}].name",
+                )
+            seen[job.name] = j
+        self.__dict__["index"] = seen
+        check_names(self.constraints)
+        check_references(self.constraints, self.index, self.groups)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Position of each job by name."""
+        return {job.name: j for j, job in enumerate(self.jobs)}
+
+    @cached_property
+    def rewards(self) -> Floats:
+        """R_j, shape (J,)."""
+        return np.array([job.reward for job in self.jobs], dtype=np.float64)
+
+    @cached_property
+    def demands(self) -> Floats:
+        """T_1(j) as planned, shape (J,), in processor time."""
+        return np.array([job.planned_demand for job in self.jobs], dtype=np.float64)
+
+    @cached_property
+    def critical_paths(self) -> Floats:
+        """T_∞(j) as planned, shape (J,), in time."""
+        return np.array([job.planned_critical_path for job in self.jobs], dtype=np.float64)
+
+    @cached_property
+    def in_time(self) -> NDArray[np.bool_]:
+        """Which jobs can complete by the deadline at all: T_∞(j) <= D, shape (J,)."""
+        return self.critical_paths <= self.deadline
+
+    @cached_property
+    def groups(self) -> dict[str, dict[str, list[int]]]:
+        """For each grouping and each of its groups, the positions of its jobs."""
+        found: dict[str, dict[str, list[int]]] = {}
+        for j, job in enumerate(self.jobs):
+            for by, group in job.groups.items():
+                found.setdefault(by, {}).setdefault(group, []).append(j)
+        return found
+
+    def capacity(self, fill: float = 1.0) -> float:
+        """Return r·P·D, the processor time that a selection may use (equation 2).
+
+        Parameters
+        ----------
+        fill : float
+            The selection parameter r.
+        """
+        return fill * self.processors * self.deadline
+
+    def guaranteed_fill(self) -> float:
+        """Return r = 1 - (1 - 1/P)·max T_∞/D, with which all that is selected completes.
+
+        The maximum is over the jobs that can complete by the deadline; 1 where there are none.
+        Source: Theorem 4, valid for any non-delay dispatcher.
+        """
+        longest = float(self.critical_paths[self.in_time].max(initial=0.0))
+        return 1.0 - (1.0 - 1.0 / self.processors) * longest / self.deadline
+
+
+class Selected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A selection of jobs, as result documents write it.
+
+    Attributes
+    ----------
+    selected : tuple of str
+        The jobs, in the instance's order.
+    demand : float
+        Their total planned demand.
+    capacity : float
+        r·P·D.
+    shares : dict
+        For each grouping and group, the share of the capacity that its selected jobs ask for.
+    """
+
+    selected: tuple[str, ...]
+    demand: float
+    capacity: float
+    shares: dict[str, dict[str, float]]
+
+    @classmethod
+    def of(cls, instance: Instance, chosen: Any, fill: float = 1.0) -> Selected:
+        """Build the record from positions of jobs or a boolean mask of shape (J,)."""
+        positions = np.asarray(chosen)
+        if positions.dtype == np.bool_:
+            positions = np.flatnonzero(positions)
+        picked = set(positions.tolist())
+        demands, capacity = instance.demands, instance.capacity(fill)
+        return cls(
+            selected=tuple(instance.jobs[j].name for j in sorted(picked)),
+            demand=fsum(demands[j] for j in picked),
+            capacity=capacity,
+            shares={
+                by: {
+                    group: fsum(demands[j] for j in jobs if j in picked) / capacity
+                    for group, jobs in groups.items()
+                }
+                for by, groups in instance.groups.items()
+            },
+        )
+
+
+class PlacedTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One task on one processor: stage, task and processor count from 0."""
+
+    job: str
+    stage: int
+    task: int
+    processor: int
+    start: float
+    end: float
+
+
+class Scheduled(Selected, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A selection together with its schedule, as result documents write it.
+
+    Attributes
+    ----------
+    tasks : tuple of PlacedTask
+        Every task that is run.
+    completion : dict of str to float
+        When each job completes.
+    makespan : float
+        When the last task ends.
+    utilization : float
+        The busy share of the processor time before the deadline.
+    """
+
+    tasks: tuple[PlacedTask, ...]
+    completion: dict[str, float]
+    makespan: float
+    utilization: float

@@ -1,0 +1,158 @@
+"""Files: strict reading with places in the errors, and writing that never leaves half a file."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import os
+import tempfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from instances.errors import InputError, listing, shown, suggestion
+from instances.places import explained
+
+PROBLEMS = ("dssp",)
+MOST_BYTES = 256 * 2**20
+"""No file is read beyond this: some ten million tasks, and the end of a compressed bomb."""
+
+
+class _Head(msgspec.Struct):
+    problem: str
+
+
+def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
+    """Read a file, decompressed if it is gzip.
+
+    Raises
+    ------
+    InputError
+        If it is not there, not a file, not readable, broken, or larger than ``most`` bytes.
+    """
+    path = Path(path)
+    too_large = InputError(f"at most {most // 2**20} MiB of text", found="more", file=str(path))
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        with gzip.open(path) if packed else path.open("rb") as file:
+            data = file.read(most + 1)
+    except IsADirectoryError:
+        raise InputError("a file", found="a directory", file=str(path)) from None
+    except FileNotFoundError:
+        raise InputError("a file that exists", found="nothing", file=str(path)) from None
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise InputError("an intact gzip file", found=str(error), file=str(path)) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError("a readable file", found=reason, file=str(path)) from None
+    if len(data) > most:
+        raise too_large
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
+    """Decode JSON strictly into a type.
+
+    Raises
+    ------
+    InputError
+        With the file, the place, what was found and what was expected.
+    """
+    try:
+        return msgspec.json.decode(data, type=wanted)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
+        error = explained(failure, data, wanted)
+        error.file = file
+        raise error from None
+
+
+def read(path: str | Path, wanted: Any) -> Any:
+    """Read a file of JSON, or of gzipped JSON, strictly into a type."""
+    return decode(read_bytes(path), wanted, file=str(path))
+
+
+def load(path: str | Path) -> Any:
+    """Read an instance file of any problem.
+
+    Returns
+    -------
+    Instance
+        The record of the file's problem, such as `instances.dssp.Instance`.
+
+    Raises
+    ------
+    InputError
+        With the file, the place, what was found and what was expected.
+    """
+    return parse(read_bytes(path), file=str(path))
+
+
+def parse(data: bytes, *, file: str | None = None) -> Any:
+    """Decode an instance of any problem from JSON text."""
+    problem: str = decode(data, _Head, file=file).problem
+    return decode(data, instance_type(problem, file=file), file=file)
+
+
+def instance_type(problem: str, *, file: str | None = None) -> type[Any]:
+    """Return the instance record of a problem, importing it only now."""
+    if problem not in PROBLEMS:
+        hint = suggestion(problem, PROBLEMS) or listing(PROBLEMS)
+        raise InputError(f"a problem{hint}", found=shown(problem), place="problem", file=file)
+    module = importlib.import_module(f"instances.{problem}")
+    return module.Instance  # type: ignore[no-any-return]
+
+
+def encode(record: Any, *, indent: int = 0) -> bytes:
+    """Encode a record as JSON; keys that hold their default are left out where records say so."""
+    data = msgspec.json.encode(record)
+    return msgspec.json.format(data, indent=indent) + b"\n" if indent else data + b"\n"
+
+
+def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
+    """Write a record as JSON (gzipped if the name ends in .gz), whole or not at all."""
+    data = encode(record, indent=indent)
+    # No time stamp and no file name inside: the same record is the same file.
+    write_bytes(path, gzip.compress(data, mtime=0) if str(path).endswith(".gz") else data)
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Write a file whole or not at all: to a neighbour first, which then takes its place.
+
+    Raises
+    ------
+    InputError
+        If the folder is not there or nothing can be written in it.
+    """
+    path = Path(path)
+    if path.exists() and not path.is_file():  # a pipe or /dev/stdout is written as it is
+        _write_through(path, data)
+        return
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise InputError("a place to write to", found=error.strerror, file=str(path)) from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(name).chmod(path.stat().st_mode if path.exists() else 0o666 & ~umask)
+        Path(name).replace(path)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise InputError("a place to write to", found=error.strerror, file=str(path)) from None
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise InputError("a place to write to", found=error.strerror, file=str(path)) from None
