@@ -37,13 +37,16 @@ def explained(
         return InputError(
             "text in UTF-8", found="bytes that are not", place=_line(data, _bad(data))
         )
-    if isinstance(failure, RecursionError):
-        return InputError("an instance, not brackets nested thousands deep")
-    if not isinstance(failure, msgspec.ValidationError):
+    if not isinstance(failure, msgspec.ValidationError | RecursionError):
         return _malformed(str(failure), data)
+    try:
+        document = json.loads(data)  # lenient where msgspec is not: a number may be out of range
+    except RecursionError:
+        return InputError("JSON", found="brackets nested thousands deep")
+    except json.JSONDecodeError as error:
+        return _malformed(f"(byte {len(error.doc[: error.pos].encode())})", data)
     match = _PATH.match(str(failure))
     what, path = (match["what"], match["path"] or "") if match else (str(failure), "")
-    document = json.loads(data)  # lenient where msgspec is not: a number may be out of range
     tokens = _resolved(path, document, wanted)
     place = _written(tokens)
     if isinstance(failure.__cause__, InputError):

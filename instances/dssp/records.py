@@ -193,6 +193,17 @@ class Instance(
         """
         return fill * self.processors * self.deadline
 
+    def room(self, fill: float = 1.0) -> float:
+        """Return the largest total demand that counts as fitting into r·P·D.
+
+        Whole demands are compared exactly: only the rounding of r·P·D itself is forgiven. Others
+        are sums of rounded numbers, so a billionth of the capacity is forgiven.
+        """
+        capacity = self.capacity(fill)
+        if np.array_equal(self.demands, np.floor(self.demands)):
+            return float(np.floor(capacity * (1 + 1e-12)))
+        return capacity * (1 + 1e-9)
+
     def guaranteed_fill(self) -> float:
         """Return r = 1 - (1 - 1/P)·max T_∞/D, with which all that is selected completes.
 

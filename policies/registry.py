@@ -1,0 +1,87 @@
+"""The register of policies: a name, what it applies to, where it comes from, its options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class NotApplicableError(Exception):
+    """A policy does not apply to an instance; the message says why in one line."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a policy or a formulation, as ``--option KEY=VALUE`` gives it.
+
+    Attributes
+    ----------
+    default : object
+        What holds where it is not given.
+    expected : str
+        The values that are right, in words, for messages.
+    accepts : callable
+        Tells whether a value is right.
+    """
+
+    default: Any
+    expected: str
+    accepts: Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A registered policy.
+
+    Attributes
+    ----------
+    name : str
+        Its name on the command line.
+    problem : str
+        The problem that it is for.
+    run : callable
+        ``run(instance, **options)``, returning the solution record of the problem.
+    source : str
+        Where it is defined: paper and section, or book.
+    summary : str
+        What it does, in a line.
+    options : mapping of str to Option
+        Its options.
+    random : bool
+        Whether it draws random numbers; then ``run`` takes a ``seed`` too.
+    """
+
+    name: str
+    problem: str
+    run: Callable[..., Any]
+    source: str
+    summary: str
+    options: Mapping[str, Option] = field(default_factory=dict)
+    random: bool = False
+
+
+_POLICIES: dict[str, dict[str, Policy]] = {}
+
+
+def register(policy: Policy) -> Policy:
+    """Add a policy; its name must be new among its problem's.
+
+    Raises
+    ------
+    ValueError
+        If the problem has a policy of that name.
+    """
+    of_problem = _POLICIES.setdefault(policy.problem, {})
+    if policy.name in of_problem:
+        raise ValueError(f"{policy.problem} has a policy {policy.name!r} already")
+    of_problem[policy.name] = policy
+    return policy
+
+
+def registered(problem: str) -> dict[str, Policy]:
+    """Return the policies of a problem by name, in the order in which they were registered."""
+    import importlib
+
+    importlib.import_module(f"policies.{problem}")  # registers them
+    return dict(_POLICIES.get(problem, {}))
