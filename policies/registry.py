@@ -6,28 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from instances.options import Option
+
 
 class NotApplicableError(Exception):
     """A policy does not apply to an instance; the message says why in one line."""
-
-
-@dataclass(frozen=True)
-class Option:
-    """An option of a policy or a formulation, as ``--option KEY=VALUE`` gives it.
-
-    Attributes
-    ----------
-    default : object
-        What holds where it is not given.
-    expected : str
-        The values that are right, in words, for messages.
-    accepts : callable
-        Tells whether a value is right.
-    """
-
-    default: Any
-    expected: str
-    accepts: Callable[[Any], bool]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,83 @@
+"""Options given as KEY=VALUE: what is known of each, and how a text becomes a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import msgspec
+
+from instances.errors import InputError, listing, shown, suggestion
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a policy, a formulation or a generator.
+
+    Attributes
+    ----------
+    default : object
+        What holds where it is not given.
+    expected : str
+        The values that are right, in words, for messages.
+    accepts : callable
+        Tells whether a value is right.
+    """
+
+    default: Any
+    expected: str
+    accepts: Callable[[Any], bool]
+
+
+def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -> dict[str, Any]:
+    """Return the given options, each known and right; those not given are left out.
+
+    Parameters
+    ----------
+    given : mapping
+        Option values by name.
+    known : mapping of str to Option
+        What may be given.
+    whose : str
+        What takes the options, for the message.
+
+    Raises
+    ------
+    InputError
+        If one is unknown or its value is not right.
+    """
+    for key, value in given.items():
+        if key not in known:
+            hint = suggestion(key, known) or listing(known) or ": it has none"
+            raise InputError(f"an option of {whose}{hint}", found=shown(key), place="option")
+        if not known[key].accepts(value):
+            raise InputError(known[key].expected, found=shown(value), place=f"option {key}")
+    return dict(given)
+
+
+def split(pairs: Iterable[str]) -> dict[str, Any]:
+    """Split ``KEY=VALUE`` texts; a value that is a JSON number or truth value becomes one."""
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        key, separator, text = pair.partition("=")
+        if not separator or not key or not text:
+            raise InputError("KEY=VALUE", found=shown(pair), place="option")
+        if key in options:
+            raise InputError("each option once", found=f"{key} twice", place="option")
+        try:
+            options[key] = msgspec.json.decode(text.encode(), type=int | float | bool)
+        except msgspec.DecodeError:
+            options[key] = text
+    return options
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a finite number (and not a truth value)."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
+def is_count(value: Any) -> bool:
+    """Tell whether a value is a whole number of at least 1."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
