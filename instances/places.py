@@ -221,3 +221,20 @@ def _choices(info: Any) -> list[str]:
     if isinstance(info, inspect.StructType):
         return [str(info.tag)]
     return [str(value) for value in getattr(info, "values", ())]
+
+
+def convert(raw: Any, wanted: Any, place: str, *, file: str | None = None) -> Any:
+    """Convert decoded JSON strictly into a type, with the place in the error.
+
+    Raises
+    ------
+    InputError
+        With the place below ``place``, what was found and what was expected.
+    """
+    data = msgspec.json.encode(raw)
+    try:
+        return msgspec.json.decode(data, type=wanted)
+    except msgspec.DecodeError as failure:
+        error = explained(failure, data, wanted).within(place)
+        error.file = file
+        raise error from None

@@ -1,0 +1,1 @@
+"""What is optimal: each problem as a declarative model, and side constraints on it."""

@@ -1,0 +1,31 @@
+"""Side constraints for users: the declarations that every formulation shares.
+
+What a declaration means on a selection of jobs is in `formulations.dssp.rows`. A kind of your own
+is a subclass of `Constraint`; `CONTRIBUTING.md` has the recipe.
+"""
+
+from instances.constraints import (
+    Apart,
+    AtLeast,
+    AtMost,
+    Constraint,
+    FairShare,
+    Forbid,
+    Imply,
+    Require,
+    Resource,
+    Together,
+)
+
+__all__ = [
+    "Apart",
+    "AtLeast",
+    "AtMost",
+    "Constraint",
+    "FairShare",
+    "Forbid",
+    "Imply",
+    "Require",
+    "Resource",
+    "Together",
+]

@@ -1,0 +1,176 @@
+"""What each side constraint means on a selection of jobs: linear rows over x_j.
+
+A row is written once and serves every formulation whose variables say which jobs are selected.
+A kind of your own carries a ``rows`` method like the functions below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import singledispatch
+from math import fsum, inf
+from typing import NamedTuple
+
+from instances.constraints import (
+    Apart,
+    AtLeast,
+    AtMost,
+    Constraint,
+    FairShare,
+    Forbid,
+    Imply,
+    Require,
+    Resource,
+    Together,
+)
+from instances.dssp import Instance
+from instances.errors import InputError, listing
+
+
+class Row(NamedTuple):
+    """lower <= sum of coefficient·x_j <= upper, over the selection x.
+
+    Attributes
+    ----------
+    what : str
+        Which part of its side constraint the row is.
+    jobs : sequence of int
+        Positions of jobs.
+    coefficients : sequence of float
+        One for each of them.
+    lower, upper : float
+        The bounds; infinite where there is none.
+    unless_all : sequence of int
+        Jobs that lift the row when all of them are selected; none of them: it always holds.
+    """
+
+    what: str
+    jobs: Sequence[int]
+    coefficients: Sequence[float]
+    lower: float = -inf
+    upper: float = inf
+    unless_all: Sequence[int] = ()
+
+
+@singledispatch
+def rows(constraint: Constraint, night: Instance, capacity: float) -> Iterator[Row]:
+    """Yield the linear rows that a side constraint means on a selection of jobs.
+
+    Parameters
+    ----------
+    constraint : Constraint
+        The declaration.
+    night : Instance
+        The jobs, with positions, groups and planned demands.
+    capacity : float
+        r·P·D, of which shares are taken.
+
+    Raises
+    ------
+    InputError
+        If the kind says nothing about selections.
+    """
+    own = getattr(constraint, "rows", None)
+    if own is None:
+        known = sorted(kind.kind() for kind in rows.registry if kind is not object)
+        raise InputError(
+            f"a kind that a selection can take{listing(known)}", found=repr(constraint.kind())
+        )
+    yield from own(night, capacity)
+
+
+@rows.register
+def _(constraint: FairShare, night: Instance, capacity: float) -> Iterator[Row]:
+    for group, share in constraint.at_most.items():
+        yield _share(constraint, night, capacity, group, most=share)
+    for group, share in constraint.at_least.items():
+        yield _share(constraint, night, capacity, group, least=share)
+
+
+def _share(
+    constraint: FairShare,
+    night: Instance,
+    capacity: float,
+    group: str,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+) -> Row:
+    """Write one cap or one floor of a fair share.
+
+    A floor asks for no more than the whole demand of the group's jobs that can be in time.
+    """
+    what = f"{constraint.by} {group} at {'least' if most is None else 'most'}"
+    mine = set(night.groups[constraint.by][group])
+    possible = [j for j in sorted(mine) if night.in_time[j]]
+    demand = night.demands.tolist()
+    if not possible:
+        return Row(what, [], [], lower=0.0)
+    if constraint.of == "selected":
+        share = (least if most is None else most) or 0.0
+        part = [demand[j] * (j in mine) - share * demand[j] for j in range(len(demand))]
+        if most is not None:
+            return Row(what, range(len(demand)), part, upper=0.0)
+        return Row(what, range(len(demand)), part, lower=0.0, unless_all=possible)
+    if most is not None:
+        return Row(what, possible, [demand[j] for j in possible], upper=most * capacity)
+    floor = (least or 0.0) * capacity
+    if fsum(demand[j] for j in possible) <= floor:
+        return Row(what, possible, [1.0] * len(possible), lower=len(possible))
+    return Row(what, possible, [demand[j] for j in possible], lower=floor)
+
+
+@rows.register
+def _(constraint: Require, night: Instance, capacity: float) -> Iterator[Row]:
+    for job in constraint.jobs:
+        yield Row(job, [night.index[job]], [1.0], lower=1.0)
+
+
+@rows.register
+def _(constraint: Forbid, night: Instance, capacity: float) -> Iterator[Row]:
+    for job in constraint.jobs:
+        yield Row(job, [night.index[job]], [1.0], upper=0.0)
+
+
+@rows.register
+def _(constraint: Imply, night: Instance, capacity: float) -> Iterator[Row]:
+    first, second = night.index[constraint.if_], night.index[constraint.then]
+    if first != second:
+        yield Row("implied", [first, second], [1.0, -1.0], upper=0.0)
+
+
+@rows.register
+def _(constraint: Together, night: Instance, capacity: float) -> Iterator[Row]:
+    first, *others = dict.fromkeys(constraint.jobs)
+    for job in others:
+        yield Row(job, [night.index[first], night.index[job]], [1.0, -1.0], lower=0.0, upper=0.0)
+
+
+@rows.register
+def _(constraint: Apart, night: Instance, capacity: float) -> Iterator[Row]:
+    jobs = [night.index[job] for job in dict.fromkeys(constraint.jobs)]
+    yield Row("at most one", jobs, [1.0] * len(jobs), upper=1.0)
+
+
+@rows.register
+def _(constraint: AtMost, night: Instance, capacity: float) -> Iterator[Row]:
+    jobs = _counted(constraint, night)
+    yield Row("count", jobs, [1.0] * len(jobs), upper=constraint.count)
+
+
+@rows.register
+def _(constraint: AtLeast, night: Instance, capacity: float) -> Iterator[Row]:
+    jobs = _counted(constraint, night)
+    yield Row("count", jobs, [1.0] * len(jobs), lower=constraint.count)
+
+
+def _counted(constraint: AtMost | AtLeast, night: Instance) -> list[int]:
+    if constraint.jobs is not None:
+        return [night.index[job] for job in dict.fromkeys(constraint.jobs)]
+    return night.groups[constraint.by or ""][constraint.group or ""]
+
+
+@rows.register
+def _(constraint: Resource, night: Instance, capacity: float) -> Iterator[Row]:
+    jobs = [night.index[job] for job in constraint.use]
+    yield Row("use", jobs, list(constraint.use.values()), upper=constraint.capacity)

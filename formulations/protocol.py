@@ -1,0 +1,88 @@
+"""What solvers and the command line ask of every formulation, whatever it is written in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
+
+from instances.constraints import Constraint
+from instances.options import Option
+
+
+class Formulation(Protocol):
+    """An instance written as a native model, with side constraints, ready to be solved.
+
+    A formulation makes no solver call, prints nothing and opens no file.
+
+    Attributes
+    ----------
+    problem, name, engine, sense : str
+        The problem; the formulation's own name; the modelling language, which says which solvers
+        can take it (``pyomo``, ``cp-sat``, ``cvxpy``, ``numeric``); ``maximize`` or ``minimize``.
+    known_options : mapping
+        The options that its constructor takes.
+    instance : Instance
+        What it was built from.
+    model : object
+        The native model. Users may add native constraints to it before it is solved.
+    options : dict
+        The options in force, as result documents show them.
+    added : sequence of Constraint
+        The side constraints that were added to those of the instance.
+    seconds : float
+        How long building took.
+    """
+
+    problem: ClassVar[str]
+    name: ClassVar[str]
+    engine: ClassVar[str]
+    sense: ClassVar[Literal["maximize", "minimize"]]
+    known_options: ClassVar[Mapping[str, Option]]
+    instance: Any
+    model: Any
+    options: dict[str, Any]
+    added: Sequence[Constraint]
+    seconds: float
+
+    def add(self, *constraints: Constraint) -> Self:
+        """Add side constraints, and return the formulation itself."""
+        ...
+
+    def side(self) -> dict[str, list[Any]]:
+        """Return the native constraints behind each side constraint, by name.
+
+        Native constraints that the user added are there too, under their own names: together
+        these are what an infeasible model can be infeasible for.
+        """
+        ...
+
+    def hint(self, solution: Any) -> Iterable[tuple[Any, float]]:
+        """Yield a value for each native variable that a known solution gives one."""
+        ...
+
+    def decode(self, value: Callable[[Any], float]) -> Any:
+        """Turn a solver's values, by native variable, into the problem's solution record."""
+        ...
+
+    def objective(self, solution: Any) -> float:
+        """Return the objective of a solution record."""
+        ...
+
+
+class Knapsack(NamedTuple):
+    """A formulation that is a plain 0-1 knapsack: what an exact knapsack algorithm needs.
+
+    Attributes
+    ----------
+    rewards, demands : ndarray
+        Shape (n,) each.
+    room : float
+        The largest total demand that fits.
+    positions : ndarray
+        The position of each item among the instance's jobs, shape (n,).
+    """
+
+    rewards: Any
+    demands: Any
+    room: float
+    positions: Any

@@ -1,0 +1,236 @@
+"""HiGHS for Pyomo models: proven optima, incumbents under a time limit, Ctrl-C that keeps them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import highspy
+import msgspec
+import numpy as np
+
+from formulations.protocol import Formulation
+from solvers.conflict import smallest_conflict
+from solvers.matrix import Matrix, translate
+from solvers.result import Limits, Result, Seconds, SolutionStatus, Termination, gap, settled
+
+TOLERANCE = 1e-9
+"""Feasibility and integrality, on rows whose largest coefficient is about a million or whole."""
+
+_STOPPED: dict[Any, Termination] = {
+    highspy.HighsModelStatus.kOptimal: "optimal",
+    highspy.HighsModelStatus.kModelEmpty: "optimal",
+    highspy.HighsModelStatus.kTimeLimit: "time-limit",
+    highspy.HighsModelStatus.kInfeasible: "infeasible",
+    highspy.HighsModelStatus.kUnbounded: "unbounded",
+    highspy.HighsModelStatus.kUnboundedOrInfeasible: "unbounded",
+    highspy.HighsModelStatus.kInterrupt: "interrupted",
+}
+
+
+def version() -> str:
+    """Return the engine's version."""
+    return str(highspy.Highs().version())
+
+
+def solve(
+    formulation: Formulation, limits: Limits | None = None, *, hint: Any | None = None
+) -> Result:
+    """Solve a formulation whose model is Pyomo's.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        With a linear model.
+    limits : Limits, optional
+        When to stop; by default with a proof.
+    hint : object, optional
+        A solution record to start from.
+
+    Returns
+    -------
+    Result
+        Not yet checked. An interruption (Ctrl-C) ends the run and keeps the incumbent.
+    """
+    limits = limits or Limits()
+    began = time.perf_counter()
+    matrix = translate(formulation.model)
+    engine = _engine(matrix, limits)
+    if hint is not None:
+        _start_from(engine, matrix, formulation.hint(hint))
+    built = formulation.seconds + time.perf_counter() - began
+    run = _Run(matrix, limits)
+    began = time.perf_counter()
+    run.go(engine)
+    result = _result(formulation, limits, engine, matrix, run)
+    if result.termination == "infeasible":
+        names = _conflict(formulation, matrix, limits)
+        result = msgspec.structs.replace(result, conflict=tuple(names))
+    seconds = Seconds(build=built, solve=time.perf_counter() - began)
+    return msgspec.structs.replace(result, seconds=seconds)
+
+
+@dataclass
+class _Run:
+    """A run in a thread of its own, so that Ctrl-C reaches us while HiGHS works."""
+
+    matrix: Matrix
+    limits: Limits
+    trace: list[tuple[float, float | None, float | None]] = field(default_factory=list)
+    interrupted: bool = False
+    began: float = 0.0
+
+    def go(self, engine: Any) -> None:
+        """Run to the end, or to the limit, or to an interruption."""
+        self.began = time.perf_counter()
+        engine.HandleUserInterrupt = True
+        engine.cbMipLogging += self._seen
+        engine.cbMipImprovingSolution += self._seen
+        worker = threading.Thread(target=engine.run, daemon=True)
+        worker.start()
+        while worker.is_alive():
+            try:
+                worker.join(0.2)
+                if self.limits.watch and self.trace:
+                    self.limits.watch(time.perf_counter() - self.began, *self.trace[-1][1:])
+            except KeyboardInterrupt:
+                if self.interrupted:
+                    raise  # a second Ctrl-C does not wait for the engine
+                self.interrupted = True
+                engine.cancelSolve()
+        engine.HandleUserInterrupt = False
+
+    def _seen(self, event: Any) -> None:
+        """Note incumbent and bound whenever one of them is new."""
+        data = event.data_out
+        pair = (self._real(data.mip_primal_bound), self._real(data.mip_dual_bound))
+        if pair != (None, None) and (not self.trace or self.trace[-1][1:] != pair):
+            self.trace.append((round(time.perf_counter() - self.began, 6), *pair))
+
+    def _real(self, value: float) -> float | None:
+        return value / self.matrix.cost_scale if abs(value) < highspy.kHighsInf else None
+
+
+def _engine(matrix: Matrix, limits: Limits) -> Any:
+    engine = highspy.Highs()
+    engine.silent()
+    options: dict[str, Any] = {
+        "mip_rel_gap": limits.gap,
+        "mip_abs_gap": 0.0,
+        "random_seed": limits.seed,
+        "mip_feasibility_tolerance": TOLERANCE,
+        "primal_feasibility_tolerance": TOLERANCE,
+    }
+    if limits.time_limit is not None:
+        options["time_limit"] = float(limits.time_limit)
+    if limits.threads is not None:
+        highspy.Highs.resetGlobalScheduler(True)  # else the first run's number of threads stays
+        options["threads"] = limits.threads
+    if len(matrix.rows) == 1:
+        options["presolve"] = "off"  # on a knapsack row it costs more than it saves
+    for key, value in options.items():
+        engine.setOptionValue(key, value)
+    engine.passModel(
+        len(matrix.columns),
+        len(matrix.rows),
+        len(matrix.values),
+        int(highspy.MatrixFormat.kRowwise),
+        int(highspy.ObjSense.kMaximize if matrix.maximize else highspy.ObjSense.kMinimize),
+        matrix.offset * matrix.cost_scale,
+        matrix.cost,
+        matrix.column_lower,
+        matrix.column_upper,
+        matrix.row_lower,
+        matrix.row_upper,
+        matrix.starts,
+        matrix.indices,
+        matrix.values,
+        matrix.integer,
+    )
+    return engine
+
+
+def _start_from(engine: Any, matrix: Matrix, hint: Iterable[tuple[Any, float]]) -> None:
+    given = {id(variable): value for variable, value in hint}
+    columns = [i for i, v in enumerate(matrix.columns) if id(v) in given]
+    values = [given[id(matrix.columns[i])] for i in columns]
+    engine.setSolution(len(columns), np.array(columns, np.int32), np.array(values, float))
+
+
+def _result(
+    formulation: Formulation, limits: Limits, engine: Any, matrix: Matrix, run: _Run
+) -> Result:
+    status, info = engine.getModelStatus(), engine.getInfo()
+    stopped: Termination = _STOPPED.get(status, "error")
+    if run.interrupted and stopped != "optimal":
+        stopped = "interrupted"
+    in_hand = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    bound = None if stopped in ("infeasible", "unbounded") else run._real(info.mip_dual_bound)
+    solution, objective = None, None
+    if in_hand or status == highspy.HighsModelStatus.kModelEmpty:
+        values = engine.getSolution().col_value
+        by_id = {id(v): values[i] for i, v in enumerate(matrix.columns)}
+        solution = formulation.decode(lambda v: by_id.get(id(v), v.value))
+        objective = formulation.objective(solution)
+        if status == highspy.HighsModelStatus.kModelEmpty:
+            bound = objective
+    bound = settled(objective, bound)
+    distance = gap(objective, bound)
+    quality: SolutionStatus = "none" if solution is None else "feasible"
+    if stopped == "optimal" and distance is not None and distance == 0.0:
+        quality = "optimal"
+    if distance is not None:
+        run.trace.append((round(time.perf_counter() - run.began, 6), objective, bound))
+    return Result(
+        instance=formulation.instance.name,
+        problem=formulation.problem,
+        formulation=formulation.name,
+        solver="highs",
+        version={"solver": version()},
+        termination=stopped,
+        solution_status=quality,
+        sense=formulation.sense,
+        objective=objective,
+        bound=bound,
+        gap=distance,
+        seed=limits.seed,
+        options={
+            **formulation.options,
+            "gap": limits.gap,
+            "time_limit": limits.time_limit,
+            "threads": limits.threads,
+        },
+        constraints=tuple(msgspec.to_builtins(c) for c in formulation.added),
+        trace=tuple(run.trace),
+        message=msgspec.UNSET if stopped != "error" else engine.modelStatusToString(status),
+        solution={} if solution is None else msgspec.to_builtins(solution),
+    )
+
+
+def _conflict(formulation: Formulation, matrix: Matrix, limits: Limits) -> list[str]:
+    """Name a smallest set of side constraints that cannot hold together with the model itself."""
+    place = {id(row): i for i, row in enumerate(matrix.rows)}
+    groups = {
+        name: np.array([place[id(row)] for row in rows if id(row) in place], dtype=np.int32)
+        for name, rows in formulation.side().items()
+    }
+    engine = _engine(matrix, Limits(seed=limits.seed, threads=limits.threads))
+    engine.setOptionValue("presolve", "choose")
+    zeros = np.zeros(len(matrix.columns))
+    engine.changeColsCost(len(zeros), np.arange(len(zeros), dtype=np.int32), zeros)
+
+    def holds(names: frozenset[str]) -> bool:
+        for name, rows in groups.items():
+            asked = name in names
+            for i in rows:
+                low = matrix.row_lower[i] if asked else -highspy.kHighsInf
+                high = matrix.row_upper[i] if asked else highspy.kHighsInf
+                engine.changeRowBounds(int(i), float(low), float(high))
+        engine.clearSolver()
+        engine.run()
+        return bool(engine.getModelStatus() != highspy.HighsModelStatus.kInfeasible)
+
+    return smallest_conflict(list(groups), holds)

@@ -1,0 +1,135 @@
+"""A Pyomo model as arrays, the way a MIP solver takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+from pyomo.common.gc_manager import PauseGC
+from pyomo.repn import generate_standard_repn
+
+Floats = NDArray[np.float64]
+LARGEST_UNSCALED = 2.0**33
+SCALED_TO = 20
+
+
+@dataclass
+class Matrix:
+    """lower <= A·x <= upper over columns with bounds, A stored by rows.
+
+    Attributes
+    ----------
+    columns : list
+        The Pyomo variables, one a column.
+    cost : ndarray
+        Shape (columns,), multiplied by ``cost_scale``.
+    cost_scale : float
+        A power of two.
+    offset : float
+        The constant of the objective, not scaled.
+    maximize : bool
+    column_lower, column_upper : ndarray
+    integer : ndarray of int32
+        1 for whole-numbered columns.
+    rows : list
+        The Pyomo constraints, one a row.
+    row_lower, row_upper : ndarray
+    starts, indices, values : ndarray
+        A by rows; row i is ``indices[starts[i]:starts[i + 1]]``.
+    """
+
+    columns: list[Any]
+    cost: Floats
+    cost_scale: float
+    offset: float
+    maximize: bool
+    column_lower: Floats
+    column_upper: Floats
+    integer: NDArray[np.int32]
+    rows: list[Any]
+    row_lower: Floats
+    row_upper: Floats
+    starts: NDArray[np.int32]
+    indices: NDArray[np.int32]
+    values: Floats
+
+
+def translate(model: Any) -> Matrix:
+    """Translate a linear Pyomo model.
+
+    Raises
+    ------
+    ValueError
+        If an expression is not linear, or there is not exactly one objective.
+    """
+    with PauseGC():
+        return _translate(model)
+
+
+def _translate(model: Any) -> Matrix:
+    columns = [v for v in model.component_data_objects(pyo.Var) if not v.fixed]
+    place = {id(v): i for i, v in enumerate(columns)}
+    objectives = list(model.component_data_objects(pyo.Objective, active=True))
+    if len(objectives) != 1:
+        raise ValueError(f"expected one objective in the model, found {len(objectives)}")
+    goal = _linear(objectives[0].expr, objectives[0].name)
+    cost = np.zeros(len(columns))
+    np.add.at(cost, [place[id(v)] for v in goal.linear_vars], goal.linear_coefs)
+    cost_scale = _scale(cost)
+
+    rows: list[Any] = []
+    lower: list[float] = []
+    upper: list[float] = []
+    starts, indices, values = [0], [np.zeros(0, np.int32)], [np.zeros(0)]
+    for row in model.component_data_objects(pyo.Constraint, active=True):
+        body = _linear(row.body, row.name)
+        coefficients = np.asarray(body.linear_coefs, dtype=np.float64)
+        scale = _scale(coefficients)
+        low, high = pyo.value(row.lower), pyo.value(row.upper)
+        rows.append(row)
+        lower.append(-np.inf if low is None else (low - body.constant) * scale)
+        upper.append(np.inf if high is None else (high - body.constant) * scale)
+        indices.append(np.array([place[id(v)] for v in body.linear_vars], dtype=np.int32))
+        values.append(coefficients * scale)
+        starts.append(starts[-1] + len(coefficients))
+    return Matrix(
+        columns=columns,
+        cost=cost * cost_scale,
+        cost_scale=cost_scale,
+        offset=float(goal.constant),
+        maximize=objectives[0].sense == pyo.maximize,
+        column_lower=np.array([-np.inf if v.lb is None else v.lb for v in columns], dtype=float),
+        column_upper=np.array([np.inf if v.ub is None else v.ub for v in columns], dtype=float),
+        integer=np.array([not v.is_continuous() for v in columns], dtype=np.int32),
+        rows=rows,
+        row_lower=np.array(lower, dtype=float),
+        row_upper=np.array(upper, dtype=float),
+        starts=np.array(starts, dtype=np.int32),
+        indices=np.concatenate(indices),
+        values=np.concatenate(values),
+    )
+
+
+def _linear(expression: Any, name: str) -> Any:
+    body = generate_standard_repn(expression)
+    if not body.is_linear():
+        raise ValueError(f"{name} is not linear; HiGHS takes linear models")
+    return body
+
+
+def _scale(coefficients: Floats) -> float:
+    """Return a power of two that keeps absolute tolerances meaningful, mostly 1.
+
+    HiGHS's tolerances are absolute. Whole numbers stay as they are, so that its arithmetic stays
+    exact; others are brought to a largest coefficient of about a million.
+    """
+    largest = float(np.max(np.abs(coefficients), initial=0.0))
+    if largest == 0.0 or not np.isfinite(largest):
+        return 1.0
+    whole = np.array_equal(coefficients, np.rint(coefficients))
+    if whole and largest <= LARGEST_UNSCALED:
+        return 1.0
+    return float(2.0 ** (SCALED_TO - int(np.floor(np.log2(largest)))))

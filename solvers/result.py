@@ -1,0 +1,132 @@
+"""The result of a run: why it stopped, what is in hand, how sure it is, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+Termination = Literal[
+    "optimal",
+    "time-limit",
+    "infeasible",
+    "unbounded",
+    "interrupted",
+    "error",
+    "not-applicable",
+    "unstable",
+]
+SolutionStatus = Literal["optimal", "feasible", "none"]
+NOISE = 1e-9
+"""A bound and an objective that differ by less than this, relatively, are the same number."""
+
+Watch = Callable[[float, float | None, float | None], None]
+"""Called while a solver runs, with seconds so far, incumbent and bound (None: unknown)."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop, and what the engine may use.
+
+    Attributes
+    ----------
+    time_limit : float, optional
+        Seconds of solving; the incumbent is kept.
+    gap : float
+        The relative gap that is good enough; 0 asks for a proof.
+    threads : int, optional
+        Threads of the engine; its own choice where not given.
+    seed : int
+        The engine's random seed.
+    watch : callable, optional
+        Called as progress is made.
+    """
+
+    time_limit: float | None = None
+    gap: float = 0.0
+    threads: int | None = None
+    seed: int = 0
+    watch: Watch | None = None
+
+
+class Seconds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Wall-clock time of each step."""
+
+    build: float = 0.0
+    solve: float = 0.0
+    check: float = 0.0
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A result document, of a solver or of a policy.
+
+    Attributes
+    ----------
+    instance, problem : str
+        What was solved.
+    formulation, solver : str
+        What it was solved as and with; absent for a policy.
+    policy : str
+        Which policy; absent for a solver.
+    termination : str
+        Why the run stopped.
+    solution_status : str
+        What is in hand.
+    objective, bound, gap : float or None
+        None means unknown. The gap is |objective - bound| / max(1e-10, |objective|).
+    trace : tuple
+        [seconds, incumbent, bound] each time one of the two improved.
+    constraints : tuple
+        The side constraints beyond those in the instance file.
+    conflict : tuple of str
+        Where infeasible: a smallest set of side constraints that cannot hold together.
+    checked : bool
+        Whether the checker has seen it; `violations` is what it found.
+    message : str
+        A line about what happened, where there is something to say.
+    """
+
+    instance: str
+    problem: str
+    formulation: str | UnsetType = UNSET
+    solver: str | UnsetType = UNSET
+    policy: str | UnsetType = UNSET
+    version: dict[str, str] = {}
+    termination: Termination
+    solution_status: SolutionStatus
+    sense: Literal["maximize", "minimize"]
+    objective: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+    seconds: Seconds = Seconds()
+    seed: int = 0
+    options: dict[str, Any] = {}
+    constraints: tuple[dict[str, Any], ...] = ()
+    checked: bool = False
+    violations: tuple[str, ...] = ()
+    conflict: tuple[str, ...] = ()
+    trace: tuple[tuple[float, float | None, float | None], ...] = ()
+    message: str | UnsetType = UNSET
+    solution: dict[str, Any] = {}
+
+    @property
+    def proven(self) -> bool:
+        """Whether the objective is the optimum, not only the best that was found."""
+        return self.solution_status == "optimal"
+
+
+def gap(objective: float | None, bound: float | None) -> float | None:
+    """Return the relative gap of the contract, None where either number is unknown."""
+    if objective is None or bound is None:
+        return None
+    return abs(objective - bound) / max(1e-10, abs(objective))
+
+
+def settled(objective: float | None, bound: float | None) -> float | None:
+    """Return the bound, put right where rounding alone keeps it from the objective."""
+    if objective is None or bound is None:
+        return bound
+    return objective if abs(objective - bound) <= NOISE * abs(objective) else bound

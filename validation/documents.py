@@ -1,0 +1,89 @@
+"""Checks a result document: its own consistency, then its solution by the problem's checker."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+from instances.constraints import Constraint, check_names, check_references
+from instances.errors import InputError, shown
+from instances.places import convert
+from solvers.result import Result
+from validation.report import Report, same
+
+
+def check(instance: Any, result: Result, constraints: Sequence[Constraint] | None = None) -> Report:
+    """Recompute a result from the raw instance, without any solver.
+
+    Parameters
+    ----------
+    instance : Instance
+        What was solved.
+    result : Result
+        The document.
+    constraints : sequence of Constraint, optional
+        The side constraints beyond the instance's; read from the document where not given.
+
+    Returns
+    -------
+    Report
+        What is wrong with it.
+
+    Raises
+    ------
+    InputError
+        If the document is of another instance, or its parts cannot be read.
+    """
+    for what in ("problem", "name"):
+        ours = type(instance).__struct_config__.tag if what == "problem" else instance.name
+        theirs = result.problem if what == "problem" else result.instance
+        if ours != theirs:
+            place = "problem" if what == "problem" else "instance"
+            raise InputError(f"a result of {shown(ours)}", found=shown(theirs), place=place)
+    checker = importlib.import_module(f"validation.{result.problem}")
+    if constraints is None:
+        constraints = convert(result.constraints, checker.CONSTRAINTS, "constraints")
+        check_names([*instance.constraints, *constraints])
+        check_references(constraints, instance.index, instance.groups)
+    report = Report()
+    _consistent(result, report)
+    if result.solution_status != "none":
+        solution = convert(result.solution, checker.solution_type(result.solution), "solution")
+        together = [*instance.constraints, *constraints]
+        checker.check(instance, solution, result, together, report)
+    return report
+
+
+def _consistent(result: Result, report: Report) -> None:
+    """Check what the document says of itself: statuses, bound, gap."""
+    objective, bound = result.objective, result.bound
+    if result.solution_status == "none":
+        report.expect(objective is None, "an objective without a solution")
+        report.expect(not result.solution, "a solution although solution_status is none")
+        report.expect(result.gap is None, "a gap without a solution")
+    elif objective is None:
+        report.violations.append("a solution without an objective")
+    if result.termination in ("infeasible", "not-applicable"):
+        report.expect(result.solution_status == "none", f"a solution although {result.termination}")
+    if result.conflict:
+        report.expect(result.termination == "infeasible", "a conflict although not infeasible")
+    if objective is None or bound is None:
+        report.expect(result.gap is None, "a gap without an objective and a bound")
+        report.expect(result.solution_status != "optimal", "called optimal without a bound")
+        return
+    beyond = bound < objective if result.sense == "maximize" else bound > objective
+    report.expect(
+        not beyond or same(bound, objective),
+        f"the bound {bound:.12g} is on the wrong side of the objective {objective:.12g}",
+    )
+    gap = abs(objective - bound) / max(1e-10, abs(objective))
+    report.expect(
+        result.gap is not None and isfinite(gap) and abs(gap - result.gap) <= 1e-9 * (1 + gap),
+        f"gap {result.gap} where |objective - bound| / |objective| is {gap:.12g}",
+    )
+    report.expect(
+        result.solution_status != "optimal" or gap <= 1e-9,
+        f"called optimal at a gap of {gap:.3g}",
+    )

@@ -1,0 +1,132 @@
+"""Whether a selection keeps each side constraint, judged from the raw instance alone."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from math import fsum
+
+from instances.constraints import (
+    Apart,
+    AtLeast,
+    AtMost,
+    Constraint,
+    FairShare,
+    Forbid,
+    Imply,
+    Require,
+    Resource,
+    Together,
+)
+from validation.dssp.facts import ROUNDING, Facts
+
+Chosen = frozenset[str]
+
+
+class UnknownKindError(Exception):
+    """No checker knows this kind of side constraint."""
+
+
+@singledispatch
+def broken(constraint: Constraint, facts: Facts, chosen: Chosen) -> list[str]:
+    """Say how a selection breaks a side constraint; nothing where it keeps it.
+
+    Parameters
+    ----------
+    constraint : Constraint
+        The declaration. A kind of one's own brings a method ``broken(night, names)``.
+    facts : Facts
+        Demands, critical paths and capacity, recomputed from the instance.
+    chosen : set of str
+        The names of the selected jobs.
+
+    Raises
+    ------
+    UnknownKindError
+        If nothing here can judge the kind.
+    """
+    own = getattr(constraint, "broken", None)
+    if own is None:
+        raise UnknownKindError(f"no checker knows {constraint.kind()}")
+    return list(own(facts.night, chosen))
+
+
+@broken.register
+def _(constraint: FairShare, facts: Facts, chosen: Chosen) -> list[str]:
+    base = facts.capacity if constraint.of == "capacity" else facts.total(chosen)
+    slack = ROUNDING * facts.capacity
+    found: list[str] = []
+    for group, share in constraint.at_most.items():
+        mine = _of_group(facts, chosen, constraint.by, group)
+        if mine > share * base + slack:
+            found.append(f"{group} gets {mine / base:.6g}, at most {share:.6g} asked")
+    for group, share in constraint.at_least.items():
+        mine = _of_group(facts, chosen, constraint.by, group)
+        jobs = facts.members(constraint.by, group)
+        deadline = facts.night.deadline
+        possible = facts.total(job for job in jobs if facts.critical_path[job] <= deadline)
+        if mine < min(share * base, possible) - slack:
+            got = mine / base if base else 0.0
+            found.append(f"{group} gets {got:.6g}, at least {share:.6g} asked")
+    return found
+
+
+def _of_group(facts: Facts, chosen: Chosen, by: str, group: str) -> float:
+    return facts.total(job for job in facts.members(by, group) if job in chosen)
+
+
+@broken.register
+def _(constraint: Require, facts: Facts, chosen: Chosen) -> list[str]:
+    return [f"{job} is not selected" for job in constraint.jobs if job not in chosen]
+
+
+@broken.register
+def _(constraint: Forbid, facts: Facts, chosen: Chosen) -> list[str]:
+    return [f"{job} is selected" for job in constraint.jobs if job in chosen]
+
+
+@broken.register
+def _(constraint: Imply, facts: Facts, chosen: Chosen) -> list[str]:
+    first, second = constraint.if_, constraint.then
+    alone = first in chosen and second not in chosen
+    return [f"{first} is selected, {second} is not"] if alone else []
+
+
+@broken.register
+def _(constraint: Together, facts: Facts, chosen: Chosen) -> list[str]:
+    missing = [job for job in constraint.jobs if job not in chosen]
+    split = 0 < len(missing) < len(constraint.jobs)
+    return [f"some are selected, but not {', '.join(missing)}"] if split else []
+
+
+@broken.register
+def _(constraint: Apart, facts: Facts, chosen: Chosen) -> list[str]:
+    both = sorted(chosen.intersection(constraint.jobs))
+    return [f"{', '.join(both)} are all selected"] if len(both) > 1 else []
+
+
+@broken.register
+def _(constraint: Resource, facts: Facts, chosen: Chosen) -> list[str]:
+    used = fsum(amount for job, amount in constraint.use.items() if job in chosen)
+    over = used > constraint.capacity * (1 + ROUNDING)
+    return [f"{used:.12g} of {constraint.capacity:.12g} used"] if over else []
+
+
+@broken.register
+def _(constraint: AtMost, facts: Facts, chosen: Chosen) -> list[str]:
+    count = _count(constraint, facts, chosen)
+    over = count > constraint.count
+    return [f"{count} selected, at most {constraint.count} asked"] if over else []
+
+
+@broken.register
+def _(constraint: AtLeast, facts: Facts, chosen: Chosen) -> list[str]:
+    count = _count(constraint, facts, chosen)
+    under = count < constraint.count
+    return [f"{count} selected, at least {constraint.count} asked"] if under else []
+
+
+def _count(constraint: AtMost | AtLeast, facts: Facts, chosen: Chosen) -> int:
+    listed = constraint.jobs
+    if listed is None:
+        listed = tuple(facts.members(constraint.by, constraint.group))
+    return len(chosen.intersection(listed))

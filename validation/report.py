@@ -1,0 +1,36 @@
+"""What a checker found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Report:
+    """What is wrong with a result, and what could not be judged.
+
+    Attributes
+    ----------
+    violations : list of str
+        What is wrong, each in a line.
+    unchecked : list of str
+        What no checker here can judge, each in a line.
+    """
+
+    violations: list[str] = field(default_factory=list)
+    unchecked: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.violations
+
+    def expect(self, holds: bool, otherwise: str) -> None:
+        """Note a violation unless the condition holds."""
+        if not holds:
+            self.violations.append(otherwise)
+
+
+def same(a: float, b: float, scale: float | None = None) -> bool:
+    """Tell whether two numbers are the same up to rounding, on the scale of a third."""
+    return abs(a - b) <= 1e-9 * max(abs(a), abs(b), abs(scale or 0.0))
