@@ -92,8 +92,15 @@ def load(path: str | Path) -> Any:
 
 def parse(data: bytes, *, file: str | None = None) -> Any:
     """Decode an instance of any problem from JSON text."""
-    problem: str = decode(data, _Head, file=file).problem
+    problem = problem_of(data, file=file)
     return decode(data, instance_type(problem, file=file), file=file)
+
+
+def problem_of(data: bytes, *, file: str | None = None) -> str:
+    """Return the problem that JSON text says it is an instance of; it is one of `PROBLEMS`."""
+    problem: str = decode(data, _Head, file=file).problem
+    instance_type(problem, file=file)
+    return problem
 
 
 def instance_type(problem: str, *, file: str | None = None) -> type[Any]:

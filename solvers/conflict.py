@@ -76,7 +76,7 @@ def _meeting(sets: Sequence[frozenset[str]], size: int) -> frozenset[str] | None
         return frozenset()
     if size == 0:
         return None
-    fewest = min(sets, key=lambda s: len(s))
+    fewest: frozenset[str] = min(sets, key=len)
     for member in sorted(fewest):  # one of these must be in it
         rest = _meeting([s for s in sets if member not in s], size - 1)
         if rest is not None:

@@ -81,7 +81,7 @@ def solve(
     trace: list[tuple[float, float | None, float | None]] = []
     stopped, message = _drive(run, limits, began, trace)
     solution: Any = formulation.selected(knapsack.positions[run.chosen()])  # type: ignore[attr-defined]
-    objective = formulation.objective(solution)
+    objective = formulation.instance.objective_of(solution)
     bound = settled(objective, run.bound)
     distance = gap(objective, bound)
     quality: SolutionStatus = "optimal" if distance == 0.0 else "feasible"

@@ -174,7 +174,7 @@ def _result(
         values = engine.getSolution().col_value
         by_id = {id(v): values[i] for i, v in enumerate(matrix.columns)}
         solution = formulation.decode(lambda v: by_id.get(id(v), v.value))
-        objective = formulation.objective(solution)
+        objective = formulation.instance.objective_of(solution)
         if status == highspy.HighsModelStatus.kModelEmpty:
             bound = objective
     bound = settled(objective, bound)

@@ -7,7 +7,7 @@ Rendering", SPAA 2005, section 2.
 from __future__ import annotations
 
 from functools import cached_property
-from math import fsum, isfinite
+from math import fsum, inf, isfinite
 from typing import Annotated, Any
 
 import msgspec
@@ -74,9 +74,21 @@ class Job(
     critical_path: NonNegative | None = None
 
     def __post_init__(self) -> None:
+        for field in ("reward", "demand", "critical_path"):  # also for jobs made in Python
+            value = getattr(self, field)
+            if value is not None and not 0 <= value < inf:
+                raise InputError("a finite number >= 0", found=shown(value), place=field)
         if self.stages is None and (self.demand is None or self.critical_path is None):
             raise InputError("`stages`, or both `demand` and `critical_path`")
-        if self.stages is not None and not isfinite(sum(map(sum, self.stages))):
+        if self.stages is not None:
+            self._check_stages(self.stages)
+
+    def _check_stages(self, stages: Stages) -> None:
+        if not stages or not all(stages):
+            raise InputError("stages with a task or more each", found=shown(stages), place="stages")
+        if not min(map(min, stages)) >= 0:
+            raise InputError("lengths >= 0", found=shown(min(map(min, stages))), place="stages")
+        if not isfinite(sum(map(sum, stages))):
             raise InputError("lengths whose sum is finite", found="an overflow", place="stages")
 
     @property
@@ -130,6 +142,10 @@ class Instance(
     constraints: tuple[SideConstraint, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.processors < 1:
+            raise InputError("a number >= 1", found=shown(self.processors), place="processors")
+        if not 0 < self.deadline < inf:
+            raise InputError("a finite number > 0", found=shown(self.deadline), place="deadline")
         if not isfinite(self.capacity()):
             raise InputError("a finite P·D", found="an overflow", place="deadline")
         if not isfinite(sum(self.demands.tolist()) + sum(self.rewards.tolist())):
@@ -212,6 +228,10 @@ class Instance(
         """
         longest = float(self.critical_paths[self.in_time].max(initial=0.0))
         return 1.0 - (1.0 - 1.0 / self.processors) * longest / self.deadline
+
+    def objective_of(self, solution: Selected) -> float:
+        """Return the total reward of a selection (equation 1)."""
+        return fsum(self.jobs[self.index[name]].reward for name in solution.selected)
 
 
 class Selected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -52,12 +52,12 @@ class Facts:
 def _demand(job: Job) -> float:
     """T_1 as planned: predicted, else the sum of all task lengths."""
     if job.demand is not None:
-        return job.demand
+        return float(job.demand)
     return fsum(length for stage in job.stages or () for length in stage)
 
 
 def _critical_path(job: Job) -> float:
     """T_∞ as planned: predicted, else the sum over stages of the longest task."""
     if job.critical_path is not None:
-        return job.critical_path
+        return float(job.critical_path)
     return fsum(sorted(stage)[-1] for stage in job.stages or ())

@@ -1,0 +1,96 @@
+"""What there is: formulations, solvers, policies, constraint kinds and generators, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, get_args
+
+from instances.errors import InputError, listing, shown, suggestion
+from instances.files import PROBLEMS
+
+FORMULATIONS: dict[str, dict[str, str]] = {
+    "dssp": {"selection": "formulations.dssp:Selection"},
+}
+"""For each problem, its formulations and where they live; the first is the default."""
+
+HINTS: dict[str, tuple[str, ...]] = {"dssp": ("greedy", "greedy-half")}
+"""Policies quick enough to start a solver from."""
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A solver: what it takes, in words, and the modelling language that it takes."""
+
+    takes: str
+    engine: str
+
+
+SOLVERS: dict[str, Solver] = {
+    "highs": Solver("linear models in Pyomo, with any side constraints", "pyomo"),
+    "core": Solver("selections without side constraints: an exact knapsack algorithm", "pyomo"),
+}
+
+TINY: dict[str, bytes] = {
+    "dssp": b'{"problem":"dssp","name":"tiny","processors":2,"deadline":4,"jobs":['
+    b'{"name":"a","reward":5,"stages":[[2,3]]},{"name":"b","reward":3,"stages":[[3]]},'
+    b'{"name":"c","reward":1,"stages":[[1]]}]}',
+}
+"""An instance of each problem, small enough to try a policy or a solver on."""
+
+
+def formulation_type(problem: str, name: str | None = None) -> type[Any]:
+    """Return a problem's formulation class by name; the default one where no name is given.
+
+    Raises
+    ------
+    InputError
+        If the problem has no formulation of that name.
+    """
+    known = FORMULATIONS[problem]
+    home = known[pick(name, known, f"a formulation of {problem}") if name else next(iter(known))]
+    module, _, attribute = home.partition(":")
+    return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+
+
+def policies(problem: str) -> Mapping[str, Any]:
+    """Return the registered policies of a problem, by name."""
+    from policies.registry import registered
+
+    return registered(problem)
+
+
+def generators(problem: str) -> Mapping[str, Any]:
+    """Return the generators of a problem, by name."""
+    return import_module(f"instances.{problem}.generators").GENERATORS  # type: ignore[no-any-return]
+
+
+def constraint_kinds(problem: str) -> dict[str, Any]:
+    """Return the kinds of side constraints that a problem's instances may have, by name."""
+    union = import_module(f"instances.{problem}").SideConstraint
+    return {kind.kind(): kind for kind in get_args(union)}
+
+
+def problem(name: str) -> str:
+    """Return the name of a problem if there is one.
+
+    Raises
+    ------
+    InputError
+        If there is not.
+    """
+    return pick(name, dict.fromkeys(PROBLEMS), "a problem")
+
+
+def pick(name: str, known: Mapping[str, Any], what: str) -> str:
+    """Return a name that is known.
+
+    Raises
+    ------
+    InputError
+        If it is not, with the names that are.
+    """
+    if name not in known:
+        raise InputError(f"{what}{suggestion(name, known) or listing(known)}", found=shown(name))
+    return name

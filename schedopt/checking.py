@@ -1,0 +1,68 @@
+"""Check: recompute results from the raw instance, without any solver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from instances.errors import InputError
+from instances.files import decode, load, read_bytes
+from solvers.result import Result
+from validation.report import Report
+
+
+def check(instance: Any, result: Any) -> Report:
+    """Check a result against its instance.
+
+    Parameters
+    ----------
+    instance : Instance, str or Path
+        What was solved.
+    result : Result, str or Path
+        The result, or a file of one.
+
+    Returns
+    -------
+    Report
+        ``ok``, and what is wrong in ``violations``.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or the result is of another instance.
+    """
+    from validation.documents import check as judge
+
+    if isinstance(instance, str | Path):
+        instance = load(instance)
+    if isinstance(result, Result):
+        return judge(instance, result)
+    found = [judged for _, judged in reports(instance, result)]
+    if len(found) != 1:
+        raise InputError("one result", found=f"a list of {len(found)}", file=str(result))
+    return found[0]
+
+
+def reports(instance: Any, path: str | Path) -> list[tuple[Result, Report]]:
+    """Check every result in a file: one document, or the list that several policies make.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a result is of another instance.
+    """
+    from validation.documents import check as judge
+
+    data = read_bytes(path)
+    several = data.lstrip().startswith(b"[")
+    documents = decode(data, tuple[Result, ...] if several else Result, file=str(path))
+    found = []
+    for i, result in enumerate(documents if several else (documents,)):
+        try:
+            found.append((result, judge(instance, result)))
+        except InputError as error:
+            if several:
+                error.within(f"[{i}]")
+            error.file = str(path)
+            raise
+    return found

@@ -1,0 +1,109 @@
+"""Generate and convert: instances from nothing but a seed, and from files of other formats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from instances.errors import InputError, shown
+from instances.options import checked
+from schedopt import catalog
+
+
+def generate(
+    problem: str,
+    generator: str | None = None,
+    *,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+) -> Any:
+    """Return a random instance; the same seed gives the same instance.
+
+    Parameters
+    ----------
+    problem : str
+        Such as ``dssp``.
+    generator : str, optional
+        Which generator; the problem's first by default.
+    seed : int
+        Not negative.
+    options : mapping, optional
+        The generator's options.
+
+    Raises
+    ------
+    InputError
+        If problem, generator or an option is not known or not right.
+    """
+    known = catalog.generators(catalog.problem(problem))
+    name = generator or next(iter(known))
+    chosen = known[catalog.pick(name, known, f"a generator of {problem}")]
+    if seed < 0:
+        raise InputError("a whole number >= 0", found=shown(seed), place="seed")
+    return chosen.run(seed, **checked(options or {}, chosen.options, name))
+
+
+def convert(
+    paths: Sequence[str | Path],
+    *,
+    name: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Any:
+    """Return an instance made of files of another format.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        A CSV of jobs, or one or several WfCommons workflows (WfFormat JSON).
+    name : str, optional
+        The instance's name; the first file's by default.
+    options : mapping, optional
+        ``processors``, ``deadline``, ``reward``; see `CONVERT_OPTIONS` of the format's module.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or an option is not right.
+    """
+    from instances.dssp import jobtable, wfformat
+
+    tables = [path for path in paths if _is_table(path)]
+    if not tables:
+        given = checked(options or {}, wfformat.OPTIONS, "the WfFormat converter")
+        return wfformat.convert(paths, name=name, **given)
+    if len(paths) > 1:
+        raise InputError("one CSV of jobs, or workflows only", found=f"{len(paths)} files")
+    given = checked(options or {}, jobtable.OPTIONS, "the CSV converter")
+    return jobtable.convert(tables[0], name=name, **given)
+
+
+def _is_table(path: str | Path) -> bool:
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    return ".csv" in endings or ".tsv" in endings
+
+
+def constraints_from(path: str | Path, problem: str) -> list[Any]:
+    """Read side constraints of a problem from a file: a list of them, or a single one.
+
+    Raises
+    ------
+    InputError
+        With the file, the place, what was found and what was expected.
+    """
+    from instances.files import decode, read_bytes
+
+    data = read_bytes(path)
+    union: Any = None
+    for kind in catalog.constraint_kinds(problem).values():
+        union = kind if union is None else union | kind
+    if data.lstrip().startswith(b"{"):
+        return [decode(data, union, file=str(path))]
+    return list(decode(data, tuple[union, ...], file=str(path)))
+
+
+def as_json(record: Any) -> bytes:
+    """Return a record as one line of JSON, as files hold it."""
+    return msgspec.json.encode(record) + b"\n"

@@ -1,0 +1,233 @@
+"""Rows of a benchmark: what one is, and a file of them that survives being killed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from instances.errors import InputError, shown
+from instances.files import read_bytes, write_bytes
+
+FORMATS = (".jsonl", ".csv", ".parquet")
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One policy on one instance, beside the reference.
+
+    Attributes
+    ----------
+    instance, problem, policy : str
+    objective : float or None
+        What the policy got; None where it does not apply.
+    reference, reference_bound : float or None
+        The solver's best solution and bound.
+    reference_proven : bool
+        Whether the reference is the optimum.
+    gap : float or None
+        How far the policy falls short of the reference, as a fraction of it; None where one of
+        them is missing, and where the policy breaks side constraints, since then the two are not
+        answers to the same question.
+    seconds, reference_seconds : float
+        Time of the policy and of the reference.
+    seed : int
+    violations : tuple of str
+        What the checker found wrong with the policy's solution.
+    message : str or None
+        Why a policy does not apply.
+    file : str
+        Where the instance is.
+    key : str
+        A digest of all that the row depends on, by which a bench knows what is done.
+    """
+
+    instance: str
+    problem: str
+    policy: str
+    objective: float | None
+    reference: float | None
+    reference_bound: float | None
+    reference_proven: bool
+    gap: float | None
+    seconds: float
+    seed: int
+    violations: tuple[str, ...]
+    message: str | None
+    file: str
+    reference_seconds: float
+    key: str
+
+
+class Rows:
+    """The rows of a sweep, each in the file as soon as it is known.
+
+    While a sweep runs, its rows are appended to a journal of JSON lines: the output itself where
+    that is .jsonl, else a file beside it. When it is complete the output is written anew in the
+    sweep's order, whole or not at all.
+
+    Parameters
+    ----------
+    output : path or None
+        Where rows are kept; nowhere but in memory if None.
+    keys : sequence of str
+        The keys of the sweep's rows, in its order.
+
+    Raises
+    ------
+    InputError
+        If the output has another ending, cannot be written, or holds rows of another sweep.
+    """
+
+    def __init__(self, output: str | Path | None, keys: Sequence[str]) -> None:
+        self._output = None if output is None else Path(output)
+        self._order = {key: i for i, key in enumerate(keys)}
+        self._rows: dict[str, Row] = {}
+        self._journal: IO[bytes] | None = None
+        if self._output is not None:
+            self._open(self._output)
+
+    def _open(self, output: Path) -> None:
+        if output.suffix not in FORMATS:
+            raise InputError(f"a name ending in {', '.join(FORMATS)}", file=str(output))
+        journal = output if output.suffix == ".jsonl" else Path(f"{output}.journal.jsonl")
+        for path in dict.fromkeys((output, journal)):
+            if path.exists():
+                self._adopt(path)
+        try:
+            self._journal = journal.open("ab")
+        except OSError as error:
+            raise InputError(
+                "a place to write to", found=error.strerror, file=str(journal)
+            ) from None
+        self._journal_path = journal
+
+    def _adopt(self, path: Path) -> None:
+        """Take over the rows of an earlier run, and cut off a line that it did not finish."""
+        for row in read_rows(path, cut=True):
+            if row.key not in self._order:
+                raise InputError(
+                    "rows of this very bench; choose another output, or remove that file",
+                    found=f"{row.policy} on {row.instance} with other options or contents",
+                    file=str(path),
+                )
+            self._rows[row.key] = row
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._rows
+
+    def extend(self, rows: Iterable[Row]) -> None:
+        """Keep rows; when this returns they are on disk.
+
+        Raises
+        ------
+        InputError
+            If the disk takes no more; what was written before stays valid.
+        """
+        rows = list(rows)
+        if self._journal is not None:
+            lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+            try:
+                self._journal.write(lines)
+                self._journal.flush()
+                os.fsync(self._journal.fileno())
+            except OSError as error:
+                raise InputError(
+                    "room to write", found=error.strerror, file=str(self._journal_path)
+                ) from None
+        self._rows.update((row.key, row) for row in rows)
+
+    def finish(self) -> list[Row]:
+        """Return all rows in the sweep's order, and write the output in that order."""
+        rows = sorted(self._rows.values(), key=lambda row: self._order[row.key])
+        if self._output is not None and self._journal is not None:
+            self._journal.close()
+            if self._output != self._journal_path and len(rows) < len(self._order):
+                return rows  # not complete: the journal goes on being the place to resume from
+            write_bytes(self._output, table(rows, self._output.suffix))
+            if self._output != self._journal_path:
+                self._journal_path.unlink()
+        return rows
+
+
+def table(rows: Sequence[Row], suffix: str) -> bytes:
+    """Return rows as the text or bytes of a .jsonl, .csv or .parquet file."""
+    if suffix == ".jsonl":
+        return b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+    import polars as pl
+
+    records = [msgspec.to_builtins(row) for row in rows]
+    numbers = ("objective", "reference", "reference_bound", "gap", "seconds", "reference_seconds")
+    schema: dict[str, Any] = dict.fromkeys(Row.__struct_fields__, pl.String)
+    schema |= dict.fromkeys(numbers, pl.Float64)
+    schema |= {"reference_proven": pl.Boolean, "seed": pl.Int64, "violations": pl.List(pl.String)}
+    buffer = BytesIO()
+    if suffix == ".parquet":
+        pl.DataFrame(records, schema=schema).write_parquet(buffer)
+    else:  # a cell of a CSV holds text: the list as JSON
+        for record in records:
+            record["violations"] = msgspec.json.encode(record["violations"]).decode()
+        pl.DataFrame(records, schema=schema | {"violations": pl.String}).write_csv(buffer)
+    return buffer.getvalue()
+
+
+def read_rows(path: str | Path, *, cut: bool = False) -> list[Row]:
+    """Read the rows of a .jsonl, .csv or .parquet file that a bench wrote.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    cut : bool
+        Cut off a last line that has no end: what a killed bench leaves.
+
+    Raises
+    ------
+    InputError
+        If the file does not hold rows.
+    """
+    path = Path(path)
+    data = read_bytes(path)
+    if path.suffix == ".jsonl":
+        whole = data.rfind(b"\n") + 1
+        if whole < len(data) and cut:
+            os.truncate(path, whole)
+            data = data[:whole]
+        records: Iterable[Any] = data.splitlines()
+    else:
+        records = _records(path, data)
+    rows = []
+    for number, record in enumerate(records, start=1):
+        try:
+            if isinstance(record, bytes):
+                rows.append(msgspec.json.decode(record, type=Row))
+            else:
+                rows.append(msgspec.convert(record, Row))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"a row of a bench: {error}", place=f"row {number}", file=str(path)
+            ) from None
+    return rows
+
+
+def _records(path: Path, data: bytes) -> list[dict[str, Any]]:
+    import polars as pl
+
+    try:
+        if path.suffix == ".parquet":
+            return pl.read_parquet(BytesIO(data)).to_dicts()
+        texts = ("instance", "policy", "message", "file", "key")
+        numbers = ("objective", "reference", "reference_bound", "gap")
+        schema: dict[str, Any] = dict.fromkeys(texts, pl.String) | dict.fromkeys(
+            numbers, pl.Float64
+        )
+        records = pl.read_csv(BytesIO(data), schema_overrides=schema).to_dicts() if data else []
+        for record in records:
+            record["violations"] = msgspec.json.decode(record["violations"])
+    except (pl.exceptions.PolarsError, msgspec.DecodeError, KeyError, TypeError) as error:
+        reason = shown(str(error))
+        raise InputError("rows of a bench", found=reason, file=str(path)) from None
+    return records

@@ -1,0 +1,245 @@
+"""What people see at a terminal: tables on standard output, progress on standard error."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from statistics import fmean
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from solvers.result import Result, Watch, gap
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+_COLOURS = {"optimal": "green", "feasible": "yellow", "none": "red"}
+
+
+@contextmanager
+def live(what: str) -> Iterator[Watch | None]:
+    """Show incumbent, bound and gap while a solver runs; nothing where no one is looking."""
+    if not err.is_terminal:
+        yield None
+        return
+    with err.status(f"{escape(what)}: starting") as status:
+
+        def watch(seconds: float, objective: float | None, bound: float | None) -> None:
+            status.update(
+                f"{escape(what)}: {seconds:.1f} s, best {number(objective)}, "
+                f"bound {number(bound)}, gap {percent(gap(objective, bound))}"
+            )
+
+        yield watch
+
+
+@contextmanager
+def bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar; where no one is looking, a line now and then."""
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+        task = progress.add_task(what, total=None)
+        said = time.monotonic()
+
+        def advance(done: int, total: int) -> None:
+            nonlocal said
+            progress.update(task, completed=done, total=total)
+            if not err.is_terminal and time.monotonic() - said > 10:
+                said = time.monotonic()
+                err.print(f"{done} of {total} {what}")
+
+        yield advance
+
+
+def result(instance: Any, document: Result) -> None:
+    """Show one result: how it ended, who got what, what is wrong."""
+    colour = _COLOURS[document.solution_status]
+    head = Table.grid(padding=(0, 2))
+    title = document.policy or f"{document.formulation} with {document.solver}"
+    head.add_row("[bold]instance", escape(f"{document.instance} ({document.problem})"))
+    head.add_row("[bold]solved as" if document.solver else "[bold]policy", escape(str(title)))
+    head.add_row(
+        "[bold]outcome", f"[{colour}]{document.solution_status}[/] ({document.termination})"
+    )
+    head.add_row("[bold]objective", f"{number(document.objective)}")
+    head.add_row("[bold]bound", f"{number(document.bound)}   gap {percent(document.gap)}")
+    seconds = document.seconds
+    head.add_row(
+        "[bold]seconds",
+        f"build {seconds.build:.3f}, solve {seconds.solve:.3f}, check {seconds.check:.3f}",
+    )
+    out.print(head)
+    for group_table in _shares(instance, document):
+        out.print(group_table)
+    if document.conflict:
+        out.print("[red]these side constraints cannot hold together:[/]")
+        for name in document.conflict:
+            out.print(f"  {escape(name)}")
+    for violation in document.violations:
+        out.print(f"[red]violation:[/] {escape(violation)}")
+    if document.message is not msgspec.UNSET:
+        out.print(f"[yellow]note:[/] {escape(str(document.message))}")
+
+
+def _shares(instance: Any, document: Result) -> Iterator[Table]:
+    """Yield a table for each grouping: who asked for how much, and who got what."""
+    chosen = set(document.solution.get("selected", ()))
+    if not document.solution:
+        return
+    total = len(instance.jobs)
+    used = document.solution["demand"] / document.solution["capacity"]
+    out.print(f"\n{len(chosen)} of {total} jobs selected, {used:.1%} of the capacity used")
+    for by, shares in document.solution["shares"].items():
+        if len(shares) > 40:
+            continue
+        table = Table(title=escape(by), title_justify="left")
+        for heading in ("", "jobs", "selected", "asked", "share", "cap", "floor"):
+            table.add_column(heading, justify="left" if not heading else "right")
+        caps, floors = _bounds(instance, document, by)
+        for group, share in sorted(shares.items()):
+            mine = instance.groups[by][group]
+            picked = sum(instance.jobs[j].name in chosen for j in mine)
+            asked = instance.demands[mine].sum() / document.solution["capacity"]
+            at_cap = group in caps and share > caps[group] - 0.005
+            table.add_row(
+                escape(group),
+                str(len(mine)),
+                str(picked),
+                f"{asked:.1%}",
+                f"[bold]{share:.1%}[/]" if at_cap else f"{share:.1%}",
+                f"{caps[group]:.1%}" if group in caps else "",
+                f"{floors[group]:.1%}" if group in floors else "",
+            )
+        yield table
+
+
+def _bounds(instance: Any, document: Result, by: str) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the fair-share caps and floors in force on a grouping, the tightest of each."""
+    caps: dict[str, float] = {}
+    floors: dict[str, float] = {}
+    added = [msgspec.to_builtins(c) for c in instance.constraints] + list(document.constraints)
+    for constraint in added:
+        if constraint["kind"] == "fair-share" and constraint["by"] == by:
+            for group, share in constraint.get("at_most", {}).items():
+                caps[group] = min(share, caps.get(group, 1.0))
+            for group, share in constraint.get("at_least", {}).items():
+                floors[group] = max(share, floors.get(group, 0.0))
+    return caps, floors
+
+
+def results(instance: Any, documents: Sequence[Result]) -> None:
+    """Show several policies on one instance, or one of them in full."""
+    if len(documents) == 1:
+        result(instance, documents[0])
+        return
+    table = Table(title=escape(instance.name), title_justify="left")
+    for heading in ("policy", "objective", "seconds", "side constraints broken"):
+        table.add_column(
+            heading, justify="right" if heading in ("objective", "seconds") else "left"
+        )
+    for document in documents:
+        note = "; ".join(document.violations)
+        if not document.solution:
+            note = f"{document.termination}: {document.message}"
+        table.add_row(
+            str(document.policy),
+            number(document.objective),
+            f"{document.seconds.solve:.4f}",
+            escape(note),
+        )
+    out.print(table)
+
+
+def bench(rows: Sequence[Any]) -> None:
+    """Show a benchmark: for each policy, how far it falls short, and where most."""
+    for problem in dict.fromkeys(row.problem for row in rows):
+        mine = [row for row in rows if row.problem == problem]
+        instances = {row.file: row for row in mine}
+        proven = sum(row.reference_proven for row in instances.values())
+        table = Table(
+            title=f"{problem}: {len(instances)} instances, optimum proven for {proven}",
+            title_justify="left",
+        )
+        for heading in (
+            "policy",
+            "mean gap",
+            "worst gap",
+            "on",
+            "at the optimum",
+            "seconds",
+            "left out",
+        ):
+            table.add_column(heading, justify="left" if heading in ("policy", "on") else "right")
+        for policy in dict.fromkeys(row.policy for row in mine):
+            table.add_row(*_summary(policy, [row for row in mine if row.policy == policy]))
+        out.print(table)
+        if any(row.violations for row in mine):
+            out.print(
+                "left out: runs that break side constraints, or to which a policy does not apply"
+            )
+        slowest = sum(row.reference_seconds for row in instances.values())
+        out.print(f"the optima took {slowest:.2f} s in all")
+
+
+def _summary(policy: str, rows: Sequence[Any]) -> list[str]:
+    gaps = [row for row in rows if row.gap is not None]
+    out_of = len(rows) - len(gaps)
+    if not gaps:
+        return [policy, "-", "-", "", "-", "-", f"{out_of} of {len(rows)}"]
+    worst = max(gaps, key=lambda row: row.gap)
+    best = sum(row.gap <= 1e-9 for row in gaps)
+    return [
+        policy,
+        percent(fmean(row.gap for row in gaps)),
+        percent(worst.gap),
+        escape(worst.instance) if worst.gap > 0 else "",
+        f"{best} of {len(gaps)}",
+        f"{fmean(row.seconds for row in gaps):.4f}",
+        f"{out_of} of {len(rows)}" if out_of else "",
+    ]
+
+
+def contents(sections: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Show what there is, section by section."""
+    for title, entries in sections.items():
+        table = Table(title=title, title_justify="left", show_lines=False)
+        for key in entries[0] if entries else ():
+            table.add_column(key)
+        for entry in entries:
+            cells = ["\n".join(v) if isinstance(v, list) else str(v) for v in entry.values()]
+            table.add_row(*map(escape, cells))
+        out.print(table)
+
+
+def doctor(findings: Sequence[Any]) -> None:
+    """Show what the doctor found."""
+    table = Table.grid(padding=(0, 2))
+    for finding in findings:
+        mark = "[green]well[/]" if finding.ok else "[red]ILL[/]"
+        table.add_row(finding.name, mark, escape(finding.detail))
+    out.print(table)
+
+
+def number(value: float | None) -> str:
+    """Return a number for people: thousands apart, no more digits than it has."""
+    if value is None:
+        return "unknown"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
+
+
+def percent(value: float | None) -> str:
+    """Return a fraction as a percentage."""
+    if value is None:
+        return "unknown"
+    return f"{value:.2%}" if value == 0 or value >= 1e-4 else f"{100 * value:.1e}%"
