@@ -64,10 +64,6 @@ class Formulation(Protocol):
         """Turn a solver's values, by native variable, into the problem's solution record."""
         ...
 
-    def objective(self, solution: Any) -> float:
-        """Return the objective of a solution record."""
-        ...
-
 
 class Knapsack(NamedTuple):
     """A formulation that is a plain 0-1 knapsack: what an exact knapsack algorithm needs.

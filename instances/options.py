@@ -75,7 +75,12 @@ def split(pairs: Iterable[str]) -> dict[str, Any]:
 
 def is_number(value: Any) -> bool:
     """Tell whether a value is a finite number (and not a truth value)."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return isfinite(value)
+    except OverflowError:  # a whole number beyond the range of a float
+        return False
 
 
 def is_count(value: Any) -> bool:

@@ -11,7 +11,7 @@ from msgspec import inspect
 
 from instances.errors import InputError, joined, listing, shown, suggestion
 
-_PATH = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$(?P<path>.*)`)?$", re.DOTALL)
+_PATH = re.compile(r"^(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$(?P<path>.*)`)?$", re.DOTALL)
 _TOKEN = re.compile(r"\[\.\.\.\]|\[(\d+)\]|\.([^.\[]+)")
 _WORDS = {
     "float": "a number", "int": "a whole number", "str": "a string", "bool": "true or false",
@@ -51,7 +51,10 @@ def explained(
     place = _written(tokens)
     if isinstance(failure.__cause__, InputError):
         return failure.__cause__.within(place)
-    return _described(what, place, _value(document, tokens), _type(wanted, document, tokens))
+    wrong = _described(what, place, _value(document, tokens), _type(wanted, document, tokens))
+    if match and match["key"]:  # keys are strings always: only an empty one can be wrong
+        wrong.found = "an empty key"
+    return wrong
 
 
 def _described(what: str, place: str, value: Any, info: Any) -> InputError:
@@ -84,13 +87,15 @@ def _malformed(what: str, data: bytes) -> InputError:
     if at is None:
         return InputError("JSON; the text ends too early or holds an invalid string")
     offset = int(at[1])
-    rest = data[max(0, offset - 1) : offset + 12].decode("utf-8", "replace")
+    if "trailing characters" in what or data[offset - 1 : offset] == b"-":
+        offset -= 1  # msgspec points behind the first wrong byte here
+    rest = data[offset : offset + 12].decode("utf-8", "replace")
     place = _line(data, offset)
-    if word := re.search(r"-?(NaN|Infinity|Inf|nan|inf)", rest):
+    if word := re.match(r"-?(NaN|Infinity|Inf|nan|inf)", rest):
         return InputError("a finite number", found=word[0], place=place)
-    return InputError(
-        "JSON", found=shown(data[offset : offset + 12].decode("utf-8", "replace")), place=place
-    )
+    reason = re.search(r"malformed: (.*?) \(byte", what)
+    words = f"JSON ({reason[1]})" if reason else "JSON"
+    return InputError(words, found=shown(rest) if rest.strip() else None, place=place)
 
 
 def _line(data: bytes, offset: int) -> str:

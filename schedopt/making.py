@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from instances.errors import InputError, shown
 from instances.options import checked
 from schedopt import catalog
@@ -43,7 +41,7 @@ def generate(
     chosen = known[catalog.pick(name, known, f"a generator of {problem}")]
     if seed < 0:
         raise InputError("a whole number >= 0", found=shown(seed), place="seed")
-    return chosen.run(seed, **checked(options or {}, chosen.options, name))
+    return chosen(seed, **checked(options or {}, chosen.options, name))
 
 
 def convert(
@@ -61,7 +59,7 @@ def convert(
     name : str, optional
         The instance's name; the first file's by default.
     options : mapping, optional
-        ``processors``, ``deadline``, ``reward``; see `CONVERT_OPTIONS` of the format's module.
+        ``processors``, ``deadline`` and ``reward`` (``linear``, ``size`` or ``banded``).
 
     Raises
     ------
@@ -71,13 +69,13 @@ def convert(
     from instances.dssp import jobtable, wfformat
 
     tables = [path for path in paths if _is_table(path)]
-    if not tables:
-        given = checked(options or {}, wfformat.OPTIONS, "the WfFormat converter")
-        return wfformat.convert(paths, name=name, **given)
-    if len(paths) > 1:
+    if tables and len(paths) > 1:
         raise InputError("one CSV of jobs, or workflows only", found=f"{len(paths)} files")
-    given = checked(options or {}, jobtable.OPTIONS, "the CSV converter")
-    return jobtable.convert(tables[0], name=name, **given)
+    known = jobtable.OPTIONS if tables else wfformat.OPTIONS
+    given = checked(options or {}, known, "convert")
+    if tables:
+        return jobtable.convert(tables[0], name=name, **given)
+    return wfformat.convert(paths, name=name, **given)
 
 
 def _is_table(path: str | Path) -> bool:
@@ -102,8 +100,3 @@ def constraints_from(path: str | Path, problem: str) -> list[Any]:
     if data.lstrip().startswith(b"{"):
         return [decode(data, union, file=str(path))]
     return list(decode(data, tuple[union, ...], file=str(path)))
-
-
-def as_json(record: Any) -> bytes:
-    """Return a record as one line of JSON, as files hold it."""
-    return msgspec.json.encode(record) + b"\n"

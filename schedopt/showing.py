@@ -17,6 +17,8 @@ from rich.table import Table
 from solvers.result import Result, Watch, gap
 
 out = Console(highlight=False)
+if not out.is_terminal:
+    out.width = 120
 err = Console(stderr=True, highlight=False)
 
 _COLOURS = {"optimal": "green", "feasible": "yellow", "none": "red"}

@@ -102,8 +102,8 @@ def _share(
     """
     what = f"{constraint.by} {group} at {'least' if most is None else 'most'}"
     mine = set(night.groups[constraint.by][group])
-    possible = [j for j in sorted(mine) if night.in_time[j]]
     demand = night.demands.tolist()
+    possible = [j for j in sorted(mine) if night.in_time[j] and demand[j] > 0]
     if not possible:
         return Row(what, [], [], lower=0.0)
     if constraint.of == "selected":

@@ -161,11 +161,6 @@ class Selection:
         """Return the solution record of the jobs at these positions."""
         return Selected.of(self.instance, np.asarray(positions, dtype=np.int64), self.fill)
 
-    def objective(self, solution: Selected) -> float:
-        """Return the total reward of a selection (equation 1)."""
-        jobs, index = self.instance.jobs, self.instance.index
-        return fsum(jobs[index[name]].reward for name in solution.selected)
-
 
 def _dot(coefficients: Sequence[float], variables: Sequence[Any]) -> Any:
     """Return the sum of coefficient·variable; built whole, since term by term is slow."""

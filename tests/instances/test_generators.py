@@ -1,0 +1,214 @@
+"""Generators: the stated facts of the render nights, the families' definitions, the seeds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from instances import files
+from instances.dssp import Instance
+from instances.dssp.generators import GENERATORS, TEAMS, render_season
+from instances.dssp.rewards import banded, linear
+from instances.errors import InputError
+
+FAMILIES = ("uncorrelated", "weakly-correlated", "strongly-correlated", "subset-sum")
+HOUR = 3600.0
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_seed_fixes_the_instance(name: str) -> None:
+    make = GENERATORS[name]
+    assert files.encode(make(7)) == files.encode(make(7))
+    assert files.encode(make(7)) != files.encode(make(8))
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_nothing_depends_on_or_changes_the_global_state(name: str) -> None:
+    np.random.seed(1)
+    first, state = GENERATORS[name](3), np.random.get_state()[1].tolist()  # type: ignore[index,union-attr]
+    np.random.seed(2)
+    assert GENERATORS[name](3) == first
+    np.random.seed(1)
+    assert np.random.get_state()[1].tolist() == state  # type: ignore[index,union-attr]
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_what_is_generated_can_be_read_back(name: str) -> None:
+    instance = GENERATORS[name](5)
+    assert files.parse(files.encode(instance)) == instance
+
+
+def test_every_recipe_says_what_it_is() -> None:
+    for name, recipe in GENERATORS.items():
+        assert recipe.name == name
+        assert recipe.summary
+        assert recipe.source
+        for option in recipe.options.values():
+            assert option.default is None or option.accepts(option.default)
+
+
+def test_a_season_has_the_stated_size() -> None:
+    season = render_season(11)
+    assert len(season) == 56
+    assert sum(len(night.jobs) for night in season) == 2388
+    assert {(night.processors, night.deadline) for night in season} == {(1000, 13 * HOUR)}
+
+
+def test_a_season_is_the_instance_of_56_nights_cut_up() -> None:
+    whole = GENERATORS["render-night"](11, nights=56)
+    assert whole.processors == 56_000
+    assert [job for night in render_season(11) for job in night.jobs] == list(whole.jobs)
+
+
+@pytest.fixture(scope="module")
+def seasons() -> list[list[Instance]]:
+    return [render_season(seed) for seed in range(8)]
+
+
+def test_the_season_fits_the_stated_facts(seasons: list[list[Instance]]) -> None:
+    """The paper's section 5 beside averages over seeds; the margins are about what seeds vary."""
+    tasks = [
+        sum(len(stage) for night in season for job in night.jobs for stage in job.stages or ())
+        for season in seasons
+    ]
+    assert np.mean(tasks) == pytest.approx(280_011, rel=0.03)
+    paths = [np.concatenate([n.critical_paths for n in season]) / HOUR for season in seasons]
+    assert np.mean([np.median(path) for path in paths]) == pytest.approx(3.4, abs=0.2)
+    late = [np.mean([not night.in_time.all() for night in season]) for season in seasons]
+    assert np.mean(late) == pytest.approx(0.75, abs=0.07)
+    hours = np.array([[night.demands.sum() / HOUR for night in season] for season in seasons])
+    assert (hours > 14_300).sum(axis=1).mean() == pytest.approx(18, abs=3)
+    # The trace has 32: its nights lie closer together just above the capacity than ours do.
+    assert 20 <= (hours > 13_000).sum(axis=1).mean() <= 32
+
+
+def test_the_stages_are_as_described(seasons: list[list[Instance]]) -> None:
+    jobs = [job for night in seasons[0] for job in night.jobs]
+    counts = np.bincount([len(job.stages or ()) for job in jobs])
+    assert counts[:2].tolist() == [0, 0]
+    assert (counts[2:] > 500).all()
+    assert len(counts) == 6
+    for job in jobs:
+        *early, main, last = job.stages or ()
+        assert len(last) == 1
+        assert all(1 <= len(stage) <= max(1, 0.26 * len(main) + 1) for stage in early)
+
+
+def test_lengths_are_tenths_of_a_second(seasons: list[list[Instance]]) -> None:
+    lengths = [t for job in seasons[0][0].jobs for stage in job.stages or () for t in stage]
+    assert all(t == round(t, 1) and t >= 0.1 for t in lengths)
+
+
+def test_priorities_and_teams(seasons: list[list[Instance]]) -> None:
+    jobs = [job for season in seasons for night in season for job in night.jobs]
+    priorities = np.array([job.priority for job in jobs])
+    assert priorities.min() == 0
+    assert priorities.max() == 499
+    assert (priorities == np.floor(priorities)).all()
+    assert priorities.mean() == pytest.approx(249.5, abs=5)
+    teams = [job.groups["team"] for job in jobs]
+    by_rank = [teams.count(team) for team in TEAMS]
+    assert sum(by_rank) == len(jobs)
+    assert by_rank == sorted(by_rank, reverse=True)
+
+
+@pytest.mark.parametrize("teams", [1, 6, 9])
+def test_the_number_of_teams(teams: int) -> None:
+    instance = GENERATORS["render-night"](2, teams=teams, nights=9)
+    assert len(instance.groups["team"]) == teams
+    assert len(instance.groups["night"]) == 9
+    if teams == 9:
+        assert {"team-07", "team-08", "team-09"} < instance.groups["team"].keys()
+
+
+def test_without_stages_the_same_jobs_are_predicted() -> None:
+    staged = GENERATORS["render-night"](4)
+    plain = GENERATORS["render-night"](4, stages=False)
+    assert all(job.stages is None for job in plain.jobs)
+    assert plain.demands == pytest.approx(staged.demands)
+    assert plain.critical_paths == pytest.approx(staged.critical_paths)
+    assert [job.groups for job in plain.jobs] == [job.groups for job in staged.jobs]
+
+
+def test_rewards_of_a_night() -> None:
+    make = GENERATORS["render-night"]
+    by_size, by_band, plain = make(4, reward="size"), make(4, reward="banded"), make(4)
+    assert by_size.rewards == pytest.approx(by_size.demands)
+    assert by_band.rewards.tolist() == [banded(job.priority, 0) for job in by_band.jobs]
+    assert plain.rewards.tolist() == [linear(job.priority, 0) for job in plain.jobs]
+
+
+def test_options_of_the_cluster() -> None:
+    instance = GENERATORS["render-night"](4, processors=17, deadline=99)
+    assert (instance.processors, instance.deadline) == (17, 99.0)
+
+
+def test_it_says_that_it_is_synthetic() -> None:
+    assert "synthetic" in (GENERATORS["render-night"](1).description or "")
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_knapsack_is_a_night_of_one_processor(name: str) -> None:
+    instance = GENERATORS[name](6, jobs=400, range=100, fraction=0.3)
+    weights = instance.demands
+    assert instance.processors == 1
+    assert instance.deadline == np.floor(0.3 * weights.sum())
+    assert (weights == instance.critical_paths).all()
+    assert (weights == np.floor(weights)).all()
+    assert (weights.min(), weights.max()) == (1, 100)
+    assert instance.groups == {}
+
+
+def test_the_families_differ_as_pisinger_defines_them() -> None:
+    made = {name: GENERATORS[name](6, jobs=3000, range=1000) for name in FAMILIES}
+    gap = {name: made[name].rewards - made[name].demands for name in FAMILIES}
+    assert (gap["subset-sum"] == 0).all()
+    assert (gap["strongly-correlated"] == 100).all()
+    weak = gap["weakly-correlated"]
+    assert np.abs(weak).max() == 100
+    assert (made["weakly-correlated"].rewards >= 1).all()
+    free = made["uncorrelated"]
+    assert abs(np.corrcoef(free.rewards, free.demands)[0, 1]) < 0.06
+    assert 1 <= free.rewards.min() < 10
+    assert 990 < free.rewards.max() <= 1000
+
+
+def test_groups_of_a_knapsack() -> None:
+    instance = GENERATORS["uncorrelated"](6, jobs=500, groups=5)
+    assert sorted(instance.groups["team"]) == [f"team-{k:02d}" for k in range(1, 6)]
+
+
+def test_a_tiny_knapsack() -> None:
+    instance = GENERATORS["subset-sum"](0, jobs=1, range=1, fraction=0.1)
+    assert instance.deadline == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "place"),
+    [
+        ("render-night", {"night": 2}, "option"),
+        ("render-night", {"nights": 0}, "option nights"),
+        ("render-night", {"nights": True}, "option nights"),
+        ("render-night", {"reward": "cubic"}, "option reward"),
+        ("render-night", {"reward": 3}, "option reward"),
+        ("render-night", {"deadline": 10**400}, "option deadline"),
+        ("render-night", {"stages": 1}, "option stages"),
+        ("uncorrelated", {"fraction": 0}, "option fraction"),
+        ("uncorrelated", {"fraction": 1.5}, "option fraction"),
+        ("uncorrelated", {"jobs": 2.0}, "option jobs"),
+        ("subset-sum", {"groups": -1}, "option groups"),
+    ],
+)
+def test_wrong_options(name: str, options: dict[str, Any], place: str) -> None:
+    with pytest.raises(InputError) as caught:
+        GENERATORS[name](1, **options)
+    assert caught.value.place == place
+
+
+@pytest.mark.parametrize("seed", [-1, 1.0, True, "1"])
+def test_wrong_seeds(seed: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        GENERATORS["subset-sum"](seed)
+    assert caught.value.place == "seed"

@@ -1,0 +1,213 @@
+"""CSV tables of jobs: what is read, and where and how it is refused."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from instances import files
+from instances.dssp import Instance, Job
+from instances.dssp.jobtable import convert
+from instances.errors import InputError
+
+HEADER = "name,reward,priority,demand,critical_path,team\n"
+
+
+def table(tmp_path: Path, text: str | bytes, **options: Any) -> Instance:
+    path = tmp_path / "jobs.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return convert(path, **{"processors": 2, "deadline": 10, **options})
+
+
+def test_a_table(tmp_path: Path) -> None:
+    text = HEADER + "a,5,120,9,7,lighting\nb,4.5,,1e1,.5,\n"
+    assert table(tmp_path, text) == Instance(
+        name="jobs",
+        processors=2,
+        deadline=10.0,
+        jobs=(
+            Job(name="a", reward=5.0, priority=120.0, groups={"team": "lighting"}, demand=9.0,
+                critical_path=7.0),
+            Job(name="b", reward=4.5, demand=10.0, critical_path=0.5),
+        ),
+    )  # fmt: skip
+
+
+PLAIN = "name,reward,demand,critical_path\na,1,2,3\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PLAIN,
+        PLAIN.replace("\n", "\r\n"),
+        PLAIN.replace(",", ";"),
+        PLAIN.replace(",", "\t"),
+        PLAIN.replace(",", " , "),
+        PLAIN.strip(),
+        "\n" + PLAIN + "\n\n",
+        "\ufeff" + PLAIN,
+        PLAIN.replace("critical_path", "Critical Path").replace("name", "NAME"),
+        PLAIN.replace("a,", '"a",').replace("demand", '"demand"'),
+        "critical_path,demand,name,reward\n3,2,a,1\n",
+        gzip.compress(PLAIN.encode(), mtime=0),
+    ],
+    ids=str.split(
+        "plain crlf semicolons tabs spaces unended blank-lines bom spelling quotes order gzip"
+    ),
+)
+def test_the_same_table_in_other_dress(tmp_path: Path, text: str | bytes) -> None:
+    (job,) = table(tmp_path, text).jobs
+    assert job == Job(name="a", reward=1.0, demand=2.0, critical_path=3.0)
+
+
+def test_a_delimiter_inside_of_quotes_is_text(tmp_path: Path) -> None:
+    text = 'name;reward;demand;critical_path;"a, b, c, d, e, f"\n"x;y";1;2;3;"p,q"\n'
+    (job,) = table(tmp_path, text).jobs
+    assert job.name == "x;y"
+    assert job.groups == {"a, b, c, d, e, f": "p,q"}
+
+
+def test_every_other_column_is_a_grouping(tmp_path: Path) -> None:
+    text = "Team,name,show,reward,demand,critical_path\nfx,a,s1,1,1,1\n,b,s1,1,1,1\n"
+    assert table(tmp_path, text).groups == {"Team": {"fx": [0]}, "show": {"s1": [0, 1]}}
+
+
+def test_the_name_is_the_option_s_or_the_stem(tmp_path: Path) -> None:
+    assert table(tmp_path, PLAIN, name="tonight").name == "tonight"
+    path = tmp_path / "shots.csv.gz"
+    path.write_bytes(gzip.compress(PLAIN.encode()))
+    assert convert(path, processors=1, deadline=1).name == "shots"
+
+
+def test_a_table_without_jobs(tmp_path: Path) -> None:
+    assert table(tmp_path, HEADER).jobs == ()
+
+
+@pytest.mark.parametrize(("reward", "is_worth"), [("linear", 380), ("size", 9), ("banded", 1000)])
+def test_a_reward_function_stands_in_for_the_column(
+    tmp_path: Path, reward: str, is_worth: float
+) -> None:
+    with_column = HEADER + "a,5,120,9,7,lighting\n"
+    without = "name,priority,demand,critical_path\na,120,9,7\n"
+    for text in (with_column, without):
+        assert table(tmp_path, text, reward=reward).rewards.tolist() == [is_worth]
+
+
+def test_what_is_read_can_be_written_and_read_back(tmp_path: Path) -> None:
+    instance = table(tmp_path, HEADER + "ä,5,-3,9,7,fx\n")
+    assert files.parse(files.encode(instance)) == instance
+
+
+LINE = "a,5,120,9,7,fx\n"
+WRONG: dict[str, tuple[str | bytes, str, str | None, str]] = {
+    "empty": ("", "", None, "a header"),
+    "blank": ("\n , \n", "", None, "a header"),
+    "not utf-8": (b"name\n\xff", "line 2", "bytes that are not", "UTF-8"),
+    "no reward": (
+        "name,demand,critical_path\n", "line 1", "'name', 'demand', 'critical_path'",
+        "a column 'reward' (or option 'reward')",
+    ),
+    "no demand": ("name,reward,critical_path\n", "line 1", None, "a column 'demand'"),
+    "misspelt": (HEADER.replace("demand", "demnd"), "line 1", "'demnd'", "a column 'demand'"),
+    "misspelt priority": (
+        HEADER.replace("priority", "Priorty".lower()), "line 1", "'priorty'", "a column 'priority'",
+    ),
+    "column twice": (
+        HEADER.replace("team", "Name"), "line 1", "'name' twice", "each column once",
+    ),
+    "column without title": (HEADER.replace("team", ""), "line 1, cell 6", "none", "a title"),
+    "too few cells": (HEADER + LINE + "b,5\n", "line 3", "2", "6 cells"),
+    "too many cells": (HEADER + "b,5,1,1,1,fx,2\n", "line 2", "7", "6 cells"),
+    "no name": (HEADER + ",5,1,1,1,fx\n", "line 2, column 'name'", "an empty cell", "a name"),
+    "name twice": (
+        HEADER + LINE + "\n" + LINE, "line 4, column 'name'", "'a'", "line 2 has it already",
+    ),
+    "open quote": (HEADER + '"a,5,1,1,1,fx\n', "line 2", None, "CSV"),
+    "text after a quote": (HEADER + '"a"b,5,1,1,1,fx\n', "line 2", None, "CSV"),
+    "overflow": (
+        HEADER + "a,1e308,1,1,1,fx\nb,1e308,1,1,1,fx\n", "jobs", "an overflow", "finite sums",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_refused(case: str, tmp_path: Path) -> None:
+    text, place, found, expected = WRONG[case]
+    with pytest.raises(InputError) as caught:
+        table(tmp_path, text)
+    error = caught.value
+    assert error.file == str(tmp_path / "jobs.csv")
+    assert error.place == place
+    if found is not None:
+        assert error.found == found
+    assert expected in error.expected
+
+
+NUMBERS = ["", "x", "nan", "inf", "-Infinity", "1e999", "1_000", "1,5", "0x10", "٣", "--1", "1 2"]
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+@pytest.mark.parametrize("column", ["reward", "demand", "critical_path"])
+def test_strict_numbers(tmp_path: Path, text: str, column: str) -> None:
+    cells = {"name": "a", "reward": "1", "demand": "1", "critical_path": "1", column: f'"{text}"'}
+    lines = [",".join(cells), "b,1,1,1", ",".join(cells.values())]
+    with pytest.raises(InputError) as caught:
+        table(tmp_path, "\n".join(lines))
+    assert caught.value.place == f"line 3, column {column!r}"
+    assert caught.value.found == (repr(text) if text else "an empty cell")
+    assert caught.value.expected == "a finite number >= 0"
+
+
+def test_a_negative_number(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"found '-1'; expected a finite number >= 0"):
+        table(tmp_path, PLAIN.replace("2", "-1"))
+
+
+def test_a_priority_may_be_negative_but_is_a_number(tmp_path: Path) -> None:
+    assert table(tmp_path, HEADER + "a,1,-5,1,1,\n").jobs[0].priority == -5.0
+    with pytest.raises(InputError) as caught:
+        table(tmp_path, HEADER + "a,1,high,1,1,\n")
+    assert caught.value.place == "line 2, column 'priority'"
+
+
+def test_lines_are_counted_through_quoted_breaks(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        table(tmp_path, HEADER + '"a\nb",1,1,1,1,fx\nc,x,1,1,1,fx\n')
+    assert caught.value.place == "line 4, column 'reward'"
+
+
+def test_a_reward_function_without_a_priority(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a priority for each job") as caught:
+        table(tmp_path, HEADER + "a,1,,1,1,fx\n", reward="banded")
+    assert caught.value.place == "line 2"
+
+
+@pytest.mark.parametrize(
+    ("options", "place", "words"),
+    [
+        ({"processors": None}, "option", "option 'processors'"),
+        ({"deadline": None}, "option", "option 'deadline'"),
+        ({"processors": 0}, "option processors", "a whole number"),
+        ({"deadline": float("nan")}, "option deadline", "above 0"),
+        ({"reward": "cubic"}, "option reward", "one of linear, size, banded"),
+        ({"name": ""}, "option name", "a name"),
+    ],
+)
+def test_wrong_options(tmp_path: Path, options: dict[str, Any], place: str, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        table(tmp_path, PLAIN, **options)
+    assert caught.value.place == place
+
+
+def test_a_missing_table(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a file that exists"):
+        convert(tmp_path / "none.csv", processors=1, deadline=1)
+
+
+def test_a_huge_cell(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="field larger than field limit"):
+        table(tmp_path, HEADER + "x" * 200_000 + ",1,1,1,1,fx\n")

@@ -1,0 +1,229 @@
+"""WfFormat workflows as dssp jobs: levels, runtimes, versions, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from instances import files
+from instances.dssp import wfformat
+from instances.errors import InputError
+
+REPOSITORY = Path(files.__file__).parents[1]
+REAL = sorted((REPOSITORY.parent / "shared" / "data" / "wfcommons").glob("*.json.gz"))
+
+DIAMOND = {"a": (2.0, ["b", "c"]), "b": (3.0, ["d"]), "c": (5.0, ["d"]), "d": (1.0, [])}
+
+
+def document(tasks: dict[str, tuple[float, list[str]]], **more: Any) -> dict[str, Any]:
+    """Make a 1.5 document of tasks given as id: (runtime, children)."""
+    listed = [{"name": f"n-{i}", "id": i, "children": c} for i, (_, c) in tasks.items()]
+    ran = [{"id": i, "runtimeInSeconds": t, "coreCount": 1} for i, (t, _) in tasks.items()]
+    workflow = {"specification": {"tasks": listed}, "execution": {"tasks": ran}}
+    return {"name": "w", "schemaVersion": "1.5", "workflow": workflow, **more}
+
+
+def saved(tmp_path: Path, content: dict[str, Any], name: str = "flow.json") -> Path:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = json.dumps(content).encode()
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+def test_a_diamond_has_three_stages(tmp_path: Path) -> None:
+    path = saved(tmp_path, document(DIAMOND, runtimeSystem={"name": "Pegasus", "version": "5"}))
+    instance = wfformat.convert(path, processors=4, deadline=60)
+    (job,) = instance.jobs
+    assert job.stages == ((2.0,), (3.0, 5.0), (1.0,))
+    assert (job.name, job.reward, job.priority) == ("flow", 11.0, 0.0)
+    assert job.groups == {"workflow": "w", "system": "Pegasus"}
+    assert (instance.name, instance.processors, instance.deadline) == ("flow", 4, 60.0)
+    assert "1 workflow with 4 tasks" in (instance.description or "")
+
+
+def test_parents_and_children_are_united(tmp_path: Path) -> None:
+    content = document({"a": (1.0, ["b"]), "b": (1.0, []), "c": (1.0, [])})
+    content["workflow"]["specification"]["tasks"][2]["parents"] = ["b", "a"]
+    flow = wfformat.load(saved(tmp_path, content))
+    assert wfformat.levelled(flow) == ((1.0,), (1.0,), (1.0,))
+    assert flow.parents == ((), (0,), (1, 0))
+
+
+def test_levelling_may_lengthen_the_critical_path(tmp_path: Path) -> None:
+    crossed = {"a": (10.0, ["b"]), "b": (1.0, []), "c": (1.0, ["d"]), "d": (10.0, [])}
+    flow = wfformat.load(saved(tmp_path, document(crossed)))
+    assert wfformat.critical_path(flow) == 11.0
+    assert sum(map(max, wfformat.levelled(flow))) == 20.0
+    assert wfformat.lengthening(flow) == pytest.approx(9 / 11)
+    instance = wfformat.convert(tmp_path / "flow.json", processors=1, deadline=1)
+    assert "lengthens their critical paths by 81.8% at most" in (instance.description or "")
+
+
+def test_runtimes_of_nothing(tmp_path: Path) -> None:
+    flow = wfformat.load(saved(tmp_path, document({"a": (0.0, ["b"]), "b": (0.0, [])})))
+    assert wfformat.lengthening(flow) == 0.0
+
+
+@pytest.mark.parametrize("key", ["runtime", "runtimeInSeconds"])
+@pytest.mark.parametrize("by", ["id", "name"])
+def test_older_versions_have_it_all_in_the_tasks(tmp_path: Path, key: str, by: str) -> None:
+    tasks = [
+        {"name": "n-a", "id": "a", "type": "compute", key: 2, "children": [f"{by}-b"]},
+        {"name": "name-b", "id": "id-b", "type": "compute", key: 3, "parents": ["a"]},
+    ]
+    content = {"name": "old", "schemaVersion": "1.4", "workflow": {"tasks": tasks, "makespan": 5}}
+    assert wfformat.levelled(wfformat.load(saved(tmp_path, content))) == ((2.0,), (3.0,))
+
+
+def test_the_oldest_have_names_only(tmp_path: Path) -> None:
+    tasks = [{"name": "a", "runtime": 2}, {"name": "b", "runtime": 3, "parents": ["a"]}]
+    content = {"name": "old", "workflow": {"tasks": tasks}}
+    assert wfformat.levelled(wfformat.load(saved(tmp_path, content))) == ((2.0,), (3.0,))
+
+
+def test_several_files_make_one_night_with_names_of_their_own(tmp_path: Path) -> None:
+    paths = [
+        saved(tmp_path / str(k), document(DIAMOND), name)
+        for k, name in enumerate(["a.json", "a.json.gz", "a-2.json", "b.json"])
+    ]
+    instance = wfformat.convert(paths, name="night", processors=1, deadline=1, reward="linear")
+    assert [job.name for job in instance.jobs] == ["a", "a-3", "a-2", "b"]
+    assert [job.priority for job in instance.jobs] == [0.0, 1.0, 2.0, 3.0]
+    assert instance.rewards.tolist() == [500.0, 499.0, 498.0, 497.0]
+    assert instance.groups["workflow"] == {"w": [0, 1, 2, 3]}
+    assert files.parse(files.encode(instance)) == instance
+
+
+def test_priorities_may_be_given(tmp_path: Path) -> None:
+    paths = [saved(tmp_path, document(DIAMOND), name) for name in ("a.json", "b.json")]
+    make = wfformat.convert
+    instance = make(paths, processors=1, deadline=1, reward="banded", priorities=[150, 50])
+    assert instance.rewards.tolist() == [1000.0, 100_000.0]
+    for wrong in ([1], [1, float("nan")], [1, 2, 3]):
+        with pytest.raises(InputError, match="2 finite numbers"):
+            make(paths, processors=1, deadline=1, priorities=wrong)
+
+
+WRONG: dict[str, tuple[dict[str, Any], str, str | None, str]] = {}
+
+
+def wrong(name: str, place: str, found: str | None, expected: str, **tasks: Any) -> dict[str, Any]:
+    """Add a case: the diamond, for the caller to break."""
+    content = document({**DIAMOND, **tasks})
+    WRONG[name] = (content, place, found, expected)
+    workflow: dict[str, Any] = content["workflow"]
+    return workflow
+
+
+SPEC, RAN = "workflow.specification.tasks", "workflow.execution.tasks"
+wrong("cycle", f"{SPEC}[1]", "one through 'b'", "no cycle", b=(1.0, ["x"]), x=(1.0, ["b"]))
+wrong("own child", f"{SPEC}[4]", "one through 'x'", "no cycle", x=(1.0, ["x"]))
+wrong("no child", f"{SPEC}[4].children[1]", "'aa'", "the id of a task", x=(1.0, ["a", "aa"]))
+wrong("no parent", f"{SPEC}[1].parents[0]", "'zz'", "the id of a task")["specification"]["tasks"][
+    1
+]["parents"] = ["zz"]
+del wrong("no runtime", f"{RAN}[2]", None, "a key 'runtimeInSeconds'")["execution"]["tasks"][2][
+    "runtimeInSeconds"
+]
+del wrong("not run", f"{SPEC}[3]", "none for 'd'", "a runtime")["execution"]["tasks"][3]
+del wrong("no execution", f"{SPEC}[0]", "none for 'a'", "a runtime")["execution"]
+wrong("negative runtime", f"{RAN}[4].runtimeInSeconds", "-1", ">= 0", x=(-1, []))
+wrong("runtime a string", f"{RAN}[4].runtimeInSeconds", "'1'", "a number", x=("1", []))
+wrong("run by nobody", f"{RAN}[4].id", "'zz'", "a task that is specified")["execution"][
+    "tasks"
+].append({"id": "zz", "runtimeInSeconds": 1})
+wrong("run twice", f"{RAN}[4].id", "'a' twice", "each task once")["execution"]["tasks"].append(
+    {"id": "a", "runtimeInSeconds": 1}
+)
+wrong("id twice", f"{SPEC}[4]", "'a'", "an id of its own")["specification"]["tasks"].append(
+    {"id": "a"}
+)
+wrong("no id", f"{SPEC}[4]", None, "a key 'id'")["specification"]["tasks"].append({})
+wrong("no tasks", SPEC, "[]", "length >= 1")["specification"]["tasks"] = []
+wrong("no list", SPEC, "3", "a list")["specification"]["tasks"] = 3
+wrong("no workflow", "workflow", None, "`specification` with `tasks`").clear()
+WRONG["not wfformat"] = ({"problem": "dssp"}, "", None, "a key 'workflow'")
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_refused(case: str, tmp_path: Path) -> None:
+    content, place, found, expected = WRONG[case]
+    path = saved(tmp_path, content)
+    with pytest.raises(InputError) as caught:
+        wfformat.convert(path, processors=1, deadline=1)
+    error = caught.value
+    assert error.file == str(path)
+    assert error.place == place
+    if found is not None:
+        assert error.found == found
+    assert expected in error.expected
+
+
+def test_runtimes_that_overflow(tmp_path: Path) -> None:
+    path = saved(tmp_path, document({"a": (1e308, []), "b": (1e308, [])}))
+    with pytest.raises(InputError, match="runtimes whose sum is finite") as caught:
+        wfformat.convert(path, processors=1, deadline=1)
+    assert caught.value.file == str(path)
+
+
+@pytest.mark.parametrize(
+    ("options", "place", "words"),
+    [
+        ({"processors": None}, "option", "option 'processors'"),
+        ({"deadline": None}, "option", "option 'deadline'"),
+        ({"processors": 1.5}, "option processors", "a whole number"),
+        ({"deadline": 0}, "option deadline", "above 0"),
+        ({"reward": "best"}, "option reward", "one of linear, size, banded"),
+    ],
+)
+def test_wrong_options(tmp_path: Path, options: dict[str, Any], place: str, words: str) -> None:
+    path = saved(tmp_path, document(DIAMOND))
+    with pytest.raises(InputError, match=words) as caught:
+        wfformat.convert(path, **{"processors": 1, "deadline": 1, **options})
+    assert caught.value.place == place
+
+
+def test_no_files() -> None:
+    with pytest.raises(InputError, match="one WfFormat file or more"):
+        wfformat.convert([], processors=1, deadline=1)
+
+
+@given(st.data())
+@settings(max_examples=80, deadline=None)
+def test_levels_keep_every_dependency(data: st.DataObject) -> None:
+    """A random graph: no edge inside a level or back, and the bound of the module's docstring."""
+    runtimes = data.draw(st.lists(st.floats(0, 100), min_size=1, max_size=12))
+    count = len(runtimes)
+    edges = data.draw(st.sets(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1))))
+    parents = tuple(tuple(a for a, b in edges if a < b == j) for j in range(count))
+    flow = wfformat.Workflow(None, None, tuple(runtimes), parents, tuple(range(count)))
+    numbered = wfformat.Workflow(
+        None, None, tuple(map(float, range(count))), parents, tuple(range(count))
+    )
+    level = {int(t): g for g, stage in enumerate(wfformat.levelled(numbered)) for t in stage}
+    assert sorted(level) == list(range(count))
+    assert all(level[a] < level[j] for j in range(count) for a in parents[j])
+    stages = wfformat.levelled(flow)
+    own, strict = wfformat.critical_path(flow), sum(map(max, stages))
+    assert own <= strict * (1 + 1e-12)
+    assert strict <= own * len(stages) * (1 + 1e-12)
+
+
+@pytest.mark.skipif(not REAL, reason="the real traces are not here")
+def test_real_workflows() -> None:
+    instance = wfformat.convert(REAL, name="real", processors=100, deadline=3600)
+    assert len(instance.jobs) == len(REAL)
+    flows = [wfformat.load(path) for path in REAL]
+    for job, flow in zip(instance.jobs, flows, strict=True):
+        assert sum(map(len, job.stages or ())) == len(flow.runtimes)
+        assert job.planned_demand == pytest.approx(sum(flow.runtimes))
+        assert job.planned_critical_path >= wfformat.critical_path(flow) * (1 - 1e-12)
+    assert instance.groups["system"].keys() == {"Pegasus", "Makeflow", "Nextflow"}
+    assert files.parse(files.encode(instance)) == instance

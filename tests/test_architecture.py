@@ -1,0 +1,119 @@
+"""The import rules of the house: who may import whom, and that no two files import each other."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MAY_IMPORT = {
+    "instances": set(),
+    "formulations": {"instances"},
+    "policies": {"instances"},
+    "solvers": {"formulations.protocol"},
+    "validation": {"instances", "formulations", "policies", "solvers"},
+    "schedopt": {"instances", "formulations", "policies", "solvers", "validation"},
+}
+FILES = sorted(p for layer in MAY_IMPORT for p in (ROOT / layer).rglob("*.py"))
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path, *, lazy: bool = True) -> set[str]:
+    """Return the modules of ours that a file imports, with those inside functions or without."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = ast.walk(tree) if lazy else iter(tree.body)
+    names: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    modules = {module_name(p) for p in FILES}
+    return {name for name in names if name in modules}
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_name)
+def test_each_file_imports_only_what_its_layer_may(path: Path) -> None:
+    layer = module_name(path).split(".")[0]
+    for name in imports(path):
+        target = name.split(".")[0]
+        allowed = MAY_IMPORT[layer]
+        fine = target == layer or target in allowed or name in allowed
+        if layer == "solvers":  # records pass through the protocol; no formulation is known here
+            fine = fine or name == "formulations"
+        assert fine, f"{module_name(path)} imports {name}"
+
+
+def test_only_the_face_imports_validation() -> None:
+    importers = {
+        module_name(p).split(".")[0]
+        for p in FILES
+        if any(n.startswith("validation") for n in imports(p))
+    }
+    assert importers <= {"schedopt", "validation"}
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in FILES if module_name(p).startswith("validation.")], ids=module_name
+)
+def test_checkers_share_no_code_with_what_they_check(path: Path) -> None:
+    if module_name(path).startswith("validation.reproduce"):
+        pytest.skip("reproductions compare; they do not check")
+    assert not any(n.split(".")[0] in ("formulations", "policies") for n in imports(path))
+
+
+def test_no_two_files_import_each_other() -> None:
+    graph = {module_name(p): imports(p) - {module_name(p)} for p in FILES}
+    for package in list(graph):  # a package that gathers its own modules is no arrow up
+        graph[package] = {n for n in graph[package] if not package.startswith(f"{n}.")}
+    state: dict[str, int] = {}
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert state.get(name) != 1, f"a circle: {' -> '.join((*trail, name))}"
+        if state.get(name) == 2:
+            return
+        state[name] = 1
+        for target in sorted(graph[name]):
+            visit(target, (*trail, name))
+        state[name] = 2
+
+    for name in graph:
+        visit(name, ())
+
+
+HEAVY = {"numba", "pyomo", "cvxpy", "ortools", "highspy", "polars", "scipy", "pandas"}
+
+
+@pytest.mark.parametrize(
+    ("module", "may"),
+    [
+        ("schedopt", set()),
+        ("schedopt.cli", set()),
+        ("schedopt.contents", set()),
+        ("instances.dssp", set()),
+        ("instances.dssp.generators", set()),
+        ("formulations.constraints", set()),
+        ("policies.dssp", set()),
+        ("solvers.result", set()),
+        ("validation.dssp", set()),
+        ("formulations.dssp", {"pyomo", "scipy"}),
+    ],
+)
+def test_a_module_pulls_in_only_what_it_needs(module: str, may: set[str]) -> None:
+    code = f"import sys, {module}; print(*{{m.split('.')[0] for m in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert HEAVY & set(done.stdout.split()) <= may
+
+
+def test_no_file_is_too_long_to_read() -> None:
+    long = {str(p): n for p in FILES if (n := len(p.read_text().splitlines())) > 420}
+    assert not long
