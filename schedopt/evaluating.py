@@ -13,7 +13,7 @@ import msgspec
 from instances.constraints import Constraint, check_names, check_references
 from instances.options import checked
 from schedopt import __version__, catalog
-from solvers.result import Result, Seconds
+from solvers.result import Result, Seconds, as_document
 
 
 @overload
@@ -134,7 +134,7 @@ def _evaluated(
         sense=formulation.sense,
         seed=seed,
         options=settings,
-        constraints=tuple(msgspec.to_builtins(c) for c in constraints),
+        constraints=tuple(as_document(c) for c in constraints),
     )
     _warm(policy.problem, policy.name)
     began = time.perf_counter()
@@ -150,7 +150,7 @@ def _evaluated(
         termination="completed",
         solution_status="feasible",
         objective=instance.objective_of(solution),
-        solution=msgspec.to_builtins(solution),
+        solution=as_document(solution),
     )
     return _judged(instance, done, constraints, began, solved)
 

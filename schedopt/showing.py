@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from solvers.result import Result, Watch, gap
+from solvers.result import Result, Watch, as_document, gap
 
 out = Console(highlight=False)
 if not out.is_terminal:
@@ -130,7 +130,7 @@ def _bounds(instance: Any, document: Result, by: str) -> tuple[dict[str, float],
     """Return the fair-share caps and floors in force on a grouping, the tightest of each."""
     caps: dict[str, float] = {}
     floors: dict[str, float] = {}
-    added = [msgspec.to_builtins(c) for c in instance.constraints] + list(document.constraints)
+    added = [as_document(c) for c in instance.constraints] + list(document.constraints)
     for constraint in added:
         if constraint["kind"] == "fair-share" and constraint["by"] == by:
             for group, share in constraint.get("at_most", {}).items():

@@ -16,7 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.protocol import Formulation, Knapsack
-from solvers.result import Limits, Result, Seconds, SolutionStatus, Termination, gap, settled
+from solvers.result import (
+    Limits,
+    Result,
+    Seconds,
+    SolutionStatus,
+    Termination,
+    gap,
+    settled,
+)
 
 STEP = 0.1
 """Seconds between two looks at the clock, and between two chances for Ctrl-C."""
@@ -104,7 +112,7 @@ def solve(
         options={**formulation.options, "gap": limits.gap, "time_limit": limits.time_limit},
         trace=tuple(trace),
         message=message or msgspec.UNSET,
-        solution=msgspec.to_builtins(solution),
+        solution=as_document(solution),
     )
 
 

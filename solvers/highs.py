@@ -15,7 +15,16 @@ import numpy as np
 from formulations.protocol import Formulation
 from solvers.conflict import smallest_conflict
 from solvers.matrix import Matrix, translate
-from solvers.result import Limits, Result, Seconds, SolutionStatus, Termination, gap, settled
+from solvers.result import NOISE, (
+    Limits,
+    Result,
+    Seconds,
+    SolutionStatus,
+    Termination,
+    document,
+    gap,
+    settled,
+)
 
 TOLERANCE = 1e-9
 """Feasibility and integrality, on rows whose largest coefficient is about a million or whole."""
@@ -106,12 +115,22 @@ class _Run:
     def _seen(self, event: Any) -> None:
         """Note incumbent and bound whenever one of them is new."""
         data = event.data_out
-        pair = (self._real(data.mip_primal_bound), self._real(data.mip_dual_bound))
-        if pair != (None, None) and (not self.trace or self.trace[-1][1:] != pair):
-            self.trace.append((round(time.perf_counter() - self.began, 6), *pair))
+        last = self.trace[-1][1:] if self.trace else (None, None)
+        up = 1.0 if self.matrix.maximize else -1.0
+        best = _further(last[0], self._real(data.mip_primal_bound), up)
+        bound = _further(last[1], self._real(data.mip_dual_bound), -up)
+        if (best, bound) != last:
+            self.trace.append((round(time.perf_counter() - self.began, 6), best, bound))
 
     def _real(self, value: float) -> float | None:
-        return value / self.matrix.cost_scale if abs(value) < highspy.kHighsInf else None
+        return value / self.matrix.cost_scale + 0.0 if abs(value) < highspy.kHighsInf else None
+
+
+def _further(last: float | None, new: float | None, sign: float) -> float | None:
+    """Return the new value if it is further in the direction of the sign by more than noise."""
+    if last is None or new is None:
+        return new if last is None else last
+    return new if sign * (new - last) > NOISE * abs(last) else last
 
 
 def _engine(matrix: Matrix, limits: Limits) -> Any:
@@ -203,10 +222,10 @@ def _result(
             "time_limit": limits.time_limit,
             "threads": limits.threads,
         },
-        constraints=tuple(msgspec.to_builtins(c) for c in formulation.added),
+        constraints=tuple(as_document(c) for c in formulation.added),
         trace=tuple(run.trace),
         message=msgspec.UNSET if stopped != "error" else engine.modelStatusToString(status),
-        solution={} if solution is None else msgspec.to_builtins(solution),
+        solution={} if solution is None else as_document(solution),
     )
 
 

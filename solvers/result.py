@@ -131,3 +131,8 @@ def settled(objective: float | None, bound: float | None) -> float | None:
     if objective is None or bound is None:
         return bound
     return objective if abs(objective - bound) <= NOISE * abs(objective) else bound
+
+
+def as_document(record: Any) -> Any:
+    """Return a record as a document holds it: only what JSON knows."""
+    return msgspec.json.decode(msgspec.json.encode(record))

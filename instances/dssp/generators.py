@@ -169,7 +169,7 @@ def _render_jobs(draw: Draw, values: Mapping[str, Any]) -> tuple[Job, ...]:
             name=label if values["nights"] == 1 else f"{night}/{label}",
             reward=reward(priority, demand),
             priority=float(priority),
-            groups={"night": night, "team": team},
+            groups={"team": team} if values["nights"] == 1 else {"night": night, "team": team},
             **work,
         )
         jobs.append(job)

@@ -217,7 +217,7 @@ class Instance(
         """
         capacity = self.capacity(fill)
         if np.array_equal(self.demands, np.floor(self.demands)):
-            return float(np.floor(capacity * (1 + 1e-12)))
+            return float(np.floor(capacity * (1 + 4 * np.finfo(float).eps)))
         return capacity * (1 + 1e-9)
 
     def guaranteed_fill(self) -> float:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import floor, fsum
+from sys import float_info
 
 from instances.dssp import Instance, Job
 
 ROUNDING = 1e-9
+epsilon = float_info.epsilon
 
 
 class Facts:
@@ -41,7 +43,7 @@ class Facts:
     def fits(self, total: float) -> bool:
         """Tell whether a total demand fits: whole demands exactly, others up to rounding."""
         if all(demand.is_integer() for demand in self.demand.values()):
-            return total <= floor(self.capacity * (1 + 1e-12))
+            return total <= floor(self.capacity * (1 + 4 * epsilon))
         return total <= self.capacity * (1 + ROUNDING)
 
     def members(self, by: str | None, group: str | None) -> list[str]:

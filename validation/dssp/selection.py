@@ -106,7 +106,9 @@ def _shares(facts: Facts, chosen: frozenset[str], solution: Selected, report: Re
             if job.name in chosen:
                 parts.append(facts.demand[job.name])
     claimed = solution.shares
-    wrong = [by for by in claimed if claimed[by].keys() != expected.get(by, {}).keys()]
+    wrong = [
+        by for by in claimed if by not in expected or claimed[by].keys() != expected[by].keys()
+    ]
     wrong += [
         f"{by} {group}"
         for by, groups in expected.items()

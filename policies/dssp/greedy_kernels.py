@@ -1,0 +1,189 @@
+"""Greedy selectors over flat arrays. Weights are whole numbers; all of them fit alone."""
+
+# ruff: noqa: PLR0917 (kernels take arrays, and numba is quickest with all by position)
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from policies.dssp.items import Floats, Items, Mask
+
+Array = Any  # numba gives its own types to what these kernels hand to one another
+
+_NONE, _PREFIX, _SINGLE = -1, 0, 1
+
+
+@njit(cache=True)
+def greedy(rewards: Floats, weights: Floats, room: float, order: Array) -> Mask:
+    """Take whatever still fits, in the given order."""
+    chosen = np.zeros(rewards.size, dtype=np.bool_)
+    add_greedily(chosen, weights, room, order)
+    return chosen
+
+
+@njit(cache=True)
+def add_greedily(chosen: Mask, weights: Floats, room: float, order: Array) -> None:
+    """Add to a selection whatever fits into the `room` that it leaves, in the given order."""
+    for j in order:
+        if not chosen[j] and weights[j] <= room:
+            chosen[j] = True
+            room -= weights[j]
+
+
+@njit(cache=True)
+def greedy_half(rewards: Floats, weights: Floats, room: float, order: Array) -> Mask:
+    """Take the better of greedy and the first of the most rewarding items, then what fits."""
+    chosen = greedy(rewards, weights, room, order)
+    if rewards.size == 0:
+        return chosen
+    best = np.argmax(rewards)
+    if rewards[best] > rewards[chosen].sum():
+        chosen[:] = False
+        chosen[best] = True
+        add_greedily(chosen, weights, room - weights[best], order)
+    return chosen
+
+
+def greedy_three_quarters(items: Items) -> Mask:
+    """Take the best that a pair and `greedy_half` below it give; see the selector of this name."""
+    chosen = greedy_half(items.rewards, items.weights, items.room, items.order)
+    value = float(items.rewards[chosen].sum())
+    rank = np.argsort(items.rewards, kind="stable")  # by reward, the file's order on ties
+    rewards, weights = items.rewards[rank], items.weights[rank]
+    ranked = np.empty_like(rank)
+    ranked[rank] = np.arange(rank.size)
+    order = ranked[items.order]
+    heavier = np.argsort(weights, kind="stable")
+    tree = np.zeros((rank.size + 1, 2))
+    at = np.empty_like(rank)
+    at[order] = np.arange(1, rank.size + 1)
+    found = (_NONE, 0, 0)
+    # A few thousand pairs' worth of work between two looks at the keyboard.
+    step = max(1, 4_000_000 // max(1, rank.size))
+    for start in range(0, rank.size, step):
+        value, *better = best_pair(
+            rewards, weights, items.room, at, heavier, tree, start, start + step, value
+        )
+        if better[0] != _NONE:
+            found = (better[0], better[1], better[2])
+    if found[0] == _NONE:
+        return chosen
+    picked: Mask = below_pair(rewards, weights, items.room, order, *found)[ranked]
+    # The tree's sums of real-valued rewards are rounded: what counts is what is picked.
+    return picked if items.rewards[picked].sum() > items.rewards[chosen].sum() else chosen
+
+
+@njit(cache=True)
+def best_pair(
+    rewards: Floats,
+    weights: Floats,
+    room: float,
+    at: Array,
+    heavier: Array,
+    tree: Floats,
+    start: int,
+    stop: int,
+    value: float,
+) -> tuple[float, int, int, int]:
+    """Find the best pair whose lesser member is one of start..stop-1.
+
+    Parameters
+    ----------
+    rewards, weights : ndarray of float, shape (n,)
+        The items by ascending rank: item k may be followed by those before it.
+    at : ndarray of int, shape (n,)
+        Each item's place by ratio, from 1.
+    heavier : ndarray of int, shape (n,)
+        The items by ascending weight.
+    tree : ndarray of float, shape (n + 1, 2)
+        Weights and rewards, in a Fenwick tree by `at`, of the items below start - 1; those below
+        stop - 1 are in it afterwards.
+    value : float
+        What is to be beaten.
+
+    Returns
+    -------
+    tuple
+        The best value, and how and by which pair it came about.
+    """
+    n = rewards.size
+    found = (_NONE, 0, 0)
+    for k in range(start, min(stop, n)):
+        if k > 0:
+            _add(tree, at[k - 1], weights[k - 1], rewards[k - 1])
+        below = tree.copy()
+        heaviest, single = n - 1, k - 1
+        for i in heavier:
+            left = room - weights[k] - weights[i]
+            if left < 0:
+                break
+            if i <= k:
+                continue
+            # `left` shrinks from partner to partner: what is too heavy now stays so.
+            while heaviest >= 0 and weights[heavier[heaviest]] > left:
+                j = heavier[heaviest]
+                if j < k:
+                    _add(below, at[j], -weights[j], -rewards[j])
+                heaviest -= 1
+            while single >= 0 and weights[single] > left:
+                single -= 1
+            added, how = _prefix(below, left), _PREFIX
+            if single >= 0 and rewards[single] > added:
+                added, how = rewards[single], _SINGLE
+            if rewards[i] + rewards[k] + added > value:
+                value = rewards[i] + rewards[k] + added
+                found = (how, i, k)
+    return value, found[0], found[1], found[2]
+
+
+@njit(cache=True)
+def _add(tree: Floats, place: int, weight: float, reward: float) -> None:
+    while place < tree.shape[0]:
+        tree[place, 0] += weight
+        tree[place, 1] += reward
+        place += place & -place
+
+
+@njit(cache=True)
+def _prefix(tree: Floats, left: float) -> float:
+    """Return the reward of the longest prefix by ratio that weighs no more than `left`."""
+    step = 1
+    while 2 * step < tree.shape[0]:
+        step *= 2
+    place, reward = 0, 0.0
+    while step > 0:
+        if place + step < tree.shape[0] and tree[place + step, 0] <= left:
+            place += step
+            left -= tree[place, 0]
+            reward += tree[place, 1]
+        step //= 2
+    return reward
+
+
+@njit(cache=True)
+def below_pair(
+    rewards: Floats, weights: Floats, room: float, order: Array, how: int, i: int, k: int
+) -> Mask:
+    """Build the selection that `best_pair` found, and fill it up with whatever fits."""
+    chosen = np.zeros(rewards.size, dtype=np.bool_)
+    chosen[i] = chosen[k] = True
+    left = room - weights[i] - weights[k]
+    most = left
+    if how == _SINGLE:
+        single = k - 1
+        while weights[single] > left:
+            single -= 1
+        chosen[single] = True
+        left -= weights[single]
+    else:
+        for j in order:
+            if j < k and weights[j] <= most:
+                if weights[j] > left:
+                    break
+                chosen[j] = True
+                left -= weights[j]
+    add_greedily(chosen, weights, left, order)
+    return chosen

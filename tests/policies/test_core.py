@@ -1,0 +1,292 @@
+"""The exact search: right, and asked at any time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from ortools.algorithms.python import knapsack_solver
+
+from policies.dssp import core as core_module
+from policies.dssp import core_kernels
+from policies.dssp.by_rewards import optimum
+from policies.dssp.core import Core, CoreMemoryError, bound_by_count
+from policies.dssp.items import Items
+
+Floats = NDArray[np.float64]
+
+
+def draw(family: str, size: int, most: int, seed: int) -> tuple[Floats, Floats]:
+    """Return rewards and demands of a family of the literature (Pisinger 2005)."""
+    rng = np.random.default_rng(seed)
+    demands = rng.integers(1, most + 1, size).astype(np.float64)
+    spread = max(1, most // 10)
+    rewards = {
+        "uncorrelated": rng.integers(1, most + 1, size) * 1.0,
+        "weakly correlated": np.maximum(1.0, demands + rng.integers(-spread, spread + 1, size)),
+        "strongly correlated": demands + spread,
+        "almost strongly correlated": demands + spread + rng.integers(-2, 3, size),
+        "subset sum": demands,
+        "few ratios": np.ceil(demands / 3) * 3,
+    }
+    if family == "inverse strongly correlated":
+        return demands, demands + spread
+    return rewards[family], demands
+
+
+FAMILIES = [
+    "uncorrelated",
+    "weakly correlated",
+    "strongly correlated",
+    "inverse strongly correlated",
+    "almost strongly correlated",
+    "subset sum",
+    "few ratios",
+]
+
+
+def solved(rewards: Floats, demands: Floats, room: float) -> float:
+    search = Core(rewards, demands, room)
+    assert search.advance(30)
+    assert search.proven
+    chosen = search.chosen()
+    assert demands[chosen].sum() <= room
+    assert search.value == search.bound == pytest.approx(rewards[chosen].sum(), rel=1e-13)
+    return search.value
+
+
+def best_subset(rewards: Floats, demands: Floats, room: float) -> float:
+    subsets = (np.arange(1 << rewards.size)[:, None] >> np.arange(rewards.size)) & 1
+    return float((subsets @ rewards)[subsets @ demands <= room].max())
+
+
+def test_thousands_of_small_instances() -> None:
+    rng = np.random.default_rng(1)
+    for k in range(4000):
+        size = int(rng.integers(1, 11))
+        most = int(rng.choice([2, 5, 12, 1000]))
+        demands = rng.integers(0, most + 1, size) / (1.0, 16.0)[k % 2]
+        rewards = demands + 1 if k % 3 == 0 else rng.integers(0, most + 1, size).astype(np.float64)
+        room = float(rng.integers(0, size * most // 2 + 2)) / (1.0, 16.0)[k % 2]
+        assert solved(rewards, demands, room) == best_subset(rewards, demands, room)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e6)), min_size=1, max_size=10),
+    st.floats(0, 3e6),
+)
+def test_real_values(items: list[tuple[float, float]], room: float) -> None:
+    rewards, demands = np.array(items).T
+    search = Core(rewards, demands, room)
+    assert search.advance(30)
+    assert search.value <= best_subset(rewards, demands, room * (1 + 1e-14)) * (1 + 1e-14)
+    assert search.value >= best_subset(rewards, demands, room * (1 - 1e-14)) * (1 - 1e-13)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("size", [50, 120, 300])
+def test_families_against_the_programme_by_rewards(family: str, size: int) -> None:
+    for seed in range(6):
+        rewards, demands = draw(family, size, 100, seed)
+        room = float(np.floor(demands.sum() * (seed + 1) / 7))
+        chosen = optimum(Items.of(rewards, demands, room))
+        jobs = Items.of(rewards, demands, room).jobs(chosen)
+        assert demands[jobs].sum() <= room
+        assert solved(rewards, demands, room) == rewards[jobs].sum()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families_against_ortools(family: str) -> None:
+    for seed in range(4):
+        rewards, demands = draw(family, 60, 40, seed + 50)
+        room = int(demands.sum()) * (seed + 1) // 5
+        other = knapsack_solver.KnapsackSolver(
+            knapsack_solver.SolverType.KNAPSACK_DYNAMIC_PROGRAMMING_SOLVER, "other"
+        )
+        other.init(rewards.astype(int).tolist(), [demands.astype(int).tolist()], [room])
+        assert solved(rewards, demands, float(room)) == other.solve()
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-3, 1e12, 2.0**-40])
+def test_the_unit_does_not_matter(scale: float) -> None:
+    rewards, demands = draw("weakly correlated", 80, 1000, 4)
+    room = float(np.floor(demands.sum() / 3)) + 0.5
+    plain = solved(rewards, demands, room)
+    assert solved(rewards, demands * scale, room * scale) == plain
+    assert solved(rewards * scale, demands, room) == pytest.approx(plain * scale, rel=1e-12)
+
+
+def test_equal_answers_whatever_the_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rewards, demands = draw("weakly correlated", 400, 100_000, 2)
+    room = float(np.floor(demands.sum() / 2))
+    whole = Core(rewards, demands, room)
+    whole.advance(30)
+    monkeypatch.setattr(core_module, "_FIRST_CHUNK", 7)
+    monkeypatch.setattr(core_module, "_CHUNK", 11)
+    pieces = Core(rewards, demands, room)
+    while not pieces.advance(0):
+        pass
+    assert pieces.value == whole.value
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_step_encloses_the_optimum(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rewards, demands = draw(family, 200, 10_000, 9)
+    room = float(np.floor(demands.sum() / 2))
+    best = solved(rewards, demands, room)
+    monkeypatch.setattr(core_module, "_FIRST_CHUNK", 50)
+    monkeypatch.setattr(core_module, "_CHUNK", 500)
+    search = Core(rewards, demands, room)
+    value, bound = search.value, search.bound
+    while not search.proven:
+        assert value <= best <= bound
+        chosen = search.chosen()
+        assert rewards[chosen].sum() == search.value
+        assert demands[chosen].sum() <= room
+        search.advance(0)
+        assert value <= search.value <= search.bound <= bound
+        value, bound = search.value, search.bound
+    assert value == bound == best
+
+
+def test_real_values_are_enclosed_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(6)
+    demands = rng.random(300) * 100
+    rewards = demands * np.exp(rng.standard_normal(300) / 20)
+    room = float(demands.sum() / 3)
+    best = solved(rewards, demands, room)
+    monkeypatch.setattr(core_module, "_FIRST_CHUNK", 50)
+    monkeypatch.setattr(core_module, "_CHUNK", 500)
+    search = Core(rewards, demands, room)
+    bounds = [search.bound]
+    while not search.advance(0):
+        assert search.value <= best * (1 + 1e-14)
+        assert search.bound >= best * (1 - 1e-14)
+        bounds.append(search.bound)
+    assert len(bounds) > 3
+    assert bounds == sorted(bounds, reverse=True)
+
+
+def hard() -> tuple[Floats, Floats, float]:
+    """Return large numbers, strongly correlated: the bound is not met, and nothing else is near."""
+    demands = 2.0 * np.random.default_rng(1).integers(1, 5 * 10**6, 400)
+    return demands + 10**6, demands, float(demands.sum() // 4 * 2 + 1)
+
+
+def test_time_and_memory_limits_leave_what_was_found() -> None:
+    rewards, demands, room = hard()
+    search = Core(rewards, demands, room, memory=1 << 20)
+    before = search.bound
+    for _ in range(2):  # asked again, it says the same
+        with pytest.raises(CoreMemoryError, match="GiB"):
+            search.advance(30)
+        assert not search.proven
+        assert 0 < search.value <= search.bound <= before
+        assert demands[search.chosen()].sum() <= room
+        assert rewards[search.chosen()].sum() == search.value
+
+
+def test_dropping_unused_nodes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core_module, "_FIRST_CHUNK", 20_000)
+    monkeypatch.setattr(core_module, "_CHUNK", 20_000)
+    dropped = 0
+    for family in ("weakly correlated", "almost strongly correlated", "uncorrelated"):
+        rewards, demands = draw(family, 200, 10**5, 3)
+        room = float(np.floor(demands.sum() / 2))
+        plain, swept = Core(rewards, demands, room), Core(rewards, demands, room)
+        while not plain.advance(0):
+            pass
+        while not swept.advance(0):
+            before = int(swept._cursor["nodes"][0])
+            core_kernels.sweep(swept._cursor[0], swept._states[2], swept._tree)
+            dropped += before - int(swept._cursor["nodes"][0])
+        assert np.array_equal(plain.chosen(), swept.chosen())
+        assert rewards[swept.chosen()].sum() == swept.value == plain.value
+    assert dropped > 1000
+
+
+def test_histories_are_dropped_before_more_memory_is_asked_for() -> None:
+    rewards, demands, room = hard()
+    search = Core(rewards, demands, room, memory=1 << 24)
+    with pytest.raises(CoreMemoryError):
+        search.advance(30)
+    assert search._cursor["nodes"][0] <= search._tree[0].size
+    assert rewards[search.chosen()].sum() == search.value
+
+
+def test_interrupted_between_chunks_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    rewards, demands = draw("weakly correlated", 300, 10**5, 12)
+    room = float(np.floor(demands.sum() / 2))
+    best = solved(rewards, demands, room)
+    monkeypatch.setattr(core_module, "_FIRST_CHUNK", 100)
+    monkeypatch.setattr(core_module, "_CHUNK", 100)
+    search, asked = Core(rewards, demands, room), 0
+
+    def clock() -> float:
+        nonlocal asked
+        asked += 1
+        if asked % 5 == 0:
+            raise KeyboardInterrupt
+        return 0.0
+
+    monkeypatch.setattr(core_module, "perf_counter", clock)
+    interrupts = 0
+    while not search.proven:
+        try:
+            search.advance(1)
+        except KeyboardInterrupt:
+            interrupts += 1
+    assert interrupts > 0
+    assert search.value == search.bound == best
+
+
+def test_bound_by_the_number_of_items() -> None:
+    for seed in range(20):
+        for family in FAMILIES:
+            rewards, demands = draw(family, 40, 30, seed)
+            room = float(np.floor(demands.sum() * (seed + 1) / 22))
+            best = solved(rewards, demands, room)
+            items = Items.of(rewards, demands, room)
+            for value in (best - 1, best * 0.8):
+                bound = bound_by_count(items.rewards, items.weights, items.room, value)
+                assert bound >= best * (1 - 1e-12)
+    rewards, demands = draw("strongly correlated", 400, 1000, 1)
+    room = float(np.floor(demands.sum() / 2))
+    items = Items.of(rewards, demands, room)
+    best = solved(rewards, demands, room)
+    assert items.relaxed > best + 1
+    scaled = bound_by_count(items.rewards, items.weights, items.room, best - 1)
+    assert best <= scaled * (1 + 1e-12) < best + 1
+
+
+def test_nothing_to_decide() -> None:
+    assert solved(np.zeros(0), np.zeros(0), 0.0) == 0
+    assert solved(np.array([1.0, 2.0]), np.array([0.0, 3.0]), 0.0) == 1
+    assert solved(np.array([1.0, 2.0]), np.array([2.0, 3.0]), 1e300) == 3
+    assert solved(np.array([0.0, 0.0]), np.array([1.0, 0.0]), 5.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("rewards", "demands", "room"),
+    [
+        ([1, 2], [1], 3),
+        ([1, -2], [1, 1], 3),
+        ([1, float("nan")], [1, 1], 3),
+        ([1, 2], [1, float("inf")], 3),
+        ([1, 2], [1, 2], -1),
+        ([1, 2], [1, 2], float("nan")),
+        ([[1, 2]], [[1, 2]], 3),
+    ],
+)
+def test_wrong_arguments(rewards: list[float], demands: list[float], room: float) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        Core(rewards, demands, room)
+
+
+def test_large_instances_are_quick_enough_to_prove() -> None:
+    for family in FAMILIES:
+        rewards, demands = draw(family, 20_000, 1000, 77)
+        solved(rewards, demands, float(np.floor(demands.sum() / 2)))

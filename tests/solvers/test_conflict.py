@@ -1,0 +1,47 @@
+"""Smallest conflicts against all subsets, on random families of conflicts."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from instances.files import load
+from schedopt.solving import solve
+from solvers.conflict import smallest_conflict
+
+NAMES = [f"c{i}" for i in range(7)]
+families = st.lists(
+    st.sets(st.sampled_from(NAMES), min_size=1, max_size=4).map(frozenset), min_size=1, max_size=5
+)
+
+
+@given(families)
+def test_the_conflict_is_a_smallest_one(minimal: list[frozenset[str]]) -> None:
+    def holds(names: frozenset[str]) -> bool:
+        return not any(conflict <= names for conflict in minimal)
+
+    found = smallest_conflict(NAMES, holds)
+    assert not holds(frozenset(found))
+    assert found == [name for name in NAMES if name in found]
+    for smaller in combinations(NAMES, len(found) - 1):
+        assert holds(frozenset(smaller))
+
+
+def test_a_model_that_cannot_hold_by_itself_has_an_empty_conflict() -> None:
+    assert smallest_conflict(NAMES, lambda names: False) == []
+
+
+def test_hundreds_of_constraints_do_not_matter() -> None:
+    many = [f"c{i}" for i in range(300)]
+    bad = frozenset({"c7", "c150", "c299"})
+    assert smallest_conflict(many, lambda names: not bad <= names) == ["c7", "c150", "c299"]
+
+
+def test_the_bundled_conflict_is_named() -> None:
+    result = solve(load("instances/dssp/conflict.json"))
+    assert result.termination == "infeasible"
+    assert result.solution_status == "none"
+    assert set(result.conflict) == {"lighting-floor", "fx-floor", "trailer-tonight"}
+    assert (result.objective, result.bound, result.gap) == (None, None, None)

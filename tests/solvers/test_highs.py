@@ -1,0 +1,155 @@
+"""The HiGHS adapter: limits, interruption, incumbents, seeds, edge cases."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+import time
+
+import msgspec
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from building import best, night
+
+from formulations.constraints import FairShare
+from formulations.dssp import Selection
+from instances.dssp import Instance
+from schedopt.making import generate
+from schedopt.solving import solve
+from solvers import Limits, Result, highs
+from solvers.matrix import translate
+from solvers.result import gap, settled
+
+
+@pytest.fixture(scope="module")
+def hard() -> Instance:
+    """A strongly correlated knapsack, which HiGHS does not prove in any reasonable time."""
+    instance = generate("dssp", "strongly-correlated", seed=1, options={"jobs": 1000})
+    assert isinstance(instance, Instance)
+    return instance
+
+
+def test_time_limit_keeps_the_incumbent_and_an_honest_bound(hard: Instance) -> None:
+    result = highs.solve(Selection(hard), Limits(time_limit=1.0))
+    assert (result.termination, result.solution_status) == ("time-limit", "feasible")
+    assert result.objective is not None
+    assert result.bound is not None
+    assert result.gap is not None
+    assert result.bound > result.objective
+    assert result.gap == gap(result.objective, result.bound) > 0
+    assert result.seconds.solve < 5
+
+
+def test_no_time_at_all_still_answers(hard: Instance) -> None:
+    result = solve(hard, solver="highs", time_limit=0.0)
+    assert result.termination == "time-limit"
+    assert result.violations == ()
+
+
+def test_interruption_keeps_the_incumbent(hard: Instance) -> None:
+    seen: list[float] = []
+
+    def interrupt_once_something_is_found(seconds: float, best: object, bound: object) -> None:
+        if best is not None and not seen:
+            seen.append(seconds)
+            threading.Thread(target=_thread.interrupt_main).start()
+
+    began = time.perf_counter()
+    limits = Limits(time_limit=30.0, watch=interrupt_once_something_is_found)
+    result = highs.solve(Selection(hard), limits)
+    assert seen
+    assert time.perf_counter() - began < 20
+    assert (result.termination, result.solution_status) == ("interrupted", "feasible")
+    assert result.objective is not None
+
+
+def test_a_gap_that_is_good_enough_ends_the_run_but_is_not_called_optimal(hard: Instance) -> None:
+    result = solve(hard, solver="highs", gap=0.05)
+    assert result.termination == "optimal"
+    assert result.gap is not None
+    assert 0 < result.gap <= 0.05
+    assert result.solution_status == "feasible"
+
+
+def test_trace_improves_and_ends_with_the_result() -> None:
+    instance = generate("dssp", seed=4, options={"nights": 8, "stages": False, "processors": 1000})
+    rule = FairShare(by="team", at_most={"lighting": 0.2, "fx": 0.15})
+    result = solve(instance, constraints=[rule])
+    assert result.solver == "highs"
+    times = [entry[0] for entry in result.trace]
+    bests = [entry[1] for entry in result.trace if entry[1] is not None]
+    bounds = [entry[2] for entry in result.trace if entry[2] is not None]
+    assert times == sorted(times)
+    assert bests == sorted(bests)
+    assert np.all(np.diff(bounds) <= 1e-6 * abs(bounds[0]))
+    assert result.trace[-1][1:] == (result.objective, result.bound)
+
+
+def test_same_seed_same_answer() -> None:
+    instance = generate("dssp", "uncorrelated", seed=2, options={"jobs": 200, "groups": 4})
+    rule = FairShare(by="team", at_most={"team-01": 0.2})
+    first, second = (solve(instance, constraints=[rule], threads=1, seed=7) for _ in range(2))
+    assert first.solution == second.solution
+    assert first.options["threads"] == 1
+
+
+def test_a_hint_is_the_least_that_comes_back(hard: Instance) -> None:
+    heuristic = solve(hard, solver="core", time_limit=0.2)
+    selection = Selection(hard)
+    index = hard.index
+    hint = selection.selected([index[name] for name in heuristic.solution["selected"]])
+    result = highs.solve(selection, Limits(time_limit=0.3), hint=hint)
+    assert result.objective is not None
+    assert heuristic.objective is not None
+    assert result.objective >= heuristic.objective
+
+
+def test_an_instance_without_jobs_is_solved() -> None:
+    empty = Instance(name="empty", processors=1, deadline=1, jobs=())
+    for solver in ("highs", "core"):
+        result = solve(empty, solver=solver)
+        assert (result.objective, result.bound, result.gap) == (0.0, 0.0, 0.0)
+        assert result.solution_status == "optimal"
+        assert result.violations == ()
+
+
+def test_all_rewards_zero() -> None:
+    for solver in ("highs", "core"):
+        result = solve(night([(0, 3), (0, 9)]), solver=solver)
+        assert (result.objective, result.solution_status) == (0.0, "optimal")
+
+
+def test_a_result_is_the_documents_of_the_contract() -> None:
+    result = solve(night([(5, 5), (4, 5), (3, 5)]), solver="highs")
+    document = msgspec.to_builtins(result)
+    keys = """instance problem formulation solver version termination solution_status sense
+        objective bound gap seconds seed options checked violations conflict trace solution"""
+    assert set(keys.split()) <= set(document)
+    assert set(document["seconds"]) == {"build", "solve", "check"}
+    assert set(document["version"]) == {"schedopt", "solver"}
+    assert set(document["solution"]) == {"selected", "demand", "capacity", "shares"}
+    assert msgspec.json.decode(msgspec.json.encode(result), type=Result) == result
+
+
+def test_translation_is_the_model() -> None:
+    instance = night([(5, 5), (4, 4), (3, 3)], capacity=7)
+    selection = Selection(instance)
+    selection.model.low = pyo.Constraint(expr=selection.model.x["j0"] + 2 >= 2.5)
+    matrix = translate(selection.model)
+    assert [row.name for row in matrix.rows] == ["capacity", "low"]
+    assert matrix.row_upper.tolist() == [7, np.inf]
+    assert matrix.row_lower.tolist() == [-np.inf, 0.5]
+    assert matrix.values.tolist() == [5, 4, 3, 1]
+    assert matrix.maximize
+    assert matrix.integer.tolist() == [1, 1, 1]
+    assert best(instance) == 7
+
+
+def test_gap_and_noise() -> None:
+    assert gap(None, 1.0) is None
+    assert gap(10.0, 11.0) == pytest.approx(0.1)
+    assert gap(0.0, 0.0) == 0.0
+    assert settled(10.0, 10.0 + 1e-9) == 10.0
+    assert settled(1e-12, 2e-12) == 2e-12
+    assert settled(10.0, 10.1) == 10.1
