@@ -22,6 +22,7 @@ from solvers.result import (
     Seconds,
     SolutionStatus,
     Termination,
+    as_document,
     gap,
     settled,
 )

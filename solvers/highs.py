@@ -15,13 +15,14 @@ import numpy as np
 from formulations.protocol import Formulation
 from solvers.conflict import smallest_conflict
 from solvers.matrix import Matrix, translate
-from solvers.result import NOISE, (
+from solvers.result import (
+    NOISE,
     Limits,
     Result,
     Seconds,
     SolutionStatus,
     Termination,
-    document,
+    as_document,
     gap,
     settled,
 )
