@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from formulations.protocol import Formulation, Knapsack
 from solvers.result import (
+    NOISE,
     Limits,
     Result,
     Seconds,
@@ -135,7 +136,7 @@ def _drive(
                 trace.append((round(spent, 6), run.value, run.bound))
             if limits.watch:
                 limits.watch(spent, run.value, run.bound)
-            if limits.gap > 0 and (gap(run.value, run.bound) or 0.0) <= limits.gap:
+            if (gap(run.value, run.bound) or 0.0) <= max(limits.gap, NOISE):
                 return "optimal", ""
             if limits.time_limit is not None and spent >= limits.time_limit:
                 return "time-limit", ""

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policies.dssp.items import Floats, Items, Mask
+from policies.dssp.items import Floats, Items, Mask, decimal_scale
 
 _CHUNK: Final = 1 << 21  # states between two looks at the clock and the keyboard: some 30 ms
 _FIRST_CHUNK: Final = 1 << 15  # what the bound by the number of items is not worth its time for
@@ -52,7 +52,8 @@ class Core:
 
     Notes
     -----
-    Whole demands and whole rewards with sums below 2^53 are treated exactly. Others are float64:
+    Whole numbers, and decimal fractions of at most six places, are treated exactly while their sums
+    stay below 2^52 in their unit. Others are float64:
     the value is optimal to about 1e-14 of it, and sets that fill the room to within 2^-52 of it
     for each member may count as too large (see `Items`).
 
@@ -70,7 +71,10 @@ class Core:
     def __init__(
         self, rewards: ArrayLike, demands: ArrayLike, room: float, *, memory: int = 2 << 30
     ) -> None:
-        self._given = _valid("rewards", rewards)
+        given = _valid("rewards", rewards)
+        # Rewards that are decimal fractions are as exact as whole ones, in a smaller unit.
+        self._scale = decimal_scale(given)
+        self._given = given if self._scale == 1.0 else np.rint(given * self._scale)
         needs = _valid("demands", demands)
         if self._given.shape != needs.shape:
             raise ValueError("rewards and demands must be of one length")
@@ -96,7 +100,7 @@ class Core:
     @property
     def value(self) -> float:
         """The reward of the best selection so far."""
-        return self._best()[1]
+        return self._best()[1] / self._scale
 
     @property
     def bound(self) -> float:
@@ -104,7 +108,8 @@ class Core:
         if self._proven:
             return self.value
         bound = float(self._cursor["bound"][0])
-        return max(self.value, (floor(bound + self._slip) if self._whole else bound) + self._free)
+        bound = (floor(bound + self._slip) if self._whole else bound) + self._free
+        return max(self.value, bound / self._scale)
 
     def chosen(self) -> Mask:
         """Return the best selection so far, shape (J,)."""

@@ -18,8 +18,9 @@ Mask = NDArray[np.bool_]
 class Items:
     """Jobs that fit alone, are worth something and ask for something.
 
-    Demands are held as whole numbers of a power of two, at most 2^-52 of the room, and rounded up
-    where they are not whole already. So sums are exact in whatever order they are formed, whatever
+    Demands are held as whole numbers: of a power of ten where they are decimal fractions of at most
+    six places, else of a power of two, at most 2^-52 of the room, and rounded up where they are
+    not whole already. So sums are exact in whatever order they are formed, whatever
     fits here fits indeed, and of the sets that fit only those are missed that fill the room to
     within 2^-52 of it for each member. Whole demands below 2^53 are not rounded at all.
 
@@ -66,10 +67,14 @@ class Items:
         positions = np.flatnonzero(worth & (demands > 0) & (demands <= room))
         gain, need = rewards[positions], demands[positions]
         with np.errstate(over="ignore", under="ignore"):
+            decimals = decimal_scale(need)  # tenths, say, are then as exact as whole demands
+            if decimals > 1:
+                need = np.rint(need * decimals)
+                room *= decimals * (1 + 4 * sys.float_info.epsilon)
             # More room than twice everything would only coarsen the unit.
             room = min(room, 2.0 * float(need.sum()), sys.float_info.max)
             unit = max(ldexp(1.0, frexp(room)[1] - 53), 5e-324)
-            ratios = gain / need
+            ratios = gain / demands[positions]
         return cls(
             rewards=gain,
             weights=np.ceil(need / unit),
@@ -104,3 +109,17 @@ class Items:
         mask = self.free.copy()
         mask[self.positions[chosen]] = True
         return mask
+
+
+def decimal_scale(numbers: Floats) -> float:
+    """Return the power of ten that makes decimal fractions whole: 1000 for milliseconds.
+
+    At most 10^6; 1 where no such power does, up to the rounding of the numbers as given, or where
+    sums would leave the whole numbers that float64 holds.
+    """
+    for places in range(7):
+        scaled = numbers * 10.0**places
+        rounding = 2 * sys.float_info.epsilon * scaled
+        if np.all(np.abs(scaled - np.rint(scaled)) <= rounding):
+            return 10.0**places if float(scaled.sum()) < 2.0**52 else 1.0
+    return 1.0
