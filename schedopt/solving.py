@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from functools import cache
 from math import inf, isnan
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,7 @@ def _run(model: Any, solver: str | None, limits: Limits) -> Result:
         from policies.dssp.core import Core
         from solvers import core
 
+        _warm(Core)
         return core.solve(model, knapsack, Core, limits)
     if solver == "core":
         raise InputError(
@@ -135,6 +137,12 @@ def _run(model: Any, solver: str | None, limits: Limits) -> Result:
         return highs.solve(model, limits, hint=_hint(model))
     except ValueError as error:  # a native constraint that is not linear
         raise InputError(str(error), place="model") from error
+
+
+@cache
+def _warm(algorithm: Any) -> None:
+    """Run the algorithm once on nothing much, so that compiling is not counted as solving."""
+    algorithm([2.0, 1.0], [1.0, 1.0], 1.0).advance(0.0)
 
 
 def _hint(model: Any) -> Any | None:

@@ -99,11 +99,19 @@ class _Run:
         engine.HandleUserInterrupt = True
         engine.cbMipLogging += self._seen
         engine.cbMipImprovingSolution += self._seen
-        worker = threading.Thread(target=engine.run, daemon=True)
-        worker.start()
-        while worker.is_alive():
+        ended = threading.Event()  # an interrupted Thread.join may take a live thread for dead
+
+        def work() -> None:
             try:
-                worker.join(0.2)
+                engine.run()
+            finally:
+                ended.set()
+
+        worker = threading.Thread(target=work, daemon=True)
+        worker.start()
+        while not ended.is_set():
+            try:
+                ended.wait(0.2)
                 if self.limits.watch and self.trace:
                     self.limits.watch(time.perf_counter() - self.began, *self.trace[-1][1:])
             except KeyboardInterrupt:
@@ -111,6 +119,7 @@ class _Run:
                     raise  # a second Ctrl-C does not wait for the engine
                 self.interrupted = True
                 engine.cancelSolve()
+        worker.join()
         engine.HandleUserInterrupt = False
 
     def _seen(self, event: Any) -> None:

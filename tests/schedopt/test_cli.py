@@ -1,0 +1,218 @@
+"""The command line as users meet it: what it prints, what it writes, how it exits."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from instances.files import dump, load
+from schedopt.making import generate
+
+ROOT = Path(__file__).parent.parent.parent
+BUNDLED = ROOT / "instances" / "dssp"
+COMMAND = [sys.executable, "-m", "schedopt"]
+
+
+def run(*words: object, status: int = 0, **more: Any) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [*COMMAND, *map(str, words)], capture_output=True, text=True, cwd=ROOT, check=False, **more
+    )
+    assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_solve_check_and_a_result_that_was_tampered_with(tmp_path: Path) -> None:
+    night, rules, result = (tmp_path / name for name in ("night.json.gz", "rules.json", "r.json"))
+    run("generate", "dssp", "--seed", 3, "--output", night)
+    rule = {"kind": "fair-share", "by": "team", "at_most": {"lighting": 0.3}, "name": "cap"}
+    rules.write_text(json.dumps([rule]))
+    done = run("solve", night, "--constraints", rules, "--json", "--output", result)
+    document = json.loads(done.stdout)
+    assert json.loads(result.read_text()) == document
+    assert (document["gap"], document["violations"], document["checked"]) == (0.0, [], True)
+    assert document["solution"]["shares"]["team"]["lighting"] <= 0.3 + 1e-9
+    assert "holds" in run("check", night, result).stdout
+
+    others = [job.name for job in load(night).jobs]
+    others = [name for name in others if name not in document["solution"]["selected"]]
+    document["solution"]["selected"][0] = others[0] if others else "nobody"
+    result.write_text(json.dumps(document))
+    assert "the selected jobs earn" in run("check", night, result, status=1).stdout
+
+
+def test_floors_and_a_require_that_conflict_are_named_with_exit_3() -> None:
+    done = run("solve", BUNDLED / "conflict.json", "--json", status=3)
+    document = json.loads(done.stdout)
+    assert set(document["conflict"]) == {"lighting-floor", "fx-floor", "trailer-tonight"}
+    assert document["termination"] == "infeasible"
+    shown = run("solve", BUNDLED / "conflict.json", status=3).stdout
+    assert "cannot hold together" in shown
+
+
+def test_stopped_without_a_solution_is_exit_4(tmp_path: Path) -> None:
+    instance = generate("dssp", "subset-sum", seed=1, options={"jobs": 60, "range": 1000000})
+    half = sum(job.demand for job in instance.jobs) / 3
+    jobs = {job.name: job.demand for job in instance.jobs}
+    exactly = [  # a sum to hit to the unit: nothing is found at once
+        {"kind": "resource", "name": "most", "capacity": half, "use": jobs},
+        {"kind": "fair-share", "by": "all", "at_least": {"x": half / instance.capacity()}},
+    ]
+    grouped = [msgspec.structs.replace(job, groups={"all": "x"}) for job in instance.jobs]
+    dump(msgspec.structs.replace(instance, jobs=tuple(grouped)), tmp_path / "i.json")
+    (tmp_path / "c.json").write_text(json.dumps(exactly))
+    words = ["--constraints", tmp_path / "c.json", "--time-limit", 0, "--json"]
+    document = json.loads(run("solve", tmp_path / "i.json", *words, status=4).stdout)
+    assert (document["termination"], document["solution_status"]) == ("time-limit", "none")
+    assert document["objective"] is None
+
+
+def test_interruption_writes_what_was_found_and_exits_130(tmp_path: Path) -> None:
+    instance = generate("dssp", "strongly-correlated", seed=1, options={"jobs": 1000})
+    dump(instance, tmp_path / "hard.json")
+    words = ["solve", tmp_path / "hard.json", "--solver", "highs", "--output", tmp_path / "r.json"]
+    process = subprocess.Popen([*COMMAND, *map(str, words)], cwd=ROOT, stderr=subprocess.PIPE)
+    time.sleep(8)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, stderr
+    document = json.loads((tmp_path / "r.json").read_text())
+    assert document["termination"] == "interrupted"
+    assert document["objective"] > 0
+    assert document["bound"] >= document["objective"]
+
+
+def test_evaluate_prints_one_document_or_a_list() -> None:
+    one = json.loads(run("evaluate", BUNDLED / "night.json.gz", "--policy=core", "--json").stdout)
+    assert (one["policy"], one["bound"]) == ("core", None)
+    assert "formulation" not in one
+    assert "no team over 30%" in one["violations"][0]
+    words = ["--policy", "greedy,fptas", "--option", "epsilon=0.5", "--json"]
+    both = json.loads(run("evaluate", BUNDLED / "night.json.gz", *words).stdout)
+    assert [document["policy"] for document in both] == ["greedy", "fptas"]
+    assert both[1]["options"] == {"fill": 1.0, "epsilon": 0.5}
+
+
+def test_evaluated_results_can_be_checked(tmp_path: Path) -> None:
+    words = ["--policy", "greedy,core", "--output", tmp_path / "r.json"]
+    run("evaluate", BUNDLED / "two-shots.json", *words)
+    done = run("check", BUNDLED / "two-shots.json", tmp_path / "r.json")
+    assert done.stdout.count("holds") == 2
+
+
+def test_a_policy_that_does_not_apply_says_so_in_one_line(tmp_path: Path) -> None:
+    text = (BUNDLED / "two-shots.json").read_text().replace('"reward": 5', '"reward": 5.5')
+    (tmp_path / "i.json").write_text(text)
+    words = ["--policy", "dp-profits", "--json"]
+    done = run("evaluate", tmp_path / "i.json", *words, status=2)
+    assert json.loads(done.stdout)["termination"] == "not-applicable"
+    assert done.stderr.count("\n") == 1
+    assert "whole rewards" in done.stderr
+
+
+def test_generate_is_the_same_for_the_same_seed_and_pipes(tmp_path: Path) -> None:
+    first, second = (run("generate", "dssp", "--seed", 5).stdout for _ in range(2))
+    assert first == second
+    (tmp_path / "n.json").write_text(first)
+    assert load(tmp_path / "n.json").name == "render-night-5"
+
+
+def test_convert_a_table_of_jobs(tmp_path: Path) -> None:
+    words = ["--option", "processors=20", "--option", "deadline=46800", "-o", tmp_path / "n.json"]
+    run("convert", BUNDLED / "jobs.csv", *words)
+    document = json.loads(run("solve", tmp_path / "n.json", "--json").stdout)
+    assert document["solution_status"] == "optimal"
+
+
+def test_list_and_help_and_version() -> None:
+    sections = json.loads(run("list", "--json").stdout)
+    assert {p["name"] for p in sections["policies"]} >= {"greedy", "core", "fptas", "dp-profits"}
+    assert [f["name"] for f in sections["formulations"]] == ["selection"]
+    assert "fair-share" in run("list", "constraints").stdout
+    for verb in ["solve", "evaluate", "bench", "check", "generate", "convert", "list", "doctor"]:
+        assert "Example: schedopt" in run(verb, "--help").stdout
+        assert verb in run("--help").stdout
+    assert run("--version").stdout.startswith("schedopt ")
+
+
+NIGHT = str(BUNDLED / "night.json.gz")
+WRONG = [
+    (["solve", "nowhere.json"], ["nowhere.json", "a file that exists"]),
+    (["solve", "instances"], ["a directory"]),
+    (["solve", NIGHT, "--solver", "higs"], ["'higs'", "highs"]),
+    (["solve", NIGHT, "--solver", "core"], ["solver core", "no team over 30%"]),
+    (["solve", NIGHT, "--formulation", "selektion"], ["did you mean 'selection'"]),
+    (["solve", NIGHT, "--option", "fil=0.9"], ["'fil'", "did you mean 'fill'"]),
+    (["solve", NIGHT, "--option", "fill"], ["KEY=VALUE"]),
+    (["solve", NIGHT, "--option", "fill=-1"], ["option fill", "a number above 0"]),
+    (["solve", NIGHT, "--time-limit", "-1"], ["time limit"]),
+    (["solve", NIGHT, "--time-limit", "soon"], ["--time-limit"]),
+    (["solve", NIGHT, "--gap", "-0.1"], ["gap"]),
+    (["solve", NIGHT, "--threads", "0"], ["threads"]),
+    (["solve", NIGHT, "--output", "no/where.json"], ["a folder that exists"]),
+    (["solve", NIGHT, "--constraints", NIGHT], ["night.json.gz", "'kind'"]),
+    (["solve", NIGHT, "--colour"], ["--colour"]),
+    (["evaluate", NIGHT, "--policy", "gredy"], ["did you mean 'greedy'"]),
+    (["evaluate", NIGHT, "--policy", ","], ["a policy"]),
+    (["evaluate", NIGHT, "--policy", "fptas", "--option", "epsilon=2"], ["option epsilon"]),
+    (["check", NIGHT, NIGHT], ["night.json.gz", "expected"]),
+    (["generate", "dsp"], ["did you mean 'dssp'"]),
+    (["generate", "dssp", "--generator", "night"], ["a generator of dssp"]),
+    (["generate", "dssp", "--seed", "-1"], ["seed"]),
+    (["generate", "dssp", "--count", "3"], ["--output FOLDER"]),
+    (["convert", str(BUNDLED / "jobs.csv")], ["processors"]),
+    (["bench", "nowhere"], ["a file that exists"]),
+    (["bench", NIGHT, "--output", "rows.txt"], [".jsonl, .csv, .parquet"]),
+    (["bench", NIGHT, "--jobs", "0"], ["one process"]),
+    (["list", "polices"], ["did you mean 'policies'"]),
+    (["frobnicate"], ["frobnicate"]),
+]
+
+
+@pytest.mark.parametrize(("words", "says"), WRONG, ids=[" ".join(w[:1] + w[-2:]) for w, _ in WRONG])
+def test_wrong_usage_is_one_message_and_exit_2(words: list[str], says: list[str]) -> None:
+    done = run(*words, status=2)
+    assert done.stdout == ""
+    for word in says:
+        assert word in done.stderr, done.stderr
+
+
+MALFORMED = {
+    "unknown-key.json": b'{"problem":"dssp","name":"n","processor":1}',
+    "nan.json": b'{"problem":"dssp","name":"n","processors":1,"deadline":NaN,"jobs":[]}',
+    "bytes.json": b"\xff\xfe\x00",
+    "empty.json": b"",
+    "cut.json.gz": b"\x1f\x8b\x08\x00",
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+@pytest.mark.parametrize("verb", ["solve", "evaluate", "check"])
+def test_malformed_files_through_the_verbs(tmp_path: Path, name: str, verb: str) -> None:
+    (tmp_path / name).write_bytes(MALFORMED[name])
+    words = {"evaluate": ["--policy", "greedy"], "check": [tmp_path / name]}.get(verb, [])
+    done = run(verb, tmp_path / name, *words, status=2)
+    assert name in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    command = f"{sys.executable} -m schedopt generate dssp | head -c 10"
+    done = subprocess.run(command, shell=True, capture_output=True, cwd=ROOT, check=True)  # noqa: S602
+    assert b"Traceback" not in done.stderr
+
+
+def test_output_is_utf_8_whatever_the_terminal_is(tmp_path: Path) -> None:
+    text = (BUNDLED / "two-shots.json").read_text().replace('"fx"', '"fx[red] ☃"')
+    (tmp_path / "i.json").write_text(text, encoding="utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    assert "fx[red] ☃" in run("solve", tmp_path / "i.json", env=environment).stdout
