@@ -1,0 +1,1 @@
+"""The demo, and the benchmarks behind the numbers of the README."""

@@ -18,6 +18,9 @@ FORMULATIONS: dict[str, dict[str, str]] = {
 HINTS: dict[str, tuple[str, ...]] = {"dssp": ("greedy", "greedy-half")}
 """Policies quick enough to start a solver from."""
 
+HINTS_FROM = 500
+"""Jobs from which on a start pays: loading compiled heuristics takes a second by itself."""
+
 
 @dataclass(frozen=True)
 class Solver:
@@ -69,7 +72,7 @@ def generators(problem: str) -> Mapping[str, Any]:
 def constraint_kinds(problem: str) -> dict[str, Any]:
     """Return the kinds of side constraints that a problem's instances may have, by name."""
     union = import_module(f"instances.{problem}").SideConstraint
-    return {kind.kind(): kind for kind in get_args(union)}
+    return {kind.kind(): kind for kind in get_args(union) or (union,)}
 
 
 def problem(name: str) -> str:

@@ -329,7 +329,7 @@ def _write_instance(instance: Any, output: Path | None) -> None:
         sys.stdout.buffer.flush()
         return
     dump(instance, output)
-    _say(f"wrote {output}: {instance.name}, {len(instance.jobs)} jobs")
+    _say(f"wrote {output}: {instance.name}")
 
 
 def _writable(output: Path | None) -> None:

@@ -143,8 +143,8 @@ def _evaluated(
     except NotApplicableError as reason:
         return msgspec.structs.replace(blank, message=str(reason))
     solved = time.perf_counter()
-    if settings.get("fill") == "guaranteed":  # a document says the number that was used
-        settings["fill"] = instance.guaranteed_fill()
+    if "fill" in settings:  # a document says the number that was used
+        settings["fill"] = instance.fill(settings["fill"])
     done = msgspec.structs.replace(
         blank,
         termination="completed",

@@ -97,7 +97,7 @@ def result(instance: Any, document: Result) -> None:
 def _shares(instance: Any, document: Result) -> Iterator[Table]:
     """Yield a table for each grouping: who asked for how much, and who got what."""
     chosen = set(document.solution.get("selected", ()))
-    if not document.solution:
+    if "shares" not in document.solution:
         return
     total = len(instance.jobs)
     used = document.solution["demand"] / document.solution["capacity"]

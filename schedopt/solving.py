@@ -148,19 +148,18 @@ def _warm(algorithm: Any) -> None:
 def _hint(model: Any) -> Any | None:
     """Return the best quick heuristic's solution that breaks nothing, to start a solver from."""
     from schedopt.evaluating import evaluate
+    from validation.documents import as_record
 
-    found = evaluate(
-        model.instance,
-        catalog.HINTS[model.problem],
-        options=model.options,
-        constraints=model.added,
-    )
+    policies = catalog.HINTS.get(model.problem, ())
+    if not policies or len(model.instance.index) < catalog.HINTS_FROM:
+        return None
+    found = evaluate(model.instance, policies, options=model.options, constraints=model.added)
     feasible = [result for result in found if result.solution and not result.violations]
     if not feasible:
         return None
-    best = max(feasible, key=lambda result: result.objective or 0.0)
-    names = model.instance.index
-    return model.selected([names[name] for name in best.solution["selected"]])
+    sign = 1.0 if model.sense == "maximize" else -1.0
+    best = max(feasible, key=lambda result: sign * (result.objective or 0.0))
+    return as_record(best)
 
 
 def _report(model: Any, result: Result) -> Any:

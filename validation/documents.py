@@ -50,10 +50,22 @@ def check(instance: Any, result: Result, constraints: Sequence[Constraint] | Non
     report = Report()
     _consistent(result, report)
     if result.solution_status != "none":
-        solution = convert(result.solution, checker.solution_type(result.solution), "solution")
+        solution = as_record(result)
         together = [*instance.constraints, *constraints]
         checker.check(instance, solution, result, together, report)
     return report
+
+
+def as_record(result: Result) -> Any:
+    """Return a document's solution as the problem's record.
+
+    Raises
+    ------
+    InputError
+        With the place, if it cannot be read as one.
+    """
+    checker = importlib.import_module(f"validation.{result.problem}")
+    return convert(result.solution, checker.solution_type(result.solution), "solution")
 
 
 def _consistent(result: Result, report: Report) -> None:

@@ -14,14 +14,8 @@ from pyomo.core.expr import LinearExpression
 from formulations.dssp.rows import Row, rows
 from formulations.protocol import Knapsack
 from instances.constraints import Constraint, check_names, check_references, label
-from instances.dssp import Instance, Selected
-from instances.options import Option, checked, is_number
-
-FILL = Option(
-    default=1.0,
-    expected="a number above 0, or guaranteed",
-    accepts=lambda value: value == "guaranteed" or (is_number(value) and value > 0),
-)
+from instances.dssp import FILL, Instance, Selected
+from instances.options import Option, checked
 
 
 class Selection:
@@ -60,7 +54,7 @@ class Selection:
         checked({"fill": fill}, self.known_options, "selection")
         began = time.perf_counter()
         self.instance = night
-        self.fill = night.guaranteed_fill() if isinstance(fill, str) else float(fill)
+        self.fill = night.fill(fill)
         self.options: dict[str, Any] = {"fill": self.fill}
         self.added: list[Constraint] = []
         self.model = self._build()

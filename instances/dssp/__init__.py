@@ -5,6 +5,7 @@ Rendering", SPAA 2005.
 """
 
 from instances.dssp.records import (
+    FILL,
     Instance,
     Job,
     PlacedTask,
@@ -14,4 +15,13 @@ from instances.dssp.records import (
     Stages,
 )
 
-__all__ = ["Instance", "Job", "PlacedTask", "Scheduled", "Selected", "SideConstraint", "Stages"]
+__all__ = [
+    "FILL",
+    "Instance",
+    "Job",
+    "PlacedTask",
+    "Scheduled",
+    "Selected",
+    "SideConstraint",
+    "Stages",
+]

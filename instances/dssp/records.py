@@ -30,6 +30,7 @@ from instances.constraints import (
     check_references,
 )
 from instances.errors import InputError, shown
+from instances.options import Option, is_number
 
 Floats = NDArray[np.float64]
 Stage = Annotated[tuple[NonNegative, ...], msgspec.Meta(min_length=1)]
@@ -37,6 +38,13 @@ Stages = Annotated[tuple[Stage, ...], msgspec.Meta(min_length=1)]
 SideConstraint = (
     FairShare | Require | Forbid | Imply | Together | Apart | AtMost | AtLeast | Resource
 )
+
+FILL = Option(
+    default=1.0,
+    expected="a number above 0, or guaranteed",
+    accepts=lambda value: value == "guaranteed" or (is_number(value) and value > 0),
+)
+"""The selection parameter r, which selections and selectors take as option ``fill``."""
 
 
 class Job(
@@ -219,6 +227,10 @@ class Instance(
         if np.array_equal(self.demands, np.floor(self.demands)):
             return float(np.floor(capacity * (1 + 4 * np.finfo(float).eps)))
         return capacity * (1 + 1e-9)
+
+    def fill(self, asked: float | str) -> float:
+        """Return r as a number: the one that is asked for, or Theorem 4's for ``guaranteed``."""
+        return self.guaranteed_fill() if asked == "guaranteed" else float(asked)
 
     def guaranteed_fill(self) -> float:
         """Return r = 1 - (1 - 1/P)·max T_∞/D, with which all that is selected completes.

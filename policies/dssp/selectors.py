@@ -11,18 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from instances.dssp import Instance, Selected
+from instances.dssp import FILL, Instance, Selected
 from instances.options import Option, is_number
 from policies.dssp.items import Items, Mask
 from policies.registry import NotApplicableError, Policy, register
 
 KPP: Final = "Kellerer, Pferschy and Pisinger, Knapsack Problems, Springer 2004"
 
-FILL: Final = Option(
-    default=1,
-    expected='a number above 0, or "guaranteed"',
-    accepts=lambda value: value == "guaranteed" or (is_number(value) and value > 0),
-)
 EPSILON: Final = Option(
     default=0.1,
     expected="a number between 0 and 1, both excluded",
@@ -47,8 +42,8 @@ def selector(
     """
 
     def decorate(choose: Callable[..., Mask]) -> Callable[..., Mask]:
-        def run(instance: Instance, *, fill: float | str = 1, **given: Any) -> Selected:
-            r = instance.guaranteed_fill() if fill == "guaranteed" else float(fill)
+        def run(instance: Instance, *, fill: float | str = 1.0, **given: Any) -> Selected:
+            r = instance.fill(fill)
             items = Items.of(instance.rewards, instance.demands, instance.room(r), instance.in_time)
             return Selected.of(instance, items.jobs(choose(items, **given)), r)
 
