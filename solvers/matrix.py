@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,13 +72,17 @@ def translate(model: Any) -> Matrix:
 
 def _translate(model: Any) -> Matrix:
     columns = [v for v in model.component_data_objects(pyo.Var) if not v.fixed]
+    # Columns that can only be 0 keep their place and lose their coefficients: what is dropped
+    # must not set the scale of what is not.
+    dropped = {id(v) for v in columns if v.lb == v.ub == 0}
     place = {id(v): i for i, v in enumerate(columns)}
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) != 1:
         raise ValueError(f"expected one objective in the model, found {len(objectives)}")
     goal = _linear(objectives[0].expr, objectives[0].name)
     cost = np.zeros(len(columns))
-    np.add.at(cost, [place[id(v)] for v in goal.linear_vars], goal.linear_coefs)
+    kept, gains = _kept(goal, place, dropped)
+    np.add.at(cost, kept, gains)
     cost_scale = _scale(cost)
 
     rows: list[Any] = []
@@ -86,13 +91,13 @@ def _translate(model: Any) -> Matrix:
     starts, indices, values = [0], [np.zeros(0, np.int32)], [np.zeros(0)]
     for row in model.component_data_objects(pyo.Constraint, active=True):
         body = _linear(row.body, row.name)
-        coefficients = np.asarray(body.linear_coefs, dtype=np.float64)
+        kept, coefficients = _kept(body, place, dropped)
         scale = _scale(coefficients)
         low, high = pyo.value(row.lower), pyo.value(row.upper)
         rows.append(row)
         lower.append(-np.inf if low is None else (low - body.constant) * scale)
         upper.append(np.inf if high is None else (high - body.constant) * scale)
-        indices.append(np.array([place[id(v)] for v in body.linear_vars], dtype=np.int32))
+        indices.append(kept)
         values.append(coefficients * scale)
         starts.append(starts[-1] + len(coefficients))
     return Matrix(
@@ -111,6 +116,17 @@ def _translate(model: Any) -> Matrix:
         indices=np.concatenate(indices),
         values=np.concatenate(values),
     )
+
+
+def _kept(body: Any, place: dict[int, int], dropped: set[int]) -> tuple[NDArray[np.int32], Floats]:
+    """Return the columns of a linear body, and their coefficients, without what is dropped."""
+    ids = [id(v) for v in body.linear_vars]
+    columns = np.array([place[i] for i in ids], dtype=np.int32)
+    coefficients = np.asarray(body.linear_coefs, dtype=np.float64)
+    if dropped.isdisjoint(ids):
+        return columns, coefficients
+    kept = np.array([i not in dropped for i in ids], dtype=bool)
+    return columns[kept], coefficients[kept]
 
 
 def _linear(expression: Any, name: str) -> Any:
@@ -132,4 +148,5 @@ def _scale(coefficients: Floats) -> float:
     whole = np.array_equal(coefficients, np.rint(coefficients))
     if whole and largest <= LARGEST_UNSCALED:
         return 1.0
-    return float(2.0 ** (SCALED_TO - int(np.floor(np.log2(largest)))))
+    exponent = SCALED_TO - int(np.floor(np.log2(largest)))
+    return math.ldexp(1.0, max(-1000, min(1000, exponent)))

@@ -67,7 +67,8 @@ class Selection:
         model.jobs = pyo.Set(initialize=list(night.index), dimen=1)
         model.x = pyo.Var(model.jobs, domain=pyo.Binary)
         self._x = list(model.x.values())
-        for j in np.flatnonzero(~night.in_time):  # T_∞(j) > D earns nothing
+        in_vain = ~night.in_time | (night.demands > night.room(self.fill))
+        for j in np.flatnonzero(in_vain):  # T_∞(j) > D earns nothing; T_1(j) > r·P·D cannot fit
             self._x[j].setub(0)
         model.reward = pyo.Objective(  # equation 1
             expr=_dot(night.rewards.tolist(), self._x), sense=pyo.maximize

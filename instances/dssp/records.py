@@ -229,8 +229,17 @@ class Instance(
         return capacity * (1 + 1e-9)
 
     def fill(self, asked: float | str) -> float:
-        """Return r as a number: the one that is asked for, or Theorem 4's for ``guaranteed``."""
-        return self.guaranteed_fill() if asked == "guaranteed" else float(asked)
+        """Return r as a number: the one that is asked for, or Theorem 4's for ``guaranteed``.
+
+        Raises
+        ------
+        InputError
+            If r·P·D overflows.
+        """
+        r = self.guaranteed_fill() if asked == "guaranteed" else float(asked)
+        if not isfinite(self.capacity(r)):
+            raise InputError("a finite r·P·D", found=shown(asked), place="option fill")
+        return r
 
     def guaranteed_fill(self) -> float:
         """Return r = 1 - (1 - 1/P)·max T_∞/D, with which all that is selected completes.

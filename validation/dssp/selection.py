@@ -6,7 +6,7 @@ Everything is recomputed from the instance's raw fields; nothing is shared with 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import fsum
+from math import fsum, isfinite
 from typing import Any
 
 from instances.constraints import Constraint, label
@@ -56,6 +56,8 @@ def check(
     if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < float("inf"):
         raise InputError("a number above 0", found=shown(fill), place="options.fill")
     facts = Facts(night, fill)
+    if not isfinite(facts.capacity):
+        raise InputError("a finite r·P·D", found=shown(fill), place="options.fill")
     _known(solution, facts, report)
     chosen = frozenset(name for name in solution.selected if name in facts.demand)
     total = facts.total(chosen)
