@@ -32,7 +32,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def fair_share() -> None:
-    """(a) All of solve on 2,388 jobs and 20 groups, beside HiGHS alone on the same matrix."""
+    """Time solve (a) on 2,388 jobs and 20 groups beside HiGHS alone on the same matrix."""
     table = Table("seed", "schedopt s", "HiGHS alone s", "ratio", title="(a) fair share")
     for seed in range(1, 4):
         options = {"nights": 56, "stages": False, "teams": 20}
@@ -47,7 +47,7 @@ def fair_share() -> None:
 
 
 def knapsack() -> None:
-    """(b) The core algorithm beside HiGHS on plain knapsacks."""
+    """Time the core algorithm (b) beside HiGHS on plain knapsacks."""
     table = Table("family", "jobs", "core s", "HiGHS s", "ratio", title="(b) plain knapsacks")
     for family in ("uncorrelated", "weakly-correlated"):
         for jobs in (1_000, 10_000, 100_000):
@@ -62,7 +62,7 @@ def knapsack() -> None:
 
 
 def reading() -> None:
-    """(c) Building and translating 100,000 jobs beside reading them."""
+    """Time building and translating 100,000 jobs (c) beside reading them."""
     instance = generate("dssp", "uncorrelated", seed=1, options={"jobs": 100_000})
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "jobs.json"
