@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 Holds = Callable[[frozenset[str]], bool]
 MOST_ROUNDS = 1_000
@@ -11,53 +11,94 @@ MOST_ROUNDS = 1_000
 def smallest_conflict(names: Sequence[str], holds: Holds) -> list[str]:
     """Return a smallest set of constraints that cannot hold together.
 
-    Each set whose removal makes the rest satisfiable (a correction) shares a member with every
-    conflict. So a smallest set that meets all corrections known so far either is a conflict, and
-    then none is smaller, or it grows to a largest satisfiable set, whose complement is one more
-    correction. A conflict from which nothing can be left out, found first, says when to stop.
-
     Parameters
     ----------
     names : sequence of str
         All constraints; together they cannot hold.
     holds : callable
-        Tells whether a set of them can hold together.
+        Tells whether a set of them can hold together; raises TimeoutError where it cannot tell.
 
     Returns
     -------
     list of str
-        In the given order; empty where the model cannot hold even without them. After
-        ``MOST_ROUNDS`` corrections it is the one from which nothing can be left out.
+        In the given order; empty where the model cannot hold even without them.
 
-    Notes
-    -----
+    Raises
+    ------
+    ConflictNotReducedError
+        If time ran out or the search was interrupted; it holds the smallest conflict so far.
+    """
+    best = frozenset(names)
+    try:
+        for smaller in _ever_smaller(names, holds):
+            best = smaller
+        return _in_order(names, best)
+    except TimeoutError:
+        why = "out of time"
+    except KeyboardInterrupt:
+        why = "interrupted"
+    except _GaveUpError as reason:
+        why = str(reason)
+    raise ConflictNotReducedError(why, _in_order(names, best))
+
+
+class ConflictNotReducedError(Exception):
+    """A conflict was found, but not whether there is a smaller one.
+
+    Attributes
+    ----------
+    why : str
+    conflict : list of str
+        Constraints that cannot hold together.
+    """
+
+    def __init__(self, why: str, conflict: list[str]) -> None:
+        super().__init__(why)
+        self.why = why
+        self.conflict = conflict
+
+
+class _GaveUpError(Exception):
+    """The search ends without an answer; the message says why."""
+
+
+def _in_order(names: Sequence[str], members: frozenset[str]) -> list[str]:
+    return [name for name in names if name in members]
+
+
+def _ever_smaller(names: Sequence[str], holds: Holds) -> Iterator[frozenset[str]]:
+    """Yield conflicts, each smaller than the one before, down to a smallest.
+
+    Leaving out one constraint after the other gives a conflict of which nothing can be left out;
+    others may still be smaller. Each set whose removal makes the rest satisfiable (a correction)
+    shares a member with every conflict. So a smallest set that meets all corrections known so far
+    either is a conflict, and then none is smaller, or it grows to a largest satisfiable set, whose
+    complement is one more correction.
+
     Source: Ignatiev, Previti, Liffiton and Marques-Silva, "Smallest MUS extraction with minimal
     hitting set dualization", CP 2015.
     """
-    best = _irreducible(names, holds)
+    best = frozenset(names)
+    if holds(best):
+        raise _GaveUpError("the solver does not find them contradictory when asked again")
+    for name in names:
+        if not holds(best - {name}):
+            best -= {name}
+            yield best
     corrections: list[frozenset[str]] = []
     for _ in range(MOST_ROUNDS):
         core = _smallest_meeting(corrections)
         if len(core) == len(best):
-            break
+            return
         if not holds(core):
-            best = core
-            break
+            yield core
+            return
         satisfied = core
         for name in names:
             if name not in satisfied and holds(satisfied | {name}):
                 satisfied |= {name}
         corrections.append(frozenset(names) - satisfied)
-    return [name for name in names if name in best]
-
-
-def _irreducible(names: Sequence[str], holds: Holds) -> frozenset[str]:
-    """Leave out one constraint after the other, as long as the rest still cannot hold."""
-    core = frozenset(names)
-    for name in names:
-        if not holds(core - {name}):
-            core -= {name}
-    return core
+    raise _GaveUpError(f"no end after {MOST_ROUNDS} rounds")
 
 
 def _smallest_meeting(sets: Sequence[frozenset[str]]) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from formulations.protocol import Formulation
-from solvers.conflict import smallest_conflict
+from solvers.conflict import ConflictNotReducedError, smallest_conflict
 from solvers.matrix import Matrix, translate
 from solvers.result import (
     NOISE,
@@ -77,8 +77,7 @@ def solve(
     run.go(engine)
     result = _result(formulation, limits, engine, matrix, run)
     if result.termination == "infeasible":
-        names = _conflict(formulation, matrix, limits)
-        result = msgspec.structs.replace(result, conflict=tuple(names))
+        result = _explained(result, formulation, matrix, limits, began)
     seconds = Seconds(build=built, solve=time.perf_counter() - began)
     return msgspec.structs.replace(result, seconds=seconds)
 
@@ -239,13 +238,25 @@ def _result(
     )
 
 
-def _conflict(formulation: Formulation, matrix: Matrix, limits: Limits) -> list[str]:
-    """Name a smallest set of side constraints that cannot hold together with the model itself."""
+def _explained(
+    result: Result, formulation: Formulation, matrix: Matrix, limits: Limits, began: float
+) -> Result:
+    """Add the side constraints that cannot hold together with the model itself."""
+    side = formulation.side()
+    try:
+        names = smallest_conflict(list(side), _asker(side, matrix, limits, began))
+    except ConflictNotReducedError as error:
+        message = f"the conflict may not be the smallest: {error.why}"
+        return msgspec.structs.replace(result, conflict=tuple(error.conflict), message=message)
+    return msgspec.structs.replace(result, conflict=tuple(names))
+
+
+def _asker(
+    side: dict[str, list[Any]], matrix: Matrix, limits: Limits, began: float
+) -> Callable[[frozenset[str]], bool]:
+    """Return a function that tells whether some side constraints can hold together."""
     place = {id(row): i for i, row in enumerate(matrix.rows)}
-    groups = {
-        name: np.array([place[id(row)] for row in rows if id(row) in place], dtype=np.int32)
-        for name, rows in formulation.side().items()
-    }
+    groups = {name: [place[id(r)] for r in rows if id(r) in place] for name, rows in side.items()}
     engine = _engine(matrix, Limits(seed=limits.seed, threads=limits.threads))
     engine.setOptionValue("presolve", "choose")
     zeros = np.zeros(len(matrix.columns))
@@ -257,9 +268,17 @@ def _conflict(formulation: Formulation, matrix: Matrix, limits: Limits) -> list[
             for i in rows:
                 low = matrix.row_lower[i] if asked else -highspy.kHighsInf
                 high = matrix.row_upper[i] if asked else highspy.kHighsInf
-                engine.changeRowBounds(int(i), float(low), float(high))
+                engine.changeRowBounds(i, float(low), float(high))
         engine.clearSolver()
+        if limits.time_limit is not None:
+            left = began + limits.time_limit - time.perf_counter()
+            if left <= 0:
+                raise TimeoutError
+            engine.setOptionValue("time_limit", engine.getRunTime() + left)
         engine.run()
-        return bool(engine.getModelStatus() != highspy.HighsModelStatus.kInfeasible)
+        stopped = _STOPPED.get(engine.getModelStatus(), "error")
+        if stopped not in ("optimal", "infeasible"):
+            raise TimeoutError
+        return stopped == "optimal"
 
-    return smallest_conflict(list(groups), holds)
+    return holds

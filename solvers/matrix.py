@@ -14,6 +14,8 @@ from pyomo.repn import generate_standard_repn
 
 Floats = NDArray[np.float64]
 LARGEST_UNSCALED = 2.0**33
+LARGEST_BOUND = 1e19
+"""HiGHS takes bounds from 1e20 on for none at all."""
 SCALED_TO = 20
 
 
@@ -110,8 +112,8 @@ def _translate(model: Any) -> Matrix:
         column_upper=np.array([np.inf if v.ub is None else v.ub for v in columns], dtype=float),
         integer=np.array([not v.is_continuous() for v in columns], dtype=np.int32),
         rows=rows,
-        row_lower=np.array(lower, dtype=float),
-        row_upper=np.array(upper, dtype=float),
+        row_lower=np.minimum(np.array(lower, dtype=float), LARGEST_BOUND),
+        row_upper=np.maximum(np.array(upper, dtype=float), -LARGEST_BOUND),
         starts=np.array(starts, dtype=np.int32),
         indices=np.concatenate(indices),
         values=np.concatenate(values),

@@ -172,5 +172,8 @@ def _counted(constraint: AtMost | AtLeast, night: Instance) -> list[int]:
 
 @rows.register
 def _(constraint: Resource, night: Instance, capacity: float) -> Iterator[Row]:
+    # Amounts beyond the capacity all mean the same; as given they could spoil the row's numbers.
+    too_much = 2 * constraint.capacity or 1.0
     jobs = [night.index[job] for job in constraint.use]
-    yield Row("use", jobs, list(constraint.use.values()), upper=constraint.capacity)
+    amounts = [min(amount, too_much) for amount in constraint.use.values()]
+    yield Row("use", jobs, amounts, upper=constraint.capacity)

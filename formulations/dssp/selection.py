@@ -73,8 +73,8 @@ class Selection:
         model.reward = pyo.Objective(  # equation 1
             expr=_dot(night.rewards.tolist(), self._x), sense=pyo.maximize
         )
-        model.capacity = pyo.Constraint(  # equation 2
-            expr=(None, _dot(night.demands.tolist(), self._x), night.capacity(self.fill))
+        model.capacity = pyo.Constraint(  # equation 2; room is r·P·D, its rounding forgiven
+            expr=(None, _dot(night.demands.tolist(), self._x), night.room(self.fill))
         )
         self._reward = model.reward.expr
         model.side = pyo.Constraint(pyo.Any)

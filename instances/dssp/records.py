@@ -221,12 +221,13 @@ class Instance(
         """Return the largest total demand that counts as fitting into r·P·D.
 
         Whole demands are compared exactly: only the rounding of r·P·D itself is forgiven. Others
-        are sums of rounded numbers, so a billionth of the capacity is forgiven.
+        are sums of rounded numbers, so half a billionth of the capacity is forgiven: a checker that
+        forgives a billionth never quarrels about the last bits.
         """
         capacity = self.capacity(fill)
         if np.array_equal(self.demands, np.floor(self.demands)):
             return float(np.floor(capacity * (1 + 4 * np.finfo(float).eps)))
-        return capacity * (1 + 1e-9)
+        return capacity * (1 + 5e-10)
 
     def fill(self, asked: float | str) -> float:
         """Return r as a number: the one that is asked for, or Theorem 4's for ``guaranteed``.

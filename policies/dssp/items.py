@@ -117,6 +117,8 @@ def decimal_scale(numbers: Floats) -> float:
     At most 10^6; 1 where no such power does, up to the rounding of the numbers as given, or where
     sums would leave the whole numbers that float64 holds.
     """
+    if numbers.max(initial=0.0) >= 2.0**52:
+        return 1.0
     for places in range(7):
         scaled = numbers * 10.0**places
         rounding = 2 * sys.float_info.epsilon * scaled

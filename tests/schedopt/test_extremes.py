@@ -1,0 +1,80 @@
+"""Bundled instances with extreme numbers put in: answers stay right, or the input is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from instances.errors import InputError
+from instances.files import parse
+from schedopt import evaluate, solve
+
+NAMES = ("two-shots", "constraints", "conflict", "greedy-trap", "predictions")
+EXTREMES = (
+    0,
+    -0.0,
+    5e-324,
+    1e-308,
+    1e-12,
+    1e-7,
+    0.5,
+    3,
+    1e7,
+    2**33,
+    2**53,
+    1e15,
+    2**63,
+    1e30,
+    1e308,
+)
+SELECTORS = ("greedy", "greedy-half", "greedy-three-quarters", "dp-profits", "fptas", "core")
+
+
+def numbers(node: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield where each number stands, as (container, key)."""
+    items = node.items() if isinstance(node, dict) else enumerate(node)
+    for key, value in items:
+        if isinstance(value, dict | list):
+            yield from numbers(value)
+        elif not isinstance(value, str):
+            yield node, key
+
+
+@settings(max_examples=150)
+@given(
+    name=st.sampled_from(NAMES),
+    places=st.lists(st.integers(0, 200), min_size=1, max_size=4),
+    values=st.lists(st.sampled_from(EXTREMES), min_size=4, max_size=4),
+)
+def test_extreme_numbers(name: str, places: list[int], values: list[float]) -> None:
+    document = msgspec.json.decode(Path(f"instances/dssp/{name}.json").read_bytes())
+    found = list(numbers(document))
+    for place, value in zip(places, values, strict=False):
+        container, key = found[place % len(found)]
+        container[key] = value
+    try:
+        night = parse(msgspec.json.encode(document))
+    except InputError:
+        return
+    default, highs = solve(night, time_limit=20), solve(night, time_limit=20, solver="highs")
+    for result in (default, highs):
+        assert result.termination in ("optimal", "infeasible"), result
+        assert result.violations == ()
+        assert result.solution_status == ("optimal" if result.solution else "none")
+    if default.objective is None or highs.objective is None:
+        assert default.objective is highs.objective
+    else:
+        assert default.objective == pytest.approx(highs.objective, rel=1e-9)
+    for result in evaluate(night, SELECTORS):
+        assert not any(
+            v.startswith(("capacity", "deadline", "objective")) for v in result.violations
+        )
+        if not night.constraints and result.objective is not None:
+            assert default.bound is not None
+            assert result.objective <= default.bound * (1 + 1e-9)
