@@ -27,8 +27,8 @@ from solvers.result import (
     settled,
 )
 
-TOLERANCE = 1e-9
-"""Feasibility and integrality, on rows whose largest coefficient is about a million or whole."""
+TOLERANCE = 1e-8
+"""Feasibility and integrality, on rows that sum to about a million at most: see `matrix`."""
 
 _STOPPED: dict[Any, Termination] = {
     highspy.HighsModelStatus.kOptimal: "optimal",

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 from pyomo.common.gc_manager import PauseGC
+from pyomo.core.expr import LinearExpression
 from pyomo.repn import generate_standard_repn
 
 Floats = NDArray[np.float64]
-LARGEST_UNSCALED = 2.0**33
+LARGEST_SUM = 2.0**20
 LARGEST_BOUND = 1e19
 """HiGHS takes bounds from 1e20 on for none at all."""
-SCALED_TO = 20
 
 
 @dataclass
@@ -74,17 +74,19 @@ def translate(model: Any) -> Matrix:
 
 def _translate(model: Any) -> Matrix:
     columns = [v for v in model.component_data_objects(pyo.Var) if not v.fixed]
+    place = {id(v): i for i, v in enumerate(columns)}
+    bounds = [v.bounds for v in columns]
+    column_lower = np.array([-np.inf if low is None else low for low, _ in bounds], dtype=float)
+    column_upper = np.array([np.inf if high is None else high for _, high in bounds], dtype=float)
     # Columns that can only be 0 keep their place and lose their coefficients: what is dropped
     # must not set the scale of what is not.
-    dropped = {id(v) for v in columns if v.lb == v.ub == 0}
-    place = {id(v): i for i, v in enumerate(columns)}
+    dropped = (column_lower == 0) & (column_upper == 0)
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) != 1:
         raise ValueError(f"expected one objective in the model, found {len(objectives)}")
-    goal = _linear(objectives[0].expr, objectives[0].name)
+    goal = _linear(objectives[0].expr, objectives[0].name, place)
     cost = np.zeros(len(columns))
-    kept, gains = _kept(goal, place, dropped)
-    np.add.at(cost, kept, gains)
+    cost[goal.columns] = np.where(dropped[goal.columns], 0.0, goal.coefficients)
     cost_scale = _scale(cost)
 
     rows: list[Any] = []
@@ -92,14 +94,15 @@ def _translate(model: Any) -> Matrix:
     upper: list[float] = []
     starts, indices, values = [0], [np.zeros(0, np.int32)], [np.zeros(0)]
     for row in model.component_data_objects(pyo.Constraint, active=True):
-        body = _linear(row.body, row.name)
-        kept, coefficients = _kept(body, place, dropped)
+        body = _linear(row.body, row.name, place)
+        kept = ~dropped[body.columns]
+        coefficients = body.coefficients[kept]
         scale = _scale(coefficients)
         low, high = pyo.value(row.lower), pyo.value(row.upper)
         rows.append(row)
         lower.append(-np.inf if low is None else (low - body.constant) * scale)
         upper.append(np.inf if high is None else (high - body.constant) * scale)
-        indices.append(kept)
+        indices.append(body.columns[kept])
         values.append(coefficients * scale)
         starts.append(starts[-1] + len(coefficients))
     return Matrix(
@@ -108,8 +111,8 @@ def _translate(model: Any) -> Matrix:
         cost_scale=cost_scale,
         offset=float(goal.constant),
         maximize=objectives[0].sense == pyo.maximize,
-        column_lower=np.array([-np.inf if v.lb is None else v.lb for v in columns], dtype=float),
-        column_upper=np.array([np.inf if v.ub is None else v.ub for v in columns], dtype=float),
+        column_lower=column_lower,
+        column_upper=column_upper,
         integer=np.array([not v.is_continuous() for v in columns], dtype=np.int32),
         rows=rows,
         row_lower=np.minimum(np.array(lower, dtype=float), LARGEST_BOUND),
@@ -120,35 +123,46 @@ def _translate(model: Any) -> Matrix:
     )
 
 
-def _kept(body: Any, place: dict[int, int], dropped: set[int]) -> tuple[NDArray[np.int32], Floats]:
-    """Return the columns of a linear body, and their coefficients, without what is dropped."""
-    ids = [id(v) for v in body.linear_vars]
-    columns = np.array([place[i] for i in ids], dtype=np.int32)
-    coefficients = np.asarray(body.linear_coefs, dtype=np.float64)
-    if dropped.isdisjoint(ids):
-        return columns, coefficients
-    kept = np.array([i not in dropped for i in ids], dtype=bool)
-    return columns[kept], coefficients[kept]
+class _Linear(NamedTuple):
+    """constant + coefficients·x, each column there once."""
+
+    constant: float
+    columns: NDArray[np.int32]
+    coefficients: Floats
 
 
-def _linear(expression: Any, name: str) -> Any:
-    body = generate_standard_repn(expression)
-    if not body.is_linear():
-        raise ValueError(f"{name} is not linear; HiGHS takes linear models")
-    return body
+def _linear(expression: Any, name: str, place: dict[int, int]) -> _Linear:
+    """Return an expression by columns; ``place`` has the column of each variable, by its id."""
+    body: Any = expression
+    ids: list[int] = []
+    if isinstance(body, LinearExpression):  # what Pyomo would find out in four times the time
+        ids = [id(v) for v in body.linear_vars]
+    if not ids or len(set(ids)) < len(ids) or not all(map(place.__contains__, ids)):
+        body = generate_standard_repn(expression)
+        if not body.is_linear():
+            raise ValueError(f"{name} is not linear; HiGHS takes linear models")
+        ids = [id(v) for v in body.linear_vars]
+    return _Linear(
+        constant=float(pyo.value(body.constant)),
+        columns=np.array([place[i] for i in ids], dtype=np.int32),
+        coefficients=np.array([pyo.value(c) for c in body.linear_coefs], dtype=np.float64),
+    )
 
 
 def _scale(coefficients: Floats) -> float:
     """Return a power of two that keeps absolute tolerances meaningful, mostly 1.
 
-    HiGHS's tolerances are absolute. Whole numbers stay as they are, so that its arithmetic stays
-    exact; others are brought to a largest coefficient of about a million.
+    HiGHS's tolerances are absolute, and its sums round. So a row may not sum to more than about a
+    million: the rounding of larger sums comes near the tolerance, and then presolve was seen to cut
+    off optima, or all solutions. A row may not sum to much less either, unless it is of whole
+    numbers, else it would be broken within the tolerance.
     """
     largest = float(np.max(np.abs(coefficients), initial=0.0))
     if largest == 0.0 or not np.isfinite(largest):
         return 1.0
+    total = float(np.abs(coefficients / largest).sum()) * largest
     whole = np.array_equal(coefficients, np.rint(coefficients))
-    if whole and largest <= LARGEST_UNSCALED:
+    if whole and total <= LARGEST_SUM:
         return 1.0
-    exponent = SCALED_TO - int(np.floor(np.log2(largest)))
-    return math.ldexp(1.0, max(-1000, min(1000, exponent)))
+    exponent = np.log2(LARGEST_SUM) - np.floor(np.log2(largest)) - np.ceil(np.log2(total / largest))
+    return math.ldexp(1.0, max(-1000, min(1000, int(exponent))))

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyomo.environ as pyo
+from pyomo.common.gc_manager import PauseGC
 from pyomo.core.expr import LinearExpression
 
 from formulations.dssp.rows import Row, rows
@@ -57,9 +58,10 @@ class Selection:
         self.fill = night.fill(fill)
         self.options: dict[str, Any] = {"fill": self.fill}
         self.added: list[Constraint] = []
-        self.model = self._build()
-        for position, constraint in enumerate(night.constraints):
-            self._state(constraint, label(constraint, position))
+        with PauseGC():  # nothing of a model is garbage while it grows
+            self.model = self._build()
+            for position, constraint in enumerate(night.constraints):
+                self._state(constraint, label(constraint, position))
         self.seconds = time.perf_counter() - began
 
     def _build(self) -> Any:

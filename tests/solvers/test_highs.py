@@ -11,6 +11,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from building import best, night
+from ortools.sat.python import cp_model
 
 from formulations.constraints import FairShare
 from formulations.dssp import Selection
@@ -153,3 +154,28 @@ def test_gap_and_noise() -> None:
     assert settled(10.0, 10.0 + 1e-9) == 10.0
     assert settled(1e-12, 2e-12) == 2e-12
     assert settled(10.0, 10.1) == 10.1
+
+
+@pytest.mark.parametrize("seed", [6, 8, 14, 16])
+def test_hundreds_of_jobs_and_twenty_caps_against_cp_sat(seed: int) -> None:
+    """With coefficients of millions and a tight tolerance, HiGHS's presolve cut these optima off."""
+    season = generate("dssp", seed=seed, options={"nights": 14, "stages": False, "teams": 20})
+    shares = solve(season).solution["shares"]["team"]
+    rule = FairShare(by="team", at_most={team: 0.9 * share for team, share in shares.items()})
+    result = solve(season, constraints=[rule])
+
+    model, scale = cp_model.CpModel(), 1e5
+    x = [model.new_bool_var(job.name) for job in season.jobs]
+    demands = [round(demand * scale) for demand in season.demands]
+    model.add(cp_model.LinearExpr.weighted_sum(x, demands) <= int(season.room() * scale))
+    for team, jobs in season.groups["team"].items():
+        cap = int(rule.at_most[team] * season.capacity() * scale)
+        model.add(sum(demands[j] * x[j] for j in jobs) <= cap)
+    for j in np.flatnonzero(~season.in_time):
+        model.add(x[j] == 0)
+    model.maximize(cp_model.LinearExpr.weighted_sum(x, [int(r) for r in season.rewards]))
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = 60
+    assert solver.solve(model) == cp_model.OPTIMAL
+    assert result.proven
+    assert result.objective == solver.objective_value
