@@ -158,7 +158,7 @@ def test_gap_and_noise() -> None:
 
 @pytest.mark.parametrize("seed", [6, 8, 14, 16])
 def test_hundreds_of_jobs_and_twenty_caps_against_cp_sat(seed: int) -> None:
-    """With coefficients of millions and a tight tolerance, HiGHS's presolve cut these optima off."""
+    """Where coefficients were in the millions, HiGHS's presolve cut these optima off."""
     season = generate("dssp", seed=seed, options={"nights": 14, "stages": False, "teams": 20})
     shares = solve(season).solution["shares"]["team"]
     rule = FairShare(by="team", at_most={team: 0.9 * share for team, share in shares.items()})
