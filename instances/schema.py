@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -68,11 +69,12 @@ def path(problem: str) -> Path:
 
 def _described(definition: dict[str, Any]) -> None:
     """Move what a docstring says of each attribute to that property's own description."""
-    text, _, rest = definition.get("description", "").partition("Attributes\n")
+    docstring = inspect.cleandoc(definition.get("description", ""))  # Python 3.13 has done so
+    text, _, rest = docstring.partition("Attributes\n")
     notes: dict[str, list[str]] = {}
     names: list[str] = []
     after: list[str] = []
-    for line in re.sub(r"^ {4}", "", rest, flags=re.MULTILINE).splitlines():
+    for line in rest.splitlines():
         if field := _FIELD.match(line):
             names = [name.rstrip("_") for name in field[1].split(", ")]
         elif line.startswith("    ") and names:
