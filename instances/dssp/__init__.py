@@ -14,6 +14,7 @@ from instances.dssp.records import (
     SideConstraint,
     Stages,
 )
+from instances.dssp.tasks import Tasks
 
 __all__ = [
     "FILL",
@@ -24,4 +25,5 @@ __all__ = [
     "Selected",
     "SideConstraint",
     "Stages",
+    "Tasks",
 ]

@@ -7,6 +7,7 @@ Rendering", SPAA 2005, section 2.
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from math import fsum, inf, isfinite
 from typing import Annotated, Any
 
@@ -25,10 +26,12 @@ from instances.constraints import (
     NonNegative,
     Require,
     Resource,
+    Share,
     Together,
     check_names,
     check_references,
 )
+from instances.dssp.tasks import Tasks
 from instances.errors import InputError, shown
 from instances.options import Option, is_number
 
@@ -138,6 +141,9 @@ class Instance(
         D, in the file's unit of time.
     jobs : tuple of Job
         The jobs; their order decides where a policy leaves a choice open.
+    late : tuple of (float, float)
+        U_D after the deadline: points (delay, fraction of the reward), linear between, the first at
+        delay 0; nothing is paid after the last, and without points nothing is paid late.
     constraints : tuple of Constraint
         Side constraints on the selection.
     """
@@ -147,6 +153,7 @@ class Instance(
     processors: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
     deadline: Annotated[float, msgspec.Meta(gt=0)]
     jobs: tuple[Job, ...]
+    late: tuple[tuple[NonNegative, Share], ...] = ()
     constraints: tuple[SideConstraint, ...] = ()
 
     def __post_init__(self) -> None:
@@ -160,6 +167,7 @@ class Instance(
             raise InputError(
                 "finite sums of demands and rewards", found="an overflow", place="jobs"
             )
+        self._check_late()
         seen: dict[str, int] = {}
         for j, job in enumerate(self.jobs):
             if job.name in seen:
@@ -172,6 +180,18 @@ class Instance(
         self.__dict__["index"] = seen
         check_names(self.constraints)
         check_references(self.constraints, self.index, self.groups)
+
+    def _check_late(self) -> None:
+        before, most = -1.0, 1.0
+        for i, (delay, fraction) in enumerate(self.late):
+            expected = "0, the deadline itself" if i == 0 else f"a delay over {before:g}"
+            if not (delay == 0 if i == 0 else before < delay < inf):
+                raise InputError(expected, found=shown(delay), place=f"late[{i}][0]")
+            if not 0 <= fraction <= most:
+                raise InputError(
+                    f"a fraction from 0 to {most:g}", found=shown(fraction), place=f"late[{i}][1]"
+                )
+            before, most = delay, fraction
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -251,9 +271,48 @@ class Instance(
         longest = float(self.critical_paths[self.in_time].max(initial=0.0))
         return 1.0 - (1.0 - 1.0 / self.processors) * longest / self.deadline
 
+    @property
+    def horizon(self) -> float:
+        """The time after which nothing is paid: the deadline, or the last point of ``late``."""
+        return self.deadline + (self.late[-1][0] if self.late else 0.0)
+
+    def worth(self, completion: float) -> float:
+        """Return U_D(C)/R: the fraction of its reward that a job earns by completing at C.
+
+        1 by the deadline, whose 1e-11th is forgiven as the rounding of sums of lengths.
+        """
+        if completion <= self.deadline * (1 + 1e-11):
+            return 1.0
+        delay = completion - self.deadline
+        for (start, high), (end, low) in pairwise(self.late):
+            if delay <= end:
+                return high + (low - high) * (delay - start) / (end - start)
+        return 0.0
+
     def objective_of(self, solution: Selected) -> float:
-        """Return the total reward of a selection (equation 1)."""
-        return fsum(self.jobs[self.index[name]].reward for name in solution.selected)
+        """Return the total reward of a selection (equation 1), or what a schedule earns (U_D)."""
+        reward = {name: self.jobs[self.index[name]].reward for name in solution.selected}
+        if isinstance(solution, Scheduled):
+            return fsum(reward[name] * self.worth(solution.completion[name]) for name in reward)
+        return fsum(reward.values())
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        """What happens: every task of every job, as flat arrays.
+
+        Raises
+        ------
+        InputError
+            If a job has no stages.
+        """
+        for j, job in enumerate(self.jobs):
+            if job.stages is None:
+                raise InputError(
+                    "`stages`, without which a job cannot be scheduled",
+                    found="predictions alone",
+                    place=f"jobs[{j}]",
+                )
+        return Tasks.of([job.stages or () for job in self.jobs])
 
 
 class Selected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -310,7 +369,9 @@ class PlacedTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Scheduled(Selected, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A selection together with its schedule, as result documents write it.
+    """Jobs that are run, and their schedule, as result documents write it.
+
+    ``selected`` are the jobs that are run at all, whether or not they complete in time.
 
     Attributes
     ----------
@@ -321,7 +382,7 @@ class Scheduled(Selected, frozen=True, kw_only=True, forbid_unknown_fields=True)
     makespan : float
         When the last task ends.
     utilization : float
-        The busy share of the processor time before the deadline.
+        The busy share of the P·D processor time before the deadline.
     """
 
     tasks: tuple[PlacedTask, ...]

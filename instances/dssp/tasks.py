@@ -1,0 +1,76 @@
+"""All tasks of an instance as flat arrays, the way simulators and solvers take them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Tasks(NamedTuple):
+    """Tasks in the file's order: by job, then by stage.
+
+    Attributes
+    ----------
+    lengths : ndarray of float, shape (tasks,)
+    first_task : ndarray of int, shape (stages + 1,)
+        Tasks of stage s are ``first_task[s]`` up to ``first_task[s + 1]``.
+    first_stage : ndarray of int, shape (jobs + 1,)
+        Stages of job j are ``first_stage[j]`` up to ``first_stage[j + 1]``.
+    longest : ndarray of float, shape (stages,)
+        The longest task of each stage.
+    """
+
+    lengths: Floats
+    first_task: Ints
+    first_stage: Ints
+    longest: Floats
+
+    @classmethod
+    def of(cls, jobs: Sequence[Sequence[Sequence[float]]]) -> Tasks:
+        """Flatten jobs, each a list of stages, each a list of task lengths."""
+        stages = [stage for job in jobs for stage in job]
+        lengths = np.fromiter((x for stage in stages for x in stage), dtype=np.float64)
+        first_task = np.concatenate(([0], np.cumsum([len(stage) for stage in stages])))
+        first_stage = np.concatenate(([0], np.cumsum([len(job) for job in jobs])))
+        return cls(
+            lengths=lengths,
+            first_task=first_task.astype(np.int64),
+            first_stage=first_stage.astype(np.int64),
+            longest=np.array([max(stage) for stage in stages], dtype=np.float64),
+        )
+
+    @property
+    def stage_of(self) -> Ints:
+        """The stage of each task, shape (tasks,), counted over all jobs."""
+        return np.repeat(np.arange(len(self.first_task) - 1), np.diff(self.first_task))
+
+    @property
+    def job_of_stage(self) -> Ints:
+        """The job of each stage, shape (stages,)."""
+        return np.repeat(np.arange(len(self.first_stage) - 1), np.diff(self.first_stage))
+
+    @property
+    def job_of(self) -> Ints:
+        """The job of each task, shape (tasks,)."""
+        return self.job_of_stage[self.stage_of]
+
+    @property
+    def demands(self) -> Floats:
+        """T_1 as it happens, shape (jobs,)."""
+        jobs = len(self.first_stage) - 1
+        return np.bincount(self.job_of, self.lengths, minlength=jobs).astype(np.float64)
+
+    @property
+    def remaining_paths(self) -> Floats:
+        """The longest path from the start of each stage to its job's end, shape (stages,)."""
+        paths = self.longest.copy()  # each job is summed by itself: running sums would round
+        for j in range(len(self.first_stage) - 1):
+            for s in range(self.first_stage[j + 1] - 2, self.first_stage[j] - 1, -1):
+                paths[s] += paths[s + 1]
+        return paths
