@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from instances.options import Option
 
@@ -33,6 +33,9 @@ class Policy:
         Its options.
     random : bool
         Whether it draws random numbers; then ``run`` takes a ``seed`` too.
+    phase : {"", "choose", "dispatch", "both"}
+        Where a problem is solved in two phases: which of them. A policy that chooses and one that
+        dispatches make a third: ``greedy+lcpf``.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Policy:
     summary: str
     options: Mapping[str, Option] = field(default_factory=dict)
     random: bool = False
+    phase: Literal["", "choose", "dispatch", "both"] = ""
 
 
 _POLICIES: dict[str, dict[str, Policy]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, overload
@@ -12,7 +12,7 @@ import msgspec
 
 from instances.constraints import Constraint, check_names, check_references
 from instances.options import checked
-from schedopt import __version__, catalog
+from schedopt import __version__, catalog, composing
 from solvers.result import Result, Seconds, as_document
 
 
@@ -80,12 +80,17 @@ def evaluate(
     added = list(constraints)
     check_names([*what.constraints, *added])
     check_references(added, what.index, what.groups)
-    chosen = known_policies(str(type(what).__struct_config__.tag), names, options or {})
+    chosen = known_policies(str(type(what).__struct_config__.tag), names, options or {}, added)
     results = [_evaluated(what, p, options or {}, seed, added) for p in chosen]
     return results[0] if isinstance(policy, str) else results
 
 
-def known_policies(problem: str, names: Iterable[str], options: Mapping[str, Any]) -> list[Any]:
+def known_policies(
+    problem: str,
+    names: Iterable[str],
+    options: Mapping[str, Any],
+    constraints: Sequence[Constraint] = (),
+) -> list[Any]:
     """Return policies by name, making sure that each option is known to one of them.
 
     Raises
@@ -93,8 +98,7 @@ def known_policies(problem: str, names: Iterable[str], options: Mapping[str, Any
     InputError
         If a policy or an option is not known.
     """
-    known = catalog.policies(problem)
-    chosen = [known[catalog.pick(name, known, f"a policy of {problem}")] for name in names]
+    chosen = [composing.policy(problem, name, constraints) for name in names]
     together = {key: option for policy in chosen for key, option in policy.options.items()}
     checked(options, together, ", ".join(policy.name for policy in chosen))
     return chosen
@@ -107,7 +111,7 @@ def _warm(problem: str, name: str) -> None:
     from policies.registry import NotApplicableError
 
     try:
-        catalog.policies(problem)[name].run(parse(catalog.TINY[problem]))
+        composing.policy(problem, name).run(parse(catalog.TINY[problem]))
     except NotApplicableError:
         return
 
@@ -136,7 +140,9 @@ def _evaluated(
         options=settings,
         constraints=tuple(as_document(c) for c in constraints),
     )
-    _warm(policy.problem, policy.name)
+    for part in policy.name.split("+"):
+        if part in catalog.policies(policy.problem):
+            _warm(policy.problem, part)
     began = time.perf_counter()
     try:
         solution = policy.run(instance, **own, **({"seed": seed} if policy.random else {}))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from instances.constraints import Constraint
 from instances.errors import InputError
 from instances.files import parse, problem_of, read_bytes
 from instances.options import checked
-from schedopt import __version__, catalog
+from schedopt import __version__, catalog, composing
 from schedopt.evaluating import evaluate, known_policies
 from schedopt.rows import Row
 from schedopt.solving import solve
@@ -116,34 +118,74 @@ def rows(file: Path, sweep: Sweep, wanted: Iterable[str]) -> list[Row]:
     """
     instance = parse(read_bytes(file), file=str(file))
     plan = keys(file, sweep)
-    kind = catalog.formulation_type(type(instance).__struct_config__.tag)
-    reference = solve(
-        instance,
-        constraints=sweep.constraints,
-        time_limit=sweep.time_limit,
-        threads=1,
-        seed=sweep.seeds[0],
-        options={k: v for k, v in sweep.options.items() if k in kind.known_options},
-    )
-    return [_row(file, instance, sweep, reference, key=key, run=plan[key]) for key in wanted]
+    references = _References(instance, sweep)
+    return [_row(file, instance, sweep, references, key=key, run=plan[key]) for key in wanted]
+
+
+class _References:
+    """What policies are measured against: the optimum that bounds them.
+
+    For policies that only choose it is the best choice under the same options; for those whose jobs
+    are run it is the best choice in the bounding instance, whatever was planned.
+    """
+
+    def __init__(self, instance: Any, sweep: Sweep) -> None:
+        self._instance, self._sweep = instance, sweep
+        self._kind = catalog.formulation_type(type(instance).__struct_config__.tag)
+
+    @cached_property
+    def planned(self) -> Result:
+        options = self._sweep.options
+        own = {k: v for k, v in options.items() if k in self._kind.known_options}
+        return self._solved(self._instance, self._sweep.constraints, own)
+
+    @cached_property
+    def happening(self) -> Result:
+        module = import_module(type(self._instance).__module__.rpartition(".")[0])
+        night = module.bounding(self._instance)
+        if night is self._instance and not self.planned.options.keys() & self._sweep.options.keys():
+            return self.planned
+        kept = self._sweep.constraints if night is self._instance else ()
+        return self._solved(night, kept, {})
+
+    def of(self, policy: Any) -> Result:
+        runs = policy.phase in ("dispatch", "both") or "dispatcher" in policy.options
+        return self.happening if runs else self.planned
+
+    def _solved(self, instance: Any, constraints: Any, options: Mapping[str, Any]) -> Result:
+        return solve(
+            instance,
+            constraints=constraints,
+            time_limit=self._sweep.time_limit,
+            threads=1,
+            seed=self._sweep.seeds[0],
+            options=options,
+        )
 
 
 def _row(
-    file: Path, instance: Any, sweep: Sweep, reference: Result, *, key: str, run: tuple[str, int]
+    file: Path,
+    instance: Any,
+    sweep: Sweep,
+    references: _References,
+    *,
+    key: str,
+    run: tuple[str, int],
 ) -> Row:
-    policy, seed = run
-    known = catalog.policies(reference.problem)[policy].options
+    name, seed = run
+    policy = composing.policy(str(type(instance).__struct_config__.tag), name)
+    reference = references.of(policy)
     result = evaluate(
         instance,
-        policy,
-        options={k: v for k, v in sweep.options.items() if k in known},
+        name,
+        options={k: v for k, v in sweep.options.items() if k in policy.options},
         seed=seed,
         constraints=sweep.constraints,
     )
     return Row(
         instance=result.instance,
         problem=result.problem,
-        policy=policy,
+        policy=name,
         objective=result.objective,
         reference=reference.objective,
         reference_bound=reference.bound,

@@ -4,6 +4,7 @@ Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Applicati
 Rendering", SPAA 2005.
 """
 
+from instances.dssp.bounding import bounding
 from instances.dssp.records import (
     FILL,
     Instance,
@@ -26,4 +27,5 @@ __all__ = [
     "SideConstraint",
     "Stages",
     "Tasks",
+    "bounding",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class Tasks(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Tasks:
     """Tasks in the file's order: by job, then by stage.
 
     Attributes
@@ -45,28 +47,28 @@ class Tasks(NamedTuple):
             longest=np.array([max(stage) for stage in stages], dtype=np.float64),
         )
 
-    @property
+    @cached_property
     def stage_of(self) -> Ints:
         """The stage of each task, shape (tasks,), counted over all jobs."""
         return np.repeat(np.arange(len(self.first_task) - 1), np.diff(self.first_task))
 
-    @property
+    @cached_property
     def job_of_stage(self) -> Ints:
         """The job of each stage, shape (stages,)."""
         return np.repeat(np.arange(len(self.first_stage) - 1), np.diff(self.first_stage))
 
-    @property
+    @cached_property
     def job_of(self) -> Ints:
         """The job of each task, shape (tasks,)."""
         return self.job_of_stage[self.stage_of]
 
-    @property
+    @cached_property
     def demands(self) -> Floats:
         """T_1 as it happens, shape (jobs,)."""
         jobs = len(self.first_stage) - 1
         return np.bincount(self.job_of, self.lengths, minlength=jobs).astype(np.float64)
 
-    @property
+    @cached_property
     def remaining_paths(self) -> Floats:
         """The longest path from the start of each stage to its job's end, shape (stages,)."""
         paths = self.longest.copy()  # each job is summed by itself: running sums would round

@@ -55,6 +55,7 @@ def selector(
                 source=source,
                 summary=summary,
                 options={"fill": FILL, **options},
+                phase="choose",
             )
         )
         return choose

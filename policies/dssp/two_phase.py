@@ -1,0 +1,105 @@
+"""Two phases together: a selector chooses, a dispatcher runs what was chosen."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from instances.dssp import Instance, Scheduled
+from instances.errors import InputError
+from instances.options import Option
+from policies.dssp.dispatch import Floats, Ints, schedule_of
+from policies.dssp.dispatchers import SIMULATIONS, simulated
+from policies.registry import NotApplicableError, Policy, register
+
+DISPATCHER: Final = Option(
+    default="lcpf",
+    expected=f"a dispatcher: {', '.join(SIMULATIONS)}",
+    accepts=lambda value: value in SIMULATIONS,
+)
+
+
+def two_phase(selector: Policy, dispatcher: Policy) -> Policy:
+    """Return the policy ``selector+dispatcher``.
+
+    Parameters
+    ----------
+    selector : Policy
+        Of phase ``choose``. One that tries dispatchers itself, such as maxk, tries this one.
+    dispatcher : Policy
+        Of phase ``dispatch``.
+
+    Notes
+    -----
+    Source: Anderson et al., SPAA 2005, section 3.
+    """
+    own = {key: option for key, option in selector.options.items() if key != "dispatcher"}
+    fixed = {"dispatcher": dispatcher.name} if "dispatcher" in selector.options else {}
+
+    def run(instance: Instance, *, seed: int = 0, **options: Any) -> Scheduled:
+        luck = {"seed": seed} if selector.random else {}
+        chosen = selector.run(instance, **options, **fixed, **luck)
+        scheduled: Scheduled = dispatcher.run(instance, seed=seed, after=chosen)
+        return scheduled
+
+    return Policy(
+        name=f"{selector.name}+{dispatcher.name}",
+        problem=selector.problem,
+        run=run,
+        source=f"{selector.source}; {dispatcher.source}",
+        summary=f"{selector.summary}; then {dispatcher.summary}",
+        options=own,
+        random=dispatcher.random or selector.random,
+        phase="both",
+    )
+
+
+def _maxk(instance: Instance, *, dispatcher: str = "lcpf", seed: int = 0) -> Scheduled:
+    """Find K such that the K best jobs by R/T_1 are done by the deadline, but not K + 1.
+
+    Whether K jobs are done in time need not be monotone in K; the bound of Theorem 3 asks only that
+    K fit and K + 1 do not, and that is what bisection ends with.
+    """
+    order = _by_ratio(instance, dispatcher)
+    enough, too_many = 0, len(order) + 1
+    while too_many - enough > 1:
+        k = (enough + too_many) // 2
+        if _in_time(instance, dispatcher, order[:k], seed):
+            enough = k
+        else:
+            too_many = k
+    jobs = np.sort(order[:enough])
+    return schedule_of(instance, jobs, simulated(instance, dispatcher, jobs, seed))
+
+
+def _by_ratio(night: Instance, dispatcher: str) -> Ints:
+    """Return the jobs that can be in time at all, by non-increasing R/T_1 as it happens."""
+    try:
+        tasks = night.tasks
+    except InputError as error:
+        raise NotApplicableError(f"maxk needs the tasks of every job: {error}") from error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios: Floats = night.rewards / tasks.demands
+    order = np.argsort(-np.nan_to_num(ratios, nan=0.0, posinf=np.inf), kind="stable")
+    paths = tasks.remaining_paths[tasks.first_stage[:-1]]
+    return np.array([j for j in order if night.worth(paths[j]) == 1.0], dtype=np.int64)
+
+
+def _in_time(night: Instance, dispatcher: str, jobs: Ints, seed: int) -> bool:
+    played = simulated(night, dispatcher, np.sort(jobs), seed)
+    return all(night.worth(completion) == 1.0 for completion in played.completion[jobs].tolist())
+
+
+register(
+    Policy(
+        name="maxk",
+        problem="dssp",
+        run=_maxk,
+        source="Anderson et al., SPAA 2005, section 4.1 (Theorem 3)",
+        summary="as many of the best jobs by reward over demand as a dispatcher completes in time",
+        options={"dispatcher": DISPATCHER},
+        random=True,
+        phase="choose",
+    )
+)
