@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks import selection
+from benchmarks import dispatching, selection
 from benchmarks.timing import machine, out
 
-TABLES = (selection.fair_share, selection.knapsack, selection.reading)
+TABLES = (selection.fair_share, selection.knapsack, selection.reading, dispatching.dispatch)
 
 
 def main() -> None:

@@ -5,24 +5,14 @@ Everything is recomputed from the instance's raw fields; nothing is shared with 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import fsum, isfinite
-from typing import Any
+from collections.abc import Sequence
+from math import fsum
 
-from instances.constraints import Constraint, label
-from instances.dssp import Instance, Selected, SideConstraint
-from instances.errors import InputError, shown
+from instances.constraints import Constraint
+from instances.dssp import Instance, Selected
 from solvers.result import Result
-from validation.dssp.constraints import UnknownKindError, broken
-from validation.dssp.facts import Facts
+from validation.dssp.chosen import check_chosen, facts_of
 from validation.report import Report, same
-
-CONSTRAINTS = tuple[SideConstraint, ...]
-
-
-def solution_type(solution: Mapping[str, Any]) -> type[Selected]:
-    """Return the record that a solution of this shape is."""
-    return Selected
 
 
 def check(
@@ -52,14 +42,8 @@ def check(
     InputError
         If ``fill`` is not a number above 0.
     """
-    fill = claim.options.get("fill", 1.0)
-    if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < float("inf"):
-        raise InputError("a number above 0", found=shown(fill), place="options.fill")
-    facts = Facts(night, fill)
-    if not isfinite(facts.capacity):
-        raise InputError("a finite r·P·D", found=shown(fill), place="options.fill")
-    _known(solution, facts, report)
-    chosen = frozenset(name for name in solution.selected if name in facts.demand)
+    facts = facts_of(night, claim)
+    chosen = check_chosen(solution, facts, constraints, report)
     total = facts.total(chosen)
     report.expect(
         facts.fits(total),
@@ -76,45 +60,3 @@ def check(
         claim.objective is not None and same(claim.objective, reward),
         f"objective: the selected jobs earn {reward:.12g}, not {claim.objective}",
     )
-    for what, ours, theirs in (
-        ("demand", total, solution.demand),
-        ("capacity", facts.capacity, solution.capacity),
-    ):
-        report.expect(same(ours, theirs), f"{what}: {ours:.12g}, not {theirs:.12g}")
-    _shares(facts, chosen, solution, report)
-    for position, constraint in enumerate(constraints):
-        name = label(constraint, position)
-        try:
-            found = broken(constraint, facts, chosen)
-        except UnknownKindError as error:
-            report.unchecked.append(f"{name}: {error}")
-        else:
-            report.violations.extend(f"{name}: {what}" for what in found)
-
-
-def _known(solution: Selected, facts: Facts, report: Report) -> None:
-    seen: set[str] = set()
-    for name in solution.selected:
-        report.expect(name in facts.demand, f"selected: no job is called {shown(name)}")
-        report.expect(name not in seen, f"selected: {name} is there twice")
-        seen.add(name)
-
-
-def _shares(facts: Facts, chosen: frozenset[str], solution: Selected, report: Report) -> None:
-    expected: dict[str, dict[str, list[float]]] = {}
-    for job in facts.night.jobs:
-        for by, group in job.groups.items():
-            parts = expected.setdefault(by, {}).setdefault(group, [])
-            if job.name in chosen:
-                parts.append(facts.demand[job.name])
-    claimed = solution.shares
-    wrong = [
-        by for by in claimed if by not in expected or claimed[by].keys() != expected[by].keys()
-    ]
-    wrong += [
-        f"{by} {group}"
-        for by, groups in expected.items()
-        for group, parts in groups.items()
-        if not same(claimed.get(by, {}).get(group, -1.0), fsum(parts) / facts.capacity, 1.0)
-    ]
-    report.expect(not wrong, f"shares: wrong for {', '.join(wrong)}")

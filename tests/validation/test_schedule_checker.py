@@ -1,0 +1,128 @@
+"""The schedule checker: what is right passes, and every way to be wrong is told."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import msgspec
+import pytest
+
+from instances.constraints import FairShare
+from instances.dssp import Instance, Job
+from instances.files import load
+from schedopt import evaluate
+from solvers.result import Result
+from validation.documents import check
+
+
+def a_night(**changes: Any) -> Instance:
+    jobs = (
+        Job(name="a", reward=5, groups={"team": "fx"}, stages=((2.0, 3.0), (4.0,))),
+        Job(name="b", reward=4, groups={"team": "light"}, stages=((3.0,), (0.0, 2.0))),
+    )
+    return msgspec.structs.replace(
+        Instance(name="hand", processors=2, deadline=7.5, jobs=jobs), **changes
+    )
+
+
+def document() -> dict[str, Any]:
+    """Return a schedule by hand: a on both processors first, then b."""
+    rows = [
+        ("a", 0, 0, 0, 0, 2),
+        ("a", 0, 1, 1, 0, 3),
+        ("a", 1, 0, 1, 3, 7),
+        ("b", 0, 0, 0, 2, 5),
+        ("b", 1, 0, 0, 5, 5),
+        ("b", 1, 1, 0, 6, 8),
+    ]
+    fields = ("job", "stage", "task", "processor", "start", "end")
+    return {
+        "instance": "hand",
+        "problem": "dssp",
+        "policy": "hand",
+        "termination": "completed",
+        "solution_status": "feasible",
+        "sense": "maximize",
+        "objective": 5.0,
+        "solution": {
+            "selected": ["a", "b"],
+            "demand": 14.0,
+            "capacity": 15.0,
+            "shares": {"team": {"fx": 9 / 15, "light": 5 / 15}},
+            "tasks": [dict(zip(fields, row, strict=True)) for row in rows],
+            "completion": {"a": 7.0, "b": 8.0},
+            "makespan": 8.0,
+            "utilization": 13.5 / 15,
+        },
+    }
+
+
+def judged(changed: dict[str, Any], night: Instance | None = None) -> list[str]:
+    return check(night or a_night(), msgspec.convert(changed, Result)).violations
+
+
+def test_a_right_schedule_passes() -> None:
+    assert judged(document()) == []
+
+
+BROKEN = {
+    "tasks that are missing: b[1][1]": lambda s: s["tasks"].pop(),
+    "tasks that are there twice: a[0][0]": lambda s: s["tasks"].append(dict(s["tasks"][0])),
+    "not of a job that is run: c[0][0]": lambda s: s["tasks"][0].update(job="c"),
+    "not of a job that is run: a[2][0]": lambda s: s["tasks"][2].update(stage=2),
+    "not of a job that is run: a[0][5]": lambda s: s["tasks"][1].update(task=5),
+    "of another length: a[1][0] 3 for 4": lambda s: s["tasks"][2].update(end=6),
+    "of another length: a[1][0] 5 for 4": lambda s: s["tasks"][2].update(end=8),
+    "start before 0: a[0][0]": lambda s: s["tasks"][0].update(start=-1, end=1),
+    "before the one before has ended: a stage 1": lambda s: s["tasks"][2].update(
+        start=2.5, end=6.5
+    ),
+    "two tasks at a time: 1 at 2": lambda s: s["tasks"][3].update(processor=1),
+    "not among 2: 2": lambda s: s["tasks"][3].update(processor=2),
+    "not among 2: -1": lambda s: s["tasks"][3].update(processor=-1),
+    "completion: wrong for: a": lambda s: s["completion"].update(a=6.5),
+    "completion: wrong for: c": lambda s: s["completion"].update(c=1.0),
+    "completion: wrong for: b": lambda s: s["completion"].pop("b"),
+    "makespan: 8, not 7": lambda s: s.update(makespan=7.0),
+    "utilization: 0.9, not 1": lambda s: s.update(utilization=1.0),
+    "demand: 14, not 13": lambda s: s.update(demand=13.0),
+    "capacity: 15, not 14": lambda s: s.update(capacity=14.0),
+    "shares: wrong for team fx": lambda s: s["shares"]["team"].update(fx=0.5),
+    "no job is called 'c'": lambda s: s["selected"].append("c"),
+    "a is there twice": lambda s: s["selected"].append("a"),
+}
+
+
+@pytest.mark.parametrize("message", BROKEN)
+def test_each_fault_is_told(message: str) -> None:
+    changed = document()
+    BROKEN[message](changed["solution"])
+    assert any(message in violation for violation in judged(changed)), judged(changed)
+
+
+@pytest.mark.parametrize("objective", [9.0, 4.0, 0.0])
+def test_what_is_earned_is_recomputed(objective: float) -> None:
+    found = judged(document() | {"objective": objective})
+    assert found == [f"objective: the schedule earns 5, not {objective}"]
+
+
+def test_rewards_after_the_deadline() -> None:
+    late = a_night(late=((0.0, 0.75), (1.0, 0.25)))  # b is half a unit late: half of 4
+    assert judged(document() | {"objective": 7.0}, late) == []
+    assert judged(document() | {"objective": 5.0}, late) != []
+    gone = a_night(late=((0.0, 0.75), (0.25, 0.5)))
+    assert judged(document(), gone) == []
+
+
+def test_side_constraints_speak_of_the_jobs_that_are_run() -> None:
+    capped = a_night(constraints=(FairShare(by="team", at_most={"fx": 0.5}, name="fx cap"),))
+    assert judged(document(), capped) == ["fx cap: fx gets 0.6, at most 0.5 asked"]
+
+
+def test_many_faults_are_counted_not_listed() -> None:
+    night = load("instances/dssp/night.json.gz")
+    result = evaluate(night, "lcpf")
+    changed = copy.deepcopy(msgspec.to_builtins(result))
+    del changed["solution"]["tasks"][:500]
+    assert any("and 490 more" in violation for violation in judged(changed, night))

@@ -1,0 +1,94 @@
+"""What selections and schedules have in common: names, demand, shares, side constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import fsum, isfinite
+
+from instances.constraints import Constraint, label
+from instances.dssp import Instance, Selected
+from instances.errors import InputError, shown
+from solvers.result import Result
+from validation.dssp.constraints import UnknownKindError, broken
+from validation.dssp.facts import Facts
+from validation.report import Report, same
+
+
+def facts_of(night: Instance, claim: Result) -> Facts:
+    """Return the facts of an instance under the document's option ``fill``, which is r.
+
+    Raises
+    ------
+    InputError
+        If ``fill`` is not a number above 0, or r·P·D overflows.
+    """
+    fill = claim.options.get("fill", 1.0)
+    if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < float("inf"):
+        raise InputError("a number above 0", found=shown(fill), place="options.fill")
+    facts = Facts(night, fill)
+    if not isfinite(facts.capacity):
+        raise InputError("a finite r·P·D", found=shown(fill), place="options.fill")
+    return facts
+
+
+def check_chosen(
+    solution: Selected, facts: Facts, constraints: Sequence[Constraint], report: Report
+) -> frozenset[str]:
+    """Check names, demand, capacity as stated, shares and side constraints; return who is chosen.
+
+    Parameters
+    ----------
+    solution : Selected
+        What was chosen.
+    facts : Facts
+        Recomputed from the raw instance.
+    constraints : sequence of Constraint
+        All side constraints, the instance's and those that were added.
+    report : Report
+        Takes what is found.
+    """
+    _known(solution, facts, report)
+    chosen = frozenset(name for name in solution.selected if name in facts.demand)
+    for what, ours, theirs in (
+        ("demand", facts.total(chosen), solution.demand),
+        ("capacity", facts.capacity, solution.capacity),
+    ):
+        report.expect(same(ours, theirs), f"{what}: {ours:.12g}, not {theirs:.12g}")
+    _shares(facts, chosen, solution, report)
+    for position, constraint in enumerate(constraints):
+        name = label(constraint, position)
+        try:
+            found = broken(constraint, facts, chosen)
+        except UnknownKindError as error:
+            report.unchecked.append(f"{name}: {error}")
+        else:
+            report.violations.extend(f"{name}: {what}" for what in found)
+    return chosen
+
+
+def _known(solution: Selected, facts: Facts, report: Report) -> None:
+    seen: set[str] = set()
+    for name in solution.selected:
+        report.expect(name in facts.demand, f"selected: no job is called {shown(name)}")
+        report.expect(name not in seen, f"selected: {name} is there twice")
+        seen.add(name)
+
+
+def _shares(facts: Facts, chosen: frozenset[str], solution: Selected, report: Report) -> None:
+    expected: dict[str, dict[str, list[float]]] = {}
+    for job in facts.night.jobs:
+        for by, group in job.groups.items():
+            parts = expected.setdefault(by, {}).setdefault(group, [])
+            if job.name in chosen:
+                parts.append(facts.demand[job.name])
+    claimed = solution.shares
+    wrong = [
+        by for by in claimed if by not in expected or claimed[by].keys() != expected[by].keys()
+    ]
+    wrong += [
+        f"{by} {group}"
+        for by, groups in expected.items()
+        for group, parts in groups.items()
+        if not same(claimed.get(by, {}).get(group, -1.0), fsum(parts) / facts.capacity, 1.0)
+    ]
+    report.expect(not wrong, f"shares: wrong for {', '.join(wrong)}")

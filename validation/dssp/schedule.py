@@ -1,0 +1,195 @@
+"""The checker for schedules: tasks, stages, processors, completion, reward, side constraints.
+
+Everything is recomputed from the instance's raw fields; nothing is shared with what made the
+schedule. That the jobs fit is not asked: a dispatcher may be given too much to do.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+from math import fsum
+
+from instances.constraints import Constraint
+from instances.dssp import Instance, PlacedTask, Scheduled
+from solvers.result import Result
+from validation.dssp.chosen import check_chosen, facts_of
+from validation.report import Report, same
+
+ROUNDING = 1e-9
+"""Of the largest time in the schedule: what sums of lengths may be off by."""
+
+MOST = 10
+"""Complaints of one sort that are told one by one."""
+
+Placed = dict[tuple[str, int, int], PlacedTask]
+
+
+def check(
+    night: Instance,
+    solution: Scheduled,
+    claim: Result,
+    constraints: Sequence[Constraint],
+    report: Report,
+) -> None:
+    """Check a schedule, and add what is wrong to the report.
+
+    Parameters
+    ----------
+    night : Instance
+        The raw instance.
+    solution : Scheduled
+        The schedule.
+    claim : Result
+        The document: its objective, and its option ``fill``, which is r.
+    constraints : sequence of Constraint
+        All side constraints; they speak of the jobs that are run.
+    report : Report
+        Takes what is found.
+
+    Raises
+    ------
+    InputError
+        If ``fill`` is not a number above 0.
+    """
+    facts = facts_of(night, claim)
+    chosen = check_chosen(solution, facts, constraints, report)
+    slack = ROUNDING * max((abs(task.end) for task in solution.tasks), default=0.0)
+    placed = _placed(night, solution, chosen, slack, report)
+    _stages(night, chosen, placed, slack, report)
+    _processors(night, solution, slack, report)
+    ends: dict[str, float] = dict.fromkeys(chosen, 0.0)
+    for (job, _, _), task in placed.items():
+        ends[job] = max(ends[job], task.end)
+    _completion(solution, ends, slack, report)
+    busy = fsum(
+        min(task.end, night.deadline) - min(task.start, night.deadline) for task in solution.tasks
+    )
+    share = busy / (night.processors * night.deadline)
+    report.expect(
+        same(share, solution.utilization, 1.0),
+        f"utilization: {share:.12g}, not {solution.utilization:.12g}",
+    )
+    _objective(night, claim, ends, slack, report)
+
+
+def _placed(
+    night: Instance, solution: Scheduled, chosen: frozenset[str], slack: float, report: Report
+) -> Placed:
+    """Check that every task of every chosen job is there once, and as long as it is."""
+    lengths = {
+        (job.name, s, i): length
+        for job in night.jobs
+        if job.name in chosen
+        for s, stage in enumerate(job.stages or ())
+        for i, length in enumerate(stage)
+    }
+    unknown, twice, wrong, early = [], [], [], []
+    placed: Placed = {}
+    for task in solution.tasks:
+        key = (task.job, task.stage, task.task)
+        if key not in lengths:
+            unknown.append(_named(key))
+            continue
+        if key in placed:
+            twice.append(_named(key))
+        placed[key] = task
+        if not abs(task.end - task.start - lengths[key]) <= slack:
+            wrong.append(f"{_named(key)} {task.end - task.start:.12g} for {lengths[key]:.12g}")
+        if not task.start >= 0:
+            early.append(_named(key))
+    _tell(report, "tasks that are not of a job that is run", unknown)
+    _tell(report, "tasks that are there twice", twice)
+    _tell(report, "tasks of another length", wrong)
+    _tell(report, "tasks that start before 0", early)
+    _tell(report, "tasks that are missing", [_named(key) for key in lengths if key not in placed])
+    return placed
+
+
+def _stages(
+    night: Instance, chosen: frozenset[str], placed: Placed, slack: float, report: Report
+) -> None:
+    """Check that no task starts before all tasks of the stage before have ended."""
+    starts: dict[tuple[str, int], float] = {}
+    ends: dict[tuple[str, int], float] = {}
+    for (job, stage, _), task in placed.items():
+        at = (job, stage)
+        starts[at] = min(starts.get(at, task.start), task.start)
+        ends[at] = max(ends.get(at, task.end), task.end)
+    broken = [
+        f"{job} stage {stage} at {start:.12g}, before {ends[job, stage - 1]:.12g}"
+        for (job, stage), start in starts.items()
+        if (job, stage - 1) in ends and start < ends[job, stage - 1] - slack
+    ]
+    _tell(report, "stages that start before the one before has ended", broken)
+
+
+def _processors(night: Instance, solution: Scheduled, slack: float, report: Report) -> None:
+    """Check that processors exist, and work on one task at a time."""
+    on: dict[int, list[PlacedTask]] = defaultdict(list)
+    for task in solution.tasks:
+        on[task.processor].append(task)
+    strange = [str(p) for p in sorted(on) if not 0 <= p < night.processors]
+    _tell(report, f"processors that are not among {night.processors}", strange)
+    overlaps = []
+    for processor, tasks in sorted(on.items()):
+        tasks.sort(key=lambda task: (task.start, task.end))
+        overlaps += [
+            f"{processor} at {after.start:.12g}"
+            for before, after in pairwise(tasks)
+            if after.start < before.end - slack
+        ]
+    _tell(report, "processors with two tasks at a time", overlaps)
+
+
+def _completion(solution: Scheduled, ends: dict[str, float], slack: float, report: Report) -> None:
+    wrong = sorted(solution.completion.keys() ^ ends.keys())
+    wrong += [
+        name
+        for name, end in ends.items()
+        if name in solution.completion and not abs(solution.completion[name] - end) <= slack
+    ]
+    _tell(report, "completion: wrong for", wrong)
+    makespan = max(ends.values(), default=0.0)
+    report.expect(
+        abs(makespan - solution.makespan) <= slack,
+        f"makespan: {makespan:.12g}, not {solution.makespan:.12g}",
+    )
+
+
+def _objective(
+    night: Instance, claim: Result, ends: dict[str, float], slack: float, report: Report
+) -> None:
+    """Check what the schedule earns; at a jump of U_D the rounding of times may go either way."""
+    reward = {job.name: job.reward for job in night.jobs}
+    least = fsum(reward[name] * _paid(night, end + slack) for name, end in ends.items())
+    most = fsum(reward[name] * _paid(night, end - slack) for name, end in ends.items())
+    objective = claim.objective
+    near = objective is not None and (
+        least <= objective <= most or same(objective, least) or same(objective, most)
+    )
+    report.expect(near, f"objective: the schedule earns {most:.12g}, not {objective}")
+
+
+def _paid(night: Instance, completion: float) -> float:
+    """U_D as a fraction of the reward: 1 by the deadline, then along the points of ``late``."""
+    if completion <= night.deadline * (1 + 1e-11):
+        return 1.0
+    delay, points = completion - night.deadline, list(night.late)
+    while len(points) > 1 and points[1][0] < delay:
+        points.pop(0)
+    if len(points) < 2:
+        return 0.0
+    (x0, y0), (x1, y1) = points[:2]
+    return y0 + (delay - x0) / (x1 - x0) * (y1 - y0)
+
+
+def _named(key: tuple[str, int, int]) -> str:
+    return f"{key[0]}[{key[1]}][{key[2]}]"
+
+
+def _tell(report: Report, what: str, found: list[str]) -> None:
+    if found:
+        more = f" and {len(found) - MOST} more" if len(found) > MOST else ""
+        report.violations.append(f"{what}: {', '.join(found[:MOST])}{more}")
