@@ -14,12 +14,9 @@ from math import fsum
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from instances.dssp import Instance, PlacedTask, Scheduled, Selected, Tasks
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from instances.dssp.tasks import Floats, Ints
 
 
 class Played(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from policies.dssp.dispatch import Floats, Ints
+from instances.dssp.tasks import Floats, Ints
 
 
 @njit(cache=True, inline="always")

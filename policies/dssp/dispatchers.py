@@ -17,8 +17,9 @@ from typing import Any, Final
 import numpy as np
 
 from instances.dssp import Instance, Scheduled, Tasks
+from instances.dssp.tasks import Floats, Ints
 from instances.errors import InputError
-from policies.dssp.dispatch import Floats, Ints, Played, play, schedule_of
+from policies.dssp.dispatch import Played, play, schedule_of
 from policies.registry import NotApplicableError, Policy, register
 
 PAPER: Final = "Anderson et al., SPAA 2005, section 3.2"

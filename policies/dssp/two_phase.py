@@ -7,9 +7,10 @@ from typing import Any, Final
 import numpy as np
 
 from instances.dssp import Instance, Scheduled
+from instances.dssp.tasks import Floats, Ints
 from instances.errors import InputError
 from instances.options import Option
-from policies.dssp.dispatch import Floats, Ints, schedule_of
+from policies.dssp.dispatch import schedule_of
 from policies.dssp.dispatchers import SIMULATIONS, simulated
 from policies.registry import NotApplicableError, Policy, register
 
