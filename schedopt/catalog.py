@@ -11,7 +11,10 @@ from instances.errors import InputError, listing, shown, suggestion
 from instances.files import PROBLEMS
 
 FORMULATIONS: dict[str, dict[str, str]] = {
-    "dssp": {"selection": "formulations.dssp:Selection"},
+    "dssp": {
+        "selection": "formulations.dssp.selection:Selection",
+        "schedule": "formulations.dssp.schedule:Schedule",
+    },
 }
 """For each problem, its formulations and where they live; the first is the default."""
 
@@ -32,6 +35,7 @@ class Solver:
 
 SOLVERS: dict[str, Solver] = {
     "highs": Solver("linear models in Pyomo, with any side constraints", "pyomo"),
+    "cp-sat": Solver("schedules, exactly, with any side constraints", "cp-sat"),
     "core": Solver("selections without side constraints: an exact knapsack algorithm", "pyomo"),
 }
 

@@ -118,6 +118,10 @@ def _run(model: Any, solver: str | None, limits: Limits) -> Result:
     suited = [name for name, s in catalog.SOLVERS.items() if s.engine == model.engine]
     if solver is not None and solver not in suited:
         raise InputError(f"a solver of {model.name}{listing(suited)}", found=shown(solver))
+    if model.engine == "cp-sat":
+        from schedopt import scheduling
+
+        return scheduling.solve(model, limits)
     knapsack = model.plain() if solver in (None, "core") and hasattr(model, "plain") else None
     if knapsack is not None:
         from policies.dssp.core import Core

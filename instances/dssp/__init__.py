@@ -5,6 +5,7 @@ Rendering", SPAA 2005.
 """
 
 from instances.dssp.bounding import bounding
+from instances.dssp.placing import scheduled
 from instances.dssp.records import (
     FILL,
     Instance,
@@ -28,4 +29,5 @@ __all__ = [
     "Stages",
     "Tasks",
     "bounding",
+    "scheduled",
 ]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.dssp.records import Floats, Instance, Job
+from instances.dssp.reductions import random_matching, random_partition
 from instances.dssp.rewards import REWARDS
 from instances.errors import InputError, shown
 from instances.options import Option, checked, is_count, is_number
@@ -310,6 +311,10 @@ _NIGHT_OPTIONS = {
     ),
 }
 
+_PLANTED = Option(
+    True, "true (the answer is yes) or false (it may be no)", lambda v: isinstance(v, bool)
+)
+
 GENERATORS: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
@@ -328,6 +333,20 @@ GENERATORS: dict[str, Recipe] = {
         ),
         _knapsack("strongly-correlated", _strongly_correlated, "rewards the weight plus R/10"),
         _knapsack("subset-sum", _subset_sum, "rewards the weight itself"),
+        Recipe(
+            "partition",
+            random_partition,
+            {"numbers": _count(8, 1000), "largest": _count(100, 10**6), "planted": _PLANTED},
+            "whether numbers can be halved, as a job on two processors",
+            "Anderson et al., SPAA 2005, Theorem 1",
+        ),
+        Recipe(
+            "matching",
+            random_matching,
+            {"size": _count(3, 50), "triples": _count(6, 10**4), "planted": _PLANTED},
+            "whether triples hold a perfect 3D-matching, as unit jobs",
+            "Anderson et al., SPAA 2005, Theorem 2",
+        ),
     )
 }
 """The generators by name."""

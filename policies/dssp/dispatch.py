@@ -10,12 +10,11 @@ Source: Anderson et al., SPAA 2005, section 3.2.
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from math import fsum
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from instances.dssp import Instance, PlacedTask, Scheduled, Selected, Tasks
+from instances.dssp import Instance, Scheduled, Tasks, scheduled
 from instances.dssp.tasks import Floats, Ints
 
 
@@ -148,55 +147,5 @@ def _prepared(night: Instance, keys: Floats | None) -> tuple[Tasks, Floats | Non
 
 
 def schedule_of(night: Instance, jobs: Ints, played: Played, fill: float = 1.0) -> Scheduled:
-    """Return the solution record of a simulation.
-
-    Parameters
-    ----------
-    night : Instance
-        What was simulated.
-    jobs : ndarray of int
-        The jobs that were run.
-    played : Played
-        What came of it.
-    fill : float
-        The selection parameter r, of which shares are taken.
-    """
-    tasks = night.tasks
-    placed = []
-    starts, ends = played.starts.tolist(), (played.starts + tasks.lengths).tolist()
-    places = played.processors.tolist()
-    for j in sorted(jobs.tolist()):
-        name, first = night.jobs[j].name, int(tasks.first_stage[j])
-        for s in range(first, int(tasks.first_stage[j + 1])):
-            begin = int(tasks.first_task[s])
-            placed += [
-                PlacedTask(
-                    job=name,
-                    stage=s - first,
-                    task=i - begin,
-                    processor=places[i],
-                    start=starts[i],
-                    end=ends[i],
-                )
-                for i in range(begin, int(tasks.first_task[s + 1]))
-            ]
-    base = Selected.of(night, jobs, fill)
-    return Scheduled(
-        selected=base.selected,
-        demand=base.demand,
-        capacity=base.capacity,
-        shares=base.shares,
-        tasks=tuple(placed),
-        completion={name: float(played.completion[night.index[name]]) for name in base.selected},
-        makespan=max((t.end for t in placed), default=0.0),
-        utilization=utilization(night, played),
-    )
-
-
-def utilization(night: Instance, played: Played) -> float:
-    """Return the busy share of the P·D processor time before the deadline."""
-    run = played.processors >= 0
-    starts = played.starts[run]
-    ends = starts + night.tasks.lengths[run]
-    busy = np.minimum(ends, night.deadline) - np.minimum(starts, night.deadline)
-    return fsum(busy.tolist()) / night.capacity()
+    """Return the solution record of a simulation of some jobs, chosen under a fill of r."""
+    return scheduled(night, jobs.tolist(), played.starts, played.processors, fill)

@@ -80,7 +80,7 @@ def _by_ratio(night: Instance, dispatcher: str) -> Ints:
         tasks = night.tasks
     except InputError as error:
         raise NotApplicableError(f"maxk needs the tasks of every job: {error}") from error
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratios: Floats = night.rewards / tasks.demands
     order = np.argsort(-np.nan_to_num(ratios, nan=0.0, posinf=np.inf), kind="stable")
     paths = tasks.remaining_paths[tasks.first_stage[:-1]]

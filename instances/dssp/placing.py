@@ -1,0 +1,60 @@
+"""From start times to the record of a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import fsum
+
+from instances.dssp.records import Instance, PlacedTask, Scheduled, Selected
+from instances.dssp.tasks import Floats, Ints
+
+
+def scheduled(
+    night: Instance, jobs: Iterable[int], starts: Floats, processors: Ints, fill: float = 1.0
+) -> Scheduled:
+    """Return the record of a schedule.
+
+    Parameters
+    ----------
+    night : Instance
+        With stages for every job.
+    jobs : iterable of int
+        Positions of the jobs that are run.
+    starts, processors : ndarray, shape (tasks,)
+        When and where each task starts; what is not run is not looked at.
+    fill : float
+        The selection parameter r, of which shares are taken.
+    """
+    tasks, run = night.tasks, sorted(int(j) for j in jobs)
+    begin, end = starts.tolist(), (starts + tasks.lengths).tolist()
+    where = processors.tolist()
+    placed: list[PlacedTask] = []
+    completion: dict[str, float] = {}
+    for j in run:
+        name, first = night.jobs[j].name, int(tasks.first_stage[j])
+        for s in range(first, int(tasks.first_stage[j + 1])):
+            first_task, after = int(tasks.first_task[s]), int(tasks.first_task[s + 1])
+            placed += [
+                PlacedTask(
+                    job=name,
+                    stage=s - first,
+                    task=i - first_task,
+                    processor=where[i],
+                    start=begin[i],
+                    end=end[i],
+                )
+                for i in range(first_task, after)
+            ]
+            completion[name] = max(end[first_task:after])
+    base, deadline = Selected.of(night, run, fill), night.deadline
+    busy = fsum(min(task.end, deadline) - min(task.start, deadline) for task in placed)
+    return Scheduled(
+        selected=base.selected,
+        demand=base.demand,
+        capacity=base.capacity,
+        shares=base.shares,
+        tasks=tuple(placed),
+        completion=completion,
+        makespan=max(completion.values(), default=0.0),
+        utilization=busy / night.capacity(),
+    )

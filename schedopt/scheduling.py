@@ -1,0 +1,90 @@
+"""Solve a schedule: the knapsack bound, the best two-phase schedule, then CP-SAT."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from instances.dssp import Scheduled, bounding
+from solvers.result import Limits, Result, Seconds
+
+POLICIES = ("selection+lcpf", "selection+cpa", "greedy+lcpf", "maxk")
+FILLS = (1.0, 0.97, 0.94, 0.9, 0.85, 0.8)
+"""Two-phase schedules to start from, and how full they plan the machine."""
+
+PATIENCE = 0.25
+"""The part of the time limit that the bound may take."""
+
+
+def solve(model: Any, limits: Limits) -> Result:
+    """Solve a `Schedule`.
+
+    In nearly every case the optimum is the knapsack bound: where a two-phase schedule meets it,
+    nothing is left to search.
+
+    Parameters
+    ----------
+    model : Schedule
+        The formulation.
+    limits : Limits
+        When to stop.
+    """
+    from solvers import cpsat
+
+    began = time.perf_counter()
+    relaxed = _relaxed(model, limits)
+    if relaxed.termination == "infeasible":  # then schedules are too, for the same reason
+        seconds = Seconds(build=model.seconds, solve=time.perf_counter() - began)
+        return cpsat.infeasible(model, limits, relaxed.conflict, seconds)
+    start = _start(model)
+    spent = time.perf_counter() - began
+    left = limits
+    if limits.time_limit is not None:
+        left = replace(limits, time_limit=max(0.0, limits.time_limit - spent))
+    result = cpsat.solve(model, left, hint=start, bound=relaxed.bound)
+    seconds = msgspec.structs.replace(result.seconds, solve=result.seconds.solve + spent)
+    options = {**result.options, "time_limit": limits.time_limit}
+    return msgspec.structs.replace(result, seconds=seconds, options=options)
+
+
+def _relaxed(model: Any, limits: Limits) -> Result:
+    """Solve the knapsack that bounds every schedule, with the side constraints where they hold."""
+    from formulations.dssp import Selection
+    from policies.dssp.core import Core
+    from solvers import core, highs
+
+    night = bounding(model.instance)
+    selection: Any = Selection(night).add(*(model.added if night is model.instance else ()))
+    if limits.time_limit is not None:
+        limits = replace(limits, time_limit=PATIENCE * limits.time_limit)
+    limits = replace(limits, gap=0.0, watch=None)
+    knapsack = selection.plain()
+    if knapsack is not None:
+        return core.solve(selection, knapsack, Core, limits)
+    return highs.solve(selection, limits)
+
+
+def _start(model: Any) -> Scheduled | None:
+    """Return the best two-phase schedule, without the jobs that it completes too late."""
+    from schedopt.evaluating import evaluate
+    from validation.dssp.constraints import broken
+    from validation.dssp.facts import Facts
+
+    night = model.instance
+    facts = Facts(night, 1.0)
+    best: tuple[float, Scheduled] | None = None
+    for fill in FILLS:
+        for result in evaluate(night, POLICIES, options={"fill": fill}, constraints=model.added):
+            if not result.solution:
+                continue
+            found = model.adopt(msgspec.convert(result.solution, Scheduled))
+            names = frozenset(found.selected)
+            if any(broken(rule, facts, names) for rule in [*night.constraints, *model.added]):
+                continue
+            earned = night.objective_of(found)
+            if best is None or earned > best[0]:
+                best = earned, found
+    return None if best is None else best[1]

@@ -1,0 +1,274 @@
+"""CP-SAT: incumbents under a time limit, Ctrl-C that keeps them, bounds that hold."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import floor
+from typing import Any
+
+import msgspec
+from ortools.sat.python import cp_model
+
+from formulations.protocol import Formulation
+from solvers.conflict import ConflictNotReducedError, smallest_conflict
+from solvers.result import (
+    Limits,
+    Result,
+    Seconds,
+    SolutionStatus,
+    Termination,
+    as_document,
+    gap,
+    settled,
+)
+
+_FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
+
+
+def version() -> str:
+    """Return the engine's version."""
+    from importlib.metadata import version as installed
+
+    return installed("ortools")
+
+
+def solve(
+    formulation: Formulation,
+    limits: Limits | None = None,
+    *,
+    hint: Any | None = None,
+    bound: float | None = None,
+) -> Result:
+    """Solve a formulation whose model is CP-SAT's, and whose objective is maximized.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        Its objective is in units of 1/``reward_scale``, of which ``loss`` may be lost to rounding;
+        unless ``exact``, CP-SAT's own bound is not one for the formulation.
+    limits : Limits, optional
+        When to stop; by default with a proof.
+    hint : object, optional
+        A solution record to start from.
+    bound : float, optional
+        A bound that is known to hold.
+
+    Returns
+    -------
+    Result
+        Not yet checked. An interruption (Ctrl-C) ends the run and keeps the incumbent.
+    """
+    limits = limits or Limits()
+    began = time.perf_counter()
+    model: Any = formulation
+    scale: float = model.reward_scale
+    proto = model.model.proto
+    if bound is not None:  # maximization is stored as minimization of the negative
+        most = floor(bound * scale * (1 + 1e-9)) + 1
+        del proto.objective.domain[:]
+        proto.objective.domain.extend([-most, 2**62])
+    model.model.clear_hints()
+    for variable, value in () if hint is None else formulation.hint(hint):
+        model.model.add_hint(variable, round(value))
+    built = formulation.seconds + time.perf_counter() - began
+    run = _Run(limits, scale, bound)
+    began = time.perf_counter()
+    met = None if hint is None or model.native else formulation.instance.objective_of(hint)
+    if gap(met, settled(met, bound)) == 0.0:
+        status, solution = cp_model.OPTIMAL, hint
+    else:
+        status = run.go(model.model)
+        solution = formulation.decode(run.solver.value) if status in _FOUND else None
+        if met is not None and status != cp_model.INFEASIBLE:  # a start is an incumbent
+            worse = solution is None or formulation.instance.objective_of(solution) < met
+            solution = hint if worse else solution
+    result = _result(formulation, limits, run, status, solution)
+    if result.termination == "infeasible":
+        result = _explained(result, model, limits, began)
+    seconds = Seconds(build=built, solve=time.perf_counter() - began)
+    return msgspec.structs.replace(result, seconds=seconds)
+
+
+@dataclass
+class _Run:
+    """A run in a thread of its own, so that Ctrl-C reaches us while CP-SAT works."""
+
+    limits: Limits
+    scale: float
+    known: float | None
+    solver: cp_model.CpSolver = field(default_factory=cp_model.CpSolver)
+    trace: list[tuple[float, float | None, float | None]] = field(default_factory=list)
+    interrupted: bool = False
+    ended: bool = False
+    began: float = 0.0
+
+    def go(self, model: cp_model.CpModel) -> Any:
+        """Run to the end, or to the limit, or to an interruption."""
+        self.began = time.perf_counter()
+        _configured(self.solver, self.limits)
+        self.solver.best_bound_callback = lambda bound: self._seen(None, bound)
+        ended = threading.Event()
+        found: list[Any] = []
+
+        def work() -> None:
+            try:
+                found.append(self.solver.solve(model, _Watcher(self._seen)))
+            finally:
+                ended.set()
+
+        worker = threading.Thread(target=work, daemon=True)
+        worker.start()
+        while not ended.is_set():
+            try:
+                ended.wait(0.2)
+                if self.limits.watch and self.trace:
+                    self.limits.watch(time.perf_counter() - self.began, *self.trace[-1][1:])
+            except KeyboardInterrupt:
+                if self.interrupted:
+                    raise  # a second Ctrl-C does not wait for the engine
+                self.interrupted = True
+                self.solver.stop_search()
+        worker.join()
+        self.ended = bool(found)
+        return found[0] if found else cp_model.UNKNOWN
+
+    def bound(self, model: Any) -> float | None:
+        """Return the best bound: the known one, or CP-SAT's where that holds."""
+        if not model.exact or not self.ended:
+            return self.known
+        proven = float(self.solver.best_objective_bound + model.loss) / self.scale
+        return proven if self.known is None else min(self.known, proven)
+
+    def _seen(self, objective: float | None, bound: float | None) -> None:
+        """Note incumbent and bound whenever one of them is new."""
+        last = self.trace[-1][1:] if self.trace else (None, self.known)
+        best = last[0] if objective is None else objective / self.scale
+        least = last[1] if bound is None else bound / self.scale
+        if self.known is not None and least is not None:
+            least = min(least, self.known)
+        if (best, least) != last:
+            self.trace.append((round(time.perf_counter() - self.began, 6), best, least))
+
+
+class _Watcher(cp_model.CpSolverSolutionCallback):
+    def __init__(self, seen: Callable[[float | None, float | None], None]) -> None:
+        super().__init__()
+        self._tell = seen
+
+    def on_solution_callback(self) -> None:
+        """Pass on what is known whenever a solution is found."""
+        self._tell(self.objective_value, self.best_objective_bound)
+
+
+def _configured(solver: cp_model.CpSolver, limits: Limits) -> None:
+    parameters = solver.parameters
+    parameters.num_workers = workers(limits)
+    parameters.random_seed = limits.seed
+    parameters.relative_gap_limit = limits.gap
+    if limits.time_limit is not None:
+        parameters.max_time_in_seconds = max(float(limits.time_limit), 1e-3)
+
+
+def workers(limits: Limits) -> int:
+    """Return how many workers search; with several the answer may differ from run to run."""
+    return limits.threads or min(8, os.cpu_count() or 1)
+
+
+def _result(
+    formulation: Formulation, limits: Limits, run: _Run, status: Any, solution: Any
+) -> Result:
+    model: Any = formulation
+    objective = None if solution is None else formulation.instance.objective_of(solution)
+    bound = run.bound(model)
+    bound = None if status == cp_model.INFEASIBLE else settled(objective, bound)
+    distance = gap(objective, bound)
+    quality: SolutionStatus = "none" if solution is None else "feasible"
+    if distance == 0.0:
+        quality = "optimal"
+    stopped: Termination = "time-limit" if not run.interrupted else "interrupted"
+    if status in (cp_model.OPTIMAL, cp_model.INFEASIBLE):
+        stopped = "optimal" if status == cp_model.OPTIMAL else "infeasible"
+    elif status == cp_model.MODEL_INVALID:
+        stopped = "error"
+    message = ""
+    if stopped == "infeasible" and not model.exact:
+        stopped, message = "error", "no solution on a grid that rounds; there may be one"
+    elif stopped == "optimal" and quality != "optimal":
+        message = "optimal among schedules on a grid that rounds lengths up"
+    elif stopped == "optimal" and not run.ended:
+        message = "the given schedule meets the given bound: nothing was searched"
+    if distance is not None:
+        run.trace.append((round(time.perf_counter() - run.began, 6), objective, bound))
+    return Result(
+        instance=formulation.instance.name,
+        problem=formulation.problem,
+        formulation=formulation.name,
+        solver="cp-sat",
+        version={"solver": version()},
+        termination=stopped,
+        solution_status=quality,
+        sense=formulation.sense,
+        objective=objective,
+        bound=bound,
+        gap=distance,
+        seed=limits.seed,
+        options={
+            **formulation.options,
+            "gap": limits.gap,
+            "time_limit": limits.time_limit,
+            "workers": workers(limits),
+            "deterministic": workers(limits) == 1,
+            "relaxation": run.known,
+        },
+        constraints=tuple(as_document(c) for c in formulation.added),
+        trace=tuple(run.trace),
+        message=message or msgspec.UNSET,
+        solution={} if solution is None else as_document(solution),
+    )
+
+
+def infeasible(
+    formulation: Formulation, limits: Limits, conflict: tuple[str, ...], seconds: Seconds
+) -> Result:
+    """Return the result where a relaxation has shown already that there is no solution."""
+    run = _Run(limits, 1.0, None)
+    result = _result(formulation, limits, run, cp_model.INFEASIBLE, None)
+    return msgspec.structs.replace(
+        result, termination="infeasible", conflict=conflict, seconds=seconds, message=msgspec.UNSET
+    )
+
+
+def _explained(result: Result, model: Any, limits: Limits, began: float) -> Result:
+    """Add the side constraints that cannot hold together with the model itself."""
+    names = list(model.asked)
+
+    def holds(wanted: frozenset[str]) -> bool:
+        for name in names:
+            model.ask(name, name in wanted)
+        solver = cp_model.CpSolver()
+        left = (
+            None if limits.time_limit is None else began + limits.time_limit - time.perf_counter()
+        )
+        if left is not None and left <= 0:
+            raise TimeoutError
+        _configured(solver, Limits(time_limit=left, threads=limits.threads, seed=limits.seed))
+        solver.parameters.stop_after_first_solution = True
+        status: Any = solver.solve(model.model)
+        if status == cp_model.UNKNOWN:
+            raise TimeoutError
+        return status in _FOUND
+
+    try:
+        conflict, message = smallest_conflict(names, holds), ""
+    except ConflictNotReducedError as error:
+        conflict, message = error.conflict, f"the conflict may not be the smallest: {error.why}"
+    finally:
+        for name in names:
+            model.ask(name, True)
+    return msgspec.structs.replace(
+        result, conflict=tuple(conflict), message=message or result.message
+    )
