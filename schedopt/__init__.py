@@ -1,7 +1,7 @@
 """schedopt: optimization models for cluster scheduling, and heuristics measured against them.
 
 The verbs of the command line are functions of the same names here: `load`, `solve`, `evaluate`,
-`bench`, `check` and `generate`. They are imported when they are first used.
+`bench`, `check`, `generate` and `plot`. They are imported when they are first used.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from schedopt.checking import check
     from schedopt.evaluating import evaluate
     from schedopt.making import generate
+    from schedopt.plotting import plot
     from schedopt.solving import solve
     from solvers.result import Result
 
@@ -28,6 +29,7 @@ __all__ = [
     "evaluate",
     "generate",
     "load",
+    "plot",
     "solve",
 ]
 
@@ -42,6 +44,7 @@ _HOMES = {
     "evaluate": "schedopt.evaluating",
     "generate": "schedopt.making",
     "load": "instances.files",
+    "plot": "schedopt.plotting",
     "solve": "schedopt.solving",
 }
 

@@ -245,6 +245,30 @@ def convert(
     _write_instance(run(files, name=name, options=_split(option)), output)
 
 
+@app.command(epilog="Example: schedopt plot result.json --instance night.json --output night.png")
+def plot(
+    file: Annotated[Path, typer.Argument(help="An instance, a result, or a list of results.")],
+    instance: Annotated[
+        Path | None, typer.Option(help="The results' instance: its deadline and its groups.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A .png (the default), .svg or .html.")
+    ] = None,
+) -> None:
+    """Draw the picture that suits a file.
+
+    An instance: its jobs. A selection: who gets which share. A schedule, or several: Gantt charts,
+    when jobs complete, when processors are released.
+    """
+    from schedopt.plotting import plot as draw
+    from schedopt.plotting import save
+
+    target = output or Path(f"{file.name.split('.')[0]}.png")
+    _writable(target)
+    save(draw(file, instance=instance), target)
+    _say(f"wrote {target}")
+
+
 @app.command("list", epilog="Example: schedopt list policies")
 def list_(
     section: Annotated[str | None, typer.Argument(help="Only this section.")] = None,

@@ -1,0 +1,1 @@
+"""Pictures of instances and results, one module a problem."""
