@@ -108,28 +108,10 @@ def schedule(documents: Sequence[Any], night: Any | None = None) -> Figure:
         axes.set_title(f"{_short(document.instance)}: {_title(document)}", fontsize=10)
     done, busy = figure.add_subplot(grid[count, 0]), figure.add_subplot(grid[count, 1])
     for k, document in enumerate(documents):
-        style = {
-            "color": COLOURS[k % len(COLOURS)],
-            "label": _short(_who(document)),
-            "where": "post",
-        }
-        ends = np.sort([0.0, *document.solution["completion"].values()]) / unit
-        done.step(
-            ends,
-            np.arange(len(ends)) / max(1, len(ends) - 1),
-            where="post",
-            color=colour,
-            label=who,
-        )
-        last = _releases(document)
-        times = np.concatenate(([0.0], np.sort(last))) / unit
-        busy.step(
-            times,
-            1 - np.arange(len(times)) / max(1, len(times) - 1),
-            where="post",
-            color=colour,
-            label=who,
-        )
+        ends = np.array([*document.solution["completion"].values()]) / unit
+        _profile(done, ends, COLOURS[k % len(COLOURS)], _who(document), rising=True)
+        last = _releases(document) / unit
+        _profile(busy, last, COLOURS[k % len(COLOURS)], _who(document), rising=False)
     for axes, what in ((done, "jobs complete"), (busy, "processors not yet released")):
         _time(axes, deadline, longest / unit, word)
         axes.set_ylabel(what)
@@ -137,6 +119,14 @@ def schedule(documents: Sequence[Any], night: Any | None = None) -> Figure:
     if count > 1:
         done.legend(loc="upper left", frameon=False, fontsize=8)
     return figure
+
+
+def _profile(axes: Any, times: Any, colour: str, label: str, *, rising: bool) -> None:
+    """Draw which part of some things has happened, or has not, by each time."""
+    part = np.arange(len(times) + 1) / max(1, len(times))
+    heights = part if rising else 1 - part
+    steps = np.concatenate(([0.0], np.sort(times)))
+    axes.step(steps, heights, where="post", color=colour, label=_short(label))
 
 
 def _gantt(axes: Any, document: Any, night: Any | None, unit: float) -> None:
