@@ -1,7 +1,8 @@
 """schedopt: optimization models for cluster scheduling, and heuristics measured against them.
 
 The verbs of the command line are functions of the same names here: `load`, `solve`, `evaluate`,
-`bench`, `check`, `generate` and `plot`. They are imported when they are first used.
+`bench`, `check`, `generate`, `plot` and
+`reproduce`. They are imported when they are first used.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from schedopt.evaluating import evaluate
     from schedopt.making import generate
     from schedopt.plotting import plot
+    from schedopt.reproducing import reproduce
     from schedopt.solving import solve
     from solvers.result import Result
 
@@ -30,6 +32,7 @@ __all__ = [
     "generate",
     "load",
     "plot",
+    "reproduce",
     "solve",
 ]
 
@@ -45,6 +48,7 @@ _HOMES = {
     "generate": "schedopt.making",
     "load": "instances.files",
     "plot": "schedopt.plotting",
+    "reproduce": "schedopt.reproducing",
     "solve": "schedopt.solving",
 }
 

@@ -79,6 +79,13 @@ def constraint_kinds(problem: str) -> dict[str, Any]:
     return {kind.kind(): kind for kind in get_args(union) or (union,)}
 
 
+def reproductions() -> Mapping[str, Any]:
+    """Return the reproductions of all papers, by name."""
+    from validation.reproduce.ledger import ledger
+
+    return ledger()
+
+
 def problem(name: str) -> str:
     """Return the name of a problem if there is one.
 

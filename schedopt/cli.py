@@ -255,11 +255,7 @@ def plot(
         Path | None, typer.Option("--output", "-o", help="A .png (the default), .svg or .html.")
     ] = None,
 ) -> None:
-    """Draw the picture that suits a file.
-
-    An instance: its jobs. A selection: who gets which share. A schedule, or several: Gantt charts,
-    when jobs complete, when processors are released.
-    """
+    """Draw a file: jobs, who gets which share, or schedules with their profiles."""
     from schedopt.plotting import plot as draw
     from schedopt.plotting import save
 
@@ -267,6 +263,35 @@ def plot(
     _writable(target)
     save(draw(file, instance=instance), target)
     _say(f"wrote {target}")
+
+
+@app.command(epilog="Example: schedopt reproduce dssp/figure-3 dssp/theorem-4 --quick")
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Such as dssp/figure-3, or dssp; none: all.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer instances, in seconds.")] = False,
+    json: Json = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A folder for the plots.")
+    ] = None,
+) -> None:
+    """Run a paper's figures and theorems, and print its claims beside what is found here.
+
+    Exit status: 0 every claim holds, 1 one does not, 2 there is no such reproduction.
+    """
+    from schedopt import showing
+    from schedopt.reproducing import reproduce as run
+
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+    found = run(names or (), quick=quick, output=output, watch=lambda name: _say(f"{name} ..."))
+    if json:
+        _print_json(found)
+    else:
+        showing.reproductions(found)
+    held = all(claim["holds"] is not False for entry in found for claim in entry["claims"])
+    raise typer.Exit(FOUND if held else FAILED)
 
 
 @app.command("list", epilog="Example: schedopt list policies")

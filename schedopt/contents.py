@@ -46,6 +46,10 @@ def sections() -> dict[str, list[dict[str, Any]]]:
             for problem in PROBLEMS
             for name, generator in catalog.generators(problem).items()
         ],
+        "reproductions": [
+            {"problem": name.partition("/")[0], "name": name, "summary": entry.title}
+            for name, entry in catalog.reproductions().items()
+        ],
     }
 
 

@@ -245,3 +245,20 @@ def percent(value: float | None) -> str:
     if value is None:
         return "unknown"
     return f"{value:.2%}" if value == 0 or value >= 1e-4 else f"{100 * value:.1e}%"
+
+
+_VERDICTS = {True: "[green]holds[/]", False: "[red]differs[/]", None: "cannot be judged"}
+
+
+def reproductions(found: Sequence[Mapping[str, Any]]) -> None:
+    """Show reproductions: each claim, the paper's numbers, ours, and the verdict."""
+    for entry in found:
+        out.print(f"\n[bold]{entry['name']}[/]: {escape(entry['title'])}")
+        out.print(f"{escape(entry['source'])}. {escape(entry['workload'])}")
+        table = Table("claim", "paper", "here", "verdict")
+        for claim in entry["claims"]:
+            cells = (escape(claim[key]) for key in ("says", "paper", "ours"))
+            table.add_row(*cells, _VERDICTS[claim["holds"]])
+        out.print(table)
+        plot = f"; plot in {entry['plot']}" if entry["plot"] else ""
+        out.print(f"{entry['seconds']:.1f} s{plot}")

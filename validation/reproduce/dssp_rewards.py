@@ -27,8 +27,8 @@ NIGHT: Final = DEADLINE / HOUR
 FOUR: Final = ("priority", "stcpu", "lcpf", "cpa")
 SIGMA: Final = 0.3
 ERRORS: Final = (
-    f"Predictions of T_1 and T_∞ are what happens times independent lognormal errors, sigma {SIGMA}: "
-    "our own error model, since the paper's estimates are not stated. " + SYNTHETIC
+    f"Predictions of T_1 and T_∞ are what happens times independent lognormal errors (sigma {SIGMA}"
+    "): our own error model, since the paper's estimates are not stated. " + SYNTHETIC
 )
 Earned = dict[str, list[float]]
 
@@ -42,8 +42,8 @@ def _budgets(quick: bool) -> list[float]:
 def _swept(reward: str, sigma: float, quick: bool) -> Earned:
     """Return the mean reward of each dispatcher at each budget, on the busiest nights.
 
-    The optimum is selected. What was never selected earns nothing, and jobs predicted to be too
-    long are dropped.
+    The optimum is selected; for size-dependent rewards, where selection is a subset-sum of real
+    numbers, what is within 1% of it (and mostly far nearer).
     """
     found: Earned = {name: [] for name in FOUR}
     nights = [rewarded(night, reward) for night in busiest(4 if quick else 10)]
@@ -51,7 +51,10 @@ def _swept(reward: str, sigma: float, quick: bool) -> Earned:
     for hours in _budgets(quick):
         totals: Earned = {name: [] for name in FOUR}
         for night in planned:
-            jobs = chosen(night, "core", hours / NIGHT)
+            if reward == "size":
+                jobs = chosen(night, "fptas", hours / NIGHT, epsilon=0.01)
+            else:
+                jobs = chosen(night, "core", hours / NIGHT)
             for name in FOUR:
                 totals[name].append(earned(night, name, jobs))
         for name in FOUR:
@@ -147,8 +150,8 @@ def _predicted(reward: str, quick: bool) -> Outcome:
     claims = [
         Claim(
             "LCPF is less sensitive to a badly tuned r than CPA",
-            "much less",
-            f"at 15 h it loses {1 - relative['lcpf'][wide]:.0%}, CPA {1 - relative['cpa'][wide]:.0%}",
+            "loses much less",
+            f"at 15 h {1 - relative['lcpf'][wide]:.0%} against {1 - relative['cpa'][wide]:.0%}",
             relative["lcpf"][wide] > relative["cpa"][wide],
         ),
         Claim(
@@ -233,7 +236,7 @@ def section_5_2(quick: bool) -> Outcome:
     """Compare selectors alone, on nights that ask for 10% more than there is."""
     nights = nights_over(14_300, 6 if quick else 18)
     worst = {
-        reward: max(_lead(rewarded(night, reward)) for night in nights)
+        reward: max(_lead(rewarded(night, reward), reward) for night in nights)
         for reward in ("linear", "banded", "size")
     }
     claims = [
@@ -252,8 +255,13 @@ def section_5_2(quick: bool) -> Outcome:
     return Outcome(claims)
 
 
-def _lead(night: Instance) -> float:
-    """Return by which part of greedy's reward the optimum is ahead."""
+def _lead(night: Instance, reward: str) -> float:
+    """Return by which part of greedy's reward the optimum is ahead, or at most is.
+
+    For size-dependent rewards the capacity bounds the optimum.
+    """
     policies = registered("dssp")
-    greedy, best = (night.objective_of(policies[name].run(night)) for name in ("greedy", "core"))
-    return best / greedy - 1
+    greedy = night.objective_of(policies["greedy"].run(night))
+    if reward == "size":
+        return min(night.capacity(), float(night.rewards[night.in_time].sum())) / greedy - 1
+    return night.objective_of(policies["core"].run(night)) / greedy - 1

@@ -1,0 +1,75 @@
+"""Reproduce: a paper's figures and theorems, its claims beside what is found here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from schedopt import catalog
+
+
+def reproduce(
+    names: Iterable[str] = (),
+    *,
+    quick: bool = False,
+    output: str | Path | None = None,
+    watch: Callable[[str], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Run reproductions, and say which claims hold.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Such as ``dssp/figure-3``, or a problem for all of its; all where none is given.
+    quick : bool
+        Seconds instead of minutes, on fewer instances; every claim is still judged.
+    output : str or Path, optional
+        A folder for the figures' plots.
+    watch : callable, optional
+        Called with each name before it is run.
+
+    Returns
+    -------
+    list of dict
+        For each: name, title, source, workload, seconds, claims, and the plot's file.
+
+    Raises
+    ------
+    InputError
+        If there is no such reproduction, or nothing can be written to the folder.
+    """
+    known = catalog.reproductions()
+    wanted: dict[str, None] = {}
+    for name in names:
+        several = [other for other in known if other.startswith(f"{name}/")]
+        wanted.update(dict.fromkeys(several or [catalog.pick(name, known, "a reproduction")]))
+    return [_one(known[name], quick, output, watch) for name in wanted or known]
+
+
+def _one(
+    entry: Any, quick: bool, output: str | Path | None, watch: Callable[[str], None] | None
+) -> dict[str, Any]:
+    if watch:
+        watch(entry.name)
+    began = time.perf_counter()
+    outcome = entry.run(quick)
+    seconds = time.perf_counter() - began
+    plot = None
+    if output is not None and outcome.curves:
+        from schedopt.pictures.curves import curves
+        from schedopt.plotting import save
+
+        plot = Path(output) / f"{entry.name.replace('/', '-')}.png"
+        save(curves(outcome, f"{entry.title} ({entry.source})"), plot)
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        "source": entry.source,
+        "workload": entry.workload,
+        "quick": quick,
+        "seconds": seconds,
+        "claims": [vars(claim) for claim in outcome.claims],
+        "plot": None if plot is None else str(plot),
+    }
