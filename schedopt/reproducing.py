@@ -62,7 +62,7 @@ def _one(
         from schedopt.plotting import save
 
         plot = Path(output) / f"{entry.name.replace('/', '-')}.png"
-        save(curves(outcome, f"{entry.title} ({entry.source})"), plot)
+        save(curves(outcome, f"{entry.title}\n{entry.source}"), plot)
     return {
         "name": entry.name,
         "title": entry.title,

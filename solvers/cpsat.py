@@ -103,7 +103,7 @@ class _Run:
     solver: cp_model.CpSolver = field(default_factory=cp_model.CpSolver)
     trace: list[tuple[float, float | None, float | None]] = field(default_factory=list)
     interrupted: bool = False
-    ended: bool = False
+    status: Any = None
     began: float = 0.0
 
     def go(self, model: cp_model.CpModel) -> Any:
@@ -133,12 +133,12 @@ class _Run:
                 self.interrupted = True
                 self.solver.stop_search()
         worker.join()
-        self.ended = bool(found)
-        return found[0] if found else cp_model.UNKNOWN
+        self.status = found[0] if found else cp_model.UNKNOWN
+        return self.status
 
     def bound(self, model: Any) -> float | None:
         """Return the best bound: the known one, or CP-SAT's where that holds."""
-        if not model.exact or not self.ended:
+        if not model.exact or self.status not in _FOUND:  # else its bound may not even be set
             return self.known
         proven = float(self.solver.best_objective_bound + model.loss) / self.scale
         return proven if self.known is None else min(self.known, proven)
@@ -199,7 +199,7 @@ def _result(
         stopped, message = "error", "no solution on a grid that rounds; there may be one"
     elif stopped == "optimal" and quality != "optimal":
         message = "optimal among schedules on a grid that rounds lengths up"
-    elif stopped == "optimal" and not run.ended:
+    elif stopped == "optimal" and run.status is None:
         message = "the given schedule meets the given bound: nothing was searched"
     if distance is not None:
         run.trace.append((round(time.perf_counter() - run.began, 6), objective, bound))

@@ -75,8 +75,8 @@ def copy(tmp_path: Path) -> Path:
     edits = {
         "instances/files.py": ('PROBLEMS = ("dssp",', 'PROBLEMS = ("dssp", "pick",'),
         "schedopt/catalog.py": (
-            '    "dssp": {"selection"',
-            '    "pick": {"pick": "formulations.pick:Pick"},\n    "dssp": {"selection"',
+            '    "dssp": {\n',
+            '    "pick": {"pick": "formulations.pick:Pick"},\n    "dssp": {\n',
         ),
         "schedopt/contents.py": ("TITLES = {", 'TITLES = {"pick": "the largest number", '),
     }

@@ -11,7 +11,7 @@ from schedopt.pictures.dssp import COLOURS
 
 def curves(outcome: Any, title: str) -> Figure:
     """Draw an outcome's curves; predicted ones are dashed in the colour of the actual ones."""
-    figure = Figure(figsize=(8, 5), layout="constrained")
+    figure = Figure(figsize=(9, 5), layout="constrained")
     axes = figure.subplots()
     names = list(dict.fromkeys(label.split(",")[0] for label in outcome.curves))
     for label, (x, y) in outcome.curves.items():

@@ -87,9 +87,9 @@ def predicted(night: Instance, sigma: float, seed: int) -> Instance:
     return msgspec.structs.replace(night, jobs=jobs)
 
 
-def chosen(night: Instance, selector: str, fill: float, **options: float) -> Ints:
+def chosen(night: Instance, selector: str, fill: float) -> Ints:
     """Return the positions of the jobs that a selector takes."""
-    selected = registered("dssp")[selector].run(night, fill=fill, **options).selected
+    selected = registered("dssp")[selector].run(night, fill=fill).selected
     return dispatchers.positions(night, selected)
 
 
