@@ -11,6 +11,10 @@ from pathlib import Path
 NIGHT = Path("instances") / "dssp" / "night.json.gz"
 
 
+SELECTORS = "greedy,greedy-half,greedy-three-quarters,dp-profits,fptas,core"
+DISPATCHERS = "priority,lcpf,greedy+priority,greedy+stcpu,greedy+cpa,greedy+lcpf,selection+lcpf"
+
+
 def main() -> None:
     """Run the demo's commands one after the other, showing each."""
     with tempfile.TemporaryDirectory() as folder:
@@ -23,7 +27,9 @@ def main() -> None:
         run("evaluate", NIGHT, "--policy", "greedy,greedy-three-quarters,core")
         show("How far is each selector from the proven optimum, on twelve other nights?")
         run("generate", "dssp", "--count", 12, "--seed", 1, "--output", nights)
-        run("bench", nights, "--jobs", 2)
+        run("bench", nights, "--jobs", 2, "--policy", SELECTORS)
+        show("And what do dispatchers complete by the deadline, with and without selection?")
+        run("bench", nights, "--policy", DISPATCHERS, "--option", "fill=0.9")
 
 
 def run(*words: object) -> None:

@@ -132,6 +132,9 @@ def agrees(night: Instance) -> None:
         assert result.termination in ("infeasible", "error")
         return
     assert result.violations == ()
+    for policy in ("lcpf", "cpa", "greedy+lcpf", "maxk"):
+        if not (run := evaluate(night, policy)).violations:
+            assert run.objective <= truth * (1 + 1e-9)
     if Schedule(night).exact:
         assert result.objective == pytest.approx(truth, rel=1e-4 if night.late else 1e-9, abs=1e-9)
     if result.objective is not None:
