@@ -194,7 +194,9 @@ def _unit(scale: float) -> tuple[float, str]:
 
 
 def _who(document: Any) -> str:
-    return str(document.policy or document.formulation)
+    """Say what made a result, and under which side constraints beyond the instance's."""
+    rules = [rule.get("name") or rule["kind"] for rule in document.constraints]
+    return str(document.policy or document.formulation) + (f", {rules[0]}" if rules else "")
 
 
 def _title(document: Any) -> str:
