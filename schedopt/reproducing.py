@@ -70,6 +70,12 @@ def _one(
         "workload": entry.workload,
         "quick": quick,
         "seconds": seconds,
-        "claims": [vars(claim) for claim in outcome.claims],
+        "claims": [_plain(claim) for claim in outcome.claims],
         "plot": None if plot is None else str(plot),
     }
+
+
+def _plain(claim: Any) -> dict[str, Any]:
+    """Return a claim as a document holds it: a verdict of numpy's is no verdict of JSON's."""
+    holds = None if claim.holds is None else bool(claim.holds)
+    return {"says": claim.says, "paper": claim.paper, "ours": claim.ours, "holds": holds}

@@ -169,6 +169,7 @@ def _configured(solver: cp_model.CpSolver, limits: Limits) -> None:
     parameters.num_workers = workers(limits)
     parameters.random_seed = limits.seed
     parameters.relative_gap_limit = limits.gap
+    parameters.catch_sigint_signal = False  # Ctrl-C is ours: see `_Run.go`
     if limits.time_limit is not None:
         parameters.max_time_in_seconds = max(float(limits.time_limit), 1e-3)
 
