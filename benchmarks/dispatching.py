@@ -30,10 +30,10 @@ def dispatch() -> None:
     slow, _ = best_of(1, partial(_by_simpy, season))
     rates, ratios = {}, []
     for name in ("lcpf", "stcpu", "first", "cpa"):
-        key = getattr(dispatchers, name)
+        key = dispatchers.KEYS[name]
         dispatchers.simulated(season, name, jobs)  # compiles
         ours, played = best_of(5, partial(dispatchers.simulated, season, name, jobs))
-        plain, again = best_of(1, lambda k=key: play_plainly(season, jobs, keys=k(season)))
+        plain, again = best_of(1, partial(_plainly, season, jobs, key))
         if not all(np.array_equal(a, b) for a, b in zip(played, again, strict=True)):
             raise SystemExit(f"{name}: the two simulations differ")
         rates[name] = tasks / ours
@@ -45,6 +45,10 @@ def dispatch() -> None:
     verdict(static >= 8e6, f"8 million tasks a second for static keys (least {static / 1e6:.1f})")
     verdict(rates["cpa"] >= 4e6, f"4 million for CPA ({rates['cpa'] / 1e6:.1f})")
     verdict(min(ratios) >= 5, f"5 times plain Python (least {min(ratios):.1f})")
+
+
+def _plainly(season: Any, jobs: Any, key: Any) -> Any:
+    return play_plainly(season, jobs, keys=key(season))
 
 
 def _by_simpy(season: Any) -> None:

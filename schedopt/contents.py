@@ -26,6 +26,7 @@ def sections() -> dict[str, list[dict[str, Any]]]:
                 "name": policy.name,
                 "summary": policy.summary,
                 "options": _options(policy.options),
+                "phase": policy.phase,
                 "source": policy.source,
             }
             for problem in PROBLEMS

@@ -81,6 +81,8 @@ def result(instance: Any, document: Result) -> None:
         "[bold]seconds",
         f"build {seconds.build:.3f}, solve {seconds.solve:.3f}, check {seconds.check:.3f}",
     )
+    if "makespan" in document.solution:
+        head.add_row("[bold]schedule", _times(instance, document))
     out.print(head)
     for group_table in _shares(instance, document):
         out.print(group_table)
@@ -94,6 +96,18 @@ def result(instance: Any, document: Result) -> None:
         out.print(f"[yellow]note:[/] {escape(str(document.message))}")
 
 
+def _times(instance: Any, document: Result) -> str:
+    """Say how a schedule went: what was in time, how long it took, how busy it was."""
+    ends = document.solution["completion"]
+    done = sum(end <= instance.deadline * (1 + 1e-11) for end in ends.values())
+    makespan = document.solution["makespan"] / instance.deadline
+    busy = document.solution["utilization"]
+    return (
+        f"{done} of {len(ends)} jobs in time, makespan {makespan:.2f} deadlines, "
+        f"busy {busy:.1%} until the deadline"
+    )
+
+
 def _shares(instance: Any, document: Result) -> Iterator[Table]:
     """Yield a table for each grouping: who asked for how much, and who got what."""
     chosen = set(document.solution.get("selected", ()))
@@ -101,7 +115,8 @@ def _shares(instance: Any, document: Result) -> Iterator[Table]:
         return
     total = len(instance.jobs)
     used = document.solution["demand"] / document.solution["capacity"]
-    out.print(f"\n{len(chosen)} of {total} jobs selected, {used:.1%} of the capacity used")
+    verb, what = ("run", "asked for") if "tasks" in document.solution else ("selected", "used")
+    out.print(f"\n{len(chosen)} of {total} jobs {verb}, {used:.1%} of the capacity {what}")
     for by, shares in document.solution["shares"].items():
         if len(shares) > 40:
             continue

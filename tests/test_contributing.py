@@ -40,12 +40,14 @@ def python(code: str, folder: Path = ROOT) -> str:
 
 
 def test_the_policy_recipe() -> None:
-    (code,) = blocks(section("Add a policy"))
+    code = "\n".join(blocks(section("Add a policy")))
     use = """
 import schedopt
 result = schedopt.evaluate("instances/dssp/night.json.gz", "smallest-first")
 assert result.solution["demand"] <= result.solution["capacity"]
 rows = schedopt.bench("instances/dssp/greedy-trap.json", policies=["greedy", "smallest-first"])
+both = schedopt.evaluate("instances/dssp/night.json.gz", "smallest-first+most-tasks")
+assert both.solution["completion"].keys() == set(result.solution["selected"])
 print(len(rows), len(result.solution["selected"]))
 """
     rows, selected = python(code + use).split()

@@ -25,8 +25,11 @@ from policies.registry import NotApplicableError, Policy, register
 PAPER: Final = "Anderson et al., SPAA 2005, section 3.2"
 Key = Callable[..., Floats]
 
-SIMULATIONS: Final[dict[str, Callable[..., Played]]] = {}
-"""By name of the dispatcher: ``(night, jobs, seed) -> Played``, which records nothing."""
+KEYS: Final[dict[str, Key]] = {}
+"""The key function of each dispatcher, by name."""
+
+DRAWN: Final[set[str]] = set()
+"""The dispatchers whose function takes ``(night, seed)`` and returns draws."""
 
 
 def dispatcher(
@@ -43,18 +46,15 @@ def dispatcher(
     """
 
     def decorate(key: Key) -> Key:
-        def simulate(night: Instance, jobs: Ints, seed: int = 0) -> Played:
-            if random:
-                return play(night, jobs, draws=key(night, seed))
-            return play(night, jobs, keys=key(night))
-
         def run(instance: Instance, *, seed: int = 0, after: Any = None) -> Scheduled:
             chosen = (job.name for job in instance.jobs) if after is None else after.selected
             jobs = positions(instance, list(chosen))
             fill = 1.0 if after is None else after.capacity / instance.capacity()
             return schedule_of(instance, jobs, simulated(instance, name, jobs, seed), fill)
 
-        SIMULATIONS[name] = simulate
+        KEYS[name] = key
+        if random:
+            DRAWN.add(name)
         register(
             Policy(
                 name=name,
@@ -88,7 +88,9 @@ def simulated(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Played:
         night.tasks  # noqa: B018 - raises where a job has none
     except InputError as error:
         raise NotApplicableError(f"{name} needs the tasks of every job: {error}") from error
-    return SIMULATIONS[name](night, jobs, seed)
+    if name in DRAWN:
+        return play(night, jobs, draws=KEYS[name](night, seed))
+    return play(night, jobs, keys=KEYS[name](night))
 
 
 @dispatcher("random", source=PAPER, summary="a runnable task at random", random=True)

@@ -11,13 +11,13 @@ from instances.dssp.tasks import Floats, Ints
 from instances.errors import InputError
 from instances.options import Option
 from policies.dssp.dispatch import schedule_of
-from policies.dssp.dispatchers import SIMULATIONS, simulated
+from policies.dssp.dispatchers import KEYS, simulated
 from policies.registry import NotApplicableError, Policy, register
 
 DISPATCHER: Final = Option(
     default="lcpf",
-    expected=f"a dispatcher: {', '.join(SIMULATIONS)}",
-    accepts=lambda value: value in SIMULATIONS,
+    expected=f"a dispatcher: {', '.join(KEYS)}",
+    accepts=lambda value: value in KEYS,
 )
 
 
