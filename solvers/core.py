@@ -9,24 +9,15 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations.protocol import Formulation, Knapsack
-from solvers.result import (
-    NOISE,
-    Limits,
-    Result,
-    Seconds,
-    SolutionStatus,
-    Termination,
-    as_document,
-    gap,
-    settled,
-)
+from solvers.result import NOISE, Limits, Result, Seconds, Termination, gap
+from solvers.running import Run, concluded
 
 STEP = 0.1
 """Seconds between two looks at the clock, and between two chances for Ctrl-C."""
@@ -87,56 +78,41 @@ def solve(
     """
     limits = limits or Limits()
     began = time.perf_counter()
-    run = algorithm(knapsack.rewards, knapsack.demands, knapsack.room)
-    trace: list[tuple[float, float | None, float | None]] = []
-    stopped, message = _drive(run, limits, began, trace)
-    solution: Any = formulation.selected(knapsack.positions[run.chosen()])  # type: ignore[attr-defined]
-    objective = formulation.instance.objective_of(solution)
-    bound = settled(objective, run.bound)
-    distance = gap(objective, bound)
-    quality: SolutionStatus = "optimal" if distance == 0.0 else "feasible"
-    spent = time.perf_counter() - began
-    trace.append((round(spent, 6), objective, bound))
-    return Result(
-        instance=formulation.instance.name,
-        problem=formulation.problem,
-        formulation=formulation.name,
-        solver="core",
-        version={"solver": version()},
-        termination=stopped,
-        solution_status=quality,
-        sense=formulation.sense,
-        objective=objective,
-        bound=bound,
-        gap=distance,
-        seconds=Seconds(build=formulation.seconds, solve=spent),
-        seed=limits.seed,
-        options={**formulation.options, "gap": limits.gap, "time_limit": limits.time_limit},
-        trace=tuple(trace),
-        message=message or msgspec.UNSET,
-        solution=as_document(solution),
+    search = algorithm(knapsack.rewards, knapsack.demands, knapsack.room)
+    run = Run(limits)
+    stopped, message = _drive(search, run)
+    selected = formulation.selected(  # type: ignore[attr-defined]
+        knapsack.positions[search.chosen()]
     )
+    result = concluded(
+        formulation,
+        run,
+        solver="core",
+        version=version(),
+        stopped=stopped,
+        solution=selected,
+        bound=search.bound,
+        options={},
+        message=message,
+    )
+    seconds = Seconds(build=formulation.seconds, solve=time.perf_counter() - began)
+    return msgspec.structs.replace(result, seconds=seconds)
 
 
-def _drive(
-    run: Algorithm,
-    limits: Limits,
-    began: float,
-    trace: list[tuple[float, float | None, float | None]],
-) -> tuple[Termination, str]:
+def _drive(search: Algorithm, run: Run) -> tuple[Termination, str]:
     """Advance until proven, near enough, out of time or memory, or interrupted."""
+    limits = run.limits
     try:
         while True:
-            spent = time.perf_counter() - began
+            spent = time.perf_counter() - run.began
             left = STEP if limits.time_limit is None else min(STEP, limits.time_limit - spent)
-            if run.advance(max(left, 0.0)):
+            if search.advance(max(left, 0.0)):
                 return "optimal", ""
-            spent = time.perf_counter() - began
-            if not trace or trace[-1][1:] != (run.value, run.bound):
-                trace.append((round(spent, 6), run.value, run.bound))
+            spent = time.perf_counter() - run.began
+            run.note(search.value, search.bound)
             if limits.watch:
-                limits.watch(spent, run.value, run.bound)
-            if (gap(run.value, run.bound) or 0.0) <= max(limits.gap, NOISE):
+                limits.watch(spent, search.value, search.bound)
+            if (gap(search.value, search.bound) or 0.0) <= max(limits.gap, NOISE):
                 return "optimal", ""
             if limits.time_limit is not None and spent >= limits.time_limit:
                 return "time-limit", ""

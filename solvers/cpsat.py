@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,16 +14,8 @@ from ortools.sat.python import cp_model
 
 from formulations.protocol import Formulation
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
-from solvers.result import (
-    Limits,
-    Result,
-    Seconds,
-    SolutionStatus,
-    Termination,
-    as_document,
-    gap,
-    settled,
-)
+from solvers.result import Limits, Result, Seconds, Termination, gap, settled
+from solvers.running import Run, concluded
 
 _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 
@@ -75,7 +66,7 @@ def solve(
     for variable, value in () if hint is None else formulation.hint(hint):
         model.model.add_hint(variable, round(value))
     built = formulation.seconds + time.perf_counter() - began
-    run = _Run(limits, scale, bound)
+    run = _Run(limits, scale=scale, known=bound)
     began = time.perf_counter()
     met = None if hint is None or model.native else formulation.instance.objective_of(hint)
     if gap(met, settled(met, bound)) == 0.0:
@@ -86,7 +77,7 @@ def solve(
         if met is not None and status != cp_model.INFEASIBLE:  # a start is an incumbent
             worse = solution is None or formulation.instance.objective_of(solution) < met
             solution = hint if worse else solution
-    result = _result(formulation, limits, run, status, solution)
+    result = _result(formulation, run, status, solution)
     if result.termination == "infeasible":
         result = _explained(result, model, limits, began)
     seconds = Seconds(build=built, solve=time.perf_counter() - began)
@@ -94,46 +85,23 @@ def solve(
 
 
 @dataclass
-class _Run:
-    """A run in a thread of its own, so that Ctrl-C reaches us while CP-SAT works."""
+class _Run(Run):
+    """A run of CP-SAT, whose objective is in units of 1/scale; and a bound known before it."""
 
-    limits: Limits
-    scale: float
-    known: float | None
+    scale: float = 1.0
+    known: float | None = None
     solver: cp_model.CpSolver = field(default_factory=cp_model.CpSolver)
-    trace: list[tuple[float, float | None, float | None]] = field(default_factory=list)
-    interrupted: bool = False
     status: Any = None
-    began: float = 0.0
 
     def go(self, model: cp_model.CpModel) -> Any:
         """Run to the end, or to the limit, or to an interruption."""
-        self.began = time.perf_counter()
         _configured(self.solver, self.limits)
         self.solver.best_bound_callback = lambda bound: self._seen(None, bound)
-        ended = threading.Event()
-        found: list[Any] = []
 
         def work() -> None:
-            try:
-                found.append(self.solver.solve(model, _Watcher(self._seen)))
-            finally:
-                ended.set()
+            self.status = self.solver.solve(model, _Watcher(self._seen))
 
-        worker = threading.Thread(target=work, daemon=True)
-        worker.start()
-        while not ended.is_set():
-            try:
-                ended.wait(0.2)
-                if self.limits.watch and self.trace:
-                    self.limits.watch(time.perf_counter() - self.began, *self.trace[-1][1:])
-            except KeyboardInterrupt:
-                if self.interrupted:
-                    raise  # a second Ctrl-C does not wait for the engine
-                self.interrupted = True
-                self.solver.stop_search()
-        worker.join()
-        self.status = found[0] if found else cp_model.UNKNOWN
+        self.in_thread(work, self.solver.stop_search)
         return self.status
 
     def bound(self, model: Any) -> float | None:
@@ -150,8 +118,7 @@ class _Run:
         least = last[1] if bound is None else bound / self.scale
         if self.known is not None and least is not None:
             least = min(least, self.known)
-        if (best, least) != last:
-            self.trace.append((round(time.perf_counter() - self.began, 6), best, least))
+        self.note(best, least)
 
 
 class _Watcher(cp_model.CpSolverSolutionCallback):
@@ -179,17 +146,9 @@ def workers(limits: Limits) -> int:
     return limits.threads or min(8, os.cpu_count() or 1)
 
 
-def _result(
-    formulation: Formulation, limits: Limits, run: _Run, status: Any, solution: Any
-) -> Result:
+def _result(formulation: Formulation, run: _Run, status: Any, solution: Any) -> Result:
     model: Any = formulation
     objective = None if solution is None else formulation.instance.objective_of(solution)
-    bound = run.bound(model)
-    bound = None if status == cp_model.INFEASIBLE else settled(objective, bound)
-    distance = gap(objective, bound)
-    quality: SolutionStatus = "none" if solution is None else "feasible"
-    if distance == 0.0:
-        quality = "optimal"
     stopped: Termination = "time-limit" if not run.interrupted else "interrupted"
     if status in (cp_model.OPTIMAL, cp_model.INFEASIBLE):
         stopped = "optimal" if status == cp_model.OPTIMAL else "infeasible"
@@ -198,37 +157,24 @@ def _result(
     message = ""
     if stopped == "infeasible" and not model.exact:
         stopped, message = "error", "no solution on a grid that rounds; there may be one"
-    elif stopped == "optimal" and quality != "optimal":
-        message = "optimal among schedules on a grid that rounds lengths up"
     elif stopped == "optimal" and run.status is None:
         message = "the given schedule meets the given bound: nothing was searched"
-    if distance is not None:
-        run.trace.append((round(time.perf_counter() - run.began, 6), objective, bound))
-    return Result(
-        instance=formulation.instance.name,
-        problem=formulation.problem,
-        formulation=formulation.name,
+    elif stopped == "optimal" and not model.exact and settled(objective, run.known) != objective:
+        message = "optimal among schedules on a grid that rounds lengths up"
+    return concluded(
+        formulation,
+        run,
         solver="cp-sat",
-        version={"solver": version()},
-        termination=stopped,
-        solution_status=quality,
-        sense=formulation.sense,
-        objective=objective,
-        bound=bound,
-        gap=distance,
-        seed=limits.seed,
+        version=version(),
+        stopped=stopped,
+        solution=solution,
+        bound=None if status == cp_model.INFEASIBLE else run.bound(model),
         options={
-            **formulation.options,
-            "gap": limits.gap,
-            "time_limit": limits.time_limit,
-            "workers": workers(limits),
-            "deterministic": workers(limits) == 1,
+            "workers": workers(run.limits),
+            "deterministic": workers(run.limits) == 1,
             "relaxation": run.known,
         },
-        constraints=tuple(as_document(c) for c in formulation.added),
-        trace=tuple(run.trace),
-        message=message or msgspec.UNSET,
-        solution={} if solution is None else as_document(solution),
+        message=message,
     )
 
 
@@ -236,8 +182,8 @@ def infeasible(
     formulation: Formulation, limits: Limits, conflict: tuple[str, ...], seconds: Seconds
 ) -> Result:
     """Return the result where a relaxation has shown already that there is no solution."""
-    run = _Run(limits, 1.0, None)
-    result = _result(formulation, limits, run, cp_model.INFEASIBLE, None)
+    run = _Run(limits)
+    result = _result(formulation, run, cp_model.INFEASIBLE, None)
     return msgspec.structs.replace(
         result, termination="infeasible", conflict=conflict, seconds=seconds, message=msgspec.UNSET
     )

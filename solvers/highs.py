@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -15,17 +14,8 @@ import numpy as np
 from formulations.protocol import Formulation
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
 from solvers.matrix import Matrix, translate
-from solvers.result import (
-    NOISE,
-    Limits,
-    Result,
-    Seconds,
-    SolutionStatus,
-    Termination,
-    as_document,
-    gap,
-    settled,
-)
+from solvers.result import NOISE, Limits, Result, Seconds, Termination
+from solvers.running import Run, concluded
 
 TOLERANCE = 1e-8
 """Feasibility and integrality, on rows that sum to about a million at most: see `matrix`."""
@@ -72,10 +62,10 @@ def solve(
     if hint is not None:
         _start_from(engine, matrix, formulation.hint(hint))
     built = formulation.seconds + time.perf_counter() - began
-    run = _Run(matrix, limits)
+    run = _Run(limits, matrix=matrix)
     began = time.perf_counter()
     run.go(engine)
-    result = _result(formulation, limits, engine, matrix, run)
+    result = _result(formulation, engine, matrix, run)
     if result.termination == "infeasible":
         result = _explained(result, formulation, matrix, limits, began)
     seconds = Seconds(build=built, solve=time.perf_counter() - began)
@@ -83,42 +73,17 @@ def solve(
 
 
 @dataclass
-class _Run:
-    """A run in a thread of its own, so that Ctrl-C reaches us while HiGHS works."""
+class _Run(Run):
+    """A run of HiGHS, whose objective is scaled as the matrix is."""
 
-    matrix: Matrix
-    limits: Limits
-    trace: list[tuple[float, float | None, float | None]] = field(default_factory=list)
-    interrupted: bool = False
-    began: float = 0.0
+    matrix: Matrix = field(kw_only=True)
 
     def go(self, engine: Any) -> None:
         """Run to the end, or to the limit, or to an interruption."""
-        self.began = time.perf_counter()
         engine.HandleUserInterrupt = True
         engine.cbMipLogging += self._seen
         engine.cbMipImprovingSolution += self._seen
-        ended = threading.Event()  # an interrupted Thread.join may take a live thread for dead
-
-        def work() -> None:
-            try:
-                engine.run()
-            finally:
-                ended.set()
-
-        worker = threading.Thread(target=work, daemon=True)
-        worker.start()
-        while not ended.is_set():
-            try:
-                ended.wait(0.2)
-                if self.limits.watch and self.trace:
-                    self.limits.watch(time.perf_counter() - self.began, *self.trace[-1][1:])
-            except KeyboardInterrupt:
-                if self.interrupted:
-                    raise  # a second Ctrl-C does not wait for the engine
-                self.interrupted = True
-                engine.cancelSolve()
-        worker.join()
+        self.in_thread(engine.run, engine.cancelSolve)
         engine.HandleUserInterrupt = False
 
     def _seen(self, event: Any) -> None:
@@ -128,8 +93,7 @@ class _Run:
         up = 1.0 if self.matrix.maximize else -1.0
         best = _further(last[0], self._real(data.mip_primal_bound), up)
         bound = _further(last[1], self._real(data.mip_dual_bound), -up)
-        if (best, bound) != last:
-            self.trace.append((round(time.perf_counter() - self.began, 6), best, bound))
+        self.note(best, bound)
 
     def _real(self, value: float) -> float | None:
         return value / self.matrix.cost_scale + 0.0 if abs(value) < highspy.kHighsInf else None
@@ -188,53 +152,30 @@ def _start_from(engine: Any, matrix: Matrix, hint: Iterable[tuple[Any, float]]) 
     engine.setSolution(len(columns), np.array(columns, np.int32), np.array(values, float))
 
 
-def _result(
-    formulation: Formulation, limits: Limits, engine: Any, matrix: Matrix, run: _Run
-) -> Result:
+def _result(formulation: Formulation, engine: Any, matrix: Matrix, run: _Run) -> Result:
     status, info = engine.getModelStatus(), engine.getInfo()
     stopped: Termination = _STOPPED.get(status, "error")
     if run.interrupted and stopped != "optimal":
         stopped = "interrupted"
     in_hand = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     bound = None if stopped in ("infeasible", "unbounded") else run._real(info.mip_dual_bound)
-    solution, objective = None, None
+    solution = None
     if in_hand or status == highspy.HighsModelStatus.kModelEmpty:
         values = engine.getSolution().col_value
         by_id = {id(v): values[i] for i, v in enumerate(matrix.columns)}
         solution = formulation.decode(lambda v: by_id.get(id(v), v.value))
-        objective = formulation.instance.objective_of(solution)
         if status == highspy.HighsModelStatus.kModelEmpty:
-            bound = objective
-    bound = settled(objective, bound)
-    distance = gap(objective, bound)
-    quality: SolutionStatus = "none" if solution is None else "feasible"
-    if stopped == "optimal" and distance is not None and distance == 0.0:
-        quality = "optimal"
-    if distance is not None:
-        run.trace.append((round(time.perf_counter() - run.began, 6), objective, bound))
-    return Result(
-        instance=formulation.instance.name,
-        problem=formulation.problem,
-        formulation=formulation.name,
+            bound = formulation.instance.objective_of(solution)
+    return concluded(
+        formulation,
+        run,
         solver="highs",
-        version={"solver": version()},
-        termination=stopped,
-        solution_status=quality,
-        sense=formulation.sense,
-        objective=objective,
+        version=version(),
+        stopped=stopped,
+        solution=solution,
         bound=bound,
-        gap=distance,
-        seed=limits.seed,
-        options={
-            **formulation.options,
-            "gap": limits.gap,
-            "time_limit": limits.time_limit,
-            "threads": limits.threads,
-        },
-        constraints=tuple(as_document(c) for c in formulation.added),
-        trace=tuple(run.trace),
-        message=msgspec.UNSET if stopped != "error" else engine.modelStatusToString(status),
-        solution={} if solution is None else as_document(solution),
+        options={"threads": run.limits.threads},
+        message=engine.modelStatusToString(status) if stopped == "error" else "",
     )
 
 

@@ -1,0 +1,147 @@
+"""What the adapters share: a run that Ctrl-C reaches, and the result that it ends with."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from formulations.protocol import Formulation
+from solvers.result import (
+    Limits,
+    Result,
+    SolutionStatus,
+    Termination,
+    as_document,
+    gap,
+    settled,
+)
+
+
+@dataclass
+class Run:
+    """A run of an engine: its clock, its trace, and whether it was interrupted.
+
+    Attributes
+    ----------
+    limits : Limits
+    trace : list
+        [seconds, incumbent, bound] each time one of the two was new.
+    interrupted : bool
+    began : float
+    """
+
+    limits: Limits
+    trace: list[tuple[float, float | None, float | None]] = field(default_factory=list)
+    interrupted: bool = False
+    began: float = field(default_factory=time.perf_counter)
+
+    def in_thread(self, work: Callable[[], None], stop: Callable[[], Any]) -> None:
+        """Work in a thread of its own, so that Ctrl-C reaches us while an engine works.
+
+        Parameters
+        ----------
+        work : callable
+            Runs the engine to its end.
+        stop : callable
+            Asks the engine to end; called at the first Ctrl-C. A second does not wait for it.
+        """
+        self.began = time.perf_counter()
+        ended = threading.Event()  # an interrupted Thread.join may take a live thread for dead
+
+        def run() -> None:
+            try:
+                work()
+            finally:
+                ended.set()
+
+        worker = threading.Thread(target=run, daemon=True)
+        worker.start()
+        while not ended.is_set():
+            try:
+                ended.wait(0.2)
+                if self.limits.watch and self.trace:
+                    self.limits.watch(time.perf_counter() - self.began, *self.trace[-1][1:])
+            except KeyboardInterrupt:
+                if self.interrupted:
+                    raise
+                self.interrupted = True
+                stop()
+        worker.join()
+
+    def note(self, best: float | None, bound: float | None) -> None:
+        """Add what is known by now to the trace, if it is new."""
+        if not self.trace or self.trace[-1][1:] != (best, bound):
+            self.trace.append((round(time.perf_counter() - self.began, 6), best, bound))
+
+
+def concluded(
+    formulation: Formulation,
+    run: Run,
+    *,
+    solver: str,
+    version: str,
+    stopped: Termination,
+    solution: Any | None,
+    bound: float | None,
+    options: Mapping[str, Any],
+    message: str = "",
+) -> Result:
+    """Return the result of a run, not yet checked: `optimal` only where the bound is met.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        What was solved.
+    run : Run
+        How it went.
+    solver, version : str
+        With what.
+    stopped : str
+        Why it stopped.
+    solution : object or None
+        The solution record in hand.
+    bound : float or None
+        A bound that holds; None: unknown.
+    options : mapping
+        Beyond the formulation's own, the gap and the time limit.
+    message : str
+        What else there is to say.
+    """
+    objective = None if solution is None else formulation.instance.objective_of(solution)
+    bound = settled(objective, bound)
+    distance = gap(objective, bound)
+    quality: SolutionStatus = "none" if solution is None else "feasible"
+    if distance == 0.0:
+        quality = "optimal"
+    if distance is not None:
+        run.trace.append((round(time.perf_counter() - run.began, 6), objective, bound))
+    limits = run.limits
+    return Result(
+        instance=formulation.instance.name,
+        problem=formulation.problem,
+        formulation=formulation.name,
+        solver=solver,
+        version={"solver": version},
+        termination=stopped,
+        solution_status=quality,
+        sense=formulation.sense,
+        objective=objective,
+        bound=bound,
+        gap=distance,
+        seed=limits.seed,
+        options={
+            **formulation.options,
+            "gap": limits.gap,
+            "time_limit": limits.time_limit,
+            **options,
+        },
+        constraints=tuple(as_document(c) for c in formulation.added),
+        trace=tuple(run.trace),
+        message=message or msgspec.UNSET,
+        solution={} if solution is None else as_document(solution),
+    )
