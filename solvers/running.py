@@ -114,6 +114,10 @@ def concluded(
     """
     objective = None if solution is None else formulation.instance.objective_of(solution)
     bound = settled(objective, bound)
+    if objective is not None and bound is not None:
+        ahead = objective - bound if formulation.sense == "maximize" else bound - objective
+        if ahead > 0:  # a bound that was beaten is none
+            bound, message = None, message or "the bound did not hold: numbers too far apart"
     distance = gap(objective, bound)
     quality: SolutionStatus = "none" if solution is None else "feasible"
     if distance == 0.0:

@@ -172,8 +172,9 @@ def _counted(constraint: AtMost | AtLeast, night: Instance) -> list[int]:
 
 @rows.register
 def _(constraint: Resource, night: Instance, capacity: float) -> Iterator[Row]:
-    # Amounts beyond the capacity all mean the same; as given they could spoil the row's numbers.
-    too_much = 2 * constraint.capacity or 1.0
+    # Amounts beyond the capacity all mean the same; as given they could spoil the row's numbers,
+    # and so could numbers too small to be scaled.
+    too_much = max(2 * constraint.capacity, 1e-290) if constraint.capacity else 1.0
     jobs = [night.index[job] for job in constraint.use]
     amounts = [min(amount, too_much) for amount in constraint.use.values()]
     yield Row("use", jobs, amounts, upper=constraint.capacity)

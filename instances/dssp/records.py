@@ -161,6 +161,8 @@ class Instance(
             raise InputError("a number >= 1", found=shown(self.processors), place="processors")
         if not 0 < self.deadline < inf:
             raise InputError("a finite number > 0", found=shown(self.deadline), place="deadline")
+        if self.deadline < 1e-290:
+            raise InputError("no less than 1e-290", found=shown(self.deadline), place="deadline")
         if not isfinite(self.capacity()):
             raise InputError("a finite P·D", found="an overflow", place="deadline")
         if not isfinite(sum(self.demands.tolist()) + sum(self.rewards.tolist())):

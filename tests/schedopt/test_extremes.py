@@ -66,10 +66,13 @@ def test_extreme_numbers(name: str, places: list[int], values: list[float]) -> N
     for result in (default, highs):
         assert result.termination in ("optimal", "infeasible"), result
         assert result.violations == ()
-        assert result.solution_status == ("optimal" if result.solution else "none")
+        if result.bound is None and result.solution:  # rewards that differ by 1e15 and more
+            assert "did not hold" in str(result.message)
+        else:
+            assert result.solution_status == ("optimal" if result.solution else "none")
     if default.objective is None or highs.objective is None:
         assert default.objective is highs.objective
-    else:
+    elif default.proven and highs.proven:
         assert default.objective == pytest.approx(highs.objective, rel=1e-9)
     for result in evaluate(night, SELECTORS):
         assert not any(
