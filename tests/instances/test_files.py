@@ -61,7 +61,7 @@ def instances(draw: st.DrawFn) -> Instance:
         name=draw(names),
         description=draw(st.none() | names),
         processors=draw(st.integers(1, 10**9)),
-        deadline=draw(st.floats(1e-300, 1e200)),
+        deadline=draw(st.floats(1e-290, 1e200)),
         jobs=members,
         constraints=tuple(rules),
     )
