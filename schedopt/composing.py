@@ -55,7 +55,7 @@ def _by_formulation(problem: str, constraints: Sequence[Constraint]) -> Any:
 
     def run(instance: Any, **options: Any) -> Any:
         model = kind(instance, **options).add(*constraints)
-        result = _solved(model)
+        result = selected(model, Limits())
         if not result.proven:
             why = result.conflict or (result.termination,)
             raise NotApplicableError(f"{kind.name} has no optimum to dispatch: {', '.join(why)}")
@@ -74,14 +74,14 @@ def _by_formulation(problem: str, constraints: Sequence[Constraint]) -> Any:
     )
 
 
-def _solved(model: Any) -> Any:
+def selected(model: Any, limits: Limits) -> Any:
     """Solve a selection: the core algorithm where it is a plain knapsack, else HiGHS."""
     knapsack = model.plain()
     if knapsack is not None:
         from policies.dssp.core import Core
         from solvers import core
 
-        return core.solve(model, knapsack, Core, Limits())
+        return core.solve(model, knapsack, Core, limits)
     from solvers import highs
 
-    return highs.solve(model, Limits())
+    return highs.solve(model, limits)

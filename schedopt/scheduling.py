@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from instances.dssp import Scheduled, bounding
+from schedopt import composing
 from solvers.result import Limits, Result, Seconds
 
 POLICIES = ("selection+lcpf", "selection+cpa", "greedy+lcpf")
@@ -58,18 +59,13 @@ def solve(model: Any, limits: Limits) -> Result:
 def _relaxed(model: Any, limits: Limits) -> Result:
     """Solve the knapsack that bounds every schedule, with the side constraints where they hold."""
     from formulations.dssp import Selection
-    from policies.dssp.core import Core
-    from solvers import core, highs
 
     night = bounding(model.instance)
     selection: Any = Selection(night).add(*(model.added if night is model.instance else ()))
     if limits.time_limit is not None:
         limits = replace(limits, time_limit=PATIENCE * limits.time_limit)
     limits = replace(limits, gap=0.0, watch=None)
-    knapsack = selection.plain()
-    if knapsack is not None:
-        return core.solve(selection, knapsack, Core, limits)
-    return highs.solve(selection, limits)
+    return composing.selected(selection, limits)  # type: ignore[no-any-return]
 
 
 def _start(model: Any, limits: Limits) -> tuple[Scheduled | None, bool]:

@@ -63,12 +63,7 @@ class Grid:
             scale = 2.0 ** floor(np.log2(COARSE / night.horizon))
         able = np.minimum(tasks.lengths * scale, 2.0 * FINEST)  # what is longer cannot be run
         lengths = (np.rint(able) if exact else np.ceil(able)).astype(np.int64)
-        longest = np.array(
-            [
-                lengths[a:b].max()
-                for a, b in zip(tasks.first_task, tasks.first_task[1:], strict=False)
-            ]
-        )
+        longest = np.maximum.reduceat(lengths, tasks.first_task[:-1]) if len(lengths) else lengths
         added = np.add.reduceat(longest / scale - tasks.longest, tasks.first_stage[:-1])
         return cls(
             scale=scale,

@@ -80,14 +80,13 @@ class Schedule:
         self._intervals: list[cp_model.IntervalVar] = []
         for j in range(len(night.jobs)):
             self.ends.append(self._stages(j))
+        processors = min(night.processors, max(1, len(self._intervals)))  # more have nothing to do
         if self._intervals:
-            model.add_cumulative(self._intervals, [1] * len(self._intervals), night.processors)
+            model.add_cumulative(self._intervals, [1] * len(self._intervals), processors)
         demands = np.bincount(night.tasks.job_of, self.grid.lengths, minlength=len(night.jobs))
-        room = night.processors * self.grid.horizon
-        model.add(  # implied: what runs by the horizon fits into P times the horizon (equation 2)
-            sum(min(int(d), 2 * room + 1) * x for d, x in zip(demands, self._x, strict=True))
-            <= room
-        )
+        room = processors * self.grid.horizon  # implied: all that runs by then fits (equation 2)
+        bounded = np.minimum(demands, room + 1).astype(int).tolist()
+        model.add(cp_model.LinearExpr.weighted_sum(self._x, bounded) <= room)
         model.maximize(sum(self._earned(j) for j in range(len(night.jobs))))
 
     def _stages(self, j: int) -> Any:

@@ -110,7 +110,8 @@ def test_the_optimum_is_brute_forces(jobs: Any, processors: int, deadline: float
 @settings(max_examples=40)
 @given(JOBS.filter(few), st.integers(1, 2), st.sampled_from([2.0, 3.0, 5.0]), st.data())
 def test_side_constraints(jobs: Any, processors: int, deadline: float, data: Any) -> None:
-    rules = data.draw(st.lists(some_constraint(len(jobs)), min_size=1, max_size=2))
+    kinds = some_constraint(len(jobs))
+    rules = data.draw(st.lists(kinds, min_size=1, max_size=2, unique_by=lambda r: r.name or id(r)))
     agrees(a_night(jobs, processors, deadline, constraints=tuple(rules)))
 
 
