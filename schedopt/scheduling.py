@@ -14,8 +14,8 @@ from schedopt import composing
 from solvers.result import Limits, Result, Seconds
 
 POLICIES = ("selection+lcpf", "selection+cpa", "greedy+lcpf")
-FILLS = (1.0, 0.97, 0.94, 0.9, 0.85, 0.8)
-"""Two-phase schedules to start from, and how full they plan the machine; maxk decides itself."""
+FILLS = (0.94, 0.9, 0.97, 1.0, 0.85, 0.8)
+"""Two-phase schedules to start from, and how full they plan the machine, the likeliest first."""
 
 PATIENCE = 0.25
 """The part of the time limit that the bound may take, and the part that the start may."""
