@@ -133,8 +133,8 @@ def agrees(night: Instance) -> None:
         assert result.termination in ("infeasible", "error")
         return
     assert result.violations == ()
-    for policy in ("lcpf", "cpa", "greedy+lcpf", "maxk"):
-        if not (run := evaluate(night, policy)).violations:
+    if not night.constraints:  # a required job that a dispatcher runs too late is no answer here
+        for run in evaluate(night, ("lcpf", "cpa", "greedy+lcpf", "maxk")):
             assert run.objective <= truth * (1 + 1e-9)
     if Schedule(night).exact:
         assert result.objective == pytest.approx(truth, rel=1e-4 if night.late else 1e-9, abs=1e-9)
