@@ -85,6 +85,32 @@ class FairShare(Constraint, frozen=True, tag="fair-share"):
                 yield f"{field}.{group}", self.by, group
 
 
+class Shares(Constraint, frozen=True, tag="share"):
+    """What each of these jobs gets of the servers while it is in the system (hesrpt).
+
+    Attributes
+    ----------
+    jobs : tuple of str
+        The jobs, each bounded by itself.
+    at_most, at_least : float, optional
+        A share of all servers, in [0, 1].
+    """
+
+    jobs: Jobs
+    at_most: Share | None = None
+    at_least: Share | None = None
+
+    def __post_init__(self) -> None:
+        if self.at_most is None and self.at_least is None:
+            raise InputError("`at_most` or `at_least`, or both")
+        if (self.at_least or 0.0) > (1.0 if self.at_most is None else self.at_most):
+            raise InputError(
+                f"at most {self.at_most}, the jobs' own `at_most`",
+                found=shown(self.at_least),
+                place="at_least",
+            )
+
+
 class Require(Constraint, frozen=True, tag="require"):
     """These jobs are selected."""
 

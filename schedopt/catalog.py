@@ -15,6 +15,7 @@ FORMULATIONS: dict[str, dict[str, str]] = {
         "selection": "formulations.dssp.selection:Selection",
         "schedule": "formulations.dssp.schedule:Schedule",
     },
+    "hesrpt": {"allocation": "formulations.hesrpt.allocation:Allocation"},
 }
 """For each problem, its formulations and where they live; the first is the default."""
 
@@ -37,12 +38,16 @@ SOLVERS: dict[str, Solver] = {
     "highs": Solver("linear models in Pyomo, with any side constraints", "pyomo"),
     "cp-sat": Solver("schedules, exactly, with any side constraints", "cp-sat"),
     "core": Solver("selections without side constraints: an exact knapsack algorithm", "pyomo"),
+    "prices": Solver("allocations without side constraints: the dual, over all orders", "cvxpy"),
+    "clarabel": Solver("allocations, as convex programs, with any side constraints", "cvxpy"),
 }
 
 TINY: dict[str, bytes] = {
     "dssp": b'{"problem":"dssp","name":"tiny","processors":2,"deadline":4,"jobs":['
     b'{"name":"a","reward":5,"stages":[[2,3]]},{"name":"b","reward":3,"stages":[[3]]},'
     b'{"name":"c","reward":1,"stages":[[1]]}]}',
+    "hesrpt": b'{"problem":"hesrpt","name":"tiny","servers":10,"speedup":{"kind":"power","p":0.5},'
+    b'"jobs":[{"name":"a","size":1},{"name":"b","size":2}]}',
 }
 """An instance of each problem, small enough to try a policy or a solver on."""
 

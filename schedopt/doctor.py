@@ -82,7 +82,7 @@ def clarabel() -> float:
     import cvxpy as cp
 
     x, y = cp.Variable(), cp.Variable(nonneg=True)
-    problem = cp.Problem(cp.Maximize(2 * cp.sqrt(3 * x)), [x + y <= 3])  # type: ignore[attr-defined]
+    problem = cp.Problem(cp.Maximize(2 * cp.sqrt(3 * x)), [x + y <= 3])
     problem.solve(solver=cp.CLARABEL)
     return round(float(problem.value), 6)
 

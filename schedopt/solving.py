@@ -122,6 +122,8 @@ def _run(model: Any, solver: str | None, limits: Limits) -> Result:
         from schedopt import scheduling
 
         return scheduling.solve(model, limits)
+    if model.engine == "cvxpy":
+        return _allocated(model, solver, limits)
     knapsack = model.plain() if solver in (None, "core") and hasattr(model, "plain") else None
     if knapsack is not None:
         from policies.dssp.core import Core
@@ -141,6 +143,19 @@ def _run(model: Any, solver: str | None, limits: Limits) -> Result:
         return highs.solve(model, limits, hint=_hint(model))
     except ValueError as error:  # a native constraint that is not linear
         raise InputError(str(error), place="model") from error
+
+
+def _allocated(model: Any, solver: str | None, limits: Limits) -> Result:
+    from schedopt import allocating
+
+    if solver == "prices" and not model.plain():
+        binding = [*model.side(), *(["arrivals"] if model.instance.arrivals.any() else [])]
+        raise InputError(
+            "an allocation with neither, or --solver clarabel",
+            found=f"side constraints or arrivals: {', '.join(binding)}",
+            place="solver prices",
+        )
+    return allocating.solve(model, limits, solver)
 
 
 @cache

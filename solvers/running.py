@@ -120,7 +120,8 @@ def concluded(
             bound, message = None, message or "the bound did not hold: numbers too far apart"
     distance = gap(objective, bound)
     quality: SolutionStatus = "none" if solution is None else "feasible"
-    if distance == 0.0:
+    near: float = getattr(formulation, "tolerance", 0.0)
+    if distance is not None and distance <= near:
         quality = "optimal"
     if distance is not None:
         run.trace.append((round(time.perf_counter() - run.began, 6), objective, bound))

@@ -1,7 +1,5 @@
 """The table of the dynamic programme by total reward, item by item."""
 
-# ruff: noqa: PLR0917 (kernels take arrays, and numba is quickest with all by position)
-
 from __future__ import annotations
 
 import numpy as np

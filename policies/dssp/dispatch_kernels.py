@@ -89,7 +89,7 @@ def order_of(keys: Floats, first_task: Ints) -> Ints:
 
 
 @njit(cache=True)
-def by_key(  # noqa: PLR0917 - compiled functions take no keywords
+def by_key(
     lengths: Floats,
     keys: Floats,
     first_task: Ints,
@@ -154,7 +154,7 @@ def by_key(  # noqa: PLR0917 - compiled functions take no keywords
 
 
 @njit(cache=True)
-def by_draw(  # noqa: PLR0917
+def by_draw(
     lengths: Floats,
     draws: Floats,
     first_task: Ints,

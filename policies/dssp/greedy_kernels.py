@@ -1,7 +1,5 @@
 """Greedy selectors over flat arrays. Weights are whole numbers; all of them fit alone."""
 
-# ruff: noqa: PLR0917 (kernels take arrays, and numba is quickest with all by position)
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,0 +1,297 @@
+"""The search for the best completion order: incumbents from above, the dual bound from below."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.hesrpt import common, search_kernels
+from formulations.hesrpt.prices import compiled, curves, levels_of, played, prices_of
+from instances.hesrpt import Allocated, Instance, Power, allocated
+from instances.options import Option
+
+Order = NDArray[np.int64]
+MOST_SHARES = 1_000_000
+"""Shares that are written epoch by epoch; beyond, proportions stand for them where they can."""
+MOST_LEAVES = 20_000
+TRIALS = 20_000
+"""Orders that the local search tries before branch and bound."""
+STEP = 200
+"""Nodes between two looks at the clock."""
+
+ORDER = Option(
+    default=None,
+    expected="names of all jobs, the first to complete first, with commas between",
+    accepts=lambda value: isinstance(value, str | int | float),
+)
+
+
+class OrderSearch:
+    """Find the order, and the shares, with the least cost of all; anytime.
+
+    Parameters
+    ----------
+    instance : Instance
+        All jobs at time 0, any objective but makespan.
+    constraints : sequence of Constraint
+        Side constraints. What prices prove then is a bound still; what they play is no incumbent,
+        since it need not keep them: then `leaves` are the orders that may hold the optimum.
+    order : sequence of int, optional
+        This order alone (positions, from the last to complete).
+    incumbent : float
+        The cost of a solution that is known: only better ones are looked for.
+
+    Attributes
+    ----------
+    value : float
+        The cost of the best solution so far; infinite where there is none.
+    bound : float
+        A valid lower bound so far.
+    order : ndarray of int64
+        The best order, from the last to complete.
+    rest : float
+        A bound on what is neither explored nor among the `leaves`; infinite at the end.
+    method : str
+        How the bound is proven: ``closed form``, ``subsets`` or ``branch and bound``.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        *,
+        constraints: Sequence[Any] = (),
+        order: Sequence[int] | None = None,
+        incumbent: float = inf,
+    ) -> None:
+        self.instance = instance
+        self.sizes, self.costs = instance.sizes, instance.costs
+        self.playable = not constraints
+        self.value, self.bound, self.rest = incumbent, 0.0, inf
+        self.order: Order = self._first_order() if order is None else np.array(order)
+        self._curves = curves(instance, constraints)
+        self._classes = _alike(instance, constraints)
+        self._tree: Any = None
+        self._started = False
+        self._given = order is not None
+        self._p = common_power(instance) if self.playable else None
+        alike = len(instance.speedups) == 1 and bool(np.ptp(self.costs) == 0)
+        self._sorted = alike and self.playable and not self._given
+        self.method = "branch and bound"
+        if self._given or self._sorted:
+            self.method = "closed form"
+        elif self._p is not None and len(self.sizes) <= common.MOST_JOBS:
+            self.method = "subsets"
+
+    def _first_order(self) -> Order:
+        """Return Smith's order for shares as equal as can be, from the last to complete."""
+        count = len(self.sizes)
+        everyone = np.arange(count)
+        even = np.full(count, self.instance.servers / count)
+        return np.argsort(
+            -self.sizes / self.instance.each("at", everyone, even) / self.costs, kind="stable"
+        )[:].astype(np.int64)
+
+    def advance(self, seconds: float) -> bool:
+        """Work for about that long; tell whether bound and value are final."""
+        if self.method != "branch and bound":
+            self._directly()
+            return True
+        began = time.perf_counter()
+        compiled()
+        if self._tree is None:
+            self._tree = search_kernels.tree(len(self.sizes), MOST_LEAVES)
+            self._tree.best[0] = self.value
+        if not self._started:
+            self._begin(began + seconds)
+        tree = self._tree
+        status = search_kernels.PAUSED
+        while status == search_kernels.PAUSED:
+            status = search_kernels.explore(
+                self._curves, tree, self.sizes, self.costs, self._classes, self.playable, STEP
+            )
+            if time.perf_counter() - began >= seconds:
+                break
+        if tree.best[0] < self.value:
+            self.value, self.order = float(tree.best[0]), tree.found.copy()
+        leaves = [bound for bound, _ in self.leaves()]
+        self.rest = float(search_kernels.open_bound(tree))
+        floor = min([self.rest, *leaves, self.value])
+        self.bound = max(self.bound, float(floor))
+        return bool(status != search_kernels.PAUSED)
+
+    def _directly(self) -> None:
+        """Set value and bound where a formula or a dynamic program has them."""
+        if self._sorted:  # Theorem 5: one concave speedup and equal weights, shortest jobs first
+            self.order = np.lexsort((-np.arange(len(self.sizes)), -self.sizes)).astype(np.int64)
+        if self.method == "subsets":
+            bound, self.order = common.best_by_subsets(
+                self.sizes, self.costs, self._p or 1.0, self.instance.servers
+            )
+            self.bound = bound
+        if self._p is not None:
+            found = self.closed()
+            self.value = found.value
+            self.bound = found.value if self._given else max(self.bound, found.bound)
+            return
+        lam = self.prices()
+        self.bound = float(lam @ self.sizes)
+        if self.playable:
+            self.value = float(self.costs @ played(self._curves, self.sizes, lam, NOTHING))
+        if self._given and self.value > self.bound * (1 + search_kernels.NEAR):
+            self.value = inf  # what was played may have left the order
+
+    def _begin(self, until: float) -> None:
+        """Start from the best of what a local search finds in half of the time there is."""
+        self._started = True
+        if not self.playable:
+            return
+        cost = float(self.costs @ played(self._curves, self.sizes, self.prices(), NOTHING))
+        left, turns = until - time.perf_counter(), 0
+        while left > 0 and turns < TRIALS:
+            before, began = cost, time.perf_counter()
+            cost = search_kernels.insertion(
+                self._curves, self.sizes, self.costs, self.order, cost, len(self.sizes) ** 2
+            )
+            turns += len(self.sizes) ** 2
+            left -= 2 * (time.perf_counter() - began)
+            if cost >= before:
+                break
+        self.value = min(self.value, cost)
+        self._tree.best[0] = self.value
+        self._tree.found[:] = self.order
+
+    def leaves(self) -> list[tuple[float, Order]]:
+        """Return (bound, order) of the orders that could still be better, the least bound first."""
+        if self._tree is None:
+            return []
+        count = int(self._tree.numbers[1])
+        values = self._tree.values[:count]
+        limit = self.value * (1 - search_kernels.NEAR)
+        rank = [i for i in np.argsort(values, kind="stable") if values[i] < limit]
+        return [(float(values[i]), self._tree.leaves[i].copy()) for i in rank]
+
+    def closed(self) -> common.Optimum:
+        """Return the optimum of the order in closed form, where all speedups are one k^p."""
+        order = self.order
+        return common.optimum(
+            self.sizes[order], self.costs[order], self._p or 1.0, self.instance.servers
+        )
+
+    def prices(self) -> Any:
+        """Return the price of each job's work for the order, shape (M,)."""
+        compiled()
+        return prices_of(self._curves, self.order, levels_of(self.costs, self.order))
+
+    def solution(self, certified: Any) -> Allocated:
+        """Return the best solution: shares by the prices of its order, played to the end."""
+        if self._p is not None:
+            return self._proportional(certified)
+        count = len(self.sizes)
+        record = np.zeros((count, count))
+        ends = played(self._curves, self.sizes, self.prices(), record)
+        times = np.unique(ends)
+        starts = [0.0, *times[:-1].tolist()]
+        everyone = np.arange(count)
+        epochs = [
+            (start, end, everyone, shares)
+            for start, end, shares in zip(starts, times.tolist(), record, strict=False)
+        ]
+        return allocated(self.instance, ends, epochs, certified=certified)
+
+    def _proportional(self, certified: Any) -> Allocated:
+        """Return the closed form's solution; for many jobs without its epochs."""
+        found, order = self.closed(), self.order
+        count = len(order)
+        ends = np.empty(count)
+        ends[order] = found.completion
+        if count * (count + 1) // 2 > MOST_SHARES:
+            names = self.instance.jobs
+            logs = {names[j].name: log for j, log in zip(order, found.proportions, strict=True)}
+            return allocated(self.instance, ends, [], certified=certified, proportions=logs)
+        epochs = []
+        start = 0.0
+        for last in np.flatnonzero(np.diff(found.completion, append=-inf) != 0)[::-1]:
+            logs_left = found.proportions[: last + 1]
+            shares = np.exp(logs_left - logs_left.max())
+            end = float(found.completion[last])
+            epochs.append((start, end, order[: last + 1], shares / shares.sum()))
+            start = end
+        return allocated(self.instance, ends, epochs, certified=certified)
+
+
+NOTHING = np.zeros((0, 0))
+
+
+def common_power(instance: Instance) -> float | None:
+    """Return the p of all jobs, if all have one speedup k^p on servers that can be divided."""
+    first = instance.speedups[0]
+    return first.p if len(instance.speedups) == 1 and isinstance(first, Power) else None
+
+
+def least_makespan(instance: Instance) -> tuple[float, float, Any]:
+    """Return the least makespan, a bound beside it, and the shares of all jobs.
+
+    A share that is averaged over time does no less work, since speedups are concave: so a time T
+    suffices if and only if all jobs together need no more than all servers to complete at T.
+
+    Source: heSRPT paper, Theorem 1, for any concave speedups of the jobs.
+    """
+    everyone = np.arange(len(instance.jobs))
+    sizes, servers = instance.sizes, float(instance.servers)
+
+    def needed(time_: float) -> Any:
+        return instance.each("servers_for", everyone, sizes / time_)
+
+    high = float((sizes / instance.each("at", everyone, np.full(len(sizes), servers))).sum())
+    low = high / (2.0 * len(sizes))
+    while needed(low).sum() <= servers:
+        high, low = low, low / 2
+    while needed(high).sum() > servers:
+        high *= 1 + 1e-15
+    while True:
+        middle = low + (high - low) / 2
+        if not low < middle < high:
+            break
+        if needed(middle).sum() <= servers:
+            high = middle
+        else:
+            low = middle
+    return high, low, needed(high) / servers
+
+
+def _alike(instance: Instance, constraints: Sequence[Any]) -> Any:
+    """Return a number for each job, the same for jobs that nothing tells apart, shape (M,)."""
+    seen: dict[Any, int] = {}
+    named = [set(getattr(c, "jobs", None) or ()) for c in constraints]
+    found = []
+    for j, job in enumerate(instance.jobs):
+        key: tuple[Any, ...] = (instance.kinds[j], job.size, instance.costs[j])
+        if constraints:
+            key = (*key, tuple(sorted(job.groups.items())), *(job.name in some for some in named))
+        found.append(seen.setdefault(key, j))
+    return np.array(found)
+
+
+def positions(instance: Instance, order: str) -> list[int]:
+    """Return the positions of jobs, from the last to complete, of names from the first.
+
+    Raises
+    ------
+    InputError
+        If a job is missing, there twice or not known.
+    """
+    from instances.errors import InputError, shown, suggestion
+
+    names = [name.strip() for name in str(order).split(",")]
+    for name in names:
+        if name not in instance.index:
+            hint = suggestion(name, instance.index)
+            raise InputError(f"the name of a job{hint}", found=shown(name), place="option order")
+    if len(set(names)) < len(names) or len(names) < len(instance.jobs):
+        raise InputError(ORDER.expected, found=shown(order), place="option order")
+    return [instance.index[name] for name in reversed(names)]

@@ -1,0 +1,96 @@
+"""What prices of work prove, under side constraints and arrivals too.
+
+For any prices lambda >= 0 of work and any prices tau of arrival times, the cost of every policy of
+an order is at least sum lambda_j x_j plus what the arrivals add, as long as in no epoch the jobs in
+the system can earn more than the epoch costs. What they can earn is bounded by Lagrange's
+multipliers of the servers and of each side constraint: any multipliers >= 0 give a bound, good ones
+a tight one.
+"""
+
+from __future__ import annotations
+
+from math import fsum, inf
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from formulations.hesrpt.kernels import earned, rent, speed, taken
+from formulations.hesrpt.prices import curves
+
+
+def proven_by_prices(program: Any, lam: Any) -> float | None:
+    """Return the lower bound on the program's order that prices of work prove.
+
+    Parameters
+    ----------
+    program : Allocation
+    lam : ndarray
+        A price for each job's work, shape (M,), not negative.
+    """
+    instance = program.instance
+    c = curves(instance)
+    levels = program.levels()
+    most = np.array(
+        [_most_earned(c, lam, jobs, list(program.rules.in_force(jobs))) for jobs in program.present]
+    )
+    marks = [e for e, (what, _) in enumerate(program.ends) if what == "arrival"]
+    after = slice(marks[-1] + 1 if marks else 0, None)
+    with np.errstate(divide="ignore"):
+        scale = float(np.min(levels[after] / most[after], initial=inf, where=most[after] > 0))
+    if not np.isfinite(scale) or scale <= 0:
+        return None
+    scale = min(scale, 1.0) if marks else scale
+    bound = [float(value) for value in scale * lam * instance.sizes]
+    start, first = 0.0, 0
+    for mark in marks:  # an epoch that lasts until a known time costs what is not earned in it
+        spare = float(np.min(levels[first : mark + 1] - scale * most[first : mark + 1]))
+        end = float(instance.arrivals[program.ends[mark][1]])
+        bound.append(spare * (end - start))
+        start, first = end, mark + 1
+    return fsum(bound)
+
+
+def _most_earned(c: Any, lam: Any, jobs: list[int], bounds: list[Any]) -> float:
+    """Return a bound on what jobs can earn in a unit of time within bounds on their shares."""
+    here = np.array(jobs, dtype=np.int64)
+    alone = float(rent(c, lam, here, len(here)))
+    if not bounds:
+        return float(earned(c, lam, here, len(here), alone))
+    members = np.array([[j in bound.jobs for j in jobs] for bound in bounds], dtype=float)
+    least = np.array([bound.at_least for bound in bounds]) * c.servers
+    most = np.array([bound.at_most for bound in bounds]) * c.servers
+    unit = max(alone, float((lam[here] / c.servers).max()), 1e-300)
+
+    def dual(multipliers: Any) -> tuple[float, Any]:
+        """Return the Lagrangian and its gradient: multipliers of servers, floors and caps."""
+        m, floors, caps = _parts(multipliers * unit, len(bounds))
+        own = m + members.T @ (caps - floors)
+        k = np.array(
+            [
+                c.mosts[j] if rate <= 0 else taken(c, j, lam[j], rate)
+                for j, rate in zip(jobs, own, strict=True)
+            ]
+        )
+        gains = [lam[j] * speed(c, j, v) - r * v for j, v, r in zip(jobs, k, own, strict=True)]
+        value = m * c.servers + caps @ most - floors @ least + fsum(gains)
+        inside = members @ k
+        gradient = np.concatenate([[c.servers - k.sum()], inside - least, most - inside])
+        return float(value), gradient * unit
+
+    start = np.zeros(1 + 2 * len(bounds))
+    start[0] = alone / unit
+    scale = max(abs(dual(start)[0]), 1e-300)
+    found = minimize(
+        lambda v: tuple(part / scale for part in dual(v)),
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, None)] * len(start),
+        options={"maxiter": 500, "ftol": 1e-15, "gtol": 1e-12},
+    )
+    return min(dual(start)[0], dual(np.maximum(found.x, 0.0))[0])
+
+
+def _parts(multipliers: Any, count: int) -> tuple[float, Any, Any]:
+    return float(multipliers[0]), multipliers[1 : count + 1], multipliers[count + 1 :]

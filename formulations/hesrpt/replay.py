@@ -1,0 +1,113 @@
+"""From a program's shares to what really happens: jobs leave when they are done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from instances.hesrpt import Allocated, Instance, allocated
+
+NEGLIGIBLE = 1e-7
+"""Epochs that are shorter than this part of the whole have shares of rounding only."""
+
+
+def as_planned(
+    instance: Instance,
+    present: Sequence[Sequence[int]],
+    ends: Sequence[tuple[str, int]],
+    durations: Any,
+    used: Any,
+) -> Allocated:
+    """Let jobs complete when their epochs end, in the given order, all epochs a little longer.
+
+    A job whose work is done before its turn keeps what it has till then: completing earlier would
+    be another order. Arguments are those of `replayed`; all jobs are there from the start.
+    """
+    durations = np.where(durations > NEGLIGIBLE * 1e-3 * durations.sum(), durations, 0.0)
+    epochs, done = [], np.zeros(len(instance.jobs))
+    shares = [np.zeros(0)] * len(ends)
+    for e in np.flatnonzero(durations).tolist():
+        here = np.array(present[e], dtype=np.intp)
+        mine = used[e, here] / durations[e]
+        shares[e] = mine / max(mine.sum(), 1.0)
+        done[here] += durations[e] * instance.each("at", here, shares[e] * instance.servers)
+    stretch = float((instance.sizes / done).max())
+    completion, now = np.zeros(len(done)), 0.0
+    for e, (_, job) in enumerate(ends):
+        end = now + stretch * float(durations[e])
+        epochs.append((now, end, present[e], shares[e]))
+        now = completion[job] = end
+    return allocated(instance, completion, epochs)
+
+
+def replayed(
+    instance: Instance,
+    present: Sequence[Sequence[int]],
+    ends: Sequence[tuple[str, int]],
+    durations: Any,
+    used: Any,
+) -> Allocated:
+    """Play the shares of each epoch until what ends it has happened.
+
+    A solver meets its constraints only nearly, so shares are put right, and each epoch lasts as
+    long as it takes: the completion times are then exact.
+
+    Parameters
+    ----------
+    instance : Instance
+    present : sequence of sequences of int
+        Who is in the system in each epoch.
+    ends : sequence of (str, int)
+        What ends each epoch: the ``completion`` or the ``arrival`` of a job.
+    durations : ndarray
+        How long epochs are meant to last, shape (E,).
+    used : ndarray
+        Share times time by epoch and job, shape (E, M).
+    """
+    left = instance.sizes.copy()
+    completion = np.zeros(len(left))
+    now, shares = 0.0, np.zeros(len(left))
+    epochs: list[tuple[float, float, Any, Any]] = []
+    least = NEGLIGIBLE * durations.sum()
+    long = np.flatnonzero(durations > least)
+    for e, (what, job) in enumerate(ends):
+        here = np.array([j for j in present[e] if left[j] > 0], dtype=np.intp)
+        if what == "completion" and left[job] <= 0:
+            continue
+        until = instance.arrivals[job] if what == "arrival" else np.inf
+        if until <= now:
+            continue
+        source = e if durations[e] > least or not len(long) else _nearest(long, e)
+        shares = used[source] / max(durations[source], 1e-300)
+        mine = shares[here]
+        if what == "completion" and shares[job] <= 0:  # nothing for it: all alike, then
+            mine = np.ones(len(here))
+        total = mine.sum()
+        if total > 1 or (source != e and total > 0):
+            mine = mine / total
+        while now < until and left[job] > 0:
+            step, done = _step(instance, here, mine, left)
+            end = min(now + step, until)
+            done &= now + step <= until
+            work = (end - now) * instance.each("at", here, mine * instance.servers)
+            left[here] = np.where(done, 0.0, left[here] - work)
+            completion[here[done]] = end
+            epochs.append((now, end, here, mine))
+            now, here, mine = end, here[~done], mine[~done]
+    return allocated(instance, completion, epochs)
+
+
+def _nearest(long: Any, e: int) -> int:
+    """Return the last of the long epochs before e, or else the first."""
+    before = long[long < e]
+    return int(before[-1] if len(before) else long[0])
+
+
+def _step(instance: Instance, here: Any, shares: Any, left: Any) -> tuple[float, Any]:
+    """Return when the first of the jobs is done under constant shares, and which are then."""
+    rates = instance.each("at", here, shares * instance.servers)
+    needs = np.full(len(here), np.inf)
+    np.divide(left[here], rates, out=needs, where=rates > 0)
+    return float(needs.min()), needs <= needs.min() * (1 + 1e-12)

@@ -1,0 +1,34 @@
+"""hesrpt: share servers between parallelizable jobs.
+
+Source: Berg, Vesilo and Harchol-Balter, "heSRPT: Optimal Parallel Scheduling of Jobs With Known
+Sizes", 2019.
+"""
+
+from instances.hesrpt.fitting import Fit, fit
+from instances.hesrpt.records import (
+    Allocated,
+    Epoch,
+    Instance,
+    Job,
+    SideConstraint,
+    allocated,
+    check_meaning,
+)
+from instances.hesrpt.speedups import Amdahl, Power, Speedup, Table, Whole
+
+__all__ = [
+    "Allocated",
+    "Amdahl",
+    "Epoch",
+    "Fit",
+    "Instance",
+    "Job",
+    "Power",
+    "SideConstraint",
+    "Speedup",
+    "Table",
+    "Whole",
+    "allocated",
+    "check_meaning",
+    "fit",
+]

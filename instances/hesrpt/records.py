@@ -1,0 +1,325 @@
+"""Records of hesrpt: jobs of known size that share servers, and who got how much of them when.
+
+Source: Berg, Vesilo and Harchol-Balter, "heSRPT: Optimal Parallel Scheduling of Jobs With Known
+Sizes", 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import fsum, inf, isfinite
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+from msgspec import UNSET, UnsetType
+from numpy.typing import NDArray
+
+from instances.constraints import (
+    FairShare,
+    Name,
+    NonNegative,
+    Shares,
+    check_names,
+    check_references,
+)
+from instances.errors import InputError, joined, shown
+from instances.hesrpt.speedups import Speedup, Whole
+
+Floats = NDArray[np.float64]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+SideConstraint = FairShare | Shares
+Objective = Literal["mean-flow-time", "total-flow-time", "weighted-flow-time", "makespan"]
+LEAST, MOST = 1e-100, 1e100
+"""Sizes and weights within which products and powers of them stay finite."""
+
+
+class Job(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """A job that can run on any share of the servers at any time.
+
+    Attributes
+    ----------
+    name : str
+        Its name, unique in the instance.
+    size : float
+        x, its work: it completes after x/s(k) on k servers.
+    weight : float
+        Its weight in ``weighted-flow-time``.
+    arrival : float
+        When it arrives; 0 is the start.
+    groups : dict of str to str
+        Its group in each grouping, such as ``{"team": "fx"}``.
+    speedup : Speedup, optional
+        Its own speedup, in place of the instance's.
+    """
+
+    name: Name
+    size: Positive
+    weight: Positive = 1.0
+    arrival: NonNegative = 0.0
+    groups: dict[Name, Name] = {}
+    speedup: Speedup | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("size", "weight"):
+            value = getattr(self, field)
+            if not LEAST <= value <= MOST:
+                expected = f"a number > 0, from {LEAST:g} to {MOST:g}"
+                raise InputError(expected, found=shown(value), place=field)
+        if not 0 <= self.arrival < inf:
+            raise InputError("a finite number >= 0", found=shown(self.arrival), place="arrival")
+
+
+class Instance(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    dict=True,
+    tag_field="problem",
+    tag="hesrpt",
+):
+    """Servers, and the parallelizable jobs that share them.
+
+    Attributes
+    ----------
+    name : str
+        The instance's name.
+    description : str, optional
+        A line that says what the instance shows.
+    servers : int
+        N, at least 1.
+    whole : bool
+        Whether servers are not divided: a fraction of one is then time shared by whole numbers, so
+        that the speedup is linear between these.
+    speedup : Speedup, optional
+        Of every job that has none of its own.
+    objective : str
+        ``mean-flow-time``, ``total-flow-time``, ``weighted-flow-time`` (the sum of weight times
+        flow time) or ``makespan``. The flow time is from arrival to completion.
+    jobs : tuple of Job
+        The jobs; their order decides ties.
+    constraints : tuple of Constraint
+        Side constraints on the shares.
+    """
+
+    name: Name
+    description: str | None = None
+    servers: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+    whole: bool = False
+    speedup: Speedup | None = None
+    objective: Objective = "mean-flow-time"
+    jobs: Annotated[tuple[Job, ...], msgspec.Meta(min_length=1)]
+    constraints: tuple[SideConstraint, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.servers <= 10**9:
+            raise InputError("a number from 1 to 1e9", found=shown(self.servers), place="servers")
+        if not self.jobs:
+            raise InputError("a job or more", found="none", place="jobs")
+        seen: dict[str, int] = {}
+        for j, job in enumerate(self.jobs):
+            if job.name in seen:
+                raise InputError(
+                    f"a name of its own: jobs[{seen[job.name]}] has it already",
+                    found=shown(job.name),
+                    place=f"jobs[{j}].name",
+                )
+            if job.speedup is None and self.speedup is None:
+                raise InputError(
+                    "a `speedup`, of the job or of the instance", found="none", place=f"jobs[{j}]"
+                )
+            seen[job.name] = j
+        self.__dict__["index"] = seen
+        longest = float(self.sizes.sum()) * len(self.jobs) * float(self.weights.sum())
+        if not isfinite(longest + float(self.arrivals.max())):
+            raise InputError("finite sums of times", found="an overflow", place="jobs")
+        check_names(self.constraints)
+        check_references(self.constraints, self.index, self.groups)
+        for i, constraint in enumerate(self.constraints):
+            check_meaning(constraint, f"constraints[{i}]")
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Position of each job by name."""
+        return {job.name: j for j, job in enumerate(self.jobs)}
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """x_j, shape (M,)."""
+        return np.array([job.size for job in self.jobs], dtype=np.float64)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Return the weight of each job in the instance file, shape (M,)."""
+        return np.array([job.weight for job in self.jobs], dtype=np.float64)
+
+    @cached_property
+    def arrivals(self) -> Floats:
+        """When each job arrives, shape (M,)."""
+        return np.array([job.arrival for job in self.jobs], dtype=np.float64)
+
+    @cached_property
+    def costs(self) -> Floats:
+        """What a unit of each job's flow time costs, shape (M,); makespan has no such costs."""
+        if self.objective == "weighted-flow-time":
+            return self.weights
+        each = 1.0 / len(self.jobs) if self.objective == "mean-flow-time" else 1.0
+        return np.full(len(self.jobs), each)
+
+    @cached_property
+    def speedups(self) -> tuple[Speedup | Whole, ...]:
+        """The different speedups of the jobs; see `kinds`."""
+        return self._distinct[0]
+
+    @cached_property
+    def kinds(self) -> NDArray[np.intp]:
+        """Which of the `speedups` each job has, shape (M,)."""
+        return self._distinct[1]
+
+    @cached_property
+    def _distinct(self) -> tuple[tuple[Speedup | Whole, ...], NDArray[np.intp]]:
+        found: dict[Any, int] = {}
+        kinds = [found.setdefault(job.speedup or self.speedup, len(found)) for job in self.jobs]
+        distinct: tuple[Any, ...] = tuple(found)
+        if self.whole:
+            distinct = tuple(Whole(base) for base in distinct)
+        return distinct, np.array(kinds, dtype=np.intp)
+
+    @cached_property
+    def groups(self) -> dict[str, dict[str, list[int]]]:
+        """For each grouping and each of its groups, the positions of its jobs."""
+        found: dict[str, dict[str, list[int]]] = {}
+        for j, job in enumerate(self.jobs):
+            for by, group in job.groups.items():
+                found.setdefault(by, {}).setdefault(group, []).append(j)
+        return found
+
+    def each(self, method: str, jobs: Any, values: Any) -> Floats:
+        """Return ``speedup.method(value)`` for each of some jobs, each with its own speedup.
+
+        Parameters
+        ----------
+        method : str
+            ``at``, ``servers_for`` or ``knee``.
+        jobs : ndarray of int
+            Positions of jobs, shape (n,).
+        values : ndarray
+            One for each, shape (n,).
+        """
+        if len(self.speedups) == 1:
+            return np.asarray(getattr(self.speedups[0], method)(values), dtype=np.float64)
+        done = np.empty(len(values))
+        kinds = self.kinds[jobs]
+        for kind, speedup in enumerate(self.speedups):
+            mine = kinds == kind
+            if mine.any():
+                done[mine] = getattr(speedup, method)(values[mine])
+        return done
+
+    def objective_of(self, solution: Allocated) -> float:
+        """Return the objective of completion times."""
+        ends = solution.completion
+        if self.objective == "makespan":
+            return max(ends.values())
+        flows = [ends[job.name] - job.arrival for job in self.jobs]
+        total = fsum(flow * cost for flow, cost in zip(flows, self.costs.tolist(), strict=True))
+        if self.objective == "mean-flow-time":
+            return fsum(flows) / len(flows)
+        return total
+
+
+def check_meaning(constraint: Any, place: str) -> None:
+    """Raise `InputError` where a side constraint says what has no meaning for shares of servers."""
+    if isinstance(constraint, FairShare) and constraint.of != "capacity":
+        raise InputError(
+            "no `of`: here shares are of the servers",
+            found=shown(constraint.of),
+            place=joined(place, "of"),
+        )
+
+
+class Epoch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A time during which shares do not change.
+
+    Attributes
+    ----------
+    start, end : float
+    share : dict of str to float
+        The fraction of the servers that each job has; those without one are left out.
+    """
+
+    start: float
+    end: float
+    share: dict[str, float]
+
+
+class Allocated(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """Who had how much of the servers when, as result documents write it.
+
+    Attributes
+    ----------
+    order : tuple of str
+        The jobs, the first to complete first.
+    completion : dict of str to float
+        When each job completes.
+    epochs : tuple of Epoch
+        One after the other from time 0; empty where ``proportions`` says it all.
+    certified : {"all", "given"}, optional
+        The completion orders over which the optimum is proven.
+    proportions : dict of str to float, optional
+        For many jobs, in place of ``epochs``: the logarithm of a number for each job, and at any
+        time the share of a job is its number by the sum of those of all jobs in the system.
+    """
+
+    order: tuple[str, ...]
+    completion: dict[str, float]
+    epochs: tuple[Epoch, ...] = ()
+    certified: Literal["all", "given"] | UnsetType = UNSET
+    proportions: dict[str, float] | UnsetType = UNSET
+
+
+def allocated(
+    instance: Instance,
+    completion: Sequence[float] | Floats,
+    epochs: Sequence[tuple[float, float, Any, Any]],
+    **more: Any,
+) -> Allocated:
+    """Return the record of completion times and of epochs.
+
+    Parameters
+    ----------
+    instance : Instance
+    completion : sequence of float
+        By job, shape (M,).
+    epochs : sequence of (start, end, jobs, shares)
+        ``jobs`` are positions and ``shares`` their shares, shape (n,) each.
+    **more
+        ``certified`` or ``proportions``.
+    """
+    names = [job.name for job in instance.jobs]
+    ends = np.asarray(completion, dtype=np.float64)
+    return Allocated(
+        order=tuple(names[j] for j in np.argsort(ends, kind="stable")),
+        completion=dict(zip(names, ends.tolist(), strict=True)),
+        epochs=tuple(
+            Epoch(
+                start=float(start),
+                end=float(end),
+                share={
+                    names[j]: share
+                    for j, share in zip(np.asarray(jobs).tolist(), shares.tolist(), strict=True)
+                    if share > 0
+                },
+            )
+            for start, end, jobs, shares in epochs
+            if end > start
+        ),
+        **more,
+    )

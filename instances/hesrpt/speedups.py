@@ -1,0 +1,218 @@
+"""Speedup functions: how much faster a job runs on k servers than on one.
+
+Each is concave with s(0) = 0, so that sharing servers evenly over time never hurts.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.errors import InputError, shown
+
+Floats = NDArray[np.float64]
+Point = tuple[float, float]
+
+
+class _Speedup(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"
+):
+    """What every speedup has: a kind, which is its JSON tag."""
+
+
+class Power(_Speedup, frozen=True, tag="power"):
+    """s(k) = k^p.
+
+    Attributes
+    ----------
+    p : float
+        Over 0, up to 1; at 1 a job is embarrassingly parallel.
+
+    Notes
+    -----
+    Source: Berg, Vesilo and Harchol-Balter, 2019, section 1.
+    """
+
+    p: Annotated[float, msgspec.Meta(gt=0, le=1)]
+
+    def __post_init__(self) -> None:
+        if not 0 < self.p <= 1:
+            raise InputError("a number over 0, up to 1", found=shown(self.p), place="p")
+
+    def at(self, servers: Any) -> Any:
+        """Return s(k) for a number or an array of any shape."""
+        return np.asarray(servers, dtype=np.float64) ** self.p
+
+    def servers_for(self, rate: Any) -> Any:
+        """Return the least k with s(k) >= rate."""
+        with np.errstate(over="ignore"):
+            return np.asarray(rate, dtype=np.float64) ** (1 / self.p)
+
+    def knee(self, size_by_alpha: Any) -> Any:
+        """Return the k at which one more server shortens x/s(k) by alpha, given x/alpha."""
+        return (self.p * np.asarray(size_by_alpha)) ** (1 / (1 + self.p))
+
+    def corners(self, most: float) -> Floats:
+        """Return where s²/k can be largest on [1, most]: an end, by monotony."""
+        return np.array([most if self.p >= 1 / 2 else 1.0])
+
+
+class Amdahl(_Speedup, frozen=True, tag="amdahl"):
+    """s(k) = k / ((1 - f)·k + f): Amdahl's law.
+
+    Attributes
+    ----------
+    parallel : float
+        f, the parallelizable fraction: over 0, up to 1.
+    """
+
+    parallel: Annotated[float, msgspec.Meta(gt=0, le=1)]
+
+    def __post_init__(self) -> None:
+        if not 0 < self.parallel <= 1:
+            raise InputError(
+                "a number over 0, up to 1", found=shown(self.parallel), place="parallel"
+            )
+
+    def at(self, servers: Any) -> Any:
+        """Return s(k) for a number or an array of any shape."""
+        k, f = np.asarray(servers, dtype=np.float64), self.parallel
+        return k / ((1 - f) * k + f)
+
+    def servers_for(self, rate: Any) -> Any:
+        """Return the least k with s(k) >= rate; infinity beyond the limit 1/(1 - f)."""
+        r, f = np.asarray(rate, dtype=np.float64), self.parallel
+        left = 1 - (1 - f) * r
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(left > 0, f * r / left, inf)
+
+    def knee(self, size_by_alpha: Any) -> Any:
+        """Return the k at which one more server shortens x/s(k) by alpha: x·f/k² = alpha."""
+        return np.sqrt(self.parallel * np.asarray(size_by_alpha))
+
+    def corners(self, most: float) -> Floats:
+        """Return where s²/k can be largest on [1, most]: about k = f/(1 - f)."""
+        f = self.parallel
+        best = most if f == 1 else min(max(f / (1 - f), 1.0), most)
+        return np.unique(np.clip([np.floor(best), np.ceil(best)], 1.0, most))
+
+
+class Table(_Speedup, frozen=True, tag="table"):
+    """Measured points, linear between them, from (0, 0), and level after the last.
+
+    Attributes
+    ----------
+    points : tuple of (float, float)
+        (servers, speedup), by servers; together with (0, 0) they are concave.
+    """
+
+    points: Annotated[tuple[Point, ...], msgspec.Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        if not self.points:
+            raise InputError("a point or more", found="none", place="points")
+        before, slope = (0.0, 0.0), inf
+        for i, (k, s) in enumerate(self.points):
+            if i == 0 and k == 0:
+                if s != 0:
+                    raise InputError("0, with no server", found=shown(s), place="points[0][1]")
+                continue
+            if not before[0] < k < inf:
+                raise InputError(
+                    f"a finite number over {before[0]:g}", found=shown(k), place=f"points[{i}][0]"
+                )
+            if not max(before[1], 5e-324) <= s < inf:
+                raise InputError(
+                    f"a finite number over 0, no less than {before[1]:g}",
+                    found=shown(s),
+                    place=f"points[{i}][1]",
+                )
+            steepness = (s - before[1]) / (k - before[0])
+            if steepness > slope * (1 + 1e-12):  # rounding of measured points is forgiven
+                raise InputError(
+                    "a concave table: a point no higher than the line through the two before it",
+                    found=shown(s),
+                    place=f"points[{i}][1]",
+                )
+            before, slope = (k, s), min(slope, steepness)
+        if before == (0.0, 0.0):
+            raise InputError("a point with servers", found="(0, 0) alone", place="points")
+
+    def breaks(self) -> tuple[Floats, Floats]:
+        """Return servers and speedups with (0, 0) first, shape (n,) each."""
+        points = self.points if self.points[0][0] == 0 else ((0.0, 0.0), *self.points)
+        k, s = np.array(points, dtype=np.float64).T
+        return k, s
+
+    def at(self, servers: Any) -> Any:
+        """Return s(k) for a number or an array of any shape."""
+        return np.interp(servers, *self.breaks())
+
+    def servers_for(self, rate: Any) -> Any:
+        """Return the least k with s(k) >= rate; infinity beyond the last point's."""
+        k, s = self.breaks()
+        rising = np.concatenate([[True], np.diff(s) > 0])
+        found = np.interp(rate, s[rising], k[rising])
+        return np.where(np.asarray(rate) > s[-1], inf, found)
+
+    def knee(self, size_by_alpha: Any) -> Any:
+        """Return the least k from which one more server shortens x/s(k) by alpha at most."""
+        k, s = self.breaks()
+        slope = np.diff(s) / np.diff(k)
+        wanted = np.atleast_1d(np.asarray(size_by_alpha, dtype=np.float64))
+        # On segment i the fall x·b/s² meets alpha where s = sqrt(b·x/alpha).
+        meets = np.sqrt(wanted[:, None] * slope)
+        inside = np.clip(meets, s[:-1], s[1:])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            place = np.where(slope > 0, k[:-1] + (inside - s[:-1]) / slope, k[:-1])
+        needed = np.where(meets > s[:-1], place, 0.0).max(axis=1)
+        return needed if np.ndim(size_by_alpha) else needed[0]
+
+    def corners(self, most: float) -> Floats:
+        """Return where s²/k can be largest on [1, most]: it is convex on each segment."""
+        k, _ = self.breaks()
+        return np.unique(np.clip([*np.floor(k), *np.ceil(k), most], 1.0, most))
+
+
+class Whole(msgspec.Struct, frozen=True):
+    """A speedup on servers that are not divided: a fraction is time shared by whole numbers.
+
+    Attributes
+    ----------
+    base : Power, Amdahl or Table
+        What holds at whole numbers of servers; between them the speedup is linear.
+    """
+
+    base: Power | Amdahl | Table
+
+    def at(self, servers: Any) -> Any:
+        """Return s(k) for a number or an array of any shape."""
+        k = np.asarray(servers, dtype=np.float64)
+        low = np.floor(k)
+        below = self.base.at(low)
+        return below + (k - low) * (self.base.at(low + 1) - below)
+
+    def servers_for(self, rate: Any) -> Any:
+        """Return the least k with s(k) >= rate."""
+        least = np.asarray(self.base.servers_for(rate))
+        low = np.floor(np.where(np.isfinite(least), least, 0.0))
+        low = np.where((low > 0) & (self.base.at(low) >= rate), low - 1, low)
+        below, above = self.base.at(low), self.base.at(low + 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside = low + np.clip((rate - below) / (above - below), 0, 1)
+        return np.where(np.isfinite(least), inside, inf)
+
+    def knee(self, size_by_alpha: Any) -> Any:
+        """Return the base's knee."""
+        return self.base.knee(size_by_alpha)
+
+    def corners(self, most: float) -> Floats:
+        """Return the base's corners."""
+        return self.base.corners(most)
+
+
+Speedup = Power | Amdahl | Table

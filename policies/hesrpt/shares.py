@@ -1,0 +1,240 @@
+"""Sharing policies: each is a function from the jobs in the system to their shares.
+
+Jobs come by remaining size, the least first, and of equal ones in the file's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from instances.hesrpt import Allocated, Instance, Power, allocated
+from instances.options import Option, is_number
+from policies.hesrpt.closed import equi_times, hesrpt_shares, hesrpt_times, srpt_times
+from policies.hesrpt.knee import best_alpha, knee_shares
+from policies.hesrpt.simulator import Floats, Jobs, ShareFunction, StalledError, play
+from policies.registry import NotApplicableError, Policy, register
+
+PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
+MANY = 1_000
+"""Jobs from which on closed forms are used where there are some: epochs would fill files."""
+Times = Callable[[Floats, float, float], tuple[Floats, Floats]]
+
+
+def share_policy(
+    name: str,
+    *,
+    source: str,
+    summary: str,
+    options: Mapping[str, Option] | None = None,
+    times: Times | None = None,
+) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
+    """Register a share function as a policy.
+
+    Parameters
+    ----------
+    name, source, summary : str
+    options : mapping of str to Option
+        Of the share function, which takes them as keywords.
+    times : callable, optional
+        ``times(sizes, p, servers)``: completion times, and the logarithms of the proportions in
+        which jobs share at all times, where all have one speedup k^p.
+    """
+
+    def decorate(function: Callable[..., Floats]) -> Callable[..., Floats]:
+        def run(instance: Instance, **given: Any) -> Allocated:
+            p = one_power(instance)
+            early = not instance.arrivals.any()
+            if times and p is not None and early and len(instance.jobs) > MANY and not given:
+                return _at_once(instance, times(instance.sizes, p, float(instance.servers)))
+
+            def shares(night: Instance, jobs: Jobs, left: Floats) -> Floats:
+                return function(night, jobs, left, **given)
+
+            return played(instance, shares)
+
+        register(
+            Policy(
+                name=name,
+                problem="hesrpt",
+                run=run,
+                source=source,
+                summary=summary,
+                options=options or {},
+            )
+        )
+        return function
+
+    return decorate
+
+
+def played(instance: Instance, shares: ShareFunction) -> Allocated:
+    """Return what playing a share function makes.
+
+    Raises
+    ------
+    NotApplicableError
+        If it leaves jobs unserved for ever.
+    """
+    try:
+        return allocated(instance, *play(instance, shares))
+    except StalledError as error:
+        raise NotApplicableError(str(error)) from None
+
+
+def _at_once(instance: Instance, found: tuple[Floats, Floats]) -> Allocated:
+    completion, logs = found
+    names = [job.name for job in instance.jobs]
+    proportions = dict(zip(names, logs.tolist(), strict=True))
+    return allocated(instance, completion, [], proportions=proportions)
+
+
+def one_power(instance: Instance) -> float | None:
+    """Return the p of all jobs, if all have one speedup k^p on servers that can be divided."""
+    first = instance.speedups[0]
+    return first.p if len(instance.speedups) == 1 and isinstance(first, Power) else None
+
+
+@share_policy(
+    "hesrpt",
+    source=f"{PAPER}, Theorem 7",
+    summary="optimal for one speedup k^p: shares rise with the rank, the smallest job has most",
+    options={
+        "p": Option(
+            None,
+            "a number over 0, up to 1; the file's own where all jobs have one k^p",
+            lambda v: is_number(v) and 0 < v <= 1,
+        )
+    },
+    times=hesrpt_times,
+)
+def hesrpt(instance: Instance, jobs: Jobs, left: Floats, p: float | None = None) -> Floats:
+    """(i/m)^c - ((i-1)/m)^c, with i = 1 for the largest of m jobs and c = 1/(1-p)."""
+    del left
+    exponent = one_power(instance) if p is None else p
+    if exponent is None:
+        raise NotApplicableError("jobs differ in speedup, or it is no k^p: give option p")
+    return hesrpt_shares(len(jobs), exponent)
+
+
+@share_policy(
+    "helrpt",
+    source=f"{PAPER}, Theorem 2 (whose makespan lacks the factor 1/s(N))",
+    summary="optimal for the makespan: all jobs complete together",
+)
+def helrpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
+    """x^(1/p) by its sum; for other speedups the shares with which all complete at one time."""
+    p = one_power(instance)
+    if p is not None:
+        logs = np.log(left) / p
+        powers = np.exp(logs - logs.max())
+        return np.asarray(powers / powers.sum())
+    servers = float(instance.servers)
+    fastest = instance.each("at", jobs, np.full(len(jobs), servers))
+    high = float((left / fastest).sum())
+    low = high / (2 * len(jobs))
+
+    def needed(time: float) -> Floats:
+        return instance.each("servers_for", jobs, left / time)
+
+    while low > 0 and needed(low).sum() <= servers:
+        low /= 2
+    while True:
+        middle = low + (high - low) / 2
+        if not low < middle < high:
+            break
+        if needed(middle).sum() <= servers:
+            high = middle
+        else:
+            low = middle
+    shares = needed(high) / servers
+    return np.asarray(shares / max(shares.sum(), 1.0))
+
+
+@share_policy(
+    "srpt",
+    source=f"{PAPER}, section 4.2",
+    summary="all servers to the job that would complete first on them",
+    times=srpt_times,
+)
+def srpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
+    """Everything to the least x/s(N); that is the least x where speedups are the same."""
+    rates = instance.each("at", jobs, np.full(len(jobs), float(instance.servers)))
+    shares = np.zeros(len(jobs))
+    shares[np.argmin(left / rates)] = 1.0
+    return shares
+
+
+@share_policy(
+    "equi",
+    source=f"{PAPER}, section 4.2",
+    summary="the same share to each job",
+    times=equi_times,
+)
+def equi(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
+    """1/m."""
+    del instance, left
+    return np.full(len(jobs), 1.0 / len(jobs))
+
+
+@share_policy(
+    "hell",
+    source=f"{PAPER}, section 4.2, of Lin et al., MASCOTS 2018, read as: once for each job",
+    summary="whole servers by the best ratio of efficiency s(k)/k to remaining time x/s(k)",
+)
+def hell(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
+    """Give the job with the best (s(k)/k)/(x/s(k)) its k, then the next, while servers are left.
+
+    For k^p that is SRPT from p = 1/2 on, and one server for each job below. The paper does not
+    define the policy further: that servers which no job wants stay idle is our reading.
+    """
+    free = instance.servers
+    shares = np.zeros(len(jobs))
+    waiting = list(range(len(jobs)))
+    while free > 0 and waiting:
+        leaders = _leaders(instance, jobs, waiting)
+        best = {i: _most_efficient(instance, int(jobs[i]), free) for i in leaders}
+        i = max(best, key=lambda i: best[i][1] / left[i])
+        k = best[i][0]
+        shares[i] = k / instance.servers
+        free -= round(k)
+        waiting.remove(i)
+    return shares
+
+
+def _leaders(instance: Instance, jobs: Jobs, waiting: list[int]) -> list[int]:
+    """Return the first waiting job of each speedup: of equals the smallest has the best ratio."""
+    first: dict[int, int] = {}
+    for i in waiting:
+        first.setdefault(int(instance.kinds[jobs[i]]), i)
+        if len(first) == len(instance.speedups):
+            break
+    return list(first.values())
+
+
+def _most_efficient(instance: Instance, job: int, free: int) -> tuple[float, float]:
+    """Return the whole k up to ``free`` with the largest s(k)²/k, the last of equals, and it."""
+    speedup = instance.speedups[instance.kinds[job]]
+    k = speedup.corners(float(free))
+    ratio = np.asarray(speedup.at(k)) ** 2 / k
+    best = int(len(k) - 1 - np.argmax(ratio[::-1]))
+    return float(k[best]), float(ratio[best])
+
+
+@share_policy(
+    "knee",
+    source=f"{PAPER}, section 4.2, of Lin et al., MASCOTS 2018, on remaining sizes",
+    summary="servers until one more would shorten the job by less than alpha, smallest knee first",
+    options={
+        "alpha": Option(
+            None,
+            "a number > 0; the best by search where not given",
+            lambda v: is_number(v) and v > 0,
+        )
+    },
+)
+def knee(instance: Instance, jobs: Jobs, left: Floats, alpha: float | None = None) -> Floats:
+    """K with -d/dk x/s(k) = alpha: (p x/alpha)^(1/(1+p)); the last job has what is left."""
+    return knee_shares(instance, jobs, left, alpha or best_alpha(instance))

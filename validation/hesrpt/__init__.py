@@ -1,0 +1,22 @@
+"""The checker of hesrpt: of who had how much of the servers when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from instances.hesrpt import Allocated, SideConstraint
+from validation.hesrpt.allocation import check
+
+CONSTRAINTS = tuple[SideConstraint, ...]
+NEAR = 1e-6
+"""The gap up to which an interior-point method's answer may be called optimal."""
+
+
+def solution_type(solution: Mapping[str, Any]) -> type[Allocated]:
+    """Return the record that a solution is."""
+    del solution
+    return Allocated
+
+
+__all__ = ["CONSTRAINTS", "NEAR", "check", "solution_type"]
