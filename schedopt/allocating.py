@@ -16,7 +16,7 @@ from instances.hesrpt import allocated
 from schedopt.timelines import count_timelines, timelines
 from solvers import clarabel
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
-from solvers.result import Limits, Result, Seconds, Termination
+from solvers.result import NOISE, Limits, Result, Seconds, Termination
 from solvers.running import Run, concluded
 
 STEP = 0.2
@@ -118,8 +118,8 @@ class _Job:
                 self.value = self.instance.objective_of(self.solution)
         if not done:
             return "time-limit" if self.out_of_time() else "optimal"
-        if self.model.given and self.value == inf:
-            self.confirm()
+        if search.one_order and self.value > self.bound * (1 + NOISE):
+            self.confirm(one_order=True)
             return "optimal"
         if search.leaves():
             leaves: Any = [(bound, order, {}) for bound, order in search.leaves()]
@@ -129,8 +129,11 @@ class _Job:
     def _near_enough(self) -> bool:
         return self.value < inf and self.value - self.bound <= self.limits.gap * self.value
 
-    def confirm(self) -> None:
-        """Solve the program of the best order, or of the given one."""
+    def confirm(self, *, one_order: bool = False) -> None:
+        """Solve the program of the best order, or of the given one.
+
+        ``one_order`` says that what is proven for this order is proven for all that count.
+        """
         program = self.model
         if not self.model.given and self.solution is not None:
             index = self.instance.index
@@ -140,9 +143,8 @@ class _Job:
             self.by = "clarabel"
             self.solution = found.solution
             self.value = self.instance.objective_of(found.solution)
-            if self.model.given:
-                self.bound = -inf if found.bound is None else found.bound
-                self.own = True
+            if found.bound is not None and (self.model.given or one_order):
+                self.bound = max(self.bound, found.bound)
 
     def search_by_programs(self) -> Termination:
         """Solve programs of orders, those with the least bounds first."""

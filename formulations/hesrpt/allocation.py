@@ -291,6 +291,8 @@ class Allocation:
 
     def side(self) -> dict[str, list[Any]]:
         """Return the CVXPY constraints behind each side constraint, native ones too, by name."""
+        if not self.rules.names and not self.natives:  # before all pairs are laid out
+            return {}
         at = {pair: i for i, pair in enumerate(self.pairs)}
         found: dict[str, list[Any]] = {name: [] for name in self.rules.names}
         for e, jobs in enumerate(self.present):
@@ -312,7 +314,9 @@ class Allocation:
     def ordered(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> Allocation:
         """Return the program of another order (positions, from the last), with the same rules."""
         names = [self.instance.jobs[j].name for j in reversed([int(i) for i in order])]
-        return Allocation(self.instance, order=names, arrived=arrived).add(*self.added)
+        program = Allocation(self.instance, order=names, arrived=arrived).add(*self.added)
+        program.given = self.given
+        return program
 
     def hint(self, solution: Any) -> Iterable[tuple[Any, float]]:
         """Yield nothing: an interior-point method has no use for a start."""
@@ -321,12 +325,19 @@ class Allocation:
 
     def decode(self, value: Callable[[Any], Any]) -> Allocated:
         """Turn values of the variables into shares, played until each job is really done."""
-        d, a = np.asarray(value(self._d)), np.asarray(value(self._a))
+        d = self.unit * np.asarray(value(self._d))
+        a = self.unit * np.asarray(value(self._a))
         shares = np.zeros((len(self.present), len(self.instance.jobs)))
         for (j, e), amount in zip(self.pairs, a, strict=True):
             shares[e, j] = max(float(amount), 0.0)
-        play = as_planned if self.given and not self.instance.arrivals.any() else replayed
-        return play(self.instance, self.present, self.ends, np.maximum(d, 0.0), shares)
+        what = (self.instance, self.present, self.ends, np.maximum(d, 0.0), shares)
+        if self.instance.arrivals.any():
+            return replayed(*what)
+        planned = as_planned(*what)
+        return planned if self.given else min(planned, replayed(*what), key=self._cost)
+
+    def _cost(self, solution: Allocated) -> float:
+        return self.instance.objective_of(solution)
 
     def bound(self) -> float | None:
         """Return the lower bound that the solver's dual values prove, whatever their accuracy.

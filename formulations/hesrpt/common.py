@@ -60,7 +60,7 @@ def optimum(sizes: Floats, costs: Floats, p: float, servers: float) -> Optimum:
         ends: Floats = np.cumsum(sizes[::-1])[::-1] / speed
         value = fsum((costs * ends).tolist())
         # Shares differ by more than floats hold: the first to complete has it all.
-        return Optimum(value, value, np.arange(len(sizes), dtype=np.float64) * 1e6, ends)
+        return Optimum(value, value, np.arange(len(sizes), dtype=np.float64) * 50, ends)
     bound = fsum((sizes * prices(levels, p)).tolist()) / speed
     logs, ends = _pooled(np.log(sizes), np.log(levels), p)
     ends /= speed

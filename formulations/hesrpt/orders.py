@@ -56,6 +56,10 @@ class OrderSearch:
         The best order, from the last to complete.
     rest : float
         A bound on what is neither explored nor among the `leaves`; infinite at the end.
+    one_order : bool
+        Whether one order is all there is to try: it is given, or shortest jobs first is optimal. It
+        is for one speedup and equal costs: where a job completes before a smaller one, their
+        remaining sizes were equal once, and from then on they can change places.
     method : str
         How the bound is proven: ``closed form``, ``subsets`` or ``branch and bound``.
     """
@@ -80,9 +84,10 @@ class OrderSearch:
         self._given = order is not None
         self._p = common_power(instance) if self.playable else None
         alike = len(instance.speedups) == 1 and bool(np.ptp(self.costs) == 0)
-        self._sorted = alike and self.playable and not self._given
+        self._shortest_first = alike and self.playable and not self._given
+        self.one_order = self._given or self._shortest_first
         self.method = "branch and bound"
-        if self._given or self._sorted:
+        if self.one_order:
             self.method = "closed form"
         elif self._p is not None and len(self.sizes) <= common.MOST_JOBS:
             self.method = "subsets"
@@ -126,7 +131,7 @@ class OrderSearch:
 
     def _directly(self) -> None:
         """Set value and bound where a formula or a dynamic program has them."""
-        if self._sorted:  # Theorem 5: one concave speedup and equal weights, shortest jobs first
+        if self._shortest_first:  # Theorem 5
             self.order = np.lexsort((-np.arange(len(self.sizes)), -self.sizes)).astype(np.int64)
         if self.method == "subsets":
             bound, self.order = common.best_by_subsets(
@@ -211,7 +216,8 @@ class OrderSearch:
         ends[order] = found.completion
         if count * (count + 1) // 2 > MOST_SHARES:
             names = self.instance.jobs
-            logs = {names[j].name: log for j, log in zip(order, found.proportions, strict=True)}
+            pairs = zip(order.tolist(), found.proportions.tolist(), strict=True)
+            logs = {names[j].name: log for j, log in pairs}
             return allocated(self.instance, ends, [], certified=certified, proportions=logs)
         epochs = []
         start = 0.0

@@ -26,20 +26,42 @@ def as_planned(
     be another order. Arguments are those of `replayed`; all jobs are there from the start.
     """
     durations = np.where(durations > NEGLIGIBLE * 1e-3 * durations.sum(), durations, 0.0)
-    epochs, done = [], np.zeros(len(instance.jobs))
-    shares = [np.zeros(0)] * len(ends)
-    for e in np.flatnonzero(durations).tolist():
-        here = np.array(present[e], dtype=np.intp)
-        mine = used[e, here] / durations[e]
-        shares[e] = mine / max(mine.sum(), 1.0)
-        done[here] += durations[e] * instance.each("at", here, shares[e] * instance.servers)
-    stretch = float((instance.sizes / done).max())
-    completion, now = np.zeros(len(done)), 0.0
+    long = np.flatnonzero(durations)
+    shares = used[long] / durations[long, None]
+    everyone = np.arange(len(instance.jobs))
+    for j in everyone:
+        shares[:, j] *= _raised(instance, j, durations[long], shares[:, j])
+    shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
+    rates = [instance.each("at", everyone, row * instance.servers) for row in shares]
+    done = durations[long] @ np.array(rates)
+    if not done.all():  # what a job needs is beyond the solver's digits
+        return replayed(instance, present, ends, durations, used)
+    stretch = max(float((instance.sizes / done).max()), 1.0)
+    completion, epochs, now = np.zeros(len(done)), [], 0.0
+    at = {int(e): row for e, row in zip(long, shares, strict=True)}
     for e, (_, job) in enumerate(ends):
         end = now + stretch * float(durations[e])
-        epochs.append((now, end, present[e], shares[e]))
+        if e in at:
+            epochs.append((now, end, present[e], at[e][present[e]]))
         now = completion[job] = end
     return allocated(instance, completion, epochs)
+
+
+def _raised(instance: Instance, job: int, durations: Any, shares: Any) -> float:
+    """Return the least factor, from 1 to 2, by which a job's shares do all of its work."""
+    jobs = np.full(len(durations), job)
+
+    def done(factor: float) -> float:
+        rates = instance.each("at", jobs, np.minimum(factor * shares, 1.0) * instance.servers)
+        return float(durations @ rates)
+
+    low, high = 1.0, 2.0
+    if done(low) >= instance.sizes[job] or done(high) < instance.sizes[job]:
+        return 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if done(middle) >= instance.sizes[job] else (middle, high)
+    return high
 
 
 def replayed(

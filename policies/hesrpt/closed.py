@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+NOTHING = 50.0
+"""Between logarithms of rates this far apart, the smaller rate is nothing to a float."""
 
 
 def hesrpt_shares(count: int, p: float) -> Floats:
@@ -57,7 +59,7 @@ def hesrpt_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Float
     completion, logs = np.empty(len(x)), np.empty(len(x))
     if p == 1.0:
         completion[order] = np.cumsum(x[::-1])[::-1] / servers
-        logs[order] = k * 1e6
+        logs[order] = k * NOTHING
         return completion, logs
     c = 1.0 / (1.0 - p)
     with np.errstate(divide="ignore"):
@@ -88,5 +90,5 @@ def srpt_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Floats]
     order = np.argsort(sizes, kind="stable")
     completion, logs = np.empty(len(sizes)), np.empty(len(sizes))
     completion[order] = np.cumsum(sizes[order]) / servers**p
-    logs[order] = np.arange(len(sizes), 0, -1.0) * 1e6
+    logs[order] = np.arange(len(sizes), 0, -1.0) * NOTHING / p
     return completion, logs

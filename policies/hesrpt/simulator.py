@@ -61,6 +61,8 @@ def play(instance: Instance, share_function: ShareFunction, *, record: bool = Tr
         come = new
         until = float(arrivals[come]) if come < len(coming) else np.inf
         if not len(here):
+            if record:
+                epochs.append((now, until, here, np.zeros(0)))
             now = until
             continue
         jobs = here[np.argsort(left[here], kind="stable")]

@@ -135,8 +135,9 @@ def _work(instance: Instance, solution: Allocated, report: Report) -> None:
             done[name].append(rate * (epoch.end - epoch.start))
     for job in instance.jobs:
         left = job.size - fsum(done[job.name])
+        rounding = 1e-14 * solution.completion[job.name] * speed[job.name](instance.servers)
         report.expect(
-            left <= WORK * job.size,
+            left <= WORK * job.size + rounding,
             f"work: {job.name} has {left:.6g} of {job.size:.6g} left when it completes",
         )
 
