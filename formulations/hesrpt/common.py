@@ -79,52 +79,47 @@ def prices(levels: Floats, p: float) -> Floats:
 
 
 @njit(cache=True)
-def _gap(before: float, after: float, c: float) -> float:  # pragma: no cover  (compiled)
-    """Return log(W_after^c - W_before^c) of two logarithms of W."""
-    if before == -inf:
-        return c * after
-    return c * after + log(-expm1(c * (before - after)))
-
-
-@njit(cache=True)
 def _pooled(sizes: Any, levels: Any, p: float) -> Any:  # pragma: no cover  (compiled)
     """Pool adjacent violators; return log u and s(N) times the completion, both shape (M,).
 
-    ``sizes`` and ``levels`` are logarithms of x and W. A block of pooled jobs counts as one job
-    of size ||x||_{1/p}; its nu = x·u^-p is s(N)^(1-p)... times what remains of it relative to its
-    rate, so that blocks complete by falling nu.
+    ``sizes`` and ``levels`` are logarithms of x and W. A block of pooled jobs counts as one job of
+    size ||x||_{1/p}. Blocks complete by falling nu = x·u^-p, u^c = W_last^c - W_before^c. Since
+    c = 1/(1-p) has no bound, c·log W is kept apart and only ever subtracted from its like.
     """
     count = len(sizes)
     c = 1.0 / (1.0 - p)
     first = np.zeros(count, dtype=np.int64)
     mass = np.zeros(count)  # log sum x^(1/p) of each block
-    nu = np.zeros(count)
+    rest = np.zeros(count)  # log (1 - (W_before / W_last)^c)
+    top = np.zeros(count)  # log W_last
     blocks = 0
     for k in range(count):
-        first[blocks], mass[blocks] = k, sizes[k] / p
+        first[blocks], mass[blocks], top[blocks] = k, sizes[k] / p, levels[k]
         while True:
             a = first[blocks]
-            before = levels[a - 1] if a > 0 else -inf
-            nu[blocks] = p * (mass[blocks] - _gap(before, levels[k], c))
-            if blocks == 0 or nu[blocks] <= nu[blocks - 1]:
+            rest[blocks] = log(-expm1(c * (levels[a - 1] - levels[k]))) if a > 0 else 0.0
+            if blocks == 0:
+                break
+            fall = c * (top[blocks] - top[blocks - 1])
+            if mass[blocks] - rest[blocks] - fall <= mass[blocks - 1] - rest[blocks - 1]:
                 break
             high = max(mass[blocks - 1], mass[blocks])
             low = min(mass[blocks - 1], mass[blocks])
             blocks -= 1
-            mass[blocks] = high + log1p(exp(low - high))
+            mass[blocks], top[blocks] = high + log1p(exp(low - high)), levels[k]
         blocks += 1
     logs = np.zeros(count)
     ends = np.zeros(count)
     now = 0.0
     last = count
     for b in range(blocks - 1, -1, -1):
-        level = p * c * levels[last - 1]
-        step = exp(nu[b] + level)
+        step = exp(p * (mass[b] - rest[b]))
         if b < blocks - 1:
-            step *= -expm1(nu[b + 1] - nu[b])
+            fall = c * (top[b + 1] - top[b])
+            step *= -expm1(p * (mass[b + 1] - rest[b + 1] - fall - mass[b] + rest[b]))
         now += step
         for k in range(first[b], last):
-            logs[k] = (sizes[k] - nu[b]) / p
+            logs[k] = sizes[k] / p - mass[b] + rest[b] + c * top[b]
             ends[k] = now
         last = first[b]
     return logs, ends

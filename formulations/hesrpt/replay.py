@@ -29,8 +29,11 @@ def as_planned(
     long = np.flatnonzero(durations)
     shares = used[long] / durations[long, None]
     everyone = np.arange(len(instance.jobs))
-    for j in everyone:
-        shares[:, j] *= _raised(instance, j, durations[long], shares[:, j])
+    here = np.zeros(shares.shape, dtype=np.bool_)
+    for row, e in enumerate(long.tolist()):
+        here[row, present[e]] = True
+    for j in range(len(instance.jobs)):
+        shares[:, j] = _raised(instance, j, durations[long], shares[:, j], here[:, j])
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
     rates = [instance.each("at", everyone, row * instance.servers) for row in shares]
     done = durations[long] @ np.array(rates)
@@ -47,21 +50,27 @@ def as_planned(
     return allocated(instance, completion, epochs)
 
 
-def _raised(instance: Instance, job: int, durations: Any, shares: Any) -> float:
-    """Return the least factor, from 1 to 2, by which a job's shares do all of its work."""
+def _raised(instance: Instance, job: int, durations: Any, shares: Any, here: Any) -> Any:
+    """Return a job's shares, none below the least level at which all of its work is done.
+
+    Shares so small that a solver does not see them can be all that a job needs.
+    """
     jobs = np.full(len(durations), job)
 
-    def done(factor: float) -> float:
-        rates = instance.each("at", jobs, np.minimum(factor * shares, 1.0) * instance.servers)
-        return float(durations @ rates)
+    def at_least(level: float) -> Any:
+        return np.where(here, np.maximum(shares, level), 0.0)
 
-    low, high = 1.0, 2.0
-    if done(low) >= instance.sizes[job] or done(high) < instance.sizes[job]:
-        return 1.0
+    def suffices(level: float) -> bool:
+        rates = instance.each("at", jobs, at_least(level) * instance.servers)
+        return bool(durations @ rates >= instance.sizes[job])
+
+    if suffices(0.0) or not suffices(1.0):
+        return shares
+    low, high = -700.0, 0.0  # of the logarithm
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if done(middle) >= instance.sizes[job] else (middle, high)
-    return high
+        low, high = (low, middle) if suffices(float(np.exp(middle))) else (middle, high)
+    return at_least(float(np.exp(high)))
 
 
 def replayed(

@@ -64,8 +64,8 @@ def test_no_order_is_better_than_the_certified_one(instance: Instance) -> None:
     assert search.value == pytest.approx(best, rel=1e-9)
 
 
-@settings(max_examples=15)
-@given(various(4))
+@settings(max_examples=10)
+@given(various(3))
 def test_programs_of_all_orders_agree_with_the_search(instance: Instance) -> None:
     values, bounds = [], []
     for order in permutations(range(len(instance.jobs))):
@@ -151,8 +151,8 @@ def test_shortest_first_is_not_optimal_for_unequal_speedups() -> None:
     assert other.objective > best.objective * 1.001
 
 
-@settings(max_examples=40)
-@given(various(6))
+@settings(max_examples=25)
+@given(various(5))
 def test_the_least_makespan_is_that_of_the_program(instance: Instance) -> None:
     import msgspec
 
@@ -165,9 +165,9 @@ def test_the_least_makespan_is_that_of_the_program(instance: Instance) -> None:
     assert schedopt.solve(instance).violations == ()
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
-    various(4),
+    various(3),
     st.sampled_from([0.1, 0.25, 0.5]),
     st.sampled_from([0.5, 0.7, 1.0]),
 )
