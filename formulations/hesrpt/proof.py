@@ -31,9 +31,14 @@ def proven_by_prices(program: Any, lam: Any) -> float | None:
     instance = program.instance
     c = curves(instance)
     levels = program.levels()
-    most = np.array(
-        [_most_earned(c, lam, jobs, list(program.rules.in_force(jobs))) for jobs in program.present]
-    )
+
+    def earn(prices: Any, e: int) -> float:
+        jobs = program.present[e]
+        return _most_earned(c, prices, jobs, list(program.rules.in_force(jobs)))
+
+    if not instance.arrivals.any():
+        lam = _tightened(program, lam, levels, earn)
+    most = np.array([earn(lam, e) for e in range(len(levels))])
     marks = [e for e, (what, _) in enumerate(program.ends) if what == "arrival"]
     after = slice(marks[-1] + 1 if marks else 0, None)
     with np.errstate(divide="ignore"):
@@ -49,6 +54,36 @@ def proven_by_prices(program: Any, lam: Any) -> float | None:
         bound.append(spare * (end - start))
         start, first = end, mark + 1
     return fsum(bound)
+
+
+def _tightened(program: Any, lam: Any, levels: Any, earn: Any) -> Any:
+    """Return prices that a solver's last digits spoil less.
+
+    From the last epoch back, the price of the job that an epoch completes is moved to where its
+    epoch just costs what can be earned in it, if that is little and the epoch has a length.
+    """
+    lam = lam.copy()
+    lengths = np.asarray(program.time.value)
+    for e in range(len(levels) - 1, -1, -1):
+        job = program.ends[e][1]
+        if lengths[e] < 1e-6 * lengths.sum():
+            continue
+        price, before = lam[job], None
+        for _ in range(4):
+            excess = earn(lam, e) - levels[e]
+            if abs(excess) <= 1e-13 * levels[e]:
+                break
+            rate = (
+                levels[e] / price
+                if before is None
+                else (excess - before[1]) / (lam[job] - before[0])
+            )
+            before = (lam[job], excess)
+            moved = lam[job] - excess / rate if rate > 0 else lam[job]
+            if not abs(moved - price) <= 1e-2 * price or moved == lam[job]:
+                break
+            lam[job] = moved
+    return lam
 
 
 def _most_earned(c: Any, lam: Any, jobs: list[int], bounds: list[Any]) -> float:

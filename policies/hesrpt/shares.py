@@ -139,6 +139,8 @@ def helrpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     def needed(time: float) -> Floats:
         return instance.each("servers_for", jobs, left / time)
 
+    while needed(high).sum() > servers:  # rounding alone
+        high *= 1 + 1e-15
     while low > 0 and needed(low).sum() <= servers:
         low /= 2
     while True:

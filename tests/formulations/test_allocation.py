@@ -161,7 +161,8 @@ def test_the_least_makespan_is_that_of_the_program(instance: Instance) -> None:
     assert low == pytest.approx(high, rel=1e-14)
     found = clarabel.solve(Allocation(instance))
     assert instance.objective_of(found.solution) == pytest.approx(high, rel=1e-6)
-    assert found.bound == pytest.approx(high, rel=1e-6)
+    assert found.bound == pytest.approx(high, rel=1e-5)
+    assert found.bound <= high * (1 + 1e-9)
     assert schedopt.solve(instance).violations == ()
 
 
