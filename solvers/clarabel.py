@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from importlib.metadata import version as installed
 from typing import Any
 
-from formulations.protocol import Formulation
-
 SETTINGS = {
     "min_terminate_step_length": 1e-8,
     "tol_gap_rel": 1e-9,
@@ -45,13 +43,13 @@ class Solved:
     seconds: float = 0.0
 
 
-def solve(formulation: Formulation, time_limit: float | None = None) -> Solved:
+def solve(formulation: Any, time_limit: float | None = None) -> Solved:
     """Solve a formulation whose model is a convex program of CVXPY.
 
     Parameters
     ----------
     formulation : Formulation
-        It also has ``bound()``, what the dual values of its constraints prove.
+        One that also has ``bound()``, what the dual values of its constraints prove.
     time_limit : float, optional
         Seconds; what an interior-point method has by then is no solution.
     """
@@ -74,7 +72,7 @@ def solve(formulation: Formulation, time_limit: float | None = None) -> Solved:
     if program.value is None:
         return Solved("stopped", seconds=spent)
     solution = formulation.decode(lambda variable: variable.value)
-    bound = formulation.bound()  # type: ignore[attr-defined]
+    bound = formulation.bound()
     return Solved("solved", solution, bound, time.perf_counter() - began)
 
 
