@@ -6,7 +6,6 @@ All draws come from one PCG64 stream that the seed starts, so a seed fixes an in
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import floor, fsum
 from typing import Any
 
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 from instances.dssp.records import Floats, Instance, Job
 from instances.dssp.reductions import random_matching, random_partition
 from instances.dssp.rewards import REWARDS
-from instances.errors import InputError, shown
-from instances.options import Option, checked, is_count, is_number
+from instances.options import Option, is_count, is_number
+from instances.recipes import Recipe
 
 Counts = NDArray[np.int64]
 Draw = np.random.Generator
@@ -27,52 +26,6 @@ NIGHTS, JOBS, PROCESSORS, DEADLINE = 56, 2388, 1000, 13 * 3600.0
 TEAMS = ("lighting", "fx", "animation", "layout", "crowds", "matte")
 STEP = 10
 """Lengths are rounded to this fraction of a second, so that files stay small."""
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """A named generator: called with a seed and options, it returns an instance.
-
-    Attributes
-    ----------
-    name : str
-        Its name on the command line.
-    make : callable
-        ``make(seed, values)`` with a value for every option.
-    options : mapping of str to Option
-        Its options.
-    summary : str
-        What it makes, in a line.
-    source : str
-        Where it is defined.
-    """
-
-    name: str
-    make: Callable[[int, Mapping[str, Any]], Instance]
-    options: Mapping[str, Option]
-    summary: str
-    source: str
-
-    def __call__(self, seed: int, **options: Any) -> Instance:
-        """Make the instance of a seed.
-
-        Parameters
-        ----------
-        seed : int
-            0 or more; the same seed and options give the same instance.
-        **options
-            As listed in `options`; those left out keep their default.
-
-        Raises
-        ------
-        InputError
-            If the seed or an option is not right.
-        """
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise InputError("a whole number, 0 or more", found=shown(seed), place="seed")
-        given = checked(options, self.options, self.name)
-        defaults = {key: option.default for key, option in self.options.items()}
-        return self.make(seed, defaults | given)
 
 
 def _positive(value: Any) -> bool:
