@@ -58,7 +58,11 @@ def allotted(minima: Sequence[int], nodes: int, inequity: int) -> list[int]:
 
 
 def partitioned(
-    instance: Instance, epochs: Iterable[Sequence[int]], tested: int | None = None
+    instance: Instance,
+    epochs: Iterable[Sequence[int]],
+    *,
+    inequity: int | None = None,
+    tested: int | None = None,
 ) -> Partitioned:
     """Return the record of a partition, every epoch with real allotments.
 
@@ -68,6 +72,8 @@ def partitioned(
         Nodes, inequity and minima.
     epochs : iterable of sequence of int
         The positions of each epoch's jobs.
+    inequity : int, optional
+        Of the allotments, where a policy is stricter than the instance.
     tested : int, optional
         How many assignments were tested to find it.
 
@@ -77,9 +83,10 @@ def partitioned(
         If the jobs of an epoch do not fit.
     """
     jobs, made = instance.jobs, []
+    most = instance.inequity if inequity is None else inequity
     for members in epochs:
         minima = [jobs[j].minimum for j in members]
-        nodes = allotted(minima, instance.nodes, instance.inequity)
+        nodes = allotted(minima, instance.nodes, most)
         names = [jobs[j].name for j in members]
         made.append(
             Epoch(

@@ -123,12 +123,14 @@ class Instance(
     @cached_property
     def descending(self) -> list[int]:
         """Positions of the jobs by non-increasing minimum, the file's order on ties."""
-        return np.argsort(-self.minima, kind="stable").tolist()
+        order: list[int] = np.argsort(-self.minima, kind="stable").tolist()
+        return order
 
     @cached_property
     def ascending(self) -> list[int]:
         """Positions of the jobs by non-decreasing minimum, the file's order on ties."""
-        return np.argsort(self.minima, kind="stable").tolist()
+        order: list[int] = np.argsort(self.minima, kind="stable").tolist()
+        return order
 
     def objective_of(self, solution: Solution) -> float:
         """Return the overhead of a schedule: node reallocations a quantum, Σ A_j (section 2.3)."""
