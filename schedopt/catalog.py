@@ -15,6 +15,10 @@ FORMULATIONS: dict[str, dict[str, str]] = {
         "selection": "formulations.dssp.selection:Selection",
         "schedule": "formulations.dssp.schedule:Schedule",
     },
+    "epoch": {
+        "partition": "formulations.epoch.partition:Partition",
+        "rectangles": "formulations.epoch.rectangles:Rectangles",
+    },
 }
 """For each problem, its formulations and where they live; the first is the default."""
 
@@ -35,7 +39,7 @@ class Solver:
 
 SOLVERS: dict[str, Solver] = {
     "highs": Solver("linear models in Pyomo, with any side constraints", "pyomo"),
-    "cp-sat": Solver("schedules, exactly, with any side constraints", "cp-sat"),
+    "cp-sat": Solver("schedules and partitions, exactly, with any side constraints", "cp-sat"),
     "core": Solver("selections without side constraints: an exact knapsack algorithm", "pyomo"),
 }
 
@@ -43,6 +47,8 @@ TINY: dict[str, bytes] = {
     "dssp": b'{"problem":"dssp","name":"tiny","processors":2,"deadline":4,"jobs":['
     b'{"name":"a","reward":5,"stages":[[2,3]]},{"name":"b","reward":3,"stages":[[3]]},'
     b'{"name":"c","reward":1,"stages":[[1]]}]}',
+    "epoch": b'{"problem":"epoch","name":"tiny","nodes":4,"inequity":1,"jobs":['
+    b'{"name":"a","minimum":2},{"name":"b","minimum":3}]}',
 }
 """An instance of each problem, small enough to try a policy or a solver on."""
 

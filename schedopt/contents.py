@@ -7,7 +7,10 @@ from typing import Any
 from instances.files import PROBLEMS
 from schedopt import catalog
 
-TITLES = {"dssp": "which jobs to run by the deadline, and when"}
+TITLES = {
+    "dssp": "which jobs to run by the deadline, and when",
+    "epoch": "memory-bound jobs into epochs, with the fewest node reallocations",
+}
 
 
 def sections() -> dict[str, list[dict[str, Any]]]:

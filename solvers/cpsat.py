@@ -76,7 +76,7 @@ def solve(
             )
             solution = hint if worse else solution
     result = _result(formulation, run, status, solution)
-    if result.termination == "infeasible":
+    if result.termination == "infeasible" and model.asked:
         result = _explained(result, model, limits, began)
     seconds = Seconds(build=built, solve=time.perf_counter() - began)
     return msgspec.structs.replace(result, seconds=seconds)
@@ -85,7 +85,9 @@ def solve(
 def _prepared(formulation: Formulation, hint: Any | None, bound: float | None, sign: int) -> None:
     """State the bound and the start in the model."""
     model: Any = formulation
-    if bound is not None:  # maximization is stored as minimization of the negative
+    if (
+        bound is not None and model.model.has_objective()
+    ):  # maximization is stored as minimization of the negative
         scaled = sign * bound * model.reward_scale
         most = floor(scaled + 1e-9 * abs(scaled)) + 1
         domain = model.model.proto.objective.domain
@@ -114,8 +116,10 @@ class _Run(Run):
         _configured(self.solver, self.limits)
         self.solver.best_bound_callback = lambda bound: self._seen(None, bound)
 
+        watcher = _Watcher(self._seen) if model.has_objective() else None
+
         def work() -> None:
-            self.status = self.solver.solve(model, _Watcher(self._seen))
+            self.status = self.solver.solve(model, watcher)
 
         self.in_thread(work, self.solver.stop_search)
         return self.status

@@ -108,6 +108,21 @@ class Partition:
         nodes = self.instance.nodes
         return float(nodes * least_epochs(minima, nodes, self.instance.inequity))
 
+    def within(self, epochs: int) -> Partition | None:
+        """Return the question whether there is a partition into at most so many epochs.
+
+        It has no objective, and is for a partition that is written by slots; None otherwise.
+        """
+        shape = self._built()
+        if not isinstance(shape, Slots) or self.native:
+            return None
+        began = time.perf_counter()
+        other = Partition(self.instance, model="slots")
+        other._shape = Slots(self.instance, shape.patterns, epochs)
+        other._stated = len(other._shape.model.proto.constraints)
+        other.seconds = self.seconds + time.perf_counter() - began
+        return other
+
     def _built(self) -> Shape:
         if self._shape is None:
             began = time.perf_counter()

@@ -42,18 +42,35 @@ class Slots:
     For each size s there are at least as many slots of s or wider as jobs of s or more; by Hall's
     theorem the jobs then have slots of their own. With k >= 1 what fits goes on fitting with fewer
     or smaller jobs, so that a covering is a partition; with k = 0 every slot must be filled.
+
+    Parameters
+    ----------
+    instance : Instance
+        Nodes, inequity and jobs.
+    patterns : sequence of Pattern
+        All maximal ones.
+    within : int, optional
+        Ask whether there is a partition into at most so many epochs, in place of the fewest. Then
+        patterns that leave more nodes without use than all these epochs can spare drop out.
     """
 
     name = "slots"
 
-    def __init__(self, instance: Instance, patterns: Sequence[Pattern]) -> None:
-        self.instance, self.patterns = instance, patterns
+    def __init__(
+        self, instance: Instance, patterns: Sequence[Pattern], within: int | None = None
+    ) -> None:
+        self.instance = instance
         minima = instance.minima[instance.descending].tolist()
         nodes, total = instance.nodes, len(minima)
         self.sizes = sorted(set(minima), reverse=True)
+        if within is not None:
+            spare = within * nodes - sum(minima)
+            patterns = [p for p in patterns if nodes - self._used(p) <= spare]
+        self.patterns = patterns
         self._slots = np.array(
-            [[sum(n for w, n in p if w >= size) for size in self.sizes] for p in patterns]
-        )
+            [[sum(n for w, n in p if w >= size) for size in self.sizes] for p in patterns],
+            dtype=np.int64,
+        ).reshape(-1, len(self.sizes))
         needed = np.cumsum([n for _, n in sorted(Counter(minima).items(), reverse=True)])
         most = most_epochs(minima, nodes, instance.inequity)
         self.model = model = cp_model.CpModel()
@@ -64,7 +81,14 @@ class Slots:
         if instance.inequity == 0:
             every = [sum(n for _, n in p) for p in patterns]
             model.add(cp_model.LinearExpr.weighted_sum(self.y, every) == total)
-        model.minimize(nodes * cp_model.LinearExpr.sum(self.y))
+        if within is None:
+            model.minimize(nodes * cp_model.LinearExpr.sum(self.y))
+        else:
+            model.add(cp_model.LinearExpr.sum(self.y) <= within)
+
+    def _used(self, pattern: Pattern) -> int:
+        """Return the largest sum of minima that a pattern has slots for."""
+        return sum(n * next((s for s in self.sizes if s <= w), 0) for w, n in pattern)
 
     def decode(self, value: Value) -> Epochs:
         """Give the jobs, the largest first, the slots, the widest first."""
