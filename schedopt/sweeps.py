@@ -216,4 +216,4 @@ def shortfall(result: Result, reference: Result) -> float | None:
     if reference.sense == "minimize":
         short = -short
     gap = short / max(1e-10, abs(reference.objective))
-    return max(gap, 0.0) if reference.proven else gap
+    return max(0.0, gap) if reference.proven else gap

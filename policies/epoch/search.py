@@ -12,8 +12,8 @@ from instances.epoch import Instance, Partitioned, partitioned
 from policies.epoch.greedy import PAPER, divisors
 from policies.registry import NotApplicableError, Policy, register
 
-MOST_LOOKED_AT = 2_000_000
-"""Allotments of an epoch after which the search gives up: about a minute."""
+MOST_LOOKED_AT = 500_000
+"""Allotments of an epoch after which the search gives up: some ten seconds."""
 
 MOST_JOBS = 400
 """Jobs up to which the recursion is tried."""
