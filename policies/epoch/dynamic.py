@@ -5,47 +5,55 @@ Our own; an exact method that shares nothing with the models, and nothing with t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 
 from instances.epoch import Instance, Partitioned, partitioned
 from policies.epoch.greedy import divisors
 from policies.registry import NotApplicableError, Policy, register
 
-MOST_STATES = 300_000
-"""States at one size beyond which the method gives up."""
+MOST_STEPS = 2_000_000
+"""Openings of an epoch in some state beyond which the method gives up: some seconds."""
 
 State = tuple[int, ...]
 """How many slots are open for jobs of the next size, of one less, ..., of k less: cumulative."""
 
 
-def _openings(leader: int, nodes: int, inequity: int) -> Iterator[State]:
+def _openings(leader: int, sizes: Collection[int], nodes: int, inequity: int) -> Iterator[State]:
     """Yield what an epoch led by a job of size v offers: slots of v, of v-1, ..., of v-k.
 
     With k = 0 an epoch of h jobs offers h equal slots. With k >= 1 every job has v - k nodes at
-    least, and 1; what is left over may widen slots of that width.
+    least, and 1; what is left over may widen slots, to widths that are sizes of jobs.
     """
     if inequity == 0:
         yield from ((h,) for h in divisors(nodes) if leader * h <= nodes)
         return
     floor = max(1, leader - inequity)
+    widths = [w for w in range(leader, floor - 1, -1) if w in sizes or w == floor]
 
-    def cuts(width: int, left: int) -> Iterator[State]:
+    def cuts(i: int, left: int) -> Iterator[dict[int, int]]:
+        width = widths[i]
         if width == floor:
-            yield (left // floor, *([0] * (floor - leader + inequity)))
+            narrowest = {floor: left // floor}
+            yield narrowest
             return
         for count in range(left // width, -1, -1):
-            for rest in cuts(width - 1, left - count * width):
-                yield (count, *rest)
+            for rest in cuts(i + 1, left - count * width):
+                yield {width: count, **rest}
 
-    for rest in cuts(leader, nodes - leader):
-        yield (rest[0] + 1, *rest[1:])
+    for slots in cuts(0, nodes - leader):
+        spare = nodes - leader - sum(w * n for w, n in slots.items())
+        if any(slots[w] and wider - w <= spare for wider, w in pairwise(widths)):
+            continue  # that slot could be wider: another way offers as much and more
+        slots[leader] += 1
+        yield tuple(slots.get(leader - i, 0) for i in range(inequity + 1))
 
 
 class _Sizes:
     """The states by size, from the largest job down; each with its fewest epochs and its origin."""
 
     def __init__(self, descending: Sequence[int], nodes: int, inequity: int) -> None:
-        self.nodes, self.inequity = nodes, inequity
+        self.nodes, self.inequity, self.steps = nodes, inequity, 0
         self.counts: dict[int, int] = {}
         for size in descending:
             self.counts[size] = self.counts.get(size, 0) + 1
@@ -59,8 +67,6 @@ class _Sizes:
             states = self._opened(states, size, left)
             left -= self.counts.get(size, 0)
             states = self._served(states, size, left)
-            if len(states) > MOST_STATES:
-                raise NotApplicableError(f"more than {MOST_STATES} states: k is too large for it")
         if self.inequity == 0:  # every slot must have been taken
             states = {state: n for state, n in states.items() if not any(state)}
         return self._traced(min(states, key=lambda state: states[state]))
@@ -70,12 +76,15 @@ class _Sizes:
         self.opened: dict[State, tuple[State, tuple[State, ...]]] = {s: (s, ()) for s in states}
         found, fresh = dict(states), list(states)
         mine = self.counts.get(size, 0)
-        offers = list(_openings(size, self.nodes, self.inequity)) if mine else []
+        offers = list(_openings(size, self.counts, self.nodes, self.inequity)) if mine else []
         for _ in range(mine):
             wave: dict[State, int] = {}
             for state in fresh:
                 if self.inequity > 0 and state[0] >= mine:
                     continue  # hereditary: a leader is opened only where one is needed
+                self.steps += len(offers)
+                if self.steps > MOST_STEPS:
+                    raise NotApplicableError(f"no end after {MOST_STEPS} steps: k is too large")
                 for offer in offers:
                     after = self._added(state, offer, left)
                     if after is None or (after in found and found[after] <= found[state] + 1):
@@ -85,8 +94,6 @@ class _Sizes:
                     self.opened[after] = (origin, (*opened, offer))
             if not wave:
                 break
-            if len(found) > MOST_STATES:
-                raise NotApplicableError(f"more than {MOST_STATES} states: k is too large for it")
             fresh = list(wave)
         return found
 

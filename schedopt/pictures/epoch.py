@@ -120,7 +120,8 @@ def _nodes(solution: Any) -> int:
     """Return N: what any epoch, or the pieces at any instant, use together."""
     if "rectangles" in solution:
         pieces = solution["rectangles"].values()
-        return int(round(sum(p["nodes"] * (p["end"] - p["start"]) for p in pieces)))
+        total: float = sum(p["nodes"] * (p["end"] - p["start"]) for p in pieces)
+        return round(total)
     return int(sum(solution["epochs"][0]["nodes"].values()))
 
 
