@@ -128,9 +128,8 @@ class Instance(
 
     @cached_property
     def ascending(self) -> list[int]:
-        """Positions of the jobs by non-decreasing minimum, the file's order on ties."""
-        order: list[int] = np.argsort(self.minima, kind="stable").tolist()
-        return order
+        """Positions of the jobs by non-decreasing minimum: `descending` backwards."""
+        return self.descending[::-1]
 
     def objective_of(self, solution: Solution) -> float:
         """Return the overhead of a schedule: node reallocations a quantum, Σ A_j (section 2.3)."""
