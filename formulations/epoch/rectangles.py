@@ -14,10 +14,17 @@ from formulations.epoch.widths import grid, possible_widths
 from instances.constraints import Constraint
 from instances.epoch import Instance, Rectangle, Scheduled
 from instances.errors import InputError
-from instances.options import Option
+from instances.options import Option, checked
 
 MOST_UNITS = 1 << 30
 """Units of the quantum: CP-SAT's own numbers stay far below 2^31."""
+
+
+WIDTHS = Option(
+    default="any",
+    expected="any, or powers-of-two: the widths that rectangles may have",
+    accepts=lambda value: value in ("any", "powers-of-two"),
+)
 
 
 class Rectangles:
@@ -30,6 +37,8 @@ class Rectangles:
     ----------
     instance : Instance
         Nodes and jobs.
+    widths : {"any", "powers-of-two"}
+        Which widths are allowed; N always is.
 
     Attributes
     ----------
@@ -52,12 +61,15 @@ class Rectangles:
     name: ClassVar[str] = "rectangles"
     engine: ClassVar[str] = "cp-sat"
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
-    known_options: ClassVar[dict[str, Option]] = {}
+    known_options: ClassVar[dict[str, Option]] = {"widths": WIDTHS}
     reward_scale: ClassVar[float] = 1.0
     loss: ClassVar[int] = 0
     inexact: ClassVar[str] = "among schedules of fewer widths, since all would need too fine a grid"
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(
+        self, instance: Instance, *, widths: Literal["any", "powers-of-two"] = "any"
+    ) -> None:
+        checked({"widths": widths}, self.known_options, "rectangles")
         began = time.perf_counter()
         self.instance = instance
         self.added: list[Constraint] = []
@@ -65,6 +77,9 @@ class Rectangles:
         self.add(*instance.constraints)
         nodes, jobs = instance.nodes, len(instance.jobs)
         every = possible_widths(nodes, jobs, int(instance.minima.min()))
+        if widths != "any":
+            every = [w for w in every if w & (w - 1) == 0 or w == nodes]
+        self._allowed = widths
         self.widths = _coarser(every, nodes, jobs)
         self.exact = self.widths == every
         self.units = grid(self.widths, nodes, jobs)
@@ -77,7 +92,7 @@ class Rectangles:
     @property
     def options(self) -> dict[str, Any]:
         """How finely the quantum is cut, and whether any schedule is on that grid."""
-        return {"units": self.units, "exact": self.exact}
+        return {"widths": self._allowed, "units": self.units, "exact": self.exact}
 
     def bound(self) -> float:
         """Return an overhead that no schedule is below: each job's narrowest possible width."""

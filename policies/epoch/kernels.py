@@ -195,14 +195,13 @@ def _search(minima: Ints, total: int, nodes: Ints, part: Floats) -> int:
     jobs = len(minima)
     left = np.empty((jobs + 1, jobs), np.int64)
     count, next_h = np.zeros(jobs + 1, np.int64), np.zeros(jobs + 1, np.int64)
-    least = np.zeros(jobs + 1, np.int64)
     epoch, best_epoch = np.zeros(jobs, np.int64), np.zeros(jobs, np.int64)
     taken = np.empty(jobs, np.int64)
     best, level, tested = jobs + 1, 0, 0
     for j in range(jobs):
         left[0, j] = j
     count[0] = jobs
-    next_h[0], least[0] = _most(minima, left[0], jobs, total), _least(minima, left[0], jobs, total)
+    next_h[0] = _most(minima, left[0], jobs, total)
     while level >= 0:
         n = count[level]
         if n == 0:
@@ -211,7 +210,7 @@ def _search(minima: Ints, total: int, nodes: Ints, part: Floats) -> int:
             level -= 1
             continue
         h = next_h[level]
-        if h == 0 or level + max(1, least[level]) >= best:
+        if h == 0 or level + 1 >= best:
             level -= 1
             continue
         next_h[level] = h - 1
@@ -225,7 +224,6 @@ def _search(minima: Ints, total: int, nodes: Ints, part: Floats) -> int:
         count[level] = kept
         if kept > 0:
             next_h[level] = _most(minima, left[level], kept, total)
-            least[level] = _least(minima, left[level], kept, total)
     for e in range(best):
         size = 0
         for j in range(jobs):
@@ -273,15 +271,6 @@ def _most(minima: Ints, left: Ints, count: int, total: int) -> Any:
     """Return the most jobs that an epoch led by the largest can hold."""
     largest = minima[left[0]]
     return min(count, 1 + (total - largest) // max(1, largest - 1))
-
-
-@njit(cache=True)
-def _least(minima: Ints, left: Ints, count: int, total: int) -> Any:
-    """Return an epoch count that the jobs that are left are not below."""
-    need = 0
-    for i in range(count):
-        need += minima[left[i]]
-    return -(-need // total)
 
 
 @njit(cache=True)

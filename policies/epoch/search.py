@@ -91,10 +91,9 @@ class _Search:
         if not left:
             self.best = chosen
             return
-        least = -(-sum(self.minima[j] for j in left) // self.nodes)
         sizes = [self.minima[j] for j in left]
         for slots in self._assignments(sizes):
-            if self.best and len(chosen) + max(1, least) >= len(self.best):
+            if self.best and len(chosen) + 1 >= len(self.best):
                 return  # cannot become better than what is known
             self.looked_at += 1
             if self.looked_at > MOST_LOOKED_AT:

@@ -216,6 +216,12 @@ def test_other_widths_can_beat_buddy() -> None:
     assert evaluate("instances/epoch/three-wide.json", "buddy").objective == 16
 
 
+def test_only_powers_of_two() -> None:
+    options = {"widths": "powers-of-two"}
+    file = "instances/epoch/three-wide.json"
+    assert solve(file, formulation="rectangles", options=options).objective == 16
+
+
 def test_widths_that_no_schedule_has_drop_out() -> None:
     assert possible_widths(4, 4, 1) == [1, 2, 3, 4]
     assert possible_widths(4, 4, 3) == [3, 4]
