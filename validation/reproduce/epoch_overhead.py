@@ -175,7 +175,7 @@ def _by_nodes(at: Mapping[str, Mapping[int, float]], head: str) -> list[Claim]:
         Claim(
             f"{head}EQUI-EPOCH oscillates with the divisors of N, OPT-EPOCH(1) does not",
             "yes",
-            f"from one N >= 64 to the next by {jumps['equi-epoch']:.2f}, {jumps['paper-search']:.2f}",
+            f"between neighbours N >= 64: {jumps['equi-epoch']:.2f}, {jumps['paper-search']:.2f}",
             jumps["equi-epoch"] > 2 * jumps["paper-search"],
         )
     )
