@@ -16,6 +16,10 @@ FORMULATIONS: dict[str, dict[str, str]] = {
         "schedule": "formulations.dssp.schedule:Schedule",
     },
     "hesrpt": {"allocation": "formulations.hesrpt.allocation:Allocation"},
+    "epoch": {
+        "partition": "formulations.epoch.partition:Partition",
+        "rectangles": "formulations.epoch.rectangles:Rectangles",
+    },
 }
 """For each problem, its formulations and where they live; the first is the default."""
 
@@ -36,7 +40,7 @@ class Solver:
 
 SOLVERS: dict[str, Solver] = {
     "highs": Solver("linear models in Pyomo, with any side constraints", "pyomo"),
-    "cp-sat": Solver("schedules, exactly, with any side constraints", "cp-sat"),
+    "cp-sat": Solver("schedules and partitions, exactly, with any side constraints", "cp-sat"),
     "core": Solver("selections without side constraints: an exact knapsack algorithm", "pyomo"),
     "prices": Solver("allocations without side constraints: the dual, over all orders", "cvxpy"),
     "clarabel": Solver("allocations, as convex programs, with any side constraints", "cvxpy"),
@@ -48,6 +52,8 @@ TINY: dict[str, bytes] = {
     b'{"name":"c","reward":1,"stages":[[1]]}]}',
     "hesrpt": b'{"problem":"hesrpt","name":"tiny","servers":10,"speedup":{"kind":"power","p":0.5},'
     b'"jobs":[{"name":"a","size":1},{"name":"b","size":2}]}',
+    "epoch": b'{"problem":"epoch","name":"tiny","nodes":4,"inequity":1,"jobs":['
+    b'{"name":"a","minimum":2},{"name":"b","minimum":3}]}',
 }
 """An instance of each problem, small enough to try a policy or a solver on."""
 

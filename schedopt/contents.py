@@ -10,6 +10,7 @@ from schedopt import catalog
 TITLES = {
     "dssp": "which jobs to run by the deadline, and when",
     "hesrpt": "how to share servers between parallelizable jobs",
+    "epoch": "how to pack memory-bound jobs into epochs",
 }
 
 

@@ -48,6 +48,8 @@ def plot(what: Any, *, instance: Any | None = None) -> Any:
     if not drawn:
         raise InputError("a result with a solution to draw", found="none")
     pictures = _pictures(drawn[0].problem)
+    if hasattr(pictures, "results"):
+        return pictures.results(drawn, instance)
     if all("tasks" in result.solution for result in drawn):
         return pictures.schedule(drawn, instance)
     return pictures.selection(drawn[0], instance)

@@ -81,6 +81,8 @@ def result(instance: Any, document: Result) -> None:
         "[bold]seconds",
         f"build {seconds.build:.3f}, solve {seconds.solve:.3f}, check {seconds.check:.3f}",
     )
+    if "epochs" in document.solution:
+        head.add_row("[bold]epochs", _epochs(document.solution["epochs"]))
     if "makespan" in document.solution:
         head.add_row("[bold]schedule", _times(instance, document))
     out.print(head)
@@ -94,6 +96,13 @@ def result(instance: Any, document: Result) -> None:
         out.print(f"[red]violation:[/] {escape(violation)}")
     if document.message is not msgspec.UNSET:
         out.print(f"[yellow]note:[/] {escape(str(document.message))}")
+
+
+def _epochs(epochs: Sequence[Any]) -> str:
+    """Say how many epochs there are, and how many jobs each of the first holds."""
+    counts = [str(len(epoch["nodes"])) for epoch in epochs[:20]]
+    more = ", ..." if len(epochs) > 20 else ""
+    return f"{len(epochs)}, of {', '.join(counts)}{more} jobs"
 
 
 def _times(instance: Any, document: Result) -> str:

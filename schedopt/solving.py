@@ -118,6 +118,10 @@ def _run(model: Any, solver: str | None, limits: Limits) -> Result:
     suited = [name for name, s in catalog.SOLVERS.items() if s.engine == model.engine]
     if solver is not None and solver not in suited:
         raise InputError(f"a solver of {model.name}{listing(suited)}", found=shown(solver))
+    if model.problem == "epoch":
+        from schedopt import packing
+
+        return packing.solve(model, limits)
     if model.engine == "cp-sat":
         from schedopt import scheduling
 

@@ -34,7 +34,7 @@ def solve(
     hint: Any | None = None,
     bound: float | None = None,
 ) -> Result:
-    """Solve a formulation whose model is CP-SAT's, and whose objective is maximized.
+    """Solve a formulation whose model is CP-SAT's.
 
     Parameters
     ----------
@@ -57,39 +57,57 @@ def solve(
     began = time.perf_counter()
     model: Any = formulation
     scale: float = model.reward_scale
-    proto = model.model.proto
-    if bound is not None:  # maximization is stored as minimization of the negative
-        most = floor(bound * scale * (1 + 1e-9)) + 1
-        del proto.objective.domain[:]
-        proto.objective.domain.extend([-most, 2**62])
-    model.model.clear_hints()
-    for variable, value in () if hint is None else formulation.hint(hint):
-        model.model.add_hint(variable, round(value))
-    built = formulation.seconds + time.perf_counter() - began
-    run = _Run(limits, scale=scale, known=bound)
-    began = time.perf_counter()
+    sign = 1 if formulation.sense == "maximize" else -1
+    run = _Run(limits, scale=scale, known=bound, sign=sign)
     met = None if hint is None or model.native else formulation.instance.objective_of(hint)
     if gap(met, settled(met, bound)) == 0.0:
         status, solution = cp_model.OPTIMAL, hint
+        built = formulation.seconds + time.perf_counter() - began
+        began = time.perf_counter()
     else:
+        _prepared(formulation, hint, bound, sign)
+        built = formulation.seconds + time.perf_counter() - began
+        began = time.perf_counter()
         status = run.go(model.model)
         solution = formulation.decode(run.solver.value) if status in _FOUND else None
         if met is not None and status != cp_model.INFEASIBLE:  # a start is an incumbent
-            worse = solution is None or formulation.instance.objective_of(solution) < met
+            worse = (
+                solution is None or sign * formulation.instance.objective_of(solution) < sign * met
+            )
             solution = hint if worse else solution
     result = _result(formulation, run, status, solution)
-    if result.termination == "infeasible":
+    if result.termination == "infeasible" and model.asked:
         result = _explained(result, model, limits, began)
     seconds = Seconds(build=built, solve=time.perf_counter() - began)
     return msgspec.structs.replace(result, seconds=seconds)
 
 
+def _prepared(formulation: Formulation, hint: Any | None, bound: float | None, sign: int) -> None:
+    """State the bound and the start in the model."""
+    model: Any = formulation
+    if (
+        bound is not None and model.model.has_objective()
+    ):  # maximization is stored as minimization of the negative
+        scaled = sign * bound * model.reward_scale
+        most = floor(scaled + 1e-9 * abs(scaled)) + 1
+        domain = model.model.proto.objective.domain
+        del domain[:]
+        domain.extend([-most, 2**62])
+    model.model.clear_hints()
+    for variable, value in () if hint is None else formulation.hint(hint):
+        model.model.add_hint(variable, round(value))
+
+
 @dataclass
 class _Run(Run):
-    """A run of CP-SAT, whose objective is in units of 1/scale; and a bound known before it."""
+    """A run of CP-SAT, whose objective is in units of 1/scale; and a bound known before it.
+
+    ``sign`` is 1 where the objective is maximized, -1 where it is minimized.
+    """
 
     scale: float = 1.0
     known: float | None = None
+    sign: int = 1
     solver: cp_model.CpSolver = field(default_factory=cp_model.CpSolver)
     status: Any = None
 
@@ -98,8 +116,10 @@ class _Run(Run):
         _configured(self.solver, self.limits)
         self.solver.best_bound_callback = lambda bound: self._seen(None, bound)
 
+        watcher = _Watcher(self._seen) if model.has_objective() else None
+
         def work() -> None:
-            self.status = self.solver.solve(model, _Watcher(self._seen))
+            self.status = self.solver.solve(model, watcher)
 
         self.in_thread(work, self.solver.stop_search)
         return self.status
@@ -108,8 +128,11 @@ class _Run(Run):
         """Return the best bound: the known one, or CP-SAT's where that holds."""
         if not model.exact or self.status not in _FOUND:  # else its bound may not even be set
             return self.known
-        proven = float(self.solver.best_objective_bound + model.loss) / self.scale
-        return proven if self.known is None else min(self.known, proven)
+        proven = float(self.solver.best_objective_bound + self.sign * model.loss) / self.scale
+        return proven if self.known is None else self._tighter(self.known, proven)
+
+    def _tighter(self, a: float, b: float) -> float:
+        return min(a, b) if self.sign > 0 else max(a, b)
 
     def _seen(self, objective: float | None, bound: float | None) -> None:
         """Note incumbent and bound whenever one of them is new."""
@@ -117,7 +140,7 @@ class _Run(Run):
         best = last[0] if objective is None else objective / self.scale
         least = last[1] if bound is None else bound / self.scale
         if self.known is not None and least is not None:
-            least = min(least, self.known)
+            least = self._tighter(least, self.known)
         self.note(best, least)
 
 
@@ -156,11 +179,11 @@ def _result(formulation: Formulation, run: _Run, status: Any, solution: Any) -> 
         stopped = "error"
     message = ""
     if stopped == "infeasible" and not model.exact:
-        stopped, message = "error", "no solution on a grid that rounds; there may be one"
+        stopped, message = "error", f"no solution {model.inexact}; there may be one"
     elif stopped == "optimal" and run.status is None:
         message = "the given schedule meets the given bound: nothing was searched"
     elif stopped == "optimal" and not model.exact and settled(objective, run.known) != objective:
-        message = "optimal among schedules on a grid that rounds lengths up"
+        message = f"optimal {model.inexact}"
     return concluded(
         formulation,
         run,

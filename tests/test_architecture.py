@@ -110,6 +110,10 @@ HEAVY = {"numba", "pyomo", "cvxpy", "ortools", "highspy", "polars", "scipy", "pa
         ("solvers.result", set()),
         ("validation.dssp", set()),
         ("formulations.dssp", {"pyomo", "scipy"}),
+        ("instances.epoch.generators", set()),
+        ("policies.epoch", set()),
+        ("validation.epoch", set()),
+        ("formulations.epoch", set()),
     ],
 )
 def test_a_module_pulls_in_only_what_it_needs(module: str, may: set[str]) -> None:

@@ -50,6 +50,7 @@ class Schedule:
     engine: ClassVar[str] = "cp-sat"
     sense: ClassVar[Literal["maximize", "minimize"]] = "maximize"
     known_options: ClassVar[dict[str, Option]] = {}
+    inexact: ClassVar[str] = "among schedules on a grid that rounds lengths up"
 
     def __init__(self, night: Instance) -> None:
         began = time.perf_counter()

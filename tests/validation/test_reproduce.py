@@ -17,8 +17,17 @@ DIFFERS = {
     "dssp/figure-6": ("with a tuned r LCPF", "r of about 0.9"),
     "dssp/figure-7": ("with a tuned r LCPF",),
     "dssp/section-5.2": ("linear", "size"),
+    "epoch/figure-13": ("load 100%: the disciplines", "load 200%: the disciplines", "distinctions"),
+    "epoch/figure-14": ("distinctions",),
+    "epoch/figure-15": ("J = 15, load 200%: the pen", "J = 16, load 200%: the pen", "distinctions"),
+    "epoch/figure-17": ("load 100%: policies", "load 200%: policies"),
+    "epoch/figure-18": ("J = 8, load 100%: absolute",),
 }
-"""Claims that do not hold on the synthetic nights: LCPF is second to CPA there, for one."""
+"""Claims that do not hold: on the synthetic nights LCPF is second to CPA, for one; and static jobs
+differ by 16% where the epoch paper says 90%."""
+
+OPEN = {"epoch/section-4.2": ("the worst average",)}
+"""Claims that cannot be judged: the paper does not say on what they rest."""
 
 
 @pytest.mark.parametrize("name", ledger())
@@ -27,7 +36,8 @@ def test_every_claim_is_judged_as_before(name: str, tmp_path: Path) -> None:
     assert entry["claims"]
     for claim in entry["claims"]:
         known = claim["says"].startswith(DIFFERS.get(name, ("nothing",)))
-        assert claim["holds"] is not known, claim
+        unknown = claim["says"].startswith(OPEN.get(name, ("nothing",)))
+        assert claim["holds"] is (None if unknown else not known), claim
     if entry["plot"]:
         assert Path(entry["plot"]).read_bytes().startswith(b"\x89PNG")
 
@@ -46,5 +56,5 @@ def test_names_that_are_not_known_are_refused() -> None:
 
 def test_synthetic_workloads_say_so() -> None:
     for name, entry in ledger().items():
-        if "figure" in name or "section" in name:
+        if name.startswith(("dssp/figure", "dssp/section")):
             assert "not public" in entry.workload

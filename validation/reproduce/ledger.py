@@ -9,6 +9,7 @@ from importlib import import_module
 HOMES = {
     "dssp": ("dssp_dispatching", "dssp_rewards", "dssp_theorems"),
     "hesrpt": ("hesrpt_theorems", "hesrpt_figures"),
+    "epoch": ("epoch_examples", "epoch_overhead", "epoch_response"),
 }
 """For each problem, the modules of this package that register its reproductions."""
 

@@ -1,0 +1,66 @@
+"""How many epochs there are at least, and at most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isqrt
+
+from instances.epoch import fits
+
+
+def divisors(number: int) -> list[int]:
+    """Return the divisors of a number, the largest first."""
+    small = [d for d in range(1, isqrt(number) + 1) if number % d == 0]
+    return sorted({*small, *(number // d for d in small)}, reverse=True)
+
+
+def least_epochs(descending: Sequence[int], nodes: int, inequity: int) -> int:
+    """Return a number of epochs that no partition is below.
+
+    An epoch whose largest job has minimum v holds at most 1 + floor((N - v)/max(1, s, v - k)) jobs
+    of minimum s or more; with k = 0, at most the largest h that divides N with h·v <= N. The
+    smaller v, the more. So walk down the sizes s and add a leader of size s only when those so far
+    cannot hold all jobs of s or more: by induction, the i-th largest leader of any partition is
+    no smaller than the i-th added here, and no partition has fewer. Nor is any below ΣM/N.
+
+    Parameters
+    ----------
+    descending : sequence of int
+        Minima, not increasing.
+    nodes, inequity : int
+        N and k.
+    """
+    ways = divisors(nodes) if inequity == 0 else []
+
+    def holds(leader: int, size: int) -> int:
+        if inequity == 0:
+            return next(h for h in ways if h * leader <= nodes)
+        return 1 + (nodes - leader) // max(1, size, leader - inequity)
+
+    leaders: list[int] = []
+    for i, size in enumerate(descending):
+        if i + 1 < len(descending) and descending[i + 1] == size:
+            continue
+        room = sum(holds(leader, size) for leader in leaders)
+        if room <= i:
+            leaders += [size] * -(-(i + 1 - room) // holds(size, size))
+    return max(len(leaders), -(-sum(descending) // nodes))
+
+
+def most_epochs(descending: Sequence[int], nodes: int, inequity: int) -> int:
+    """Return a number of epochs that suffices: jobs by size, each epoch closed when the next job
+    does not fit any more.
+    """  # noqa: D205
+    if inequity == 0:
+        count, done = 0, 0
+        while done < len(descending):
+            left = len(descending) - done
+            done += next(h for h in divisors(nodes) if h <= left and descending[done] * h <= nodes)
+            count += 1
+        return count
+    epochs: list[list[int]] = [[]]
+    for minimum in descending:
+        if epochs[-1] and not fits([*epochs[-1], minimum], nodes, inequity):
+            epochs.append([])
+        epochs[-1].append(minimum)
+    return len(epochs)

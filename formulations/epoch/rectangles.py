@@ -1,0 +1,201 @@
+"""Rectangles: each job once a quantum, on any number of nodes, all with the same area."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from math import lcm
+from typing import Any, ClassVar, Literal, Self
+
+from ortools.sat.python import cp_model
+
+from formulations.epoch.widths import grid, possible_widths
+from instances.constraints import Constraint
+from instances.epoch import Instance, Rectangle, Scheduled
+from instances.errors import InputError
+from instances.options import Option, checked
+
+MOST_UNITS = 1 << 30
+"""Units of the quantum: CP-SAT's own numbers stay far below 2^31."""
+
+
+WIDTHS = Option(
+    default="any",
+    expected="any, or powers-of-two: the widths that rectangles may have",
+    accepts=lambda value: value in ("any", "powers-of-two"),
+)
+
+
+class Rectangles:
+    """Give each job a rectangle of area N/J on its minimum of nodes or more, with least overhead.
+
+    Allotments are equal in area whatever the instance's inequity, and a job's nodes need not be
+    neighbours: at each instant there are enough, since nodes are alike.
+
+    Parameters
+    ----------
+    instance : Instance
+        Nodes and jobs.
+    widths : {"any", "powers-of-two"}
+        Which widths are allowed; N always is.
+
+    Attributes
+    ----------
+    model : cp_model.CpModel
+        Add native constraints as you like; `runs[job name][width]` says whether a job has a width,
+        and `starts[job name]` is when it starts, in units of 1/`units` of a quantum.
+
+    Raises
+    ------
+    InputError
+        If the instance has side constraints: they speak of epochs.
+
+    Notes
+    -----
+    Source: McCann and Zahorjan, TR 94-10-05, University of Washington, 1994, section 2.3, Figure
+    2(b); the paper has no method for it.
+    """
+
+    problem: ClassVar[str] = "epoch"
+    name: ClassVar[str] = "rectangles"
+    engine: ClassVar[str] = "cp-sat"
+    sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
+    known_options: ClassVar[dict[str, Option]] = {"widths": WIDTHS}
+    reward_scale: ClassVar[float] = 1.0
+    loss: ClassVar[int] = 0
+    inexact: ClassVar[str] = "among schedules of fewer widths, since all would need too fine a grid"
+
+    def __init__(
+        self, instance: Instance, *, widths: Literal["any", "powers-of-two"] = "any"
+    ) -> None:
+        checked({"widths": widths}, self.known_options, "rectangles")
+        began = time.perf_counter()
+        self.instance = instance
+        self.added: list[Constraint] = []
+        self.asked: dict[str, cp_model.IntVar] = {}
+        self.add(*instance.constraints)
+        nodes, jobs = instance.nodes, len(instance.jobs)
+        every = possible_widths(nodes, jobs, int(instance.minima.min()))
+        if widths != "any":
+            every = [w for w in every if w & (w - 1) == 0 or w == nodes]
+        self._allowed = widths
+        self.widths = _coarser(every, nodes, jobs)
+        self.exact = self.widths == every
+        self.units = grid(self.widths, nodes, jobs)
+        self._least = [min(w for w in every if w >= job.minimum) for job in instance.jobs]
+        self.model = cp_model.CpModel()
+        self._build()
+        self._stated = len(self.model.proto.constraints)
+        self.seconds = time.perf_counter() - began
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How finely the quantum is cut, and whether any schedule is on that grid."""
+        return {"widths": self._allowed, "units": self.units, "exact": self.exact}
+
+    def bound(self) -> float:
+        """Return an overhead that no schedule is below: each job's narrowest possible width."""
+        return float(max(sum(self._least), self.instance.nodes))
+
+    def _build(self) -> None:
+        instance, model = self.instance, self.model
+        whole = lcm(*self.widths, instance.nodes)
+        self.runs: dict[str, dict[int, cp_model.IntVar]] = {}
+        self.starts: dict[str, cp_model.IntVar] = {}
+        intervals, demands = [], []
+        for job in instance.jobs:
+            able = [w for w in self.widths if w >= job.minimum]
+            runs = self.runs[job.name] = {
+                w: model.new_bool_var(f"runs[{job.name},{w}]") for w in able
+            }
+            latest = self.units - whole // max(able)
+            start = self.starts[job.name] = model.new_int_var(0, latest, f"start[{job.name}]")
+            model.add_exactly_one(runs.values())
+            for w, run in runs.items():
+                height = whole // w
+                model.add(start <= self.units - height).only_enforce_if(run)
+                intervals.append(
+                    model.new_optional_fixed_size_interval_var(
+                        start, height, run, f"piece[{job.name},{w}]"
+                    )
+                )
+                demands.append(w)
+        model.add_cumulative(intervals, demands, instance.nodes)
+        self._ordered()
+        model.minimize(sum(self._width(job.name) for job in instance.jobs))
+
+    def _ordered(self) -> None:
+        """Break the symmetry: of two jobs the larger is no narrower; equals start in order.
+
+        Two jobs that both fit on both widths could change places.
+        """
+        jobs, model = self.instance.jobs, self.model
+        order = self.instance.ascending
+        for i, j in pairwise(order):
+            first, second = jobs[i].name, jobs[j].name
+            model.add(self._width(first) <= self._width(second))
+            if jobs[i].minimum == jobs[j].minimum:
+                for w in self.runs[first]:
+                    both = [self.runs[first][w], self.runs[second][w]]
+                    model.add(self.starts[first] <= self.starts[second]).only_enforce_if(both)
+
+    def _width(self, name: str) -> Any:
+        return sum(w * run for w, run in self.runs[name].items())
+
+    def add(self, *constraints: Constraint) -> Self:
+        """Refuse side constraints, which speak of epochs.
+
+        Raises
+        ------
+        InputError
+            If there are any.
+        """
+        if constraints:
+            raise InputError(
+                "no side constraint: rectangles have no epochs (see the formulation partition)",
+                found=repr(constraints[0].kind()),
+                place="constraints",
+            )
+        return self
+
+    @property
+    def native(self) -> int:
+        """How many native constraints the user added."""
+        return len(self.model.proto.constraints) - self._stated
+
+    def side(self) -> dict[str, list[Any]]:
+        """Return the user's native constraints: none of ours can be to blame."""
+        return {"native constraints": []} if self.native else {}
+
+    def hint(self, solution: Scheduled) -> Iterable[tuple[Any, float]]:
+        """Yield widths and starts of a known schedule, where its widths are among ours.
+
+        Jobs are dealt its pieces so that the symmetries broken here are kept.
+        """
+        pieces = sorted(solution.rectangles.values(), key=lambda p: (p.nodes, p.start))
+        for j, piece in zip(self.instance.ascending, pieces, strict=True):
+            name = self.instance.jobs[j].name
+            for w, run in self.runs[name].items():
+                yield run, float(w == piece.nodes)
+            yield self.starts[name], round(piece.start * self.units)
+
+    def decode(self, value: Callable[[Any], float]) -> Scheduled:
+        """Turn values of the variables into rectangles."""
+        whole = lcm(*self.widths, self.instance.nodes)
+        rectangles = {}
+        for name, runs in self.runs.items():
+            nodes = next(w for w, run in runs.items() if value(run) > 0.5)
+            start = round(value(self.starts[name]))
+            end = (start + whole // nodes) / self.units
+            rectangles[name] = Rectangle(nodes=nodes, start=start / self.units, end=end)
+        return Scheduled(rectangles=rectangles)
+
+
+def _coarser(widths: list[int], nodes: int, jobs: int) -> list[int]:
+    """Leave out the widths that make the grid finest, until it is coarse enough; never N."""
+    kept = list(widths)
+    while grid(kept, nodes, jobs) > MOST_UNITS:
+        others = {w: grid([u for u in kept if u != w], nodes, jobs) for w in kept if w != nodes}
+        kept.remove(min(others, key=lambda w: (others[w], -w)))
+    return kept

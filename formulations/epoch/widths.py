@@ -1,0 +1,98 @@
+"""Which widths a rectangle can have where all rectangles have the same area and fill the quantum.
+
+On each node the heights N/(J·A) of the rectangles above it sum to 1, so that Σ 1/A = J/N over them:
+a width that is in no such multiset is in no schedule.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from fractions import Fraction
+from math import lcm
+
+MOST_UNITS = 1 << 26
+"""The quantum in units of the widths' grid up to which sums are followed exactly."""
+
+
+def possible_widths(nodes: int, jobs: int, least: int) -> list[int]:
+    """Return the widths, `least` to N, that can occur in a schedule; the narrowest first.
+
+    Parameters
+    ----------
+    nodes, jobs : int
+        N and J.
+    least : int
+        The smallest minimum.
+    """
+    total = Fraction(jobs, nodes)
+    widths = {w for w in range(least, nodes + 1) if Fraction(1, w) <= total}
+    while True:
+        kept = set(widths)
+        for prime in _primes(nodes):
+            kept = _balanced(kept, prime, total)
+        if kept == widths:
+            break
+        widths = kept
+    units = grid(widths, nodes, jobs)
+    return sorted(widths if units > MOST_UNITS else _exact(widths, units, jobs, nodes))
+
+
+def grid(widths: Iterable[int], nodes: int, jobs: int) -> int:
+    """Return into how many units the quantum is cut, so that every rectangle's height is whole."""
+    return int(lcm(*widths, nodes) * Fraction(jobs, nodes))
+
+
+def _balanced(widths: set[int], prime: int, total: Fraction) -> set[int]:
+    """Drop widths with the most factors of a prime that no others can make up for.
+
+    With p^a the highest power in any width and in the denominator of the total only a lower one,
+    the sum of 1/c over the widths c·p^a of a multiset is a multiple of p. The smallest sum of 1/A
+    for each residue is a shortest path.
+    """
+    highest = max((_power(w, prime) for w in widths), default=0)
+    if highest == 0 or highest <= _power(total.denominator, prime):
+        return widths
+    group = [w for w in widths if _power(w, prime) == highest]
+    step = {w: pow(w // prime**highest, -1, prime) for w in group}
+    shortest = {0: Fraction(0)}
+    heap = [(Fraction(0), 0)]
+    while heap:
+        length, residue = heapq.heappop(heap)
+        if length > shortest[residue]:
+            continue
+        for w in group:
+            further, to = length + Fraction(1, w), (residue + step[w]) % prime
+            if further <= total and further < shortest.get(to, total + 1):
+                shortest[to] = further
+                heapq.heappush(heap, (further, to))
+    return widths - {
+        w for w in group if Fraction(1, w) + shortest.get(-step[w] % prime, total) > total
+    }
+
+
+def _exact(widths: set[int], units: int, jobs: int, nodes: int) -> set[int]:
+    """Keep the widths that are in a multiset of heights that sum to the quantum, bit by bit."""
+    whole = lcm(*widths, nodes)
+    heights = {w: whole // w for w in widths}
+    mask = (1 << (units + 1)) - 1
+    sums = 1
+    for height in heights.values():
+        step = height
+        while step <= units:
+            sums |= sums << step & mask
+            step *= 2
+        sums &= mask
+    return {w for w, height in heights.items() if sums >> (units - height) & 1}
+
+
+def _power(number: int, prime: int) -> int:
+    power = 0
+    while number % prime == 0:
+        number //= prime
+        power += 1
+    return power
+
+
+def _primes(most: int) -> list[int]:
+    return [p for p in range(2, most + 1) if all(p % d for d in range(2, int(p**0.5) + 1))]

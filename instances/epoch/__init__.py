@@ -1,0 +1,31 @@
+"""epoch: pack memory-bound jobs into epochs, with as few node reallocations as can be.
+
+Source: McCann and Zahorjan, "Scheduling Memory Constrained Jobs on Distributed Memory Parallel
+Computers", University of Washington technical report 94-10-05, 1994.
+"""
+
+from instances.epoch.allotting import allotted, fits, partitioned
+from instances.epoch.records import (
+    Epoch,
+    Instance,
+    Job,
+    Partitioned,
+    Rectangle,
+    Scheduled,
+    SideConstraint,
+    Solution,
+)
+
+__all__ = [
+    "Epoch",
+    "Instance",
+    "Job",
+    "Partitioned",
+    "Rectangle",
+    "Scheduled",
+    "SideConstraint",
+    "Solution",
+    "allotted",
+    "fits",
+    "partitioned",
+]

@@ -1,0 +1,170 @@
+"""Random epoch instances by name: the paper's own, and planted ones with a known optimum.
+
+All draws come from one PCG64 stream that the seed starts, so a seed fixes an instance bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from instances.epoch.records import MOST_NODES, Instance, Job
+from instances.errors import InputError, shown
+from instances.options import Option, is_count, is_number
+from instances.recipes import Recipe
+
+Draw = np.random.Generator
+PAPER = "McCann and Zahorjan, TR 94-10-05, University of Washington, 1994"
+
+
+def _counted(default: int, least: int, most: int, what: str) -> Option:
+    return Option(
+        default,
+        f"a whole number from {least} to {most}: {what}",
+        lambda v: (
+            (is_count(v) or (isinstance(v, int) and v == 0 and v is not False))
+            and least <= v <= most
+        ),
+    )
+
+
+_NODES = _counted(128, 1, MOST_NODES, "N")
+_INEQUITY = _counted(1, 0, MOST_NODES, "k")
+
+
+def mean_minimum(nodes: int, jobs: int, load: float) -> float:
+    """Return the mean minimum, in nodes, at a load factor L = J·M/N (section 5)."""
+    return load * nodes / jobs
+
+
+def drawn_uniform(draw: Draw, nodes: int, shape: Any, mean: float) -> Any:
+    """Draw minima uniform on 1 .. 2·mean - 1 (Table 3), cut at N, in an array of a shape.
+
+    Where 2·mean - 1 is not whole, its floor and its ceiling are taken in the proportion that keeps
+    the mean.
+    """
+    most = max(1.0, 2 * mean - 1)
+    low = int(most)
+    largest = np.where(draw.random(shape) < most - low, low + 1, low)
+    minima = 1 + np.floor(draw.random(shape) * largest).astype(np.int64)
+    return np.minimum(minima, nodes)
+
+
+def drawn_binomial(draw: Draw, nodes: int, shape: Any, mean: float) -> Any:
+    """Draw minima 1 + Binomial(2·mean - 2, 1/2), cut at N: the same range and mean, most near it.
+
+    The paper says "binomial" without parameters: these are our own choice.
+    """
+    most = max(1.0, 2 * mean - 1)
+    low = int(most)
+    largest = np.where(draw.random(shape) < most - low, low + 1, low)
+    return np.minimum(1 + draw.binomial(largest - 1, 0.5), nodes)
+
+
+def _random(name: str, minima: Callable[[Draw, int, Any, float], Any], summary: str) -> Recipe:
+    """Make the recipe of one distribution of minima."""
+
+    def make(seed: int, values: Mapping[str, Any]) -> Instance:
+        draw = np.random.Generator(np.random.PCG64(seed))
+        nodes, jobs, load = values["nodes"], values["jobs"], values["load"]
+        return Instance(
+            name=f"{name}-{nodes}x{jobs}-{seed}",
+            description=f"{jobs} jobs, minima {summary}, load factor {load:.0%} (seed {seed}).",
+            nodes=nodes,
+            inequity=values["inequity"],
+            jobs=named(minima(draw, nodes, jobs, mean_minimum(nodes, jobs, load)).tolist()),
+        )
+
+    make.__doc__ = f"Make jobs with minima {summary}."
+    return Recipe(name, make, _RANDOM_OPTIONS, f"minima {summary}", f"{PAPER}, Table 3")
+
+
+def named(minima: Sequence[int]) -> tuple[Job, ...]:
+    """Return jobs of these minima, named in order."""
+    width = len(str(len(minima)))
+    return tuple(Job(name=f"j{i:0{width}d}", minimum=m) for i, m in enumerate(minima, start=1))
+
+
+# --- planted ----------------------------------------------------------------------------------
+
+
+def _planted(seed: int, values: Mapping[str, Any]) -> Instance:
+    """Make jobs that fill a known number of epochs to the last node.
+
+    N is cut into parts that differ by k at most, once for each epoch; the parts are the minima, in
+    random order. They sum to N times the number of epochs: no partition can have fewer.
+    """
+    nodes, epochs, inequity = values["nodes"], values["epochs"], values["inequity"]
+    fewest, most = values["fewest"], values["most"]
+    if not fewest <= most <= nodes:
+        expected = f"a number from `fewest`, {fewest}, to `nodes`, {nodes}"
+        raise InputError(expected, found=shown(most), place="option most")
+    draw = np.random.Generator(np.random.PCG64(seed))
+    minima: list[int] = []
+    for _ in range(epochs):
+        minima += _parts(draw, nodes, inequity, fewest, most)
+    draw.shuffle(minima)
+    return Instance(
+        name=f"planted-{nodes}x{epochs}-k{inequity}-{seed}",
+        description=f"{len(minima)} jobs that fill {epochs} epochs exactly (seed {seed}): "
+        f"the optimum is {epochs * nodes}.",
+        nodes=nodes,
+        inequity=inequity,
+        jobs=named(minima),
+    )
+
+
+def _parts(draw: Draw, nodes: int, inequity: int, fewest: int, most: int) -> list[int]:
+    """Cut N into `fewest` to `most` parts that differ by the inequity at most."""
+    counts = [h for h in range(fewest, most + 1) if inequity > 0 or nodes % h == 0]
+    if not counts:
+        raise InputError("`fewest` to `most` with a divisor of N between", place="option inequity")
+    while True:
+        h = int(draw.choice(counts))
+        above = draw.integers(0, min(inequity, nodes), h, endpoint=True)
+        base, spare = divmod(nodes - int(above.sum()), h)
+        if base < 1:
+            continue
+        room = np.flatnonzero(above < inequity)
+        if len(room) < spare:
+            continue
+        above[draw.choice(room, spare, replace=False)] += 1
+        parts: list[int] = (base + above).tolist()
+        return parts
+
+
+_RANDOM_OPTIONS = {
+    "nodes": _NODES,
+    "jobs": _counted(8, 1, 10**5, "J"),
+    "load": Option(
+        1.0,
+        "a number above 0: the load factor, jobs times their mean minimum over nodes",
+        lambda v: is_number(v) and 0 < v <= 10**6,
+    ),
+    "inequity": _INEQUITY,
+}
+_PLANTED_OPTIONS = {
+    "nodes": _NODES,
+    "epochs": _counted(8, 1, 10**4, "how many epochs the jobs fill"),
+    "inequity": _INEQUITY,
+    "fewest": _counted(2, 1, MOST_NODES, "the fewest jobs of an epoch"),
+    "most": _counted(20, 1, MOST_NODES, "the most jobs of an epoch"),
+}
+
+GENERATORS: dict[str, Recipe] = {
+    recipe.name: recipe
+    for recipe in (
+        _random("uniform", drawn_uniform, "uniform from 1 to twice their mean less 1"),
+        _random("binomial", drawn_binomial, "binomial from 1 to twice their mean less 1"),
+        Recipe(
+            "planted",
+            _planted,
+            _PLANTED_OPTIONS,
+            "jobs that fill a known number of epochs to the last node",
+            "our own; the optimum is known, and hard to find for heuristics",
+        ),
+    )
+}
+"""The generators by name."""

@@ -1,0 +1,214 @@
+"""Records of epoch scheduling: what is given, and what a schedule is.
+
+Source: McCann and Zahorjan, technical report 94-10-05, University of Washington, 1994, section 2.3.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Annotated
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.constraints import Apart, Name, Together, check_names, check_references
+from instances.errors import InputError, shown
+
+Ints = NDArray[np.int64]
+SideConstraint = Together | Apart
+
+MOST_NODES = 10**6
+"""No machine has more; sums of allotments stay far below 2^31 for every solver."""
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A job, and the fewest nodes whose memory holds it.
+
+    Attributes
+    ----------
+    name : str
+        Its name, unique in the instance.
+    minimum : int
+        M_j, in nodes: 1 or more, and no more than the machine has.
+    """
+
+    name: Name
+    minimum: Annotated[int, msgspec.Meta(ge=1)]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.minimum, int) or self.minimum < 1:  # also for jobs made in Python
+            raise InputError("a whole number >= 1", found=shown(self.minimum), place="minimum")
+
+
+class Instance(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    dict=True,
+    tag_field="problem",
+    tag="epoch",
+):
+    """Jobs that share a machine in every quantum, each at least on its minimum of nodes.
+
+    Attributes
+    ----------
+    name : str
+        The instance's name.
+    description : str, optional
+        A line that says what the instance shows.
+    nodes : int
+        N, at least 1.
+    inequity : int
+        k: by how many nodes the allotments of two jobs in one epoch may differ; 0 asks for equal
+        ones.
+    jobs : tuple of Job
+        The jobs, at least one, perhaps more than nodes; their order decides where a policy leaves
+        a choice open.
+    constraints : tuple of Constraint
+        Side constraints on the epochs: which jobs share one, and which may not.
+    """
+
+    name: Name
+    description: str | None = None
+    nodes: Annotated[int, msgspec.Meta(ge=1, le=MOST_NODES)]
+    inequity: Annotated[int, msgspec.Meta(ge=0)]
+    jobs: Annotated[tuple[Job, ...], msgspec.Meta(min_length=1)]
+    constraints: tuple[SideConstraint, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.nodes <= MOST_NODES:
+            expected = f"a number from 1 to {MOST_NODES}"
+            raise InputError(expected, found=shown(self.nodes), place="nodes")
+        if self.inequity < 0:
+            raise InputError("a number >= 0", found=shown(self.inequity), place="inequity")
+        if not self.jobs:
+            raise InputError("one job or more", found="none", place="jobs")
+        seen: dict[str, int] = {}
+        for j, job in enumerate(self.jobs):
+            if job.minimum > self.nodes:
+                raise InputError(
+                    f"at most {self.nodes}, the nodes there are",
+                    found=shown(job.minimum),
+                    place=f"jobs[{j}].minimum",
+                )
+            if job.name in seen:
+                raise InputError(
+                    f"a name of its own: jobs[{seen[job.name]}] has it already",
+                    found=shown(job.name),
+                    place=f"jobs[{j}].name",
+                )
+            seen[job.name] = j
+        self.__dict__["index"] = seen
+        check_names(self.constraints)
+        check_references(self.constraints, self.index, self.groups)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Position of each job by name."""
+        return {job.name: j for j, job in enumerate(self.jobs)}
+
+    @property
+    def groups(self) -> dict[str, dict[str, list[int]]]:
+        """Groupings of the jobs: none here."""
+        return {}
+
+    @cached_property
+    def minima(self) -> Ints:
+        """M_j, shape (J,), in nodes."""
+        return np.array([job.minimum for job in self.jobs], dtype=np.int64)
+
+    @cached_property
+    def descending(self) -> list[int]:
+        """Positions of the jobs by non-increasing minimum, the file's order on ties."""
+        order: list[int] = np.argsort(-self.minima, kind="stable").tolist()
+        return order
+
+    @cached_property
+    def ascending(self) -> list[int]:
+        """Positions of the jobs by non-decreasing minimum: `descending` backwards."""
+        return self.descending[::-1]
+
+    def objective_of(self, solution: Solution) -> float:
+        """Return the overhead of a schedule: node reallocations a quantum, Σ A_j (section 2.3)."""
+        return float(solution.overhead)
+
+
+class Epoch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A part of the quantum in which some jobs share all nodes.
+
+    Attributes
+    ----------
+    duration : float
+        Its share of the quantum: an epoch of h of the J jobs lasts h/J.
+    nodes : dict of str to int
+        A_j of each of its jobs.
+    """
+
+    duration: float
+    nodes: dict[str, int]
+
+
+class Partitioned(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """An epoch schedule, as result documents write it.
+
+    Attributes
+    ----------
+    epochs : tuple of Epoch
+        In order; their durations sum to 1.
+    tested : int, optional
+        How many assignments of jobs to an epoch a search tested.
+    """
+
+    epochs: tuple[Epoch, ...]
+    tested: int | None = None
+
+    @property
+    def overhead(self) -> int:
+        """Node reallocations a quantum."""
+        return sum(sum(epoch.nodes.values()) for epoch in self.epochs)
+
+
+class Rectangle(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """The one piece of the quantum that a job gets.
+
+    Attributes
+    ----------
+    nodes : int
+        A_j.
+    start, end : float
+        From when to when in the quantum, which is from 0 to 1.
+    first : int, optional
+        Its first node, where its nodes are contiguous; else any nodes that are free will do.
+    """
+
+    nodes: int
+    start: float
+    end: float
+    first: int | None = None
+
+
+class Scheduled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A schedule of rectangles (Figure 2(b)), as result documents write it.
+
+    Attributes
+    ----------
+    rectangles : dict of str to Rectangle
+        Each job's.
+    """
+
+    rectangles: dict[str, Rectangle]
+
+    @property
+    def overhead(self) -> int:
+        """Node reallocations a quantum."""
+        return sum(piece.nodes for piece in self.rectangles.values())
+
+
+Solution = Partitioned | Scheduled

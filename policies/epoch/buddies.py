@@ -1,0 +1,178 @@
+"""BUDDY, BUDDY* and HYBRID(k): rectangles whose widths are powers of two.
+
+Source: McCann and Zahorjan, TR 94-10-05, University of Washington, 1994, section 3. A width is the
+**maximum** of the smallest power of two that holds the job and the width (N/J)·2^x that the lowest
+segment forces: the text's "minimum" and the sign of its exponent contradict its own Figure 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+
+from instances.epoch import Instance, Rectangle, Scheduled, allotted
+from policies.epoch.greedy import PAPER, heuristic_epochs
+from policies.registry import NotApplicableError, Policy, register
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A rectangle on N nodes and a quantum of 1: contiguous nodes from `first` on.
+
+    Attributes
+    ----------
+    first, width : int
+    bottom, height : Fraction
+    """
+
+    first: int
+    width: int
+    bottom: Fraction
+    height: Fraction
+
+
+def is_power(number: int) -> bool:
+    """Tell whether a number is a power of two."""
+    return number & (number - 1) == 0
+
+
+def buddy(descending: Sequence[int], nodes: int) -> list[Piece]:
+    """Return BUDDY's rectangles of a power-of-two number of jobs, in their order.
+
+    Each job goes above the left edge of the min-seg: the segment of the frontier whose height has
+    the largest power of two as its denominator.
+
+    Parameters
+    ----------
+    descending : sequence of int
+        Minima, not increasing.
+    nodes : int
+        N, a power of two.
+    """
+    frontier: list[tuple[int, int, Fraction]] = [(0, nodes, Fraction(0))]  # (left, width, height)
+    pieces = []
+    for minimum in descending:
+        lowest = max(
+            (segment for segment in frontier if segment[2] < 1),
+            key=lambda segment: segment[2].denominator,
+        )
+        left, room, bottom = lowest
+        forced = Fraction(nodes, len(descending)) * bottom.denominator
+        width = max(1 << (minimum - 1).bit_length(), floor(forced), 1)
+        height = Fraction(nodes, len(descending) * width)
+        pieces.append(Piece(left, width, bottom, height))
+        at = frontier.index(lowest)
+        frontier[at : at + 1] = [(left, width, bottom + height)]
+        if room > width:
+            frontier.insert(at + 1, (left + width, room - width, bottom))
+        frontier = _merged(frontier)
+    return pieces
+
+
+def _merged(frontier: list[tuple[int, int, Fraction]]) -> list[tuple[int, int, Fraction]]:
+    """Join neighbours of equal height."""
+    joined = frontier[:1]
+    for left, width, height in frontier[1:]:
+        if height == joined[-1][2]:
+            joined[-1] = (joined[-1][0], joined[-1][1] + width, height)
+        else:
+            joined.append((left, width, height))
+    return joined
+
+
+def _placed(
+    instance: Instance, members: Sequence[int], begin: int
+) -> Iterator[tuple[str, Rectangle]]:
+    """Schedule some jobs by BUDDY in their share of the quantum, after `begin` others."""
+    total, order = len(instance.jobs), _falling(instance, members)
+    pieces = buddy(instance.minima[order].tolist(), instance.nodes)
+    for j, piece in zip(order, pieces, strict=True):
+        start = (begin + len(order) * piece.bottom) / total
+        end = (begin + len(order) * (piece.bottom + piece.height)) / total
+        yield (
+            instance.jobs[j].name,
+            Rectangle(nodes=piece.width, start=float(start), end=float(end), first=piece.first),
+        )
+
+
+def _falling(instance: Instance, members: Sequence[int]) -> list[int]:
+    """Return positions of jobs by non-increasing minimum, the file's order on ties."""
+    minima = instance.minima.tolist()
+    return sorted(members, key=lambda j: (-minima[j], j))
+
+
+def _powers_only(instance: Instance) -> None:
+    if not is_power(instance.nodes):
+        raise NotApplicableError(f"BUDDY is for 2^n nodes: {instance.nodes} is no power of two")
+
+
+def _buddy(instance: Instance) -> Scheduled:
+    _powers_only(instance)
+    if not is_power(len(instance.jobs)):
+        raise NotApplicableError(
+            f"BUDDY is for 2^j jobs: {len(instance.jobs)} is no power of two (see buddy-star)"
+        )
+    return Scheduled(rectangles=dict(_placed(instance, instance.descending, 0)))
+
+
+def _buddy_star(instance: Instance) -> Scheduled:
+    """Split J into its binary digits, the smallest jobs in the largest subset (Figure 5)."""
+    _powers_only(instance)
+    order, done = instance.ascending, 0
+    rectangles: dict[str, Rectangle] = {}
+    while done < len(order):
+        size = 1 << (len(order) - done).bit_length() - 1
+        rectangles.update(_placed(instance, order[done : done + size], done))
+        done += size
+    return Scheduled(rectangles=rectangles)
+
+
+def _hybrid(instance: Instance) -> Scheduled:
+    """BUDDY on the 2^floor(log2 J) smallest jobs, then HEURISTIC-EPOCH(k) on the others."""
+    _powers_only(instance)
+    order, total = instance.ascending, len(instance.jobs)
+    done = 1 << total.bit_length() - 1
+    rectangles = dict(_placed(instance, order[:done], 0))
+    for members in heuristic_epochs(instance, _falling(instance, order[done:])):
+        minima = instance.minima[members].tolist()
+        first, start, end = 0, done / total, (done + len(members)) / total
+        for j, nodes in zip(
+            members, allotted(minima, instance.nodes, instance.inequity), strict=True
+        ):
+            rectangles[instance.jobs[j].name] = Rectangle(
+                nodes=nodes, start=start, end=end, first=first
+            )
+            first += nodes
+        done += len(members)
+    return Scheduled(rectangles=rectangles)
+
+
+register(
+    Policy(
+        name="buddy",
+        problem="epoch",
+        run=_buddy,
+        source=f"{PAPER}, section 3",
+        summary="rectangles of power-of-two widths, optimal among those; N and J powers of two",
+    )
+)
+register(
+    Policy(
+        name="buddy-star",
+        problem="epoch",
+        run=_buddy_star,
+        source=f"{PAPER}, section 3.2",
+        summary="BUDDY* on subsets of 2^i jobs, one after the other; N a power of two",
+    )
+)
+register(
+    Policy(
+        name="hybrid",
+        problem="epoch",
+        run=_hybrid,
+        source=f"{PAPER}, section 3.2",
+        summary="HYBRID(k): BUDDY on the smallest 2^i jobs, HEURISTIC-EPOCH(k) on the rest",
+    )
+)

@@ -1,0 +1,127 @@
+"""The closed system of section 5.2: J jobs, a new one for each that completes, fluid quanta.
+
+Source: McCann and Zahorjan, TR 94-10-05, University of Washington, 1994, section 5.2. The printed
+static speedup equals S_dynamic(n)·N/(n·ceil(N/n)), which is used here. Quanta are so short beside
+jobs that a job runs at S(A_j)·f_j throughout, f_j its share of the quantum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from instances.epoch import Instance, Partitioned, Solution
+from instances.epoch.generators import drawn_uniform, mean_minimum, named
+from policies.epoch.kernels import CODES, Floats, Ints, closed, speedup
+from policies.registry import registered
+
+SHORT, LONG = 400.0, 4000.0
+"""Mean demands of the two classes of jobs, equally likely, in units of CPU time."""
+
+BETA = (30.0, 300.0)
+"""Between what the speedup parameter β of a job is uniform."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals:
+    """Jobs in the order in which they start: what all policies are given alike.
+
+    Attributes
+    ----------
+    nodes, jobs : int
+        N, and J, how many are in the system at any time.
+    demand, beta : ndarray, shape (starts,)
+    minimum : ndarray of int, shape (starts,)
+    """
+
+    nodes: int
+    jobs: int
+    demand: Floats
+    beta: Floats
+    minimum: Ints
+
+
+def arrivals(seed: int, nodes: int, jobs: int, load: float, completions: int) -> Arrivals:
+    """Draw jobs as section 5.2 says: two classes, exponential demands, uniform β and minima."""
+    draw = np.random.Generator(np.random.PCG64(seed))
+    starts = jobs + completions
+    mean = np.where(draw.random(starts) < 0.5, SHORT, LONG)
+    return Arrivals(
+        nodes=nodes,
+        jobs=jobs,
+        demand=mean * draw.standard_exponential(starts),
+        beta=draw.uniform(*BETA, starts),
+        minimum=drawn_uniform(draw, nodes, starts, mean_minimum(nodes, jobs, load)),
+    )
+
+
+def simulate(
+    policy: str, work: Arrivals, *, inequity: int = 1, static: bool = False, warm: int = 0
+) -> tuple[float, float]:
+    """Return the mean response time after warming up, and J over the throughput (Little's law).
+
+    Parameters
+    ----------
+    policy : str
+        One of `kernels.CODES`.
+    work : Arrivals
+        The jobs; one that completes is replaced by the next.
+    inequity : int
+        k.
+    static : bool
+        Whether jobs cannot repartition their N threads.
+    warm : int
+        Completions that do not count.
+    """
+    completions = len(work.demand) - work.jobs
+    responses, elapsed = closed(
+        CODES[policy],
+        work.nodes,
+        inequity,
+        work.jobs,
+        work.demand,
+        work.beta,
+        work.minimum,
+        warm,
+        static,
+    )
+    return responses / (completions - warm), work.jobs * elapsed / (completions - warm)
+
+
+def simulate_plainly(
+    policy: str, work: Arrivals, *, inequity: int = 1, static: bool = False
+) -> list[float]:
+    """Return every response time, by the policies as they are registered: slow, to compare with."""
+    run: Callable[[Instance], Solution] = registered("epoch")[policy].run
+    running = list(range(work.jobs))
+    left, started = work.demand[: work.jobs].tolist(), [0.0] * work.jobs
+    now, responses = 0.0, []
+    for following in range(work.jobs, len(work.demand)):
+        jobs = named(work.minimum[running].tolist())
+        instance = Instance(name="now", nodes=work.nodes, inequity=inequity, jobs=jobs)
+        share = shares(run(instance))
+        rate = [
+            share[job.name][1]
+            * speedup(share[job.name][0], work.beta[running[i]], work.nodes, static)
+            for i, job in enumerate(jobs)
+        ]
+        wait, first = min((left[i] / rate[i], i) for i in range(work.jobs))
+        now += wait
+        left = [have - wait * r for have, r in zip(left, rate, strict=True)]
+        responses.append(now - started[first])
+        running[first] = following
+        left[first], started[first] = float(work.demand[following]), now
+    return responses
+
+
+def shares(solution: Solution) -> dict[str, tuple[int, float]]:
+    """Return A_j of each job, and for what part of the quantum it runs."""
+    found: dict[str, Any] = {}
+    if isinstance(solution, Partitioned):
+        for epoch in solution.epochs:
+            found |= {name: (a, epoch.duration) for name, a in epoch.nodes.items()}
+        return found
+    return {name: (p.nodes, p.end - p.start) for name, p in solution.rectangles.items()}

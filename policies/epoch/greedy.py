@@ -1,0 +1,122 @@
+"""EQUI-EPOCH and HEURISTIC-EPOCH(k): epochs filled greedily, from the smallest or the largest job.
+
+Source: McCann and Zahorjan, TR 94-10-05, University of Washington, 1994, sections 4.1 and 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isqrt
+
+from instances.epoch import Instance, Partitioned, partitioned
+from policies.registry import Policy, register
+
+PAPER = "McCann and Zahorjan, TR 94-10-05, University of Washington, 1994"
+
+
+def divisors(number: int) -> list[int]:
+    """Return the divisors of a number, the largest first."""
+    small = [d for d in range(1, isqrt(number) + 1) if number % d == 0]
+    return sorted({*small, *(number // d for d in small)}, reverse=True)
+
+
+def equi_epochs(ascending: Sequence[int], nodes: int) -> list[int]:
+    """Return how many jobs EQUI-EPOCH puts into each epoch, from the smallest job on.
+
+    Each time the largest h that divides N with h jobs left, of which the h-th smallest has room
+    on N/h nodes.
+
+    Parameters
+    ----------
+    ascending : sequence of int
+        Minima, not decreasing.
+    nodes : int
+        N.
+    """
+    counts, done = [], 0
+    while done < len(ascending):
+        left = len(ascending) - done
+        h = next(h for h in divisors(nodes) if h <= left and ascending[done + h - 1] * h <= nodes)
+        counts.append(h)
+        done += h
+    return counts
+
+
+def heuristic_epoch(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
+    """Return which jobs HEURISTIC-EPOCH(k) puts into the next epoch, by index.
+
+    The largest job opens it; then each job, the largest first, is given max(M, largest - k, 1)
+    nodes where as many are left. With k = 0 the largest job alone says how many fit.
+
+    Parameters
+    ----------
+    descending : sequence of int
+        Minima of the jobs that are left, not increasing.
+    nodes, inequity : int
+        N and k.
+    """
+    if inequity == 0:
+        h = next(h for h in divisors(nodes) if h <= len(descending) and descending[0] * h <= nodes)
+        return list(range(h))
+    floor = max(1, descending[0] - inequity)
+    taken, spare = [], nodes
+    for i, minimum in enumerate(descending):
+        width = max(minimum, floor)
+        if width <= spare:
+            taken.append(i)
+            spare -= width
+        if spare < floor:
+            break
+    return taken
+
+
+def heuristic_epochs(instance: Instance, members: Sequence[int]) -> list[list[int]]:
+    """Return the epochs of HEURISTIC-EPOCH(k), each as positions of jobs.
+
+    Parameters
+    ----------
+    instance : Instance
+        Nodes, inequity and minima.
+    members : sequence of int
+        Positions of the jobs to schedule, by non-increasing minimum.
+    """
+    minima, left, epochs = instance.minima, list(members), []
+    while left:
+        taken = heuristic_epoch(minima[left].tolist(), instance.nodes, instance.inequity)
+        epochs.append([left[i] for i in taken])
+        gone = set(taken)
+        left = [j for i, j in enumerate(left) if i not in gone]
+    return epochs
+
+
+def _equi(instance: Instance) -> Partitioned:
+    order, minima = instance.ascending, instance.minima
+    epochs, done = [], 0
+    for count in equi_epochs(minima[order].tolist(), instance.nodes):
+        epochs.append(order[done : done + count])
+        done += count
+    return partitioned(instance, epochs, inequity=0)
+
+
+def _heuristic(instance: Instance) -> Partitioned:
+    return partitioned(instance, heuristic_epochs(instance, instance.descending))
+
+
+register(
+    Policy(
+        name="equi-epoch",
+        problem="epoch",
+        run=_equi,
+        source=f"{PAPER}, section 4.1",
+        summary="equal allotments, the smallest jobs first; optimal for k = 0 and N = 2^n",
+    )
+)
+register(
+    Policy(
+        name="heuristic-epoch",
+        problem="epoch",
+        run=_heuristic,
+        source=f"{PAPER}, section 4.3",
+        summary="HEURISTIC-EPOCH(k): the largest job opens an epoch, the largest that fit fill it",
+    )
+)

@@ -1,0 +1,88 @@
+"""Small epoch instances, and their optima by trying everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from hypothesis import strategies as st
+
+from instances.constraints import Apart, Constraint, Together
+from instances.epoch import Instance
+from instances.epoch.generators import named
+
+
+def packing(
+    minima: Sequence[int], nodes: int, inequity: int, constraints: Sequence[Constraint] = ()
+) -> Instance:
+    """Build an instance of jobs j1, j2, ..."""
+    jobs = named(minima)
+    return Instance(
+        name="small", nodes=nodes, inequity=inequity, jobs=jobs, constraints=tuple(constraints)
+    )
+
+
+def shares(minima: Sequence[int], nodes: int, inequity: int) -> Iterator[tuple[int, ...]]:
+    """Yield every way to share all nodes among jobs, by the definition alone."""
+
+    def rest(i: int, left: int, given: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        if i == len(minima):
+            if left == 0 and max(given) - min(given) <= inequity:
+                yield given
+            return
+        for a in range(max(1, minima[i]), left + 1):
+            if not given or max(*given, a) - min(*given, a) <= inequity:
+                yield from rest(i + 1, left - a, (*given, a))
+
+    yield from rest(0, nodes, ())
+
+
+def fewest(instance: Instance) -> int | None:
+    """Return the fewest epochs by trying every partition; None where constraints allow none."""
+    minima, nodes, k = instance.minima.tolist(), instance.nodes, instance.inequity
+    able: dict[tuple[int, ...], bool] = {}
+
+    def fine(members: tuple[int, ...]) -> bool:
+        key = tuple(sorted(minima[j] for j in members))
+        if key not in able:
+            able[key] = next(shares(key, nodes, k), None) is not None
+        return able[key] and all(kept(rule, members) for rule in instance.constraints)
+
+    def kept(rule: Constraint, members: tuple[int, ...]) -> bool:
+        inside = sum(instance.index[name] in members for name in set(rule.jobs))
+        whole = len(set(rule.jobs))
+        return inside in (0, whole) if isinstance(rule, Together) else inside <= 1
+
+    best: dict[tuple[int, ...], float] = {(): 0}
+
+    def solve(left: tuple[int, ...]) -> float:
+        if left not in best:
+            first, others = left[0], left[1:]
+            best[left] = min(
+                (
+                    1 + solve(tuple(j for j in others if j not in some))
+                    for size in range(len(others) + 1)
+                    for some in combinations(others, size)
+                    if fine((first, *some))
+                ),
+                default=float("inf"),
+            )
+        return best[left]
+
+    found = solve(tuple(range(len(minima))))
+    return None if found == float("inf") else int(found)
+
+
+@st.composite
+def some_packing(draw: st.DrawFn, most: int = 7, rules: bool = False) -> Instance:
+    """Draw a small instance of any inequity from 0 to 6."""
+    nodes = draw(st.integers(1, 16))
+    top = draw(st.integers(1, nodes))
+    minima = draw(st.lists(st.integers(1, top), min_size=1, max_size=most))
+    kinds: list[Constraint] = []
+    if rules:
+        names = [job.name for job in named(minima)]
+        some = st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True).map(tuple)
+        kind = st.sampled_from([Together, Apart])
+        kinds = draw(st.lists(st.builds(lambda c, j: c(jobs=j), kind, some), max_size=3))
+    return packing(minima, nodes, draw(st.integers(0, 6)), kinds)

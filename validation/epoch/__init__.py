@@ -1,0 +1,36 @@
+"""Checkers of epoch: of partitions into epochs, and of schedules of rectangles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from instances.constraints import Constraint
+from instances.epoch import Instance, Partitioned, Scheduled, SideConstraint, Solution
+from solvers.result import Result
+from validation.epoch import partition, rectangles
+from validation.report import Report
+
+CONSTRAINTS = tuple[SideConstraint, ...]
+
+
+def solution_type(solution: Mapping[str, Any]) -> type[Partitioned] | type[Scheduled]:
+    """Return the record that a solution of this shape is."""
+    return Scheduled if "rectangles" in solution else Partitioned
+
+
+def check(
+    instance: Instance,
+    solution: Solution,
+    claim: Result,
+    constraints: Sequence[Constraint],
+    report: Report,
+) -> None:
+    """Check a schedule: see `partition.check` and `rectangles.check`."""
+    if isinstance(solution, Scheduled):
+        rectangles.check(instance, solution, claim, constraints, report)
+    else:
+        partition.check(instance, solution, claim, constraints, report)
+
+
+__all__ = ["CONSTRAINTS", "check", "solution_type"]

@@ -1,0 +1,80 @@
+"""What both sorts of schedules are asked: each job once, on its minimum of nodes; the objective."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from instances.constraints import Apart, Constraint, Together, label
+from instances.epoch import Instance
+from instances.errors import shown
+from solvers.result import Result
+from validation.report import Report, same
+
+
+def check_jobs(
+    instance: Instance, allotments: Iterable[tuple[str, int]], claim: Result, report: Report
+) -> None:
+    """Check that every job runs once, on no fewer nodes than its minimum and no more than N.
+
+    Parameters
+    ----------
+    instance : Instance
+        The raw instance.
+    allotments : iterable of (str, int)
+        Each job's A_j, wherever it runs.
+    claim : Result
+        The document: its objective is Σ A_j.
+    report : Report
+        Takes what is found.
+    """
+    minimum = {job.name: job.minimum for job in instance.jobs}
+    given = list(allotments)
+    times = Counter(name for name, _ in given)
+    for name in times.keys() - minimum.keys():
+        report.violations.append(f"no job is called {shown(name)}")
+    for name in minimum:
+        if times[name] != 1:
+            report.violations.append(f"{name} runs {times[name]} times, not once")
+    for name, nodes in given:
+        least = minimum.get(name, 1)
+        report.expect(nodes >= least, f"{name} gets {nodes} nodes, needs {least}")
+        report.expect(nodes <= instance.nodes, f"{name} gets {nodes} of {instance.nodes} nodes")
+    total = float(sum(nodes for _, nodes in given))
+    report.expect(
+        claim.objective is not None and same(total, claim.objective),
+        f"objective: the allotments sum to {total:.12g}, not {claim.objective}",
+    )
+
+
+def check_constraints(
+    epoch_of: Mapping[str, object], constraints: Sequence[Constraint], report: Report
+) -> None:
+    """Check side constraints: which jobs share an epoch.
+
+    Parameters
+    ----------
+    epoch_of : mapping of str to object
+        Some mark of each job's epoch, the same for jobs of one epoch alone. A job of which
+        it is not known to run in an epoch has a mark of its own.
+    constraints : sequence of Constraint
+        All side constraints. A kind of one's own brings a method ``broken(epoch_of)``.
+    report : Report
+        Takes what is found.
+    """
+    for position, constraint in enumerate(constraints):
+        name = label(constraint, position)
+        own = getattr(constraint, "broken", None)
+        if own is not None:
+            report.violations.extend(f"{name}: {what}" for what in own(epoch_of))
+            continue
+        jobs = list(dict.fromkeys(getattr(constraint, "jobs", None) or ()))
+        marks = Counter(epoch_of[job] for job in jobs if job in epoch_of)
+        if isinstance(constraint, Together):
+            split = ", ".join(jobs)
+            report.expect(len(marks) <= 1, f"{name}: {split} are in {len(marks)} epochs")
+        elif isinstance(constraint, Apart):
+            most = max(marks.values(), default=0)
+            report.expect(most <= 1, f"{name}: {most} of {', '.join(jobs)} share an epoch")
+        else:
+            report.unchecked.append(f"{name}: no checker knows {constraint.kind()}")

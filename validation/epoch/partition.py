@@ -1,0 +1,63 @@
+"""The checker of partitions: epochs, their lengths, and how evenly each shares the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import fsum
+
+from instances.constraints import Constraint
+from instances.epoch import Instance, Partitioned
+from solvers.result import Result
+from validation.epoch.jobs import check_constraints, check_jobs
+from validation.report import Report, same
+
+
+def check(
+    instance: Instance,
+    solution: Partitioned,
+    claim: Result,
+    constraints: Sequence[Constraint],
+    report: Report,
+) -> None:
+    """Check a partition, and add what is wrong to the report.
+
+    Parameters
+    ----------
+    instance : Instance
+        The raw instance.
+    solution : Partitioned
+        The epochs.
+    claim : Result
+        The document.
+    constraints : sequence of Constraint
+        All side constraints.
+    report : Report
+        Takes what is found.
+    """
+    epochs = solution.epochs
+    check_jobs(
+        instance, ((n, a) for epoch in epochs for n, a in epoch.nodes.items()), claim, report
+    )
+    for e, epoch in enumerate(epochs):
+        if not epoch.nodes:
+            report.violations.append(f"epochs[{e}] has no job")
+            continue
+        allotments = list(epoch.nodes.values())
+        total, spread = sum(allotments), max(allotments) - min(allotments)
+        report.expect(
+            total == instance.nodes, f"epochs[{e}] allots {total} of {instance.nodes} nodes"
+        )
+        report.expect(
+            spread <= instance.inequity,
+            f"epochs[{e}]: allotments differ by {spread}, at most {instance.inequity} allowed",
+        )
+        length = len(allotments) / len(instance.jobs)
+        report.expect(
+            same(epoch.duration, length, 1.0),
+            f"epochs[{e}] lasts {epoch.duration:.12g}; {len(allotments)} of "
+            f"{len(instance.jobs)} jobs take {length:.12g}",
+        )
+    total_length = fsum(epoch.duration for epoch in epochs)
+    report.expect(same(total_length, 1.0), f"the epochs last {total_length:.12g}, not 1")
+    epoch_of = {name: e for e, epoch in enumerate(epochs) for name in epoch.nodes}
+    check_constraints(epoch_of, constraints, report)

@@ -1,0 +1,97 @@
+"""The checker of rectangles: areas, and that no node runs two jobs at once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+
+from instances.constraints import Constraint
+from instances.epoch import Instance, Rectangle, Scheduled
+from solvers.result import Result
+from validation.epoch.jobs import check_constraints, check_jobs
+from validation.report import Report, same
+
+ROUNDING = 1e-9
+"""Of the quantum: what the ends of rectangles may be off by."""
+
+UNEQUAL = ("hybrid",)
+"""Policies that promise equal areas to a part of the jobs only; the others share nodes in epochs,
+as evenly as the inequity asks."""
+
+
+def check(
+    instance: Instance,
+    solution: Scheduled,
+    claim: Result,
+    constraints: Sequence[Constraint],
+    report: Report,
+) -> None:
+    """Check rectangles, and add what is wrong to the report.
+
+    Parameters
+    ----------
+    instance : Instance
+        The raw instance.
+    solution : Scheduled
+        The rectangles.
+    claim : Result
+        The document.
+    constraints : sequence of Constraint
+        All side constraints: jobs are in one epoch where they run from one instant to another.
+    report : Report
+        Takes what is found.
+    """
+    pieces = solution.rectangles
+    check_jobs(instance, ((name, piece.nodes) for name, piece in pieces.items()), claim, report)
+    for name, piece in pieces.items():
+        inside = -ROUNDING <= piece.start < piece.end <= 1 + ROUNDING
+        report.expect(inside, f"{name} runs from {piece.start:.12g} to {piece.end:.12g}")
+    _areas(instance, pieces, claim, report)
+    _instants(instance, list(pieces.items()), report)
+    epoch_of = {name: (round(p.start, 9), round(p.end, 9)) for name, p in pieces.items()}
+    check_constraints(epoch_of, constraints, report)
+
+
+def _areas(instance: Instance, pieces: dict[str, Rectangle], claim: Result, report: Report) -> None:
+    """Check that each job gets N/J node-quanta; in epochs of jobs, the inequity instead."""
+    fair = instance.nodes / len(instance.jobs)
+    unequal: dict[tuple[float, float], list[int]] = defaultdict(list)
+    for name, piece in pieces.items():
+        area = piece.nodes * (piece.end - piece.start)
+        if same(area, fair, instance.nodes):
+            continue
+        if claim.policy in UNEQUAL:
+            unequal[round(piece.start, 9), round(piece.end, 9)].append(piece.nodes)
+        else:
+            report.violations.append(f"{name} gets an area of {area:.12g}, not {fair:.12g}")
+    for (start, end), widths in unequal.items():
+        spread, length = max(widths) - min(widths), end - start
+        report.expect(
+            spread <= instance.inequity,
+            f"from {start:g} to {end:g} allotments differ by {spread}",
+        )
+        mine = sum(same(p.start, start, 1.0) and same(p.end, end, 1.0) for p in pieces.values())
+        report.expect(
+            abs(length - mine / len(instance.jobs)) < 10 * ROUNDING,
+            f"from {start:g} to {end:g} run {mine} of {len(instance.jobs)} jobs",
+        )
+
+
+def _instants(instance: Instance, pieces: list[tuple[str, Rectangle]], report: Report) -> None:
+    """Check, between any two ends of rectangles, that all nodes run one job each."""
+    times = sorted({0.0, 1.0, *(t for _, p in pieces for t in (p.start, p.end))})
+    for early, late in pairwise(times):
+        if late - early <= 2 * ROUNDING:
+            continue
+        now = (early + late) / 2
+        running = [(name, piece) for name, piece in pieces if piece.start < now < piece.end]
+        used = sum(piece.nodes for _, piece in running)
+        if used != instance.nodes:
+            report.violations.append(f"at {now:.6g} {used} of {instance.nodes} nodes run a job")
+        placed = sorted((p.first, p.nodes, n) for n, p in running if p.first is not None)
+        for first, nodes, name in placed:
+            inside = first >= 0 and first + nodes <= instance.nodes
+            report.expect(inside, f"{name} is on nodes that are not there")
+        for (first, nodes, name), (after, _, other) in pairwise(placed):
+            report.expect(first + nodes <= after, f"at {now:.6g} {name} and {other} share a node")
