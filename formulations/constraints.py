@@ -14,6 +14,7 @@ from instances.constraints import (
     Imply,
     Require,
     Resource,
+    ResponseTime,
     Together,
 )
 
@@ -27,5 +28,6 @@ __all__ = [
     "Imply",
     "Require",
     "Resource",
+    "ResponseTime",
     "Together",
 ]
