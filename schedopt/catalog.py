@@ -15,6 +15,10 @@ FORMULATIONS: dict[str, dict[str, str]] = {
         "selection": "formulations.dssp.selection:Selection",
         "schedule": "formulations.dssp.schedule:Schedule",
     },
+    "msfq": {
+        "threshold": "formulations.msfq.threshold:Threshold",
+        "optimal-policy": "formulations.msfq.optimal:OptimalPolicy",
+    },
 }
 """For each problem, its formulations and where they live; the first is the default."""
 
@@ -36,6 +40,7 @@ class Solver:
 SOLVERS: dict[str, Solver] = {
     "highs": Solver("linear models in Pyomo, with any side constraints", "pyomo"),
     "cp-sat": Solver("schedules, exactly, with any side constraints", "cp-sat"),
+    "numeric": Solver("thresholds by enumeration, optimal policies by value iteration", "numeric"),
     "core": Solver("selections without side constraints: an exact knapsack algorithm", "pyomo"),
 }
 
@@ -43,6 +48,9 @@ TINY: dict[str, bytes] = {
     "dssp": b'{"problem":"dssp","name":"tiny","processors":2,"deadline":4,"jobs":['
     b'{"name":"a","reward":5,"stages":[[2,3]]},{"name":"b","reward":3,"stages":[[3]]},'
     b'{"name":"c","reward":1,"stages":[[1]]}]}',
+    "msfq": b'{"problem":"msfq","name":"tiny","servers":2,"classes":['
+    b'{"need":1,"arrival_rate":0.3,"service_rate":1},'
+    b'{"need":2,"arrival_rate":0.2,"service_rate":1}]}',
 }
 """An instance of each problem, small enough to try a policy or a solver on."""
 

@@ -7,7 +7,10 @@ from typing import Any
 from instances.files import PROBLEMS
 from schedopt import catalog
 
-TITLES = {"dssp": "which jobs to run by the deadline, and when"}
+TITLES = {
+    "dssp": "which jobs to run by the deadline, and when",
+    "msfq": "when a queue of multiserver jobs should switch between small and large ones",
+}
 
 
 def sections() -> dict[str, list[dict[str, Any]]]:

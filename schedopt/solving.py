@@ -118,6 +118,10 @@ def _run(model: Any, solver: str | None, limits: Limits) -> Result:
     suited = [name for name, s in catalog.SOLVERS.items() if s.engine == model.engine]
     if solver is not None and solver not in suited:
         raise InputError(f"a solver of {model.name}{listing(suited)}", found=shown(solver))
+    if model.engine == "numeric":
+        from solvers import numeric
+
+        return numeric.solve(model, limits)
     if model.engine == "cp-sat":
         from schedopt import scheduling
 
