@@ -13,7 +13,7 @@ from numba import njit
 FCFS, FIRST_FIT, MSF, MSFQ, TWO_THRESHOLD, STATIC, ADAPTIVE, NMSR = range(8)
 
 
-@njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
 def next_start(
     policy: int, memory: Any, numbers: Any, needs: Any, slots: Any, limits: Any,
     by_need: Any, order: Any, waiting: Any, running: Any, free: int, head: Any,
@@ -39,7 +39,7 @@ def next_start(
     return -1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
 def _oldest(needs: Any, waiting: Any, free: int, head: Any, fitting: bool) -> int:
     best = -1
     for c in range(needs.size):
@@ -48,7 +48,7 @@ def _oldest(needs: Any, waiting: Any, free: int, head: Any, fitting: bool) -> in
     return best if best >= 0 and needs[best] <= free else -1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
 def _largest_fitting(needs: Any, by_need: Any, waiting: Any, free: int) -> int:
     if not free:
         return -1
@@ -58,7 +58,7 @@ def _largest_fitting(needs: Any, by_need: Any, waiting: Any, free: int) -> int:
     return -1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
 def _msfq(memory: Any, numbers: Any, waiting: Any, running: Any, free: int) -> int:
     """Of ``memory``: small, large, draining, batch, l, lazy."""
     small, large = memory[0], memory[1]
@@ -79,7 +79,7 @@ def _msfq(memory: Any, numbers: Any, waiting: Any, running: Any, free: int) -> i
     return small if waiting[small] and free else -1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
 def _two_threshold(memory: Any, numbers: Any, waiting: Any, running: Any, free: int) -> int:
     """Of ``memory``: small, large, l; of ``numbers``: b0, b1, b2."""
     small, large = memory[0], memory[1]
@@ -92,7 +92,7 @@ def _two_threshold(memory: Any, numbers: Any, waiting: Any, running: Any, free: 
     return small if few and free and not stop else -1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
 def _static(
     memory: Any, needs: Any, slots: Any, limits: Any, order: Any,
     waiting: Any, running: Any, free: int,
@@ -120,7 +120,7 @@ def _static(
         memory[0], memory[1] = following, 0
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
 def _adaptive(memory: Any, needs: Any, by_need: Any, waiting: Any, running: Any, free: int) -> int:
     """Of ``memory``: draining. One pass finds what fits, who is left out, and who is useful."""
     if memory[0]:

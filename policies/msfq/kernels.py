@@ -14,24 +14,38 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from policies.msfq.admission_kernels import MSFQ, NMSR, next_start
-from policies.msfq.random_kernels import exponential, size, stream, uniform
+from policies.msfq.admission_kernels import MSFQ, next_start
+from policies.msfq.random_kernels import exponential, size, uniform
 
 BUCKETS = 96 * 128
 """Of the histogram: 128 to each power of two, from 2^-40 to 2^56."""
 LOWEST = (1023 - 40) * 128
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def simulate(
+NUMBER, IN_SYSTEM, MOST, BATCH, FREE, HEAP, SPARE, COUNTING, TICK, PHASE, DONE = range(11)
+"""Places in ``whole``: jobs so far, in the system, the most ever, ...."""
+NOW, NEXT_ARRIVAL, NEXT_TURN, BEGAN, BUSY_SINCE, BUSY_AREA, SERVICE = range(7)
+"""Places in ``real``."""
+ARRIVAL, COMPLETION, TURN = range(3)
+
+
+@njit(cache=True, _nrt=False, error_model="numpy")  # type: ignore[untyped-decorator]
+def advance(
     k: int, needs: Any, rates: Any, services: Any, shapes: Any, values: Any, starts: Any,
     policy: int, memory: Any, numbers: Any, slots: Any, limits: Any, by_need: Any, order: Any,
-    holding: Any, arrivals: int, warm: int, seed: int, sized: bool,
+    holding: Any, arrivals: int, warm: int, sized: bool, to_the_end: bool,
     trace_times: Any, trace_classes: Any, trace_sizes: Any,
-    sums: Any, counts: Any, areas: Any, came: Any, histogram: Any, phases: Any, clock: Any,
-    responses: Any, grid: Any, samples: Any,
-) -> int:  # fmt: skip
-    """Play a policy; return the largest number of jobs that was ever in the system.
+    whole: Any, real: Any, draw: Any, when: Any, turn: Any,
+    waiting: Any, running: Any, first: Any, last: Any, head: Any, since: Any,
+    came_at: Any, takes: Any, which: Any, after: Any, of_class: Any,
+    base: Any, served: Any, ends: Any, ended: Any,
+    sums: Any, counts: Any, areas: Any, came: Any, histogram: Any, bits_in: Any, bits: Any,
+    phases: Any, responses: Any, grid: Any, samples: Any,
+) -> None:  # fmt: skip
+    """Play a policy until all has happened, or until the pool of jobs is full.
+
+    Everything is in the arrays, so that it can be called again once the pool has grown. No array
+    is made in here: counting references would cost more than all the rest.
 
     Parameters
     ----------
@@ -41,88 +55,62 @@ def simulate(
     memory, numbers, slots, limits, by_need, order : ndarray
         What the admission rule knows: see `admission_kernels`.
     holding : ndarray, shape (C,)
-        How long nMSR holds each class's schedule; empty for other policies.
+        How long nMSR holds each class's schedule.
     arrivals, warm : int
         Jobs in all, and those before anything is counted.
+    sized, to_the_end : bool
+        Whether sizes come with the jobs; whether to go on until every job is complete.
     trace_times, trace_classes, trace_sizes : ndarray
         A trace to play in place of random jobs; empty for none. A NaN size is drawn.
-    sums, counts : ndarray, shape (B, C)
-        Filled in: response times by batch and class.
-    areas, came : ndarray, shape (C,)
-        Filled in: jobs in the system integrated over time, and arrivals.
-    histogram : ndarray, shape (C, BUCKETS)
-        Filled in: response times.
-    phases : ndarray, shape (2, 5)
-        Filled in for MSFQ: time in each phase, and how often it was entered.
-    clock : ndarray, shape (3,)
-        Filled in: time counted, busy servers integrated over it, and the end.
-    responses : ndarray
-        Filled in with each job's response time, if it has room for all; else empty.
-    grid, samples : ndarray, shape (G,) and (G, C)
-        Times, and the numbers in the system at them.
+    whole, real : ndarray
+        The state, see `NUMBER` and `NOW`.
+    draw, when, turn : ndarray
+        Streams of random numbers.
+    waiting, running, first, last, head, since : ndarray, shape (C,)
+        The queues: how many, their ends in the pool, who leads; when they changed last.
+    came_at, takes, which, after, of_class : ndarray
+        The pool of jobs in the system.
+    base, served, ends, ended : ndarray
+        Who runs, by class; or when they end, as a heap.
+    sums, counts, areas, came, histogram, phases, responses, samples : ndarray
+        What is found: see `simulation.Played`.
     """
     count = needs.size
-    draw, when, turn = stream(seed, 1), stream(seed, 2), stream(seed, 3)
     total_rate = rates.sum()
-    batches = sums.shape[0]
-    waiting, running = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    first, last = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
-    head, since = np.zeros(count), np.zeros(count)
-    # Jobs: when they came, how long they take, which they are, who is next in line; then who runs.
-    pool = 1024
-    came_at, takes, which = np.empty(pool), np.empty(pool), np.empty(pool, np.int64)
-    after = np.arange(1, pool + 1)
-    after[pool - 1] = -1
-    spare = 0
-    base = np.zeros(count + 1, np.int64)
-    for c in range(count):
-        base[c + 1] = base[c] + k // needs[c]
-    served = np.empty(base[count], np.int64)
-    ends, ended = np.empty(k + 1), np.empty(k + 1, np.int64)
-    heap = 0
-    of_class = np.empty(pool, np.int64)
     traced = trace_times.size > 0
-    now, free, busy = 0.0, k, 0
-    service_rate = 0.0
-    next_arrival = trace_times[0] if traced else exponential(when) / total_rate
-    next_turn = np.inf
-    if policy == NMSR:
-        next_turn = exponential(turn) * holding[memory[0]]
-    number = in_system = most = batch = 0
-    counting, began, busy_since, tick, phase = False, 0.0, 0.0, 0, 0
-    step = max(1, (arrivals - warm) // batches)
-    bits_of = np.empty(1)
-    bits = bits_of.view(np.int64)
-    while True:
-        # What happens next: an arrival, a completion, or nMSR's clock.
-        kind, c = 0, 0
-        pick = 0.0
+    step = max(1, (arrivals - warm) // sums.shape[0])
+    number, in_system, batch, free = whole[NUMBER], whole[IN_SYSTEM], whole[BATCH], whole[FREE]
+    heap, spare, counting = whole[HEAP], whole[SPARE], whole[COUNTING] > 0
+    now, service = real[NOW], real[SERVICE]
+    next_arrival, next_turn = real[NEXT_ARRIVAL], real[NEXT_TURN]
+    while spare >= 0:
+        kind, c, pick = ARRIVAL, 0, 0.0
         if sized:
-            end = ends[1] if heap else np.inf
-            if number < arrivals and next_arrival < end:
-                at = next_arrival
-            else:
-                at, kind = end, 1
-                if heap == 0 and (policy != NMSR or in_system == 0):
-                    break
+            at = next_arrival if number < arrivals else np.inf
+            if heap and ends[1] <= at:
+                at, kind = ends[1], COMPLETION
         else:
-            rate = service_rate + (total_rate if number < arrivals else 0.0)
-            if rate <= 0.0 or (number >= arrivals and in_system == 0):
-                break
-            at = now + exponential(when) / rate
+            rate = service + (total_rate if number < arrivals else 0.0)
+            at = now + exponential(when) / rate if rate > 0.0 else np.inf
             pick = uniform(draw) * rate
-            if pick < service_rate:
-                kind = 1
+            if pick < service:
+                kind = COMPLETION
             else:
-                pick -= service_rate
+                pick -= service
         if next_turn < at:
-            at, kind = next_turn, 2
-        while tick < grid.size and grid[tick] < at:
+            at, kind = next_turn, TURN
+        if at == np.inf or (number >= arrivals and (in_system == 0 or not to_the_end)):
+            whole[DONE] = 1
+            break
+        while whole[TICK] < grid.size and grid[whole[TICK]] < at:
             for i in range(count):
-                samples[tick, i] = waiting[i] + running[i]
-            tick += 1
+                samples[whole[TICK], i] = waiting[i] + running[i]
+            whole[TICK] += 1
         now = at
-        if kind == 0:
+        if kind == ARRIVAL:
+            if number == warm:
+                counting = True
+                _begin(now, real, since, areas, phases, whole[PHASE])
             if traced:
                 c = trace_classes[number]
             else:
@@ -131,32 +119,13 @@ def simulate(
                 while c < count - 1 and pick >= rates[c]:
                     pick -= rates[c]
                     c += 1
-            if number == warm:
-                counting, began, busy_since = True, now, now
-                clock[1] = 0.0
-                for i in range(count):
-                    since[i] = now
-                    areas[i] = 0.0
-                phases[:] = 0.0
-                phases[0, phase] = -now
-            if spare < 0:
-                came_at, takes, which, after, of_class = _grown(
-                    came_at, takes, which, after, of_class
-                )
-                spare = pool
-                pool = after.size
             job = spare
             spare = after[job]
             came_at[job], which[job], of_class[job] = now, number, c
             if sized:
-                known = trace_sizes[number] if traced else np.nan
-                if known == known:
-                    takes[job] = known
-                else:
-                    takes[job] = size(
-                        draw, int(shapes[c, 0]), shapes[c, 1], shapes[c, 2], shapes[c, 3],
-                        values[starts[c] : starts[c + 1]],
-                    ) / services[c]  # fmt: skip
+                takes[job] = trace_sizes[number] if traced else np.nan
+                if takes[job] != takes[job]:
+                    takes[job] = size(draw, shapes, c, values, starts) / services[c]
             areas[c] += (waiting[c] + running[c]) * (now - since[c])
             since[c] = now
             after[job] = -1
@@ -167,17 +136,16 @@ def simulate(
             last[c] = job
             waiting[c] += 1
             in_system += 1
-            most = max(most, in_system)
+            if in_system > whole[MOST]:
+                whole[MOST] = in_system
             number += 1
-            came[c] += counting
             if counting:
-                batch = min((number - warm) // step, batches - 1)
+                came[c] += 1
+                batch = min((number - warm) // step, sums.shape[0] - 1)
             if sized and number < arrivals:
-                if traced:
-                    next_arrival = trace_times[number]
-                else:
-                    next_arrival = now + exponential(when) / total_rate
-        elif kind == 1:
+                gap = exponential(when) / total_rate
+                next_arrival = trace_times[number] if traced else now + gap
+        elif kind == COMPLETION:
             if sized:
                 job = ended[1]
                 heap = _pop(ends, ended, heap)
@@ -193,20 +161,18 @@ def simulate(
                 served[place] = served[base[c] + running[c] - 1]
             areas[c] += (waiting[c] + running[c]) * (now - since[c])
             since[c] = now
-            clock[1] += busy * (now - busy_since)
-            busy_since = now
+            real[BUSY_AREA] += (k - free) * (now - real[BUSY_SINCE])
+            real[BUSY_SINCE] = now
             running[c] -= 1
             free += needs[c]
-            busy -= needs[c]
-            service_rate = service_rate - services[c] if busy else 0.0
+            service = service - services[c] if free < k else 0.0
             in_system -= 1
             response = now - came_at[job]
             if counting and which[job] >= warm:
                 sums[batch, c] += response
                 counts[batch, c] += 1
-                bits_of[0] = response
-                bucket = min(max((bits[0] >> 45) - LOWEST, 0), BUCKETS - 1)
-                histogram[c, bucket] += 1
+                bits_in[0] = response
+                histogram[c, min(max((bits[0] >> 45) - LOWEST, 0), BUCKETS - 1)] += 1
             if responses.size:
                 responses[which[job]] = response
             after[job] = spare
@@ -226,33 +192,35 @@ def simulate(
             waiting[c] -= 1
             if waiting[c]:
                 head[c] = which[first[c]]
-            clock[1] += busy * (now - busy_since)
-            busy_since = now
+            real[BUSY_AREA] += (k - free) * (now - real[BUSY_SINCE])
+            real[BUSY_SINCE] = now
             free -= needs[c]
-            busy += needs[c]
             if sized:
                 heap = _push(ends, ended, heap, now + takes[job], job)
             else:
                 served[base[c] + running[c]] = job
-                service_rate += services[c]
+                service += services[c]
             running[c] += 1
         if policy == MSFQ:
-            phase = _note_phase(memory, waiting, running, k, phase, now, phases)
-        if number >= arrivals and kind == 0:
-            clock[2] = now
-        if number >= arrivals and in_system == 0:
-            break
-        if number >= arrivals and not responses.size:
-            break
-    for c in range(count):
-        areas[c] += (waiting[c] + running[c]) * (now - since[c])
-    clock[1] += busy * (now - busy_since)
-    clock[0] = now - began
-    phases[0, phase] += now
-    return most
+            whole[PHASE] = _note_phase(memory, waiting, running, k, whole[PHASE], now, phases)
+    whole[NUMBER], whole[IN_SYSTEM], whole[BATCH], whole[FREE] = number, in_system, batch, free
+    whole[HEAP], whole[SPARE], whole[COUNTING] = heap, spare, counting
+    real[NOW], real[SERVICE] = now, service
+    real[NEXT_ARRIVAL], real[NEXT_TURN] = next_arrival, next_turn
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
+def _begin(now: float, real: Any, since: Any, areas: Any, phases: Any, phase: int) -> None:
+    """Begin to count: forget what the warm-up has left."""
+    real[BEGAN], real[BUSY_SINCE], real[BUSY_AREA] = now, now, 0.0
+    for c in range(since.size):
+        since[c], areas[c] = now, 0.0
+    for p in range(phases.shape[1]):
+        phases[0, p] = phases[1, p] = 0.0
+    phases[0, phase] = -now
+
+
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
 def _note_phase(
     memory: Any, waiting: Any, running: Any, k: int, phase: int, now: float, phases: Any
 ) -> int:
@@ -275,23 +243,7 @@ def _note_phase(
     return new
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def _grown(came_at: Any, takes: Any, which: Any, after: Any, of_class: Any) -> Any:
-    """Return room for twice as many jobs; the new places are linked to one another."""
-    old = after.size
-    linked = np.empty(2 * old, np.int64)
-    linked[:old] = after
-    for i in range(old, 2 * old):
-        linked[i] = i + 1
-    linked[2 * old - 1] = -1
-    double, double_takes = np.empty(2 * old), np.empty(2 * old)
-    double[:old], double_takes[:old] = came_at, takes
-    double_which, double_class = np.empty(2 * old, np.int64), np.empty(2 * old, np.int64)
-    double_which[:old], double_class[:old] = which, of_class
-    return double, double_takes, double_which, linked, double_class
-
-
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
 def _push(ends: Any, ended: Any, heap: int, at: float, job: int) -> int:
     """Add a completion to the heap, whose root is place 1."""
     heap += 1
@@ -303,7 +255,7 @@ def _push(ends: Any, ended: Any, heap: int, at: float, job: int) -> int:
     return heap
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
 def _pop(ends: Any, ended: Any, heap: int) -> int:
     """Remove the root of the heap."""
     at, job = ends[heap], ended[heap]

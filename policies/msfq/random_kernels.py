@@ -29,7 +29,7 @@ def stream(seed: int, number: int) -> Any:
     return state
 
 
-@njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
 def uniform(s: Any) -> float:
     """Return a number in (0, 1)."""
     total = s[0] + s[3]
@@ -44,24 +44,25 @@ def uniform(s: Any) -> float:
     return (np.float64(result >> np.uint64(11)) + 0.5) * SCALE  # type: ignore[no-any-return]
 
 
-@njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
 def exponential(s: Any) -> float:
     """Return an exponential number of mean 1."""
     return -log(uniform(s))
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def size(s: Any, code: int, a: float, b: float, c: float, values: Any) -> float:
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
+def size(s: Any, shapes: Any, c: int, values: Any, starts: Any) -> float:
     """Return a job size of mean 1; two numbers are drawn whatever the shape (see `sizes`)."""
     u, v = uniform(s), uniform(s)
+    code, p, q, r = int(shapes[c, 0]), shapes[c, 1], shapes[c, 2], shapes[c, 3]
     if code == 0:
         return -log(u)
     if code == 1:
         return 1.0
     if code == 2:
-        return -log(u) * (b if v < a else c)
+        return -log(u) * (q if v < p else r)  # type: ignore[no-any-return]
     if code == 3:
-        return exp(a + b * sqrt(-2.0 * log(u)) * cos(2.0 * pi * v))
+        return exp(p + q * sqrt(-2.0 * log(u)) * cos(2.0 * pi * v))
     if code == 4:
-        return b * exp(-log1p(-u * c) / a)
-    return values[int(u * values.size)]  # type: ignore[no-any-return]
+        return q * exp(-log1p(-u * r) / p)  # type: ignore[no-any-return]
+    return values[starts[c] + int(u * (starts[c + 1] - starts[c]))]  # type: ignore[no-any-return]

@@ -16,6 +16,8 @@ from policies.msfq.plans import Plan, arrays
 Floats = NDArray[np.float64]
 BATCHES = 40
 WARM_UP = 0.1
+POOL = 4096
+"""Places for jobs in the system, to begin with."""
 """The part of the arrivals before anything is counted."""
 PERCENTILES = (50, 90, 95, 99)
 STUDENT = 2.0227
@@ -101,36 +103,97 @@ def play(
     if warm is None:
         warm = 0 if each else int(WARM_UP * arrivals)
     batches = max(1, min(BATCHES, arrivals - warm))
-    sums, counts = np.zeros((batches, count)), np.zeros((batches, count), np.int64)
-    areas, came = np.zeros(count), np.zeros(count, np.int64)
-    histogram = np.zeros((count, kernels.BUCKETS), np.int64)
-    phases, clock = np.zeros((2, 5)), np.zeros(3)
-    responses = np.full(arrivals if each else 0, np.nan)
-    times = np.asarray(grid, dtype=np.float64)
-    samples = np.zeros((times.size, count), np.int64)
-    empty = np.empty(0)
-    most = kernels.simulate(
-        queue.servers,
-        *_jobs(queue),
+    sized = common or trace is not None or not queue.memoryless
+    empty, whole_numbers = np.empty(0), np.int64
+    inputs = {
+        "k": queue.servers,
+        **_jobs(queue),
         **arrays(queue, plan),
-        arrivals=arrivals,
-        warm=warm,
-        seed=seed,
-        sized=common or trace is not None or not queue.memoryless,
-        trace_times=empty if trace is None else trace.times,
-        trace_classes=np.empty(0, np.int64) if trace is None else trace.classes,
-        trace_sizes=empty if trace is None else trace.sizes,
-        sums=sums, counts=counts, areas=areas, came=came, histogram=histogram, phases=phases,
-        clock=clock, responses=responses, grid=times, samples=samples,
-    )  # fmt: skip
+        "arrivals": arrivals,
+        "warm": warm,
+        "sized": sized,
+        "to_the_end": each,
+        "trace_times": empty if trace is None else trace.times,
+        "trace_classes": np.empty(0, whole_numbers) if trace is None else trace.classes,
+        "trace_sizes": empty if trace is None else trace.sizes,
+        "grid": np.asarray(grid, dtype=np.float64),
+    }
+    found = {
+        "sums": np.zeros((batches, count)),
+        "counts": np.zeros((batches, count), whole_numbers),
+        "areas": np.zeros(count),
+        "came": np.zeros(count, whole_numbers),
+        "histogram": np.zeros((count, kernels.BUCKETS), whole_numbers),
+        "phases": np.zeros((2, 5)),
+        "responses": np.full(arrivals if each else 0, np.nan),
+        "samples": np.zeros((len(grid), count), whole_numbers),
+    }
+    first = queue.arrival_rate if trace is None else float(trace.times[0])
+    state = _state(queue, seed, first, trace is not None, plan)
+    pool = _pool(POOL)
+    while True:
+        kernels.advance(**inputs, **state, **pool, **found)
+        if state["whole"][kernels.DONE]:
+            break
+        old = len(pool["after"])  # the pool is full: twice as many places
+        pool = {name: np.concatenate([part, part]) for name, part in pool.items()}
+        pool["after"][old:] = np.arange(old + 1, 2 * old + 1)
+        pool["after"][-1] = -1
+        state["whole"][kernels.SPARE] = old
+    real, whole = state["real"], state["whole"]
+    now, free = real[kernels.NOW], whole[kernels.FREE]
+    inside = state["waiting"] + state["running"]
+    found["areas"] += inside * (now - state["since"])
+    found["phases"][0, whole[kernels.PHASE]] += now
+    busy = real[kernels.BUSY_AREA] + (queue.servers - free) * (now - real[kernels.BUSY_SINCE])
     return Played(
-        sums, counts, areas, came, histogram, phases, float(clock[0]), float(clock[1]),
-        int(most), responses, samples,
+        found["sums"], found["counts"], found["areas"], found["came"], found["histogram"],
+        found["phases"], float(now - real[kernels.BEGAN]), float(busy),
+        int(whole[kernels.MOST]), found["responses"], found["samples"],
     )  # fmt: skip
 
 
-def _jobs(queue: Instance) -> tuple[Any, ...]:
-    """Return needs, rates and size distributions as arrays, in the kernel's order."""
+def _pool(places: int) -> dict[str, Any]:
+    """Return room for so many jobs in the system, all of it spare."""
+    after = np.arange(1, places + 1)
+    after[-1] = -1
+    return {
+        "came_at": np.zeros(places),
+        "takes": np.zeros(places),
+        "which": np.zeros(places, np.int64),
+        "after": after,
+        "of_class": np.zeros(places, np.int64),
+    }
+
+
+def _state(queue: Instance, seed: int, first: float, traced: bool, plan: Plan) -> dict[str, Any]:
+    """Return the state of an empty system, and the streams of random numbers."""
+    from policies.msfq import kernels
+    from policies.msfq.random_kernels import exponential, stream
+
+    count, k = len(queue.classes), queue.servers
+    draw, when, turn = (stream(seed, number) for number in (1, 2, 3))
+    real, whole = np.zeros(7), np.zeros(11, np.int64)
+    whole[kernels.FREE] = k
+    real[kernels.NEXT_ARRIVAL] = first if traced else exponential(when) / first
+    holding = plan.holding[0] if plan.holding else np.inf
+    real[kernels.NEXT_TURN] = exponential(turn) * holding
+    room = [k // job.need for job in queue.classes]
+    base = np.zeros(count + 1, np.int64)
+    base[1:] = np.cumsum(room)
+    bits_in = np.zeros(1)
+    return {
+        "whole": whole, "real": real, "draw": draw, "when": when, "turn": turn,
+        "waiting": np.zeros(count, np.int64), "running": np.zeros(count, np.int64),
+        "first": np.full(count, -1), "last": np.full(count, -1), "head": np.zeros(count),
+        "since": np.zeros(count), "base": base, "served": np.zeros(base[-1], np.int64),
+        "ends": np.zeros(k + 2), "ended": np.zeros(k + 2, np.int64),
+        "bits_in": bits_in, "bits": bits_in.view(np.int64),
+    }  # fmt: skip
+
+
+def _jobs(queue: Instance) -> dict[str, Any]:
+    """Return needs, rates and size distributions as arrays, by the kernel's names."""
     classes = queue.classes
     values: list[float] = []
     starts = [0]
@@ -138,14 +201,14 @@ def _jobs(queue: Instance) -> tuple[Any, ...]:
         if isinstance(job.sizes, Empirical):
             values.extend(job.sizes.scaled.tolist())
         starts.append(len(values))
-    return (
-        np.array([job.need for job in classes], dtype=np.int64),
-        np.array([job.arrival_rate for job in classes]),
-        np.array([job.service_rate for job in classes]),
-        np.array([job.sizes.parameters() for job in classes], dtype=np.float64),
-        np.array(values, dtype=np.float64),
-        np.array(starts, dtype=np.int64),
-    )
+    return {
+        "needs": np.array([job.need for job in classes], dtype=np.int64),
+        "rates": np.array([job.arrival_rate for job in classes]),
+        "services": np.array([job.service_rate for job in classes]),
+        "shapes": np.array([job.sizes.parameters() for job in classes], dtype=np.float64),
+        "values": np.array(values, dtype=np.float64),
+        "starts": np.array(starts, dtype=np.int64),
+    }
 
 
 def summary(queue: Instance, played: Played, arrivals: int, threshold: Any) -> Simulated:
