@@ -9,46 +9,54 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 Values = Any
 
 
-@njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
-def decide(values: Values, best: Values) -> None:
-    """Fill in, for each state at an event, the value of the best decision from it.
-
-    The decisions: start one more small job (and decide again), start a large job on empty servers,
-    or leave it at that.
-    """
-    layers, wide, deep = values.shape
-    k = layers - 2
-    for j in prange(deep):
-        for i in range(wide):
-            best[k + 1, i, j] = values[k + 1, i, j]
-            best[k, i, j] = values[k, i, j]
-        for c in range(k - 1, -1, -1):
-            best[c, 0, j] = values[c, 0, j]
-            for i in range(1, wide):
-                best[c, i, j] = min(values[c, i, j], best[c + 1, i - 1, j])
-        if j:
-            for i in range(wide):
-                best[0, i, j] = min(best[0, i, j], values[k + 1, i, j - 1])
-
-
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _beyond(last: float, middle: float, first: float, h: int) -> float:
-    """Return the value one step beyond, by the parabola through three points h apart."""
+def beyond(last: float, middle: float, first: float, h: int) -> float:
+    """Return the value one step beyond the box, by the parabola through points h apart.
+
+    Points next to each other would do for small systems; where large jobs let many small ones
+    gather, only a parabola through points far apart is stable.
+    """
     slope = (last - middle) / h
     return last + slope + (last - 2.0 * middle + first) * (h + 1) / (2.0 * h * h)
 
 
-@njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
-def sweep(
-    values: Values, best: Values, new: Values,
-    rates: Any, costs: Any, total: float, h: int, g: int,
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def decide(values: Values, best: Values, fixed: Values, choose: bool) -> None:
+    """Fill in, for each state at an event, the value of the best decision from it.
+
+    The decisions: start one more small job (and decide again), start a large job on empty servers,
+    or leave it at that. Where ``choose`` is false, ``fixed`` says what is done (0 nothing, 1 small,
+    2 large).
+    """
+    layers, wide, deep = values.shape
+    k = layers - 2
+    for c in range(k + 1, -1, -1):
+        for i in range(wide):
+            for j in range(deep):
+                now = values[c, i, j]
+                if c < k:
+                    small = best[c + 1, i - 1, j] if i else np.inf
+                    large = values[k + 1, i, j - 1] if c == 0 and j else np.inf
+                    if choose:
+                        now = min(now, small, large)
+                    elif fixed[c, i, j] == 1:
+                        now = small
+                    elif fixed[c, i, j] == 2:
+                        now = large
+                best[c, i, j] = now
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def sweeps(
+    values: Values, best: Values, new: Values, fixed: Values, choose: bool,
+    rates: Any, costs: Any, total: float, h: int, g: int, count: int,
 ) -> Any:  # fmt: skip
-    """Apply the operator once; return the least and the largest change, in cost per unit of time.
+    """Apply the operator so often; return the least and the largest change of the last time.
 
     Parameters
     ----------
@@ -58,40 +66,93 @@ def sweep(
         What a small and a large job in the system cost per unit of time.
     total : float
         The uniformization rate.
+    h, g : int
+        How far apart the points of the parabola are along i and along j; 0 blocks arrivals.
     """
+    least = most = 0.0
+    for at in range(count):
+        decide(values, best, fixed, choose)
+        least, most = _sweep(values, best, new, rates, costs, total, h, g)
+        shift = new[0, 0, 0]
+        for c in range(values.shape[0]):
+            values[c] = new[c] - shift
+    return least, most
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _sweep(
+    values: Values, best: Values, new: Values, rates: Any, costs: Any, total: float, h: int, g: int
+) -> Any:
     l1, lk, m1, mk = rates
     layers, wide, deep = values.shape
     k = layers - 2
-    least = np.full(layers * wide, np.inf)
-    most = np.full(layers * wide, -np.inf)
-    for row in prange(layers * wide):
-        c, i = row // wide, row % wide
-        running = 0 if c == k + 1 else c
-        served = mk if c == k + 1 else c * m1
+    least, most = np.inf, -np.inf
+    up = np.empty(deep)
+    for c in range(layers):
+        large_runs = c == k + 1
+        served = mk if large_runs else c * m1
         left = total - l1 - lk - served
-        for j in range(deep):
-            cost = costs[0] * (i + running) + costs[1] * (j + (1 if c == k + 1 else 0))
+        below = 0 if large_runs else max(c - 1, 0)
+        for i in range(wide):
+            here, old = best[c, i], values[c, i]
             if i + 1 < wide:
-                small = best[c, i + 1, j]
+                up[:] = best[c, i + 1]
             elif h:
-                small = _beyond(best[c, i, j], best[c, i - h, j], best[c, i - 2 * h, j], h)
+                for j in range(deep):
+                    up[j] = beyond(here[j], best[c, i - h, j], best[c, i - 2 * h, j], h)
             else:
-                small = values[c, i, j]
-            if j + 1 < deep:
-                large = best[c, i, j + 1]
-            elif g:
-                large = _beyond(best[c, i, j], best[c, i, j - g], best[c, i, j - 2 * g], g)
-            else:
-                large = values[c, i, j]
-            done = 0.0
-            if c == k + 1:
-                done = mk * best[0, i, j]
-            elif c:
-                done = served * best[c - 1, i, j]
-            old = values[c, i, j]
-            now = (cost + l1 * small + lk * large + done + left * old) / total
-            new[c, i, j] = now
-            change = (now - old) * total
-            least[row] = min(least[row], change)
-            most[row] = max(most[row], change)
-    return least.min(), most.max()
+                up[:] = old
+            down = best[below, i]
+            cost = costs[0] * (i + (0 if large_runs else c)) + costs[1] * large_runs
+            out = new[c, i]
+            for j in range(deep - 1):
+                gain = cost + costs[1] * j + l1 * up[j] + lk * here[j + 1]
+                out[j] = (gain + served * down[j] + left * old[j]) / total
+            j = deep - 1
+            far = beyond(here[j], here[j - g], here[j - 2 * g], g) if g else old[j]
+            gain = cost + costs[1] * j + l1 * up[j] + lk * far
+            out[j] = (gain + served * down[j] + left * old[j]) / total
+            for j in range(deep):
+                change = (out[j] - old[j]) * total
+                least = min(least, change)
+                most = max(most, change)
+    return least, most
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def extended(values: Values, wide: int, deep: int, h: int, g: int) -> Values:
+    """Return values on a larger box, continued by parabolas: where iteration goes on from."""
+    layers, old_wide, old_deep = values.shape
+    out = np.empty((layers, wide, deep))
+    out[:, :old_wide, :old_deep] = values
+    for c in range(layers):
+        for j in range(old_deep):
+            for i in range(old_wide, wide):
+                out[c, i, j] = beyond(
+                    out[c, i - 1, j], out[c, i - 1 - h, j], out[c, i - 1 - 2 * h, j], h
+                )
+        for i in range(wide):
+            for j in range(old_deep, deep):
+                out[c, i, j] = beyond(
+                    out[c, i, j - 1], out[c, i, j - 1 - g], out[c, i, j - 1 - 2 * g], g
+                )
+    return out
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def decisions(values: Values) -> Any:
+    """Return what the best policy does at each state at an event: 0 nothing, 1 small, 2 large."""
+    layers, wide, deep = values.shape
+    k = layers - 2
+    best = np.empty_like(values)
+    decide(values, best, values, True)
+    table = np.zeros((k, wide, deep), dtype=np.int8)
+    for c in range(k):
+        for i in range(wide):
+            for j in range(deep):
+                tolerance = 1e-9 * (1.0 + abs(best[c, i, j]))
+                if c == 0 and j and values[k + 1, i, j - 1] <= best[c, i, j] + tolerance:
+                    table[c, i, j] = 2
+                elif i and best[c + 1, i - 1, j] <= best[c, i, j] + tolerance:
+                    table[c, i, j] = 1
+    return table

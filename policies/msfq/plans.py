@@ -112,9 +112,13 @@ def two_threshold(
     b1: float = 0.0,
     b2: float = inf,
 ) -> Plan:
-    """Return the two-threshold rule's plan."""
+    """Return the two-threshold rule's plan; up to l = k - 2, without bounds, it is lazy MSFQ.
+
+    At l = k - 1 it would drain at every completion that finds a large job waiting, however many
+    small ones wait: so the default is k - 2.
+    """
     small, large = pair(queue, "two-threshold")
-    l = threshold_in(queue, threshold)
+    l = threshold_in(queue, max(0, queue.servers - 2) if threshold is None else threshold)
     return Plan(
         TWO_THRESHOLD,
         lambda: rules.TwoThreshold(small, large, l, b0, b1, b2),

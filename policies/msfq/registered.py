@@ -90,7 +90,7 @@ def simulated(
         from instances.msfq.traces import read_trace
 
         read = read_trace(trace, queue)
-        arrivals = min(arrivals, len(read.times))
+        arrivals = len(read.times)
         played = play(queue, plan, arrivals=arrivals, seed=seed, trace=read, each=True)
     else:
         region = require_stable(queue, name)
@@ -100,7 +100,7 @@ def simulated(
     threshold = plan.memory[4] if plan.code == plans.MSFQ else msgspec.UNSET
     if plan.code == plans.TWO_THRESHOLD:
         threshold = plan.memory[2]
-    return summary(queue, played, arrivals, threshold)
+    return summary(queue, played, arrivals, threshold, read)
 
 
 def _growing(played: Any, name: str, region: Region) -> None:

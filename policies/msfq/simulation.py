@@ -211,36 +211,40 @@ def _jobs(queue: Instance) -> dict[str, Any]:
     }
 
 
-def summary(queue: Instance, played: Played, arrivals: int, threshold: Any) -> Simulated:
-    """Return the solution record of a simulation.
+def summary(
+    queue: Instance, played: Played, arrivals: int, threshold: Any, trace: Trace | None = None
+) -> Simulated:
+    """Return the solution record of a simulation; a trace's own jobs say what each class weighs.
 
     Each class's mean is over its counted jobs; the confidence is that of a ratio of batch sums,
     which stands some batches without a job of a rare class.
     """
     totals, jobs = played.sums.sum(axis=0), played.counts.sum(axis=0)
     means = totals / np.maximum(jobs, 1)
-    means_of = {name: _combined(queue, means, jobs, name) for name in ("mean", "weighted")}
-    classes = tuple(_class_time(queue, played, c, means[c]) for c in range(len(jobs)))
+    weights = {name: _weights(queue, jobs, name, trace) for name in ("mean", "weighted")}
     return Simulated(
-        mean_response_time=means_of["mean"],
-        weighted_response_time=means_of["weighted"],
-        classes=classes,
+        mean_response_time=float(weights["mean"] @ means),
+        weighted_response_time=float(weights["weighted"] @ means),
+        classes=tuple(_class_time(queue, played, c, means[c]) for c in range(len(jobs))),
         arrivals=arrivals,
-        confidence=_confidence(played, means, _weights(queue, jobs, queue.objective)),
+        confidence=_confidence(played, means, weights[queue.objective]),
         utilization=played.busy / (played.time * queue.servers) if played.time else 0.0,
         threshold=threshold,
         phases=_durations(played),
     )
 
 
-def _weights(queue: Instance, jobs: Any, objective: str) -> Floats:
-    """Weights of the classes of which jobs were seen; the others cannot be told."""
-    weights = np.array(queue.weights(objective)) * (jobs > 0)
+def _weights(queue: Instance, jobs: Any, objective: str, trace: Trace | None) -> Floats:
+    """Return the weights of the classes of which jobs were seen; the others cannot be told."""
+    if trace is None:
+        weights = np.array(queue.weights(objective)) * (jobs > 0)
+    else:
+        of = None if objective == "mean" else trace.sizes
+        count = len(queue.classes)
+        weights = np.bincount(trace.classes, of, count)[:count].astype(np.float64) * (jobs > 0)
+        if objective == "weighted":
+            weights *= np.array([job.need for job in queue.classes])
     return np.asarray(weights / max(weights.sum(), 1e-300))
-
-
-def _combined(queue: Instance, means: Any, jobs: Any, objective: str) -> float:
-    return float(_weights(queue, jobs, objective) @ means)
 
 
 def _confidence(played: Played, means: Any, weights: Any) -> float | None:
