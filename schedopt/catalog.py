@@ -22,6 +22,9 @@ FORMULATIONS: dict[str, dict[str, str]] = {
 }
 """For each problem, its formulations and where they live; the first is the default."""
 
+REFERENCES = {"msfq": "schedopt.queueing:reference"}
+"""Problems whose policies are not measured against the default formulation, and what against."""
+
 HINTS: dict[str, tuple[str, ...]] = {"dssp": ("greedy", "greedy-half")}
 """Policies quick enough to start a solver from."""
 
@@ -67,6 +70,12 @@ def formulation_type(problem: str, name: str | None = None) -> type[Any]:
     home = known[pick(name, known, f"a formulation of {problem}") if name else next(iter(known))]
     module, _, attribute = home.partition(":")
     return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+
+
+def reference(problem: str) -> Any:
+    """Return the function that gives a problem's reference, of those in `REFERENCES`."""
+    module, _, attribute = REFERENCES[problem].partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def policies(problem: str) -> Mapping[str, Any]:

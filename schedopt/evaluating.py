@@ -157,6 +157,7 @@ def _evaluated(
         termination="completed",
         solution_status="feasible",
         objective=instance.objective_of(solution),
+        confidence=getattr(solution, "confidence", msgspec.UNSET),
         solution=as_document(solution),
     )
     return _judged(instance, done, constraints, began, solved)

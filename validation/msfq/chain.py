@@ -17,7 +17,8 @@ from instances.msfq import Instance, OptimalTable
 State = tuple[str, int, int, int]
 """Mode, small jobs waiting (when open: in the system), large jobs, small jobs of a closed batch."""
 Moves = Callable[[State], Iterator[tuple[float, State]]]
-NEGLIGIBLE = 1e-9
+NEGLIGIBLE = 1e-5
+MOST_STATES = 60_000
 
 
 class System(NamedTuple):
@@ -44,12 +45,10 @@ class System(NamedTuple):
 
     @property
     def most(self) -> tuple[int, int]:
-        """How many small and large jobs to admit, so that little is lost."""
+        """How many small and large jobs to admit, to begin with."""
         load = self.l1 / (self.k * self.m1) + self.lk / self.mk
         length = ceil(log(NEGLIGIBLE) / log(load))
-        # A large job's service lets small ones gather, and the other way round.
-        small = max(1.0, min(2.0, self.l1 / self.mk / self.k))
-        return ceil(small * length) + 4 * self.k, length + 4
+        return length + 4 * self.k, length + 4
 
     def objective(self, which: str, small: float, large: float) -> float:
         """E[T] or E[T^w]."""
@@ -59,10 +58,24 @@ class System(NamedTuple):
         return (a * small + b * large) / (a + b)
 
 
-def msfq_times(system: System, l: int, lazy: bool) -> tuple[float, float]:
+def settled(times: Callable[[tuple[int, int]], tuple[float, float]], system: System) -> Any:
+    """Return both classes' times on a box so large that a larger one changes little, else None."""
+    small, large = system.most
+    before = times((small, large))
+    while (small := ceil(1.5 * small)) * (large := ceil(1.5 * large)) * system.k < MOST_STATES:
+        now = times((small, large))
+        if all(abs(a - b) <= 2e-5 * b for a, b in zip(before, now, strict=True)):
+            return now
+        before = now
+    return None
+
+
+def msfq_times(
+    system: System, l: int, lazy: bool, most: tuple[int, int]
+) -> tuple[float, float]:
     """Return both classes' mean response times under MSFQ."""
     k, l1, lk, m1, mk = system
-    most_small, most_large = system.most
+    most_small, most_large = most
 
     def settle(mode: str, n: int, large: int, batch: int) -> State:
         if mode == "open":
@@ -98,13 +111,15 @@ def msfq_times(system: System, l: int, lazy: bool) -> tuple[float, float]:
     return _times(system, moves)
 
 
-def table_times(system: System, table: OptimalTable) -> tuple[float, float]:
+def table_times(
+    system: System, table: OptimalTable, most: tuple[int, int]
+) -> tuple[float, float]:
     """Return both classes' mean response times under a policy's table, for few servers.
 
     A state is what holds after decisions; beyond the table its edge goes on.
     """
     k, l1, lk, m1, mk = system
-    most_small, most_large = system.most
+    most_small, most_large = most
 
     def letter(c: int, i: int, j: int) -> str:
         rows = table.at_empty if c == 0 else table.admit[c - 1]
