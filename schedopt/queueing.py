@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from instances.constraints import Constraint
 from instances.msfq import Instance
 from schedopt.solving import solve
@@ -52,4 +54,8 @@ def reference(
     chosen = dict(options or {})
     if queue.servers > SOME:
         chosen.setdefault("method", "area")
-    return solve(queue, constraints=constraints, time_limit=time_limit, options=chosen)
+    found = solve(queue, constraints=constraints, time_limit=time_limit, options=chosen)
+    if found.solution_status == "none":
+        return found
+    # The best of all thresholds, but other policies may be better: it bounds none of them.
+    return msgspec.structs.replace(found, solution_status="feasible", bound=None, gap=None)

@@ -104,7 +104,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     objective: float | None = None
     bound: float | None = None
     gap: float | None = None
-    confidence: float | None | UnsetType = UNSET
+    confidence: float | UnsetType | None = UNSET
     seconds: Seconds = Seconds()
     seed: int = 0
     options: dict[str, Any] = {}

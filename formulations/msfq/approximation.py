@@ -9,6 +9,8 @@ busy period of services S_1/k; the middle line for T^L_{2,3,4} has one factor to
 at l = k-1, where its weight is 0.
 """
 
+# ruff: noqa: PLR0917 (kernels take arrays, and numba is quickest with all by position)
+
 from __future__ import annotations
 
 from typing import Any
@@ -47,7 +49,7 @@ def _finite(values: Floats) -> Floats:
     return np.where(np.isfinite(values), values, np.inf)
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(cache=True, error_model="numpy")
 def _sweep(
     k: int,
     l1: float,
@@ -86,7 +88,7 @@ def _sweep(
         visits *= l1 / (l * m1)
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(cache=True, error_model="numpy")
 def _times(
     k: int, l1: float, lk: float, m1: float, mk: float, l: int,
     h3: float, v3: float, h4: float, v4: float, tau: float, g3: float, by_area: bool,

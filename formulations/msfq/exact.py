@@ -22,11 +22,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from formulations.msfq import exact_kernels as kernels
+from formulations.msfq import exact_kernels
 from formulations.msfq.exact_kernels import QUANTITIES
 from formulations.msfq.system import Curve, System
 
 Variant = Literal["literal", "lazy"]
+kernels: Any = exact_kernels
 DECADES = 3.0
 """The circle's radius is 10^(-DECADES/k): coefficients up to k lose so many digits at most."""
 POINTS = 6

@@ -1,5 +1,7 @@
 """The inner loops of `exact`: the series for Π, and what a cycle is worth from each state."""
 
+# ruff: noqa: PLR0917 (kernels take arrays, and numba is quickest with all by position)
+
 from __future__ import annotations
 
 from typing import Any
@@ -13,14 +15,14 @@ NEAR = 1e-19
 MOST_STEPS = 2_000_000
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(cache=True, error_model="numpy")
 def busy_gap(theta: Any, arrival: float, service: float) -> Any:
     """Return 1 - B(θ) for an M/M/1 busy period: its root, without cancellation near θ = 0."""
     c = service - arrival + theta
     return 2.0 * theta / (c + np.sqrt(c * c + 4.0 * arrival * theta))
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(cache=True, error_model="numpy")
 def series(
     l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bool, gaps: Any
 ) -> Any:
@@ -64,7 +66,7 @@ def series(
     return free, terms
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(cache=True, error_model="numpy")
 def _step(
     l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bool,
     w: Any, psi: Any, at: Any, work: Any,
@@ -94,7 +96,7 @@ def _step(
     return sigma_gap, a, (at[l] - ds[l]) * psi[k - 1]
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(cache=True, error_model="numpy")
 def _wait_for_large(
     l1: float, lk: float, m1: float, l: int, beta: Any, psi: Any, ds: Any, above: Any, at: Any
 ) -> None:
@@ -122,7 +124,7 @@ def _wait_for_large(
         at[n] = offset[n] + ratio[n] * at[n + 1]
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(cache=True, error_model="numpy")
 def rewards(l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bool) -> Any:
     """Return what a cycle is worth from each n: a table for n < k, and the tail beyond.
 
@@ -169,7 +171,7 @@ def rewards(l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bo
     return table, tail
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(cache=True, error_model="numpy")
 def _worth(
     l1: float, lk: float, m1: float, mk: float, first: float, drained: int,
     h4: float, v4: float, w0: float, w1: float, v0: float, v1: float,
@@ -199,7 +201,7 @@ def _worth(
     return out
 
 
-@njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(cache=True, error_model="numpy")
 def _until_large(l1: float, lk: float, m1: float, k: int, table: Any, tail: Any) -> None:
     """Put the time until a large job comes before what it finds: (λ + μ_n)·f_n = source + ...."""
     km = k * m1

@@ -63,9 +63,7 @@ class OptimalPolicy:
         "most": Option(2_000_000, "a whole number of states", is_count),
     }
 
-    def __init__(
-        self, queue: Instance, *, tolerance: float = 2e-5, most: int = 2_000_000
-    ) -> None:
+    def __init__(self, queue: Instance, *, tolerance: float = 2e-5, most: int = 2_000_000) -> None:
         given = {"tolerance": tolerance, "most": most}
         self.options: dict[str, Any] = checked(given, self.known_options, "optimal-policy")
         began = time.perf_counter()
@@ -163,17 +161,20 @@ class ValueIteration:
 
     def _work(self) -> Any:
         model, k = self._formulation, self._formulation.system.k
-        costs, options = tuple(map(float, model.model)), model.options
+        costs = (float(model.model[0]), float(model.model[1]))
+        options = model.options
         box = self._box
         while True:
             start = None if self._values is None else self._box.grown(self._values, box)
+            low = high = 0.0
             for values, low, high in iterate(model.system, costs, box, start=start):
+                latest = values
                 yield True
                 if high - low <= SPAN * abs(high):
                     break
             if self._gain is not None:
                 self._truncation = abs(high - self._gain[1])
-            self._gain, self._values, self._box = (low, high), values, box
+            self._gain, self._values, self._box = (low, high), latest, box
             if self._truncation <= options["tolerance"] * abs(high):
                 return
             box = Box(int(GROWTH * box.small), int(GROWTH * box.large))

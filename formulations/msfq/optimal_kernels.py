@@ -1,8 +1,10 @@
 """Relative value iteration for the optimal nonpreemptive policy of a one-or-all system.
 
-A state is what holds after a decision: i small and j large jobs wait, and c small ones run (0..k) or
-one large one does (c = k + 1). Arrays have shape (k + 2, I + 1, J + 1) accordingly.
+A state is what holds after a decision: i small and j large jobs wait, and c small ones run (0..k)
+or one large one does (c = k + 1). Arrays have shape (k + 2, I + 1, J + 1) accordingly.
 """
+
+# ruff: noqa: PLR0917 (kernels take arrays, and numba is quickest with all by position)
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from numba import njit
 Values = Any
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def beyond(last: float, middle: float, first: float, h: int) -> float:
     """Return the value one step beyond the box, by the parabola through points h apart.
 
@@ -25,7 +27,7 @@ def beyond(last: float, middle: float, first: float, h: int) -> float:
     return last + slope + (last - 2.0 * middle + first) * (h + 1) / (2.0 * h * h)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def decide(values: Values, best: Values, fixed: Values, choose: bool) -> None:
     """Fill in, for each state at an event, the value of the best decision from it.
 
@@ -51,7 +53,7 @@ def decide(values: Values, best: Values, fixed: Values, choose: bool) -> None:
                 best[c, i, j] = now
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def sweeps(
     values: Values, best: Values, new: Values, fixed: Values, choose: bool,
     rates: Any, costs: Any, total: float, h: int, g: int, count: int,
@@ -70,7 +72,7 @@ def sweeps(
         How far apart the points of the parabola are along i and along j; 0 blocks arrivals.
     """
     least = most = 0.0
-    for at in range(count):
+    for _ in range(count):
         decide(values, best, fixed, choose)
         least, most = _sweep(values, best, new, rates, costs, total, h, g)
         shift = new[0, 0, 0]
@@ -79,7 +81,7 @@ def sweeps(
     return least, most
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _sweep(
     values: Values, best: Values, new: Values, rates: Any, costs: Any, total: float, h: int, g: int
 ) -> Any:
@@ -119,7 +121,7 @@ def _sweep(
     return least, most
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def extended(values: Values, wide: int, deep: int, h: int, g: int) -> Values:
     """Return values on a larger box, continued by parabolas: where iteration goes on from."""
     layers, old_wide, old_deep = values.shape
@@ -139,7 +141,7 @@ def extended(values: Values, wide: int, deep: int, h: int, g: int) -> Values:
     return out
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def decisions(values: Values) -> Any:
     """Return what the best policy does at each state at an event: 0 nothing, 1 small, 2 large."""
     layers, wide, deep = values.shape

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.errors import InputError, shown
+from instances.errors import InputError
 from instances.msfq import Instance
 
 Floats = NDArray[np.float64]
@@ -85,13 +85,13 @@ def one_or_all(queue: Instance, whose: str) -> System:
         i = next(i for i, job in enumerate(queue.classes) if job.sizes.parameters()[0])
         raise InputError(
             f"exponential sizes for {whose}; simulate a policy instead",
-            found=queue.classes[i].sizes.__struct_config__.tag,
+            found=str(queue.classes[i].sizes.__struct_config__.tag),
             place=f"classes[{i}].sizes",
         )
     if queue.load >= 1:
         raise InputError(
             "a load below 1: no policy is stable beyond (Theorem 2)",
-            found=f"{shown(round(queue.load, 6))} ({loads(queue)})",
+            found=f"{queue.load:.6g} ({loads(queue)})",
             place="classes",
         )
     small, large = (queue.classes[i] for i in pair)

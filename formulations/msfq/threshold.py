@@ -143,7 +143,9 @@ class Threshold:
     def evaluate(self) -> Iterator[int]:
         """Fill in the table, yielding the threshold after each step: the likeliest come first."""
         model, system = self.model, self.system
-        quick = approximation.paper(system) if self.method == "paper" else approximation.area(system)
+        quick = (
+            approximation.paper(system) if self.method == "paper" else approximation.area(system)
+        )
         if self.method != "exact":
             model.small[:], model.large[:], model.assumption_ok[:] = quick
             yield system.k - 1
@@ -174,7 +176,7 @@ class Threshold:
         return good
 
     def best(self) -> int | None:
-        """Return the best threshold so far that keeps every side constraint, the least of equals."""
+        """Return the best threshold so far that keeps the rules, the least of equals."""
         good = self.kept()
         if not good.any():
             return None

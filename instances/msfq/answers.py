@@ -29,7 +29,7 @@ class ClassTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     need: int
     mean_response_time: float | None
-    confidence: float | None | UnsetType = UNSET
+    confidence: float | UnsetType | None = UNSET
     percentiles: dict[str, float] | UnsetType = UNSET
     jobs: int | UnsetType = UNSET
     mean_number: float | UnsetType = UNSET

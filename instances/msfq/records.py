@@ -22,9 +22,7 @@ from instances.msfq.sizes import (
 )
 
 SideConstraint = ResponseTime
-AnyShape = (
-    Exponential | Deterministic | Hyperexponential | Lognormal | BoundedPareto | Empirical
-)
+AnyShape = Exponential | Deterministic | Hyperexponential | Lognormal | BoundedPareto | Empirical
 
 
 class JobClass(

@@ -4,20 +4,22 @@
 class's longest waiting job arrived.
 """
 
+# ruff: noqa: PLR0917 (kernels take arrays, and numba is quickest with all by position)
+
 from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from policies.msfq.compiling import compiled
 
 FCFS, FIRST_FIT, MSF, MSFQ, TWO_THRESHOLD, STATIC, ADAPTIVE, NMSR = range(8)
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
-def next_start(
+@compiled
+def next_start(  # noqa: PLR0911 - one for each rule
     policy: int, memory: Any, numbers: Any, needs: Any, slots: Any, limits: Any,
     by_need: Any, order: Any, waiting: Any, running: Any, free: int, head: Any,
-) -> int:  # fmt: skip
+) -> Any:  # fmt: skip
     """Return the class that starts next, or -1."""
     if policy == MSFQ:
         return _msfq(memory, numbers, waiting, running, free)
@@ -35,12 +37,12 @@ def next_start(
         return _static(memory, needs, slots, limits, order, waiting, running, free)
     c = memory[0]
     if waiting[c] and running[c] < slots[c] and needs[c] <= free:
-        return c  # type: ignore[no-any-return]
+        return c
     return -1
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
-def _oldest(needs: Any, waiting: Any, free: int, head: Any, fitting: bool) -> int:
+@compiled
+def _oldest(needs: Any, waiting: Any, free: int, head: Any, fitting: bool) -> Any:
     best = -1
     for c in range(needs.size):
         if waiting[c] and (not fitting or needs[c] <= free) and (best < 0 or head[c] < head[best]):
@@ -48,25 +50,25 @@ def _oldest(needs: Any, waiting: Any, free: int, head: Any, fitting: bool) -> in
     return best if best >= 0 and needs[best] <= free else -1
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
-def _largest_fitting(needs: Any, by_need: Any, waiting: Any, free: int) -> int:
+@compiled
+def _largest_fitting(needs: Any, by_need: Any, waiting: Any, free: int) -> Any:
     if not free:
         return -1
     for c in by_need:
         if waiting[c] and needs[c] <= free:
-            return c  # type: ignore[no-any-return]
+            return c
     return -1
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
-def _msfq(memory: Any, numbers: Any, waiting: Any, running: Any, free: int) -> int:
+@compiled
+def _msfq(memory: Any, numbers: Any, waiting: Any, running: Any, free: int) -> Any:
     """Of ``memory``: small, large, draining, batch, l, lazy."""
     small, large = memory[0], memory[1]
     if running[large]:
         return -1
     if not running[small] and not memory[3]:
         if waiting[large]:
-            return large  # type: ignore[no-any-return]
+            return large
         memory[2] = not memory[5] and waiting[small] <= memory[4]
         memory[3] = waiting[small] if memory[2] else 0
     if not memory[2] and waiting[small] + running[small] <= memory[4]:
@@ -74,29 +76,29 @@ def _msfq(memory: Any, numbers: Any, waiting: Any, running: Any, free: int) -> i
     if memory[2]:
         if memory[3]:
             memory[3] -= 1
-            return small  # type: ignore[no-any-return]
+            return small
         return -1
     return small if waiting[small] and free else -1
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
-def _two_threshold(memory: Any, numbers: Any, waiting: Any, running: Any, free: int) -> int:
+@compiled
+def _two_threshold(memory: Any, numbers: Any, waiting: Any, running: Any, free: int) -> Any:
     """Of ``memory``: small, large, l; of ``numbers``: b0, b1, b2."""
     small, large = memory[0], memory[1]
     if running[large]:
         return -1
     few, many, c = waiting[small], waiting[large], running[small]
     if not c and many and (not few or few < numbers[0] + numbers[1] * many):
-        return large  # type: ignore[no-any-return]
+        return large
     stop = c and many and c <= memory[2] and few < numbers[2]
     return small if few and free and not stop else -1
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
+@compiled
 def _static(
     memory: Any, needs: Any, slots: Any, limits: Any, order: Any,
     waiting: Any, running: Any, free: int,
-) -> int:  # fmt: skip
+) -> Any:  # fmt: skip
     """Of ``memory``: turn, draining, overlap."""
     count = order.size
     while True:
@@ -120,8 +122,8 @@ def _static(
         memory[0], memory[1] = following, 0
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
-def _adaptive(memory: Any, needs: Any, by_need: Any, waiting: Any, running: Any, free: int) -> int:
+@compiled
+def _adaptive(memory: Any, needs: Any, by_need: Any, waiting: Any, running: Any, free: int) -> Any:
     """Of ``memory``: draining. One pass finds what fits, who is left out, and who is useful."""
     if memory[0]:
         for c in by_need:
@@ -129,13 +131,13 @@ def _adaptive(memory: Any, needs: Any, by_need: Any, waiting: Any, running: Any,
                 if needs[c] > free:
                     return -1
                 memory[0] = 0
-                return c  # type: ignore[no-any-return]
+                return c
         memory[0] = 0
     left_out = useful = False
     for c in by_need:
         if waiting[c]:
             if needs[c] <= free:
-                return c  # type: ignore[no-any-return]
+                return c
             if running[c]:
                 useful = True
             else:

@@ -4,16 +4,17 @@ Each state counts for the mean time that it lasts, 1/(rate out of it), instead o
 response times follow by Little's law.
 """
 
+# ruff: noqa: PLR0917 (kernels take arrays, and numba is quickest with all by position)
+
 from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
-
+from policies.msfq.compiling import compiled
 from policies.msfq.random_kernels import uniform
 
 
-@njit(cache=True, _nrt=False, error_model="numpy")  # type: ignore[untyped-decorator]
+@compiled
 def jump(
     k: int, l1: float, lk: float, m1: float, mk: float, threshold: int, lazy: bool,
     events: int, warm: int, draw: Any, areas: Any,

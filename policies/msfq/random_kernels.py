@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from policies.msfq.compiling import compiled
+
 SCALE = 1.0 / 2**53
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def stream(seed: int, number: int) -> Any:
     """Return the state of one of a seed's streams, shape (4,)."""
     x = np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(number)
@@ -29,7 +31,7 @@ def stream(seed: int, number: int) -> Any:
     return state
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
+@compiled
 def uniform(s: Any) -> float:
     """Return a number in (0, 1)."""
     total = s[0] + s[3]
@@ -41,16 +43,16 @@ def uniform(s: Any) -> float:
     s[0] ^= s[3]
     s[2] ^= t
     s[3] = (s[3] << np.uint64(45)) | (s[3] >> np.uint64(19))
-    return (np.float64(result >> np.uint64(11)) + 0.5) * SCALE  # type: ignore[no-any-return]
+    return (np.float64(result >> np.uint64(11)) + 0.5) * SCALE
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
+@compiled
 def exponential(s: Any) -> float:
     """Return an exponential number of mean 1."""
     return -log(uniform(s))
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator]
+@compiled
 def size(s: Any, shapes: Any, c: int, values: Any, starts: Any) -> float:
     """Return a job size of mean 1; two numbers are drawn whatever the shape (see `sizes`)."""
     u, v = uniform(s), uniform(s)
@@ -60,9 +62,9 @@ def size(s: Any, shapes: Any, c: int, values: Any, starts: Any) -> float:
     if code == 1:
         return 1.0
     if code == 2:
-        return -log(u) * (q if v < p else r)  # type: ignore[no-any-return]
+        return -log(u) * (q if v < p else r)
     if code == 3:
         return exp(p + q * sqrt(-2.0 * log(u)) * cos(2.0 * pi * v))
     if code == 4:
-        return q * exp(-log1p(-u * r) / p)  # type: ignore[no-any-return]
-    return values[starts[c] + int(u * (starts[c + 1] - starts[c]))]  # type: ignore[no-any-return]
+        return q * exp(-log1p(-u * r) / p)
+    return values[starts[c] + int(u * (starts[c + 1] - starts[c]))]

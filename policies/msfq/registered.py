@@ -34,7 +34,9 @@ COMMON = {
 }  # fmt: skip
 THRESHOLD = Option(None, "a whole number from 0 to k - 1; k - 1 where left out", _is_level)
 VARIANT = Option("literal", "literal or lazy", lambda v: v in ("literal", "lazy"))
-BOUND = Option(None, "a number >= 0; without bound where left out", lambda v: is_number(v) and v >= 0)
+BOUND = Option(
+    None, "a number >= 0; without bound where left out", lambda v: is_number(v) and v >= 0
+)
 
 PLANS: dict[str, Callable[..., Plan]] = {}
 """For each policy, its plan from an instance and its own options."""
@@ -69,7 +71,7 @@ def policy(
     return decorate
 
 
-def simulated(
+def simulated(  # noqa: PLR0917
     queue: Instance, name: str, plan: Plan, seed: int, arrivals: int, trace: str | None = None
 ) -> Simulated:
     """Simulate a policy after making sure that it can be stable.
@@ -192,7 +194,7 @@ def static_quickswap(
     handover: str = "overlap",
     order: str | int = "descending",
 ) -> Plan:
-    """Static Quickswap."""
+    """Return the plan of Static Quickswap."""
     return plans.static(queue, threshold, handover, order)
 
 
@@ -210,9 +212,7 @@ def adaptive_quickswap(queue: Instance) -> Plan:
     "nmsr",
     source="Chen, Grosof and Berg, POMACS 9, 2025 (the paper's reference 12)",
     summary="a random cycle of schedules, blind to the queues",
-    cycle_rate=Option(
-        None, "cycles per unit of time, above 0", lambda v: is_number(v) and v > 0
-    ),
+    cycle_rate=Option(None, "cycles per unit of time, above 0", lambda v: is_number(v) and v > 0),
 )
 def nmsr(queue: Instance, cycle_rate: float | None = None) -> Plan:
     """Nonpreemptive Markovian service rates."""

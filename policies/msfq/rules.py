@@ -98,7 +98,7 @@ class TwoThreshold:
     and fewer than b2 of them wait.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917
         self, small: int, large: int, threshold: int, b0: float = inf, b1: float = 0.0,
         b2: float = inf,
     ) -> None:  # fmt: skip

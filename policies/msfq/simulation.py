@@ -105,7 +105,7 @@ def play(
     batches = max(1, min(BATCHES, arrivals - warm))
     sized = common or trace is not None or not queue.memoryless
     empty, whole_numbers = np.empty(0), np.int64
-    inputs = {
+    inputs: dict[str, Any] = {
         "k": queue.servers,
         **_jobs(queue),
         **arrays(queue, plan),
@@ -118,7 +118,7 @@ def play(
         "trace_sizes": empty if trace is None else trace.sizes,
         "grid": np.asarray(grid, dtype=np.float64),
     }
-    found = {
+    found: dict[str, Any] = {
         "sums": np.zeros((batches, count)),
         "counts": np.zeros((batches, count), whole_numbers),
         "areas": np.zeros(count),

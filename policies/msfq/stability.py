@@ -61,7 +61,7 @@ def region(queue: Instance, policy: str) -> Region:
 
 
 def _fcfs(queue: Instance) -> Region:
-    """λ·(p_k/μ_k + (p_k/μ_1)·Σ_{j=1..k} p_1^j/j + p_1^(k+1)/(k·μ_1)): time in a saturated system."""
+    """λ·(p_k/μ_k + (p_k/μ_1)·Σ_{j=1..k} p_1^j/j + p_1^(k+1)/(k·μ_1)), if it is saturated."""
     k = queue.servers
     small, large = (queue.classes[i] for i in queue.one_or_all or (0, 0))
     rate = small.arrival_rate + large.arrival_rate

@@ -76,17 +76,17 @@ def _weights(queue: Instance, solution: Answer, claim: Result, report: Report) -
     if claim.options.get("trace") is not None:
         report.unchecked.append("weights of the classes: they are those of the trace")
         return
-    for what, theirs, weigh in (
-        ("mean_response_time", solution.mean_response_time, lambda job: job.arrival_rate),
-        (
-            "weighted_response_time",
-            solution.weighted_response_time,
-            lambda job: job.need * job.arrival_rate / job.service_rate,
-        ),
+    for what, theirs, by_load in (
+        ("mean_response_time", solution.mean_response_time, False),
+        ("weighted_response_time", solution.weighted_response_time, True),
     ):
-        total = fsum(weigh(job) for job, _ in seen)
-        ours = fsum(weigh(job) * time for job, time in seen) / total if seen else 0.0
-        report.expect(same(ours, theirs), f"{what}: the classes make {ours:.12g}, not {theirs:.12g}")
+        part = [j.need * j.arrival_rate / j.service_rate if by_load else j.arrival_rate
+                for j, _ in seen]  # fmt: skip
+        total = fsum(part)
+        ours = fsum(p * t for p, (_, t) in zip(part, seen, strict=True)) / total if seen else 0.0
+        report.expect(
+            same(ours, theirs), f"{what}: the classes make {ours:.12g}, not {theirs:.12g}"
+        )
 
 
 def _services(queue: Instance, solution: Answer, report: Report) -> None:

@@ -70,9 +70,7 @@ def settled(times: Callable[[tuple[int, int]], tuple[float, float]], system: Sys
     return None
 
 
-def msfq_times(
-    system: System, l: int, lazy: bool, most: tuple[int, int]
-) -> tuple[float, float]:
+def msfq_times(system: System, l: int, lazy: bool, most: tuple[int, int]) -> tuple[float, float]:
     """Return both classes' mean response times under MSFQ."""
     k, l1, lk, m1, mk = system
     most_small, most_large = most
@@ -111,9 +109,7 @@ def msfq_times(
     return _times(system, moves)
 
 
-def table_times(
-    system: System, table: OptimalTable, most: tuple[int, int]
-) -> tuple[float, float]:
+def table_times(system: System, table: OptimalTable, most: tuple[int, int]) -> tuple[float, float]:
     """Return both classes' mean response times under a policy's table, for few servers.
 
     A state is what holds after decisions; beyond the table its edge goes on.
@@ -149,9 +145,7 @@ def table_times(
     return _times(system, moves, ("small", 0, 0, 0))
 
 
-def _times(
-    system: System, moves: Moves, start: State = ("empty", 0, 0, 0)
-) -> tuple[float, float]:
+def _times(system: System, moves: Moves, start: State = ("empty", 0, 0, 0)) -> tuple[float, float]:
     """Explore the chain from its empty state, solve for the stationary law, apply Little's law."""
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import spsolve

@@ -41,7 +41,7 @@ def _little(time: Any, report: Report) -> None:
 
 
 def _balance(queue: Instance, solution: Simulated, report: Report) -> None:
-    """The servers' mean use is the work that arrived, but for what has piled up and for noise."""
+    """Compare the servers' mean use with the work that arrived, but for backlog and noise."""
     pairs = list(zip(queue.classes, solution.classes, strict=True))
     if any(time.arrival_rate is None or time.mean_number is None for _, time in pairs):
         return
@@ -57,7 +57,7 @@ def _balance(queue: Instance, solution: Simulated, report: Report) -> None:
     noise = sqrt(spread / time) / k
     report.expect(
         abs(asked - solution.utilization) <= 0.01 + 6 * noise + 4 * piled,
-        f"load balance: the servers were {solution.utilization:.4g} busy, but {asked:.4g} was asked",
+        f"load balance: the servers were {solution.utilization:.4g} busy, not {asked:.4g}",
     )
 
 
