@@ -102,8 +102,8 @@ def _sweep(
             elif h:
                 for j in range(deep):
                     up[j] = beyond(here[j], best[c, i - h, j], best[c, i - 2 * h, j], h)
-            else:
-                up[:] = old
+            else:  # the job is lost, but something may be decided
+                up[:] = here
             down = best[below, i]
             cost = costs[0] * (i + (0 if large_runs else c)) + costs[1] * large_runs
             out = new[c, i]
@@ -111,7 +111,7 @@ def _sweep(
                 gain = cost + costs[1] * j + l1 * up[j] + lk * here[j + 1]
                 out[j] = (gain + served * down[j] + left * old[j]) / total
             j = deep - 1
-            far = beyond(here[j], here[j - g], here[j - 2 * g], g) if g else old[j]
+            far = beyond(here[j], here[j - g], here[j - 2 * g], g) if g else here[j]
             gain = cost + costs[1] * j + l1 * up[j] + lk * far
             out[j] = (gain + served * down[j] + left * old[j]) / total
             for j in range(deep):

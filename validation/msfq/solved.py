@@ -79,8 +79,9 @@ def check_table(queue: Instance, solution: OptimalTable, claim: Result, report: 
     rows, columns = solution.large_most + 1, solution.small_most + 1
     tables = [solution.at_empty, *solution.admit]
     shaped = all(len(t) == rows and all(len(row) == columns for row in t) for t in tables)
+    shaped = shaped and len(tables) == queue.servers
     report.expect(
-        shaped and len(tables) == queue.servers,
+        shaped,
         f"tables: not {queue.servers} of {rows} rows of {columns} letters",
     )
     letters = {"at_empty": set("LS."), "admit": set("S-")}
