@@ -46,5 +46,5 @@ class Series:
     def of(self, inner: Series) -> Series:
         """Compose: self(inner), self expanded at inner's value."""
         _, a, b = self.terms
-        value, i1, i2 = inner.terms
+        _, i1, i2 = inner.terms
         return Series(self.terms[0], a * i1, b * i1**2 + a * i2)

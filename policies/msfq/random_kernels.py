@@ -53,7 +53,7 @@ def exponential(s: Any) -> float:
 
 
 @compiled
-def size(s: Any, shapes: Any, c: int, values: Any, starts: Any) -> float:
+def size(s: Any, shapes: Any, c: int, values: Any, starts: Any) -> Any:
     """Return a job size of mean 1; two numbers are drawn whatever the shape (see `sizes`)."""
     u, v = uniform(s), uniform(s)
     code, p, q, r = int(shapes[c, 0]), shapes[c, 1], shapes[c, 2], shapes[c, 3]

@@ -19,10 +19,25 @@ Rule = Callable[["State"], int | None]
 class State(Protocol):
     """What a rule sees."""
 
-    needs: Sequence[int]
-    waiting: Sequence[int]
-    running: Sequence[int]
-    free: int
+    @property
+    def needs(self) -> Sequence[int]:
+        """Servers, by class."""
+        ...
+
+    @property
+    def waiting(self) -> Sequence[int]:
+        """Jobs that wait, by class."""
+        ...
+
+    @property
+    def running(self) -> Sequence[int]:
+        """Jobs that run, by class."""
+        ...
+
+    @property
+    def free(self) -> int:
+        """Servers that are free."""
+        ...
 
     def oldest(self, among: Iterable[int]) -> int | None:
         """Return which of these classes' waiting jobs arrived first; None if none waits."""

@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 
-HOMES = {"dssp": ("dssp_dispatching", "dssp_rewards", "dssp_theorems")}
+HOMES = {
+    "dssp": ("dssp_dispatching", "dssp_rewards", "dssp_theorems"),
+    "msfq": ("msfq_figures", "msfq_classes"),
+}
 """For each problem, the modules of this package that register its reproductions."""
 
 Curve = tuple[Sequence[float], Sequence[float]]
