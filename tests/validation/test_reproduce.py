@@ -17,8 +17,11 @@ DIFFERS = {
     "dssp/figure-6": ("with a tuned r LCPF", "r of about 0.9"),
     "dssp/figure-7": ("with a tuned r LCPF",),
     "dssp/section-5.2": ("linear", "size"),
+    "msfq/figure-2": ("the analysis is highly accurate",),
+    "msfq/figure-4": ("l = k - 1 is a good heuristic",),
+    "msfq/figure-5": ("as the text defines it, with a drain",),
 }
-"""Claims that do not hold on the synthetic nights: LCPF is second to CPA there, for one."""
+"""Claims that do not hold: on the synthetic nights LCPF is second to CPA, for one."""
 
 
 @pytest.mark.parametrize("name", ledger())
@@ -46,5 +49,5 @@ def test_names_that_are_not_known_are_refused() -> None:
 
 def test_synthetic_workloads_say_so() -> None:
     for name, entry in ledger().items():
-        if "figure" in name or "section" in name:
+        if name.startswith("dssp/") and ("figure" in name or "section" in name):
             assert "not public" in entry.workload
