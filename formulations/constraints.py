@@ -14,6 +14,7 @@ from instances.constraints import (
     Imply,
     Require,
     Resource,
+    ResponseTime,
     Shares,
     Together,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "Imply",
     "Require",
     "Resource",
+    "ResponseTime",
     "Shares",
     "Together",
 ]

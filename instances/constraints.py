@@ -205,6 +205,29 @@ class Resource(Constraint, frozen=True, tag="resource"):
             yield f"use.{job}", job
 
 
+class ResponseTime(Constraint, frozen=True, tag="response-time"):
+    """The mean response time of a class of multiserver jobs is at most this.
+
+    Attributes
+    ----------
+    need : int
+        Which class: that of jobs which need so many servers.
+    at_most : float
+        The largest mean response time, in the file's unit of time.
+    """
+
+    need: Annotated[int, msgspec.Meta(ge=1)]
+    at_most: Annotated[float, msgspec.Meta(gt=0)]
+
+    def __post_init__(self) -> None:
+        if not 0 < self.at_most < float("inf"):
+            raise InputError("a finite number > 0", found=shown(self.at_most), place="at_most")
+
+    def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
+        """Yield the class, as the group of that need."""
+        yield "need", "need", str(self.need)
+
+
 def label(constraint: Constraint, position: int) -> str:
     """Return what messages call a constraint: its name, else its kind and its position."""
     return constraint.name or f"{constraint.kind()}[{position}]"

@@ -15,7 +15,7 @@ import msgspec
 from instances.errors import InputError, listing, shown, suggestion
 from instances.places import explained
 
-PROBLEMS = ("dssp", "hesrpt", "epoch")
+PROBLEMS = ("dssp", "hesrpt", "epoch", "msfq")
 MOST_BYTES = 256 * 2**20
 """No file is read beyond this: some ten million tasks, and the end of a compressed bomb."""
 

@@ -13,6 +13,10 @@ class NotApplicableError(Exception):
     """A policy does not apply to an instance; the message says why in one line."""
 
 
+class UnstableError(NotApplicableError):
+    """A queue grows without bound under a policy; the message says what brings which load."""
+
+
 @dataclass(frozen=True)
 class Policy:
     """A registered policy.

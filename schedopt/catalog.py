@@ -20,8 +20,15 @@ FORMULATIONS: dict[str, dict[str, str]] = {
         "partition": "formulations.epoch.partition:Partition",
         "rectangles": "formulations.epoch.rectangles:Rectangles",
     },
+    "msfq": {
+        "threshold": "formulations.msfq.threshold:Threshold",
+        "optimal-policy": "formulations.msfq.optimal:OptimalPolicy",
+    },
 }
 """For each problem, its formulations and where they live; the first is the default."""
+
+REFERENCES = {"msfq": "schedopt.queueing:reference"}
+"""Problems whose policies are not measured against the default formulation, and what against."""
 
 HINTS: dict[str, tuple[str, ...]] = {"dssp": ("greedy", "greedy-half")}
 """Policies quick enough to start a solver from."""
@@ -41,6 +48,7 @@ class Solver:
 SOLVERS: dict[str, Solver] = {
     "highs": Solver("linear models in Pyomo, with any side constraints", "pyomo"),
     "cp-sat": Solver("schedules and partitions, exactly, with any side constraints", "cp-sat"),
+    "numeric": Solver("thresholds by enumeration, optimal policies by value iteration", "numeric"),
     "core": Solver("selections without side constraints: an exact knapsack algorithm", "pyomo"),
     "prices": Solver("allocations without side constraints: the dual, over all orders", "cvxpy"),
     "clarabel": Solver("allocations, as convex programs, with any side constraints", "cvxpy"),
@@ -54,6 +62,9 @@ TINY: dict[str, bytes] = {
     b'"jobs":[{"name":"a","size":1},{"name":"b","size":2}]}',
     "epoch": b'{"problem":"epoch","name":"tiny","nodes":4,"inequity":1,"jobs":['
     b'{"name":"a","minimum":2},{"name":"b","minimum":3}]}',
+    "msfq": b'{"problem":"msfq","name":"tiny","servers":2,"classes":['
+    b'{"need":1,"arrival_rate":0.3,"service_rate":1},'
+    b'{"need":2,"arrival_rate":0.2,"service_rate":1}]}',
 }
 """An instance of each problem, small enough to try a policy or a solver on."""
 
@@ -70,6 +81,12 @@ def formulation_type(problem: str, name: str | None = None) -> type[Any]:
     home = known[pick(name, known, f"a formulation of {problem}") if name else next(iter(known))]
     module, _, attribute = home.partition(":")
     return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+
+
+def reference(problem: str) -> Any:
+    """Return the function that gives a problem's reference, of those in `REFERENCES`."""
+    module, _, attribute = REFERENCES[problem].partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def policies(problem: str) -> Mapping[str, Any]:

@@ -351,10 +351,10 @@ def _declared(files: list[Path] | None, instance: Any) -> list[Any]:
 
 
 def _undeclared(files: list[Path] | None) -> list[Any]:
-    """Read side constraints for a bench, before any instance is known: dssp is what has them."""
-    from schedopt.making import constraints_from
+    """Read side constraints for a bench, before any instance is known: of whichever problem."""
+    from schedopt.making import any_constraints_from
 
-    return [declared for file in files or () for declared in constraints_from(file, "dssp")]
+    return [declared for file in files or () for declared in any_constraints_from(file)]
 
 
 def _deliver(document: Any, json: bool, output: Path | None, show: Any) -> None:

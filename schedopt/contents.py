@@ -11,6 +11,7 @@ TITLES = {
     "dssp": "which jobs to run by the deadline, and when",
     "hesrpt": "how to share servers between parallelizable jobs",
     "epoch": "how to pack memory-bound jobs into epochs",
+    "msfq": "when a queue of multiserver jobs should switch class",
 }
 
 

@@ -123,7 +123,7 @@ def _evaluated(
     seed: int,
     constraints: list[Constraint],
 ) -> Result:
-    from policies.registry import NotApplicableError
+    from policies.registry import NotApplicableError, UnstableError
 
     formulation = catalog.formulation_type(policy.problem)
     own = {key: value for key, value in options.items() if key in policy.options}
@@ -147,7 +147,8 @@ def _evaluated(
     try:
         solution = policy.run(instance, **own, **({"seed": seed} if policy.random else {}))
     except NotApplicableError as reason:
-        return msgspec.structs.replace(blank, message=str(reason))
+        ended = "unstable" if isinstance(reason, UnstableError) else blank.termination
+        return msgspec.structs.replace(blank, termination=ended, message=str(reason))
     solved = time.perf_counter()
     if "fill" in settings:  # a document says the number that was used
         settings["fill"] = instance.fill(settings["fill"])
@@ -156,6 +157,7 @@ def _evaluated(
         termination="completed",
         solution_status="feasible",
         objective=instance.objective_of(solution),
+        confidence=getattr(solution, "confidence", msgspec.UNSET),
         solution=as_document(solution),
     )
     return _judged(instance, done, constraints, began, solved)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from instances.errors import InputError, shown
+from instances.files import PROBLEMS
 from instances.options import checked
 from schedopt import catalog
 
@@ -91,11 +92,29 @@ def constraints_from(path: str | Path, problem: str) -> list[Any]:
     InputError
         With the file, the place, what was found and what was expected.
     """
+    return _constraints(path, catalog.constraint_kinds(problem))
+
+
+def any_constraints_from(path: str | Path) -> list[Any]:
+    """Read side constraints of any problem from a file.
+
+    Raises
+    ------
+    InputError
+        With the file, the place, what was found and what was expected.
+    """
+    kinds: dict[str, Any] = {}
+    for problem in PROBLEMS:
+        kinds |= catalog.constraint_kinds(problem)
+    return _constraints(path, kinds)
+
+
+def _constraints(path: str | Path, kinds: Mapping[str, Any]) -> list[Any]:
     from instances.files import decode, read_bytes
 
     data = read_bytes(path)
     union: Any = None
-    for kind in catalog.constraint_kinds(problem).values():
+    for kind in kinds.values():
         union = kind if union is None else union | kind
     if data.lstrip().startswith(b"{"):
         return [decode(data, union, file=str(path))]

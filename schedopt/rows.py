@@ -41,6 +41,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Why a policy does not apply.
     file : str
         Where the instance is.
+    reference_formulation : str or None
+        Which formulation the reference is of.
     key : str
         A digest of all that the row depends on, by which a bench knows what is done.
     """
@@ -60,6 +62,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     file: str
     reference_seconds: float
     key: str
+    reference_formulation: str | None = None
 
 
 class Rows:

@@ -74,7 +74,8 @@ def result(instance: Any, document: Result) -> None:
     head.add_row(
         "[bold]outcome", f"[{colour}]{document.solution_status}[/] ({document.termination})"
     )
-    head.add_row("[bold]objective", f"{number(document.objective)}")
+    sure = f"   ± {number(document.confidence)} (95%)" if document.confidence else ""
+    head.add_row("[bold]objective", f"{number(document.objective)}{sure}")
     head.add_row("[bold]bound", f"{number(document.bound)}   gap {percent(document.gap)}")
     seconds = document.seconds
     head.add_row(
@@ -85,6 +86,11 @@ def result(instance: Any, document: Result) -> None:
         head.add_row("[bold]epochs", _epochs(document.solution["epochs"]))
     if "makespan" in document.solution:
         head.add_row("[bold]schedule", _times(instance, document))
+    if "threshold" in document.solution:
+        head.add_row("[bold]threshold", str(document.solution["threshold"]))
+    for entry in document.solution.get("classes", ())[:40]:
+        time = entry["mean_response_time"]
+        head.add_row(f"[bold]need {entry['need']}", f"mean response time {number(time)}")
     out.print(head)
     for group_table in _shares(instance, document):
         out.print(group_table)

@@ -122,6 +122,10 @@ def _run(model: Any, solver: str | None, limits: Limits) -> Result:
         from schedopt import packing
 
         return packing.solve(model, limits)
+    if model.engine == "numeric":
+        from solvers import numeric
+
+        return numeric.solve(model, limits)
     if model.engine == "cp-sat":
         from schedopt import scheduling
 

@@ -131,7 +131,8 @@ class _References:
 
     def __init__(self, instance: Any, sweep: Sweep) -> None:
         self._instance, self._sweep = instance, sweep
-        self._kind = catalog.formulation_type(type(instance).__struct_config__.tag)
+        self._problem = str(type(instance).__struct_config__.tag)
+        self._kind = catalog.formulation_type(self._problem)
 
     @cached_property
     def planned(self) -> Result:
@@ -148,7 +149,17 @@ class _References:
         kept = self._sweep.constraints if night is self._instance else ()
         return self._solved(night, kept, {})
 
+    @cached_property
+    def known(self) -> Result:
+        """Return what the problem itself names as its reference."""
+        options = {k: v for k, v in self._sweep.options.items() if k in self._kind.known_options}
+        reference = catalog.reference(self._problem)
+        limits = {"constraints": self._sweep.constraints, "time_limit": self._sweep.time_limit}
+        return reference(self._instance, options=options, **limits)  # type: ignore[no-any-return]
+
     def of(self, policy: Any) -> Result:
+        if self._problem in catalog.REFERENCES:
+            return self.known
         runs = policy.phase in ("dispatch", "both") or "dispatcher" in policy.options
         return self.happening if runs else self.planned
 
@@ -197,6 +208,7 @@ def _row(
         message=None if result.message is msgspec.UNSET else str(result.message),
         file=str(file),
         reference_seconds=reference.seconds.build + reference.seconds.solve,
+        reference_formulation=reference.formulation or None,
         key=key,
     )
 

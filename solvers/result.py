@@ -78,6 +78,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         What is in hand.
     objective, bound, gap : float or None
         None means unknown. The gap is |objective - bound| / max(1e-10, |objective|).
+    confidence : float or None
+        Where the objective was simulated: the half-width of its 95% interval, in its own unit.
     trace : tuple
         [seconds, incumbent, bound] each time one of the two improved.
     constraints : tuple
@@ -102,6 +104,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     objective: float | None = None
     bound: float | None = None
     gap: float | None = None
+    confidence: float | UnsetType | None = UNSET
     seconds: Seconds = Seconds()
     seed: int = 0
     options: dict[str, Any] = {}

@@ -29,9 +29,7 @@ CODES = {
 
 
 @njit(cache=True)
-def plan(  # noqa: PLR0917  flat arrays, as numba likes them
-    code: int, minima: Ints, total: int, k: int, nodes: Ints, part: Floats
-) -> int:
+def plan(code: int, minima: Ints, total: int, k: int, nodes: Ints, part: Floats) -> int:
     """Plan a quantum; return how many assignments were tested, 0 where nothing is searched.
 
     Parameters
@@ -122,9 +120,7 @@ def _equi(minima: Ints, total: int, nodes: Ints, part: Floats) -> None:
 
 
 @njit(cache=True)
-def _allot(  # noqa: PLR0917
-    minima: Ints, taken: Ints, count: int, total: int, k: int, nodes: Ints
-) -> None:
+def _allot(minima: Ints, taken: Ints, count: int, total: int, k: int, nodes: Ints) -> None:
     """Share all nodes among some jobs, as `instances.epoch.allotted` does."""
     if k == 0:
         for i in range(count):
@@ -154,9 +150,7 @@ def _allot(  # noqa: PLR0917
 
 
 @njit(cache=True)
-def _heuristic(  # noqa: PLR0917
-    minima: Ints, end: int, total: int, k: int, nodes: Ints, part: Floats
-) -> None:
+def _heuristic(minima: Ints, end: int, total: int, k: int, nodes: Ints, part: Floats) -> None:
     """Schedule the jobs before `end`."""
     jobs = len(minima)
     gone = np.zeros(end, np.bool_)
@@ -237,7 +231,7 @@ def _search(minima: Ints, total: int, nodes: Ints, part: Floats) -> int:
 
 
 @njit(cache=True)
-def _fill(minima: Ints, left: Ints, n: int, total: int, h: int, taken: Ints) -> bool:  # noqa: PLR0917
+def _fill(minima: Ints, left: Ints, n: int, total: int, h: int, taken: Ints) -> bool:
     """Find the largest jobs for h slots; tell whether there are some, with the largest of all."""
     width, wider = total // h, total % h
     i = 0
@@ -253,7 +247,7 @@ def _fill(minima: Ints, left: Ints, n: int, total: int, h: int, taken: Ints) -> 
 
 
 @njit(cache=True)
-def _split(left: Ints, level: int, n: int, h: int, taken: Ints, epoch: Ints) -> int:  # noqa: PLR0917
+def _split(left: Ints, level: int, n: int, h: int, taken: Ints, epoch: Ints) -> int:
     """Put the jobs that are taken into an epoch, and return how many go to the next level."""
     kept = at = 0
     for i in range(n):
@@ -294,7 +288,7 @@ def overheads(code: int, minima: Ints, total: int, k: int) -> tuple[Floats, Ints
 
 
 @njit(cache=True)
-def closed(  # noqa: PLR0917
+def closed(
     code: int,
     total: int,
     k: int,

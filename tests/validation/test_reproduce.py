@@ -17,16 +17,26 @@ DIFFERS = {
     "dssp/figure-6": ("with a tuned r LCPF", "r of about 0.9"),
     "dssp/figure-7": ("with a tuned r LCPF",),
     "dssp/section-5.2": ("linear", "size"),
+    "hesrpt/theorem-2": ("the makespan is ||X||_{1/p}\0",),
+    "hesrpt/example-amdahl": ("one job has 63.5%",),
+    "hesrpt/figure-4": ("SRPT is an order of magnitude", "KNEE is worst at p = 0.3"),
     "epoch/figure-13": ("load 100%: the disciplines", "load 200%: the disciplines", "distinctions"),
     "epoch/figure-14": ("distinctions",),
     "epoch/figure-15": ("J = 15, load 200%: the pen", "J = 16, load 200%: the pen", "distinctions"),
     "epoch/figure-17": ("load 100%: policies", "load 200%: policies"),
     "epoch/figure-18": ("J = 8, load 100%: absolute",),
+    "msfq/figure-2": ("the analysis is highly accurate",),
+    "msfq/figure-4": ("l = k - 1 is a good heuristic",),
+    "msfq/figure-5": ("as the text defines it, with a drain",),
 }
-"""Claims that do not hold: on the synthetic nights LCPF is second to CPA, for one; and static jobs
-differ by 16% where the epoch paper says 90%."""
+"""Claims that do not hold, each with its reason in the ledger: on the synthetic nights LCPF is second
+to CPA, for one; static jobs differ by 16% where the epoch paper says 90%; a printed formula lacks a
+factor."""
 
-OPEN = {"epoch/section-4.2": ("the worst average",)}
+OPEN = {
+    "hesrpt/figure-2": ("blackscholes", "bodytrack", "canneal"),
+    "epoch/section-4.2": ("the worst average",),
+}
 """Claims that cannot be judged: the paper does not say on what they rest."""
 
 
@@ -35,7 +45,7 @@ def test_every_claim_is_judged_as_before(name: str, tmp_path: Path) -> None:
     (entry,) = reproduce([name], quick=True, output=tmp_path)
     assert entry["claims"]
     for claim in entry["claims"]:
-        known = claim["says"].startswith(DIFFERS.get(name, ("nothing",)))
+        known = f"{claim['says']}\0".startswith(DIFFERS.get(name, ("nothing",)))
         unknown = claim["says"].startswith(OPEN.get(name, ("nothing",)))
         assert claim["holds"] is (None if unknown else not known), claim
     if entry["plot"]:
@@ -57,4 +67,5 @@ def test_names_that_are_not_known_are_refused() -> None:
 def test_synthetic_workloads_say_so() -> None:
     for name, entry in ledger().items():
         if name.startswith(("dssp/figure", "dssp/section")):
+        if name.startswith("dssp/") and ("figure" in name or "section" in name):
             assert "not public" in entry.workload

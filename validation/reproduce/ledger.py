@@ -10,6 +10,7 @@ HOMES = {
     "dssp": ("dssp_dispatching", "dssp_rewards", "dssp_theorems"),
     "hesrpt": ("hesrpt_theorems", "hesrpt_figures"),
     "epoch": ("epoch_examples", "epoch_overhead", "epoch_response"),
+    "msfq": ("msfq_figures", "msfq_classes"),
 }
 """For each problem, the modules of this package that register its reproductions."""
 

@@ -1,0 +1,110 @@
+"""A one-or-all system as five numbers, and what every evaluator returns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.errors import InputError
+from instances.msfq import Instance
+
+Floats = NDArray[np.float64]
+
+
+class System(NamedTuple):
+    """A one-or-all system: k servers, small jobs that need one, large jobs that need all.
+
+    Attributes
+    ----------
+    k : int
+        Servers.
+    l1, lk : float
+        Arrival rates of small and large jobs.
+    m1, mk : float
+        Their service rates.
+    """
+
+    k: int
+    l1: float
+    lk: float
+    m1: float
+    mk: float
+
+    @property
+    def load(self) -> float:
+        """λ_1/(k·μ_1) + λ_k/μ_k: stable below 1 for every threshold (Theorem 1)."""
+        return self.l1 / (self.k * self.m1) + self.lk / self.mk
+
+    @property
+    def rate(self) -> float:
+        """λ, both classes together."""
+        return self.l1 + self.lk
+
+    def mean(self, small: Floats, large: Floats) -> Floats:
+        """E[T] from both classes' mean response times, shape (thresholds,)."""
+        return np.asarray((self.l1 * small + self.lk * large) / self.rate)
+
+    def weighted(self, small: Floats, large: Floats) -> Floats:
+        """E[T^w]: weighs each class by its part of the load (section 6.1)."""
+        a, b = self.l1 / (self.k * self.m1), self.lk / self.mk
+        return np.asarray((a * small + b * large) / (a + b))
+
+
+class Curve(NamedTuple):
+    """Response times by threshold.
+
+    Attributes
+    ----------
+    small, large : ndarray, shape (k,)
+        Mean response time of each class at l = 0..k-1; infinite where it overflows.
+    assumption_ok : ndarray of bool, shape (k,)
+        Whether the assumption behind the numbers holds there (none is needed by ``exact``).
+    """
+
+    small: Floats
+    large: Floats
+    assumption_ok: NDArray[np.bool_]
+
+
+def one_or_all(queue: Instance, whose: str) -> System:
+    """Return the system of an instance that is one-or-all, exponential and stable.
+
+    Raises
+    ------
+    InputError
+        If it is not; an unstable one says which class brings what load.
+    """
+    pair = queue.one_or_all
+    if pair is None:
+        needs = ", ".join(str(job.need) for job in queue.classes)
+        expected = f"the needs 1 and {queue.servers} (one-or-all) for {whose}"
+        raise InputError(expected, found=f"needs {needs}", place="classes")
+    if not queue.memoryless:
+        i = next(i for i, job in enumerate(queue.classes) if job.sizes.parameters()[0])
+        raise InputError(
+            f"exponential sizes for {whose}; simulate a policy instead",
+            found=str(queue.classes[i].sizes.__struct_config__.tag),
+            place=f"classes[{i}].sizes",
+        )
+    if queue.load >= 1:
+        raise InputError(
+            "a load below 1: no policy is stable beyond (Theorem 2)",
+            found=f"{queue.load:.6g} ({loads(queue)})",
+            place="classes",
+        )
+    small, large = (queue.classes[i] for i in pair)
+    return System(
+        queue.servers,
+        small.arrival_rate,
+        large.arrival_rate,
+        small.service_rate,
+        large.service_rate,
+    )
+
+
+def loads(queue: Instance) -> str:
+    """Say what load each class brings."""
+    k = queue.servers
+    return ", ".join(f"need {job.need}: {job.work / k:.4g}" for job in queue.classes)

@@ -1,0 +1,252 @@
+"""Threshold: the l of MSFQ that makes jobs wait least, found by looking at every one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from formulations.msfq import approximation
+from formulations.msfq.exact import exact
+from formulations.msfq.system import Curve, Floats, System, one_or_all
+from instances.constraints import Constraint, ResponseTime, check_names, check_references, label
+from instances.errors import InputError, shown
+from instances.msfq import ClassTime, Instance, Thresholded
+from instances.options import Option, checked
+
+METHODS = ("exact", "area", "paper")
+VARIANTS = ("literal", "lazy")
+MOST_EXACT = 1024
+"""Servers up to which ``exact`` is offered: each threshold costs the square of them in memory."""
+
+
+class Table:
+    """Response times by threshold, as far as they are known: the native model of `Threshold`.
+
+    Attributes
+    ----------
+    small, large : ndarray, shape (k,)
+        Mean response times; NaN where not evaluated yet.
+    assumption_ok : ndarray of bool, shape (k,)
+        Whether the approximation's assumption holds.
+    allowed : ndarray of bool, shape (k,)
+        Thresholds that may be chosen. Users may rule out more of them.
+    """
+
+    def __init__(self, k: int) -> None:
+        self.small: Floats = np.full(k, np.nan)
+        self.large: Floats = np.full(k, np.nan)
+        self.assumption_ok = np.ones(k, dtype=np.bool_)
+        self.allowed = np.ones(k, dtype=np.bool_)
+
+
+class Threshold:
+    """Choose the threshold l of MSFQ with the least mean, or weighted, response time.
+
+    Parameters
+    ----------
+    queue : Instance
+        A one-or-all system with exponential sizes and a load below 1.
+    method : {"exact", "area", "paper"}
+        How response times are found: without truncation, by the better approximation, or by the
+        paper's. The last two take O(k) for all thresholds together.
+    variant : {"literal", "lazy"}
+        Whether a drain begins whenever at most l small jobs are left, as the paper analyses it, or
+        only when a large job waits, as its authors' simulator does it; by ``exact`` only.
+
+    Attributes
+    ----------
+    model : Table
+
+    Raises
+    ------
+    InputError
+        If the system is of another sort, or the options do not go together.
+
+    Notes
+    -----
+    Source: Chen et al., 2025, section 5; every threshold is evaluated, so that no claim about the
+    curve's shape is needed.
+    """
+
+    problem: ClassVar[str] = "msfq"
+    name: ClassVar[str] = "threshold"
+    engine: ClassVar[str] = "numeric"
+    sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
+    known_options: ClassVar[dict[str, Option]] = {
+        "method": Option("exact", "exact, area or paper", lambda v: v in METHODS),
+        "variant": Option("literal", "literal or lazy", lambda v: v in VARIANTS),
+    }
+
+    def __init__(
+        self,
+        queue: Instance,
+        *,
+        method: Literal["exact", "area", "paper"] = "exact",
+        variant: Literal["literal", "lazy"] = "literal",
+    ) -> None:
+        checked({"method": method, "variant": variant}, self.known_options, "threshold")
+        began = time.perf_counter()
+        self.instance = queue
+        self.system = one_or_all(queue, "a threshold")
+        if variant == "lazy" and method != "exact":
+            raise InputError(
+                "variant=literal: the approximations know no other",
+                found=shown(variant),
+                place="option variant",
+            )
+        if method == "exact" and self.system.k > MOST_EXACT:
+            raise InputError(
+                f"method=area beyond {MOST_EXACT} servers",
+                found=f"method=exact and {self.system.k} servers",
+                place="option method",
+            )
+        self.method, self.variant = method, variant
+        self.options: dict[str, Any] = {"method": method, "variant": variant}
+        self.added: list[Constraint] = []
+        self.model = Table(self.system.k)
+        self.seconds = time.perf_counter() - began
+
+    def add(self, *constraints: Constraint) -> Self:
+        """Add side constraints to those of the instance.
+
+        Raises
+        ------
+        InputError
+            If one is of another kind than ``response-time``, or of a class that is not there.
+        """
+        together = [*self.instance.constraints, *self.added, *constraints]
+        for constraint in constraints:
+            if not isinstance(constraint, ResponseTime):
+                raise InputError("a kind that a threshold takes (one of 'response-time')",
+                                 found=shown(constraint.kind()), place="constraints")  # fmt: skip
+        check_names(together)
+        check_references(together, self.instance.index, self.instance.groups)
+        self.added.extend(constraints)
+        return self
+
+    def side(self) -> dict[str, list[Any]]:
+        """Return each side constraint by name."""
+        declared = [*self.instance.constraints, *self.added]
+        return {label(constraint, i): [constraint] for i, constraint in enumerate(declared)}
+
+    def hint(self, solution: Thresholded) -> Iterable[tuple[Any, float]]:
+        """Yield nothing: every threshold is looked at anyway."""
+        yield from ()
+
+    def decode(self, value: Callable[[Any], float]) -> Thresholded:
+        """Return the solution at the threshold that ``value("threshold")`` tells."""
+        return self.solution(int(value("threshold")))
+
+    def evaluate(self) -> Iterator[int]:
+        """Fill in the table, yielding the threshold after each step: the likeliest come first."""
+        model, system = self.model, self.system
+        quick = (
+            approximation.paper(system) if self.method == "paper" else approximation.area(system)
+        )
+        if self.method != "exact":
+            model.small[:], model.large[:], model.assumption_ok[:] = quick
+            yield system.k - 1
+            return
+        for l in np.argsort(self._objective(system, quick), kind="stable").tolist():
+            model.small[l], model.large[l] = exact(system, l, self.variant)
+            yield l
+
+    def _objective(self, system: System, curve: Curve) -> Floats:
+        combine = system.mean if self.instance.objective == "mean" else system.weighted
+        return combine(curve.small, curve.large)
+
+    @property
+    def curve(self) -> Floats:
+        """The objective at each l, shape (k,); NaN where it is not evaluated yet."""
+        return self._objective(
+            self.system, Curve(self.model.small, self.model.large, self.model.assumption_ok)
+        )
+
+    def kept(self, names: Iterable[str] | None = None) -> Any:
+        """Return which evaluated thresholds keep the side constraints of these names (all)."""
+        model = self.model
+        good = model.allowed & np.isfinite(self.curve)
+        side = self.side()
+        for name in side if names is None else names:
+            for rule in side[name]:
+                good &= (model.small if rule.need == 1 else model.large) <= rule.at_most
+        return good
+
+    def best(self) -> int | None:
+        """Return the best threshold so far that keeps the rules, the least of equals."""
+        good = self.kept()
+        if not good.any():
+            return None
+        return int(np.argmin(np.where(good, self.curve, np.inf)))
+
+    def solution(self, threshold: int) -> Thresholded:
+        """Return the solution record at a threshold that has been evaluated."""
+        model, system = self.model, self.system
+        times = {1: float(model.small[threshold]), system.k: float(model.large[threshold])}
+        small, large = np.array([times[1]]), np.array([times[system.k]])
+        return Thresholded(
+            threshold=threshold,
+            mean_response_time=float(system.mean(small, large)[0]),
+            weighted_response_time=float(system.weighted(small, large)[0]),
+            classes=tuple(
+                ClassTime(need=job.need, mean_response_time=times[job.need])
+                for job in self.instance.classes
+            ),
+            curve=tuple(v if np.isfinite(v) else None for v in self.curve.tolist()),
+            method=self.method,
+            variant=self.variant,
+            assumption_ok=bool(model.assumption_ok[threshold]),
+        )
+
+    def search(self) -> Enumeration:
+        """Return the search that a numeric solver drives."""
+        return Enumeration(self)
+
+
+class Enumeration:
+    """Looks at one threshold after the other; can be stopped at any time."""
+
+    names: Sequence[str]
+
+    def __init__(self, formulation: Threshold) -> None:
+        self._formulation = formulation
+        self._steps = formulation.evaluate()
+        self._done = False
+
+    @property
+    def value(self) -> float | None:
+        """The best objective so far."""
+        best = self._formulation.best()
+        return None if best is None else float(self._formulation.curve[best])
+
+    @property
+    def bound(self) -> float | None:
+        """No threshold's objective can be told before it is looked at: known at the end only."""
+        return self.value if self._done else None
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether every threshold was looked at, and none keeps the side constraints."""
+        return self._done and self.value is None
+
+    def advance(self, seconds: float) -> bool:
+        """Work for about that long; tell whether all thresholds have been looked at."""
+        began = time.perf_counter()
+        while not self._done:
+            if next(self._steps, None) is None:
+                self._done = True
+            elif time.perf_counter() - began > seconds:
+                break
+        return self._done
+
+    def solution(self) -> Thresholded | None:
+        """Return the best so far."""
+        best = self._formulation.best()
+        return None if best is None else self._formulation.solution(best)
+
+    def holds(self, names: frozenset[str]) -> bool:
+        """Tell whether some threshold keeps these side constraints."""
+        return bool(self._formulation.kept(names).any())

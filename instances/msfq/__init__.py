@@ -1,0 +1,34 @@
+"""msfq: a queue of multiserver jobs, each of which holds several servers at once.
+
+Source: Chen, Anggraito, Olliaro, Marin, Ajmone Marsan, Berg and Grosof, "Improving Nonpreemptive
+Multiserver Job Scheduling with Quickswap", 2025.
+"""
+
+from instances.msfq.answers import ClassTime, OptimalTable, Simulated, Thresholded
+from instances.msfq.records import Instance, JobClass, SideConstraint
+from instances.msfq.sizes import (
+    BoundedPareto,
+    Deterministic,
+    Empirical,
+    Exponential,
+    Hyperexponential,
+    Lognormal,
+    Shape,
+)
+
+__all__ = [
+    "BoundedPareto",
+    "ClassTime",
+    "Deterministic",
+    "Empirical",
+    "Exponential",
+    "Hyperexponential",
+    "Instance",
+    "JobClass",
+    "Lognormal",
+    "OptimalTable",
+    "Shape",
+    "SideConstraint",
+    "Simulated",
+    "Thresholded",
+]

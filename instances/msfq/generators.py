@@ -1,0 +1,140 @@
+"""msfq instances by name: one-or-all systems, and random systems of several classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from instances.errors import InputError, shown
+from instances.msfq.records import Instance, JobClass
+from instances.options import Option, checked, is_count, is_number
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A named generator: called with a seed and options, it returns an instance.
+
+    Attributes
+    ----------
+    name : str
+        Its name on the command line.
+    make : callable
+        ``make(seed, values)`` with a value for every option.
+    options : mapping of str to Option
+        Its options.
+    summary : str
+        What it makes, in a line.
+    """
+
+    name: str
+    make: Callable[[int, Mapping[str, Any]], Instance]
+    options: Mapping[str, Option]
+    summary: str
+
+    def __call__(self, seed: int, **options: Any) -> Instance:
+        """Make the instance of a seed.
+
+        Raises
+        ------
+        InputError
+            If the seed or an option is not right.
+        """
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise InputError("a whole number, 0 or more", found=shown(seed), place="seed")
+        given = checked(options, self.options, self.name)
+        defaults = {key: option.default for key, option in self.options.items()}
+        return self.make(seed, defaults | given)
+
+
+def _one_or_all(seed: int, values: Mapping[str, Any]) -> Instance:
+    """Make a one-or-all system; nothing in it is random, so the seed only names it.
+
+    Source: section 6.2, where k = 32, p1 = 0.9 and both mean sizes are 1.
+    """
+    k, p, mu1, muk = values["k"], values["p1"], values["small_rate"], values["large_rate"]
+    rate = values["load"] / (p / (k * mu1) + (1 - p) / muk)
+    return Instance(
+        name=f"one-or-all-{k}-{values['load']:g}" + (f"-{seed}" if seed else ""),
+        servers=k,
+        objective=values["objective"],
+        classes=(
+            JobClass(need=1, arrival_rate=p * rate, service_rate=mu1),
+            JobClass(need=k, arrival_rate=(1 - p) * rate, service_rate=muk),
+        ),
+    )
+
+
+def _multi_class(seed: int, values: Mapping[str, Any]) -> Instance:
+    """Make a system of random classes: needs divide k, the smaller the likelier.
+
+    Mean sizes are lognormal with a spread of ``spread``. The paper gives no such family; this one
+    keeps to its remark that needs which divide k can use all servers (section 6.3).
+    """
+    draw = np.random.Generator(np.random.PCG64(seed))
+    k, count = values["k"], values["classes"]
+    divisors = [need for need in range(1, k + 1) if k % need == 0]
+    if count > len(divisors):
+        raise InputError(
+            f"at most {len(divisors)}, the divisors of {k}",
+            found=shown(count),
+            place="option classes",
+        )
+    needs = sorted(draw.choice(divisors, size=count, replace=False).tolist())
+    parts = draw.random(count) / np.array(needs, dtype=float)
+    sizes = np.exp(values["spread"] * draw.standard_normal(count))
+    rate = values["load"] * k / float(parts @ (np.array(needs) * sizes))
+    return Instance(
+        name=f"multi-class-{k}-{seed}",
+        servers=k,
+        objective=values["objective"],
+        classes=tuple(
+            JobClass(need=need, arrival_rate=float(part * rate), service_rate=float(1 / size))
+            for need, part, size in zip(needs, parts, sizes, strict=True)
+        ),
+    )
+
+
+def _number(default: float, expected: str, accepts: Callable[[float], bool]) -> Option:
+    return Option(default, expected, lambda v: is_number(v) and accepts(v))
+
+
+def _shared(k: int) -> dict[str, Option]:
+    return {
+        "k": Option(k, "a whole number from 2 to 10^6", lambda v: is_count(v) and 2 <= v <= 10**6),
+        "load": _number(0.9, "a number between 0 and 1", lambda v: 0 < v < 1),
+        "objective": Option("mean", "mean or weighted", lambda v: v in ("mean", "weighted")),
+    }
+
+
+GENERATORS: dict[str, Recipe] = {
+    recipe.name: recipe
+    for recipe in (
+        Recipe(
+            "one-or-all",
+            _one_or_all,
+            {
+                **_shared(32),
+                "p1": _number(0.9, "a number between 0 and 1", lambda v: 0 < v < 1),
+                "small_rate": _number(1.0, "a number above 0", lambda v: v > 0),
+                "large_rate": _number(1.0, "a number above 0", lambda v: v > 0),
+            },
+            "jobs that need one server, and jobs that need all of them",
+        ),
+        Recipe(
+            "multi-class",
+            _multi_class,
+            {
+                **_shared(24),
+                "classes": Option(
+                    4, "a whole number from 1 to 100", lambda v: is_count(v) and v <= 100
+                ),
+                "spread": _number(0.5, "a number >= 0", lambda v: v >= 0),
+            },
+            "several classes whose needs divide k, with random parts and mean sizes",
+        ),
+    )
+}
+"""The generators by name."""

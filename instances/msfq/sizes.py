@@ -1,0 +1,179 @@
+"""Distributions of job sizes, by shape: the mean is always 1 / service rate.
+
+A shape says how sizes spread about their mean, and nothing of the mean itself: so a class keeps its
+load whatever its shape.
+"""
+
+from __future__ import annotations
+
+from math import expm1, inf, log, log1p, sqrt
+from typing import Annotated
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.errors import InputError, shown
+
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class Shape(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"
+):
+    """How sizes spread about their mean."""
+
+    def parameters(self) -> tuple[int, float, float, float]:
+        """Return a code and three numbers that fix the quantile function at mean 1."""
+        raise NotImplementedError
+
+    @property
+    def second_moment(self) -> float:
+        """E[S²] where E[S] = 1."""
+        raise NotImplementedError
+
+
+class Exponential(Shape, frozen=True, tag="exponential"):
+    """Memoryless sizes: what the paper analyses."""
+
+    def parameters(self) -> tuple[int, float, float, float]:
+        """Return code 0."""
+        return 0, 0.0, 0.0, 0.0
+
+    @property
+    def second_moment(self) -> float:
+        """E[S²] = 2."""
+        return 2.0
+
+
+class Deterministic(Shape, frozen=True, tag="deterministic"):
+    """Every job has the mean size."""
+
+    def parameters(self) -> tuple[int, float, float, float]:
+        """Return code 1."""
+        return 1, 0.0, 0.0, 0.0
+
+    @property
+    def second_moment(self) -> float:
+        """E[S²] = 1."""
+        return 1.0
+
+
+class Hyperexponential(Shape, frozen=True, tag="hyperexponential"):
+    """Two exponentials with balanced means: more variable than one.
+
+    Attributes
+    ----------
+    scv : float
+        The squared coefficient of variation, at least 1.
+    """
+
+    scv: Annotated[float, msgspec.Meta(ge=1)]
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.scv < inf:
+            raise InputError("a finite number >= 1", found=shown(self.scv), place="scv")
+
+    def parameters(self) -> tuple[int, float, float, float]:
+        """Return code 2, the first branch's probability, and both branches' means."""
+        p = 0.5 * (1.0 + sqrt((self.scv - 1.0) / (self.scv + 1.0)))
+        return 2, p, 0.5 / p, 0.5 / (1.0 - p)
+
+    @property
+    def second_moment(self) -> float:
+        """E[S²] = 1 + scv."""
+        return 1.0 + self.scv
+
+
+class Lognormal(Shape, frozen=True, tag="lognormal"):
+    """The exponential of a normal variable.
+
+    Attributes
+    ----------
+    scv : float
+        The squared coefficient of variation, above 0.
+    """
+
+    scv: Positive
+
+    def __post_init__(self) -> None:
+        if not 0 < self.scv < inf:
+            raise InputError("a finite number > 0", found=shown(self.scv), place="scv")
+
+    def parameters(self) -> tuple[int, float, float, float]:
+        """Return code 3, and mean and spread of the logarithm."""
+        variance = log1p(self.scv)
+        return 3, -0.5 * variance, sqrt(variance), 0.0
+
+    @property
+    def second_moment(self) -> float:
+        """E[S²] = 1 + scv."""
+        return 1.0 + self.scv
+
+
+class BoundedPareto(Shape, frozen=True, tag="bounded-pareto"):
+    """A power law between two bounds.
+
+    Attributes
+    ----------
+    alpha : float
+        The exponent of the tail, above 0.
+    ratio : float
+        The largest size over the smallest, above 1.
+    """
+
+    alpha: Positive
+    ratio: Annotated[float, msgspec.Meta(gt=1)]
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < inf:
+            raise InputError("a finite number > 0", found=shown(self.alpha), place="alpha")
+        if not 1 < self.ratio <= 1e12:
+            raise InputError("a number over 1, up to 1e12", found=shown(self.ratio), place="ratio")
+
+    def _moment(self, order: int) -> float:
+        """E[S^order] where the smallest size is 1."""
+        a, top = self.alpha, log(self.ratio)
+        inner = top if a == order else expm1((order - a) * top) / (order - a)
+        return a * inner / -expm1(-a * top)
+
+    def parameters(self) -> tuple[int, float, float, float]:
+        """Return code 4, the exponent, the smallest size, and 1 - ratio^-alpha."""
+        return 4, self.alpha, 1.0 / self._moment(1), -expm1(-self.alpha * log(self.ratio))
+
+    @property
+    def second_moment(self) -> float:
+        """E[S²] where E[S] = 1."""
+        return self._moment(2) / self._moment(1) ** 2
+
+
+class Empirical(Shape, frozen=True, tag="empirical"):
+    """Sizes drawn from a list, each as likely as the next, scaled to the class's mean.
+
+    Attributes
+    ----------
+    values : tuple of float
+        Sizes above 0, in any unit.
+    """
+
+    values: Annotated[tuple[Positive, ...], msgspec.Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        for i, value in enumerate(self.values):
+            if not 0 < value < inf:
+                raise InputError("a finite number > 0", found=shown(value), place=f"values[{i}]")
+
+    @property
+    def scaled(self) -> NDArray[np.float64]:
+        """The values, at mean 1."""
+        values = np.array(self.values, dtype=np.float64)
+        return np.asarray(values / values.mean(), dtype=np.float64)
+
+    def parameters(self) -> tuple[int, float, float, float]:
+        """Return code 5; the values go beside it."""
+        return 5, 0.0, 0.0, 0.0
+
+    @property
+    def second_moment(self) -> float:
+        """E[S²] where E[S] = 1."""
+        return float(np.mean(self.scaled**2))

@@ -1,0 +1,272 @@
+"""The simulator: arrivals and completions, one after the other, and a response time for each job.
+
+With exponential sizes nothing need be remembered of a job but when it came: which one of a class
+completes next is drawn. Otherwise sizes come with the jobs, and a heap holds when they end; then
+jobs are the same for every policy under one seed (common random numbers).
+
+Memory grows with the queue, not with the number of arrivals.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from policies.msfq.admission_kernels import MSFQ, next_start
+from policies.msfq.compiling import compiled
+from policies.msfq.random_kernels import exponential, size, uniform
+
+BUCKETS = 96 * 128
+"""Of the histogram: 128 to each power of two, from 2^-40 to 2^56."""
+LOWEST = (1023 - 40) * 128
+
+
+NUMBER, IN_SYSTEM, MOST, BATCH, FREE, HEAP, SPARE, COUNTING, TICK, PHASE, DONE = range(11)
+"""Places in ``whole``: jobs so far, in the system, the most ever, ...."""
+NOW, NEXT_ARRIVAL, NEXT_TURN, BEGAN, BUSY_SINCE, BUSY_AREA, SERVICE = range(7)
+"""Places in ``real``."""
+ARRIVAL, COMPLETION, TURN = range(3)
+
+
+@compiled
+def advance(  # noqa: PLR0915 - in pieces it is half as fast
+    k: int, needs: Any, rates: Any, services: Any, shapes: Any, values: Any, starts: Any,
+    policy: int, memory: Any, numbers: Any, slots: Any, limits: Any, by_need: Any, order: Any,
+    holding: Any, arrivals: int, warm: int, sized: bool, to_the_end: bool,
+    trace_times: Any, trace_classes: Any, trace_sizes: Any,
+    whole: Any, real: Any, draw: Any, when: Any, turn: Any,
+    waiting: Any, running: Any, first: Any, last: Any, head: Any, since: Any,
+    came_at: Any, takes: Any, which: Any, after: Any, of_class: Any,
+    base: Any, served: Any, ends: Any, ended: Any,
+    sums: Any, counts: Any, areas: Any, came: Any, histogram: Any, bits_in: Any, bits: Any,
+    phases: Any, responses: Any, grid: Any, samples: Any,
+) -> None:  # fmt: skip
+    """Play a policy until all has happened, or until the pool of jobs is full.
+
+    Everything is in the arrays, so that it can be called again once the pool has grown. No array
+    is made in here: counting references would cost more than all the rest.
+
+    Parameters
+    ----------
+    shapes, values, starts : ndarray
+        Size distributions: code and numbers by class, shape (C, 4); empirical values laid end to
+        end, and where each class's begin.
+    memory, numbers, slots, limits, by_need, order : ndarray
+        What the admission rule knows: see `admission_kernels`.
+    holding : ndarray, shape (C,)
+        How long nMSR holds each class's schedule.
+    arrivals, warm : int
+        Jobs in all, and those before anything is counted.
+    sized, to_the_end : bool
+        Whether sizes come with the jobs; whether to go on until every job is complete.
+    trace_times, trace_classes, trace_sizes : ndarray
+        A trace to play in place of random jobs; empty for none. A NaN size is drawn.
+    whole, real : ndarray
+        The state, see `NUMBER` and `NOW`.
+    draw, when, turn : ndarray
+        Streams of random numbers.
+    waiting, running, first, last, head, since : ndarray, shape (C,)
+        The queues: how many, their ends in the pool, who leads; when they changed last.
+    came_at, takes, which, after, of_class : ndarray
+        The pool of jobs in the system.
+    base, served, ends, ended : ndarray
+        Who runs, by class; or when they end, as a heap.
+    sums, counts, areas, came, histogram, phases, responses, samples : ndarray
+        What is found: see `simulation.Played`.
+    """
+    count = needs.size
+    total_rate = rates.sum()
+    traced = trace_times.size > 0
+    step = max(1, (arrivals - warm) // sums.shape[0])
+    number, in_system, batch, free = whole[NUMBER], whole[IN_SYSTEM], whole[BATCH], whole[FREE]
+    heap, spare, counting = whole[HEAP], whole[SPARE], whole[COUNTING] > 0
+    now, service = real[NOW], real[SERVICE]
+    next_arrival, next_turn = real[NEXT_ARRIVAL], real[NEXT_TURN]
+    while spare >= 0:
+        kind, c, pick = ARRIVAL, 0, 0.0
+        if sized:
+            at = next_arrival if number < arrivals else np.inf
+            if heap and ends[1] <= at:
+                at, kind = ends[1], COMPLETION
+        else:
+            rate = service + (total_rate if number < arrivals else 0.0)
+            at = now + exponential(when) / rate if rate > 0.0 else np.inf
+            pick = uniform(draw) * rate
+            if pick < service:
+                kind = COMPLETION
+            else:
+                pick -= service
+        if next_turn < at:
+            at, kind = next_turn, TURN
+        if at == np.inf or (number >= arrivals and (in_system == 0 or not to_the_end)):
+            whole[DONE] = 1
+            break
+        while whole[TICK] < grid.size and grid[whole[TICK]] < at:
+            for i in range(count):
+                samples[whole[TICK], i] = waiting[i] + running[i]
+            whole[TICK] += 1
+        now = at
+        if kind == ARRIVAL:
+            if number == warm:
+                counting = True
+                _begin(now, real, since, areas, phases, whole[PHASE])
+            if traced:
+                c = trace_classes[number]
+            else:
+                if sized:
+                    pick = uniform(draw) * total_rate
+                while c < count - 1 and pick >= rates[c]:
+                    pick -= rates[c]
+                    c += 1
+            job = spare
+            spare = after[job]
+            came_at[job], which[job], of_class[job] = now, number, c
+            if sized:
+                takes[job] = trace_sizes[number] if traced else np.nan
+                if takes[job] != takes[job]:
+                    takes[job] = size(draw, shapes, c, values, starts) / services[c]
+            areas[c] += (waiting[c] + running[c]) * (now - since[c])
+            since[c] = now
+            after[job] = -1
+            if waiting[c]:
+                after[last[c]] = job
+            else:
+                first[c], head[c] = job, number
+            last[c] = job
+            waiting[c] += 1
+            in_system += 1
+            whole[MOST] = max(whole[MOST], in_system)
+            number += 1
+            if counting:
+                came[c] += 1
+                batch = min((number - warm) // step, sums.shape[0] - 1)
+            if sized and number < arrivals:
+                gap = exponential(when) / total_rate
+                next_arrival = trace_times[number] if traced else now + gap
+        elif kind == COMPLETION:
+            if sized:
+                job = ended[1]
+                heap = _pop(ends, ended, heap)
+                c = of_class[job]
+            else:
+                while c < count - 1 and pick >= running[c] * services[c]:
+                    pick -= running[c] * services[c]
+                    c += 1
+                while running[c] == 0:  # rounding at the very end of the range
+                    c -= 1
+                place = base[c] + min(int(pick / services[c]), running[c] - 1)
+                job = served[place]
+                served[place] = served[base[c] + running[c] - 1]
+            areas[c] += (waiting[c] + running[c]) * (now - since[c])
+            since[c] = now
+            real[BUSY_AREA] += (k - free) * (now - real[BUSY_SINCE])
+            real[BUSY_SINCE] = now
+            running[c] -= 1
+            free += needs[c]
+            service = service - services[c] if free < k else 0.0
+            in_system -= 1
+            response = now - came_at[job]
+            if counting and which[job] >= warm:
+                sums[batch, c] += response
+                counts[batch, c] += 1
+                bits_in[0] = response
+                histogram[c, min(max((bits[0] >> 45) - LOWEST, 0), BUCKETS - 1)] += 1
+            if responses.size:
+                responses[which[job]] = response
+            after[job] = spare
+            spare = job
+        else:
+            memory[0] = (memory[0] + 1) % count
+            next_turn = now + exponential(turn) * holding[memory[0]]
+        while True:
+            c = next_start(
+                policy, memory, numbers, needs, slots, limits, by_need, order,
+                waiting, running, free, head,
+            )  # fmt: skip
+            if c < 0:
+                break
+            job = first[c]
+            first[c] = after[job]
+            waiting[c] -= 1
+            if waiting[c]:
+                head[c] = which[first[c]]
+            real[BUSY_AREA] += (k - free) * (now - real[BUSY_SINCE])
+            real[BUSY_SINCE] = now
+            free -= needs[c]
+            if sized:
+                heap = _push(ends, ended, heap, now + takes[job], job)
+            else:
+                served[base[c] + running[c]] = job
+                service += services[c]
+            running[c] += 1
+        if policy == MSFQ:
+            whole[PHASE] = _note_phase(memory, waiting, running, k, whole[PHASE], now, phases)
+    whole[NUMBER], whole[IN_SYSTEM], whole[BATCH], whole[FREE] = number, in_system, batch, free
+    whole[HEAP], whole[SPARE], whole[COUNTING] = heap, spare, counting
+    real[NOW], real[SERVICE] = now, service
+    real[NEXT_ARRIVAL], real[NEXT_TURN] = next_arrival, next_turn
+
+
+@compiled
+def _begin(now: float, real: Any, since: Any, areas: Any, phases: Any, phase: int) -> None:
+    """Begin to count: forget what the warm-up has left."""
+    real[BEGAN], real[BUSY_SINCE], real[BUSY_AREA] = now, now, 0.0
+    for c in range(since.size):
+        since[c], areas[c] = now, 0.0
+    for p in range(phases.shape[1]):
+        phases[0, p] = phases[1, p] = 0.0
+    phases[0, phase] = -now
+
+
+@compiled
+def _note_phase(
+    memory: Any, waiting: Any, running: Any, k: int, phase: int, now: float, phases: Any
+) -> int:
+    """Note the time in each of section 4.2's phases; 0 is an empty system."""
+    small, large = memory[0], memory[1]
+    if running[large]:
+        new = 1
+    elif not running[small]:
+        new = 0
+    elif memory[2]:
+        new = 4
+    else:
+        new = 2 if phase in (0, 1, 4) and waiting[small] + running[small] >= k else 3
+        if phase == 2 and waiting[small] + running[small] >= k:
+            new = 2
+    if new != phase:
+        phases[0, phase] += now
+        phases[0, new] -= now
+        phases[1, new] += 1
+    return new
+
+
+@compiled
+def _push(ends: Any, ended: Any, heap: int, at: float, job: int) -> int:
+    """Add a completion to the heap, whose root is place 1."""
+    heap += 1
+    i = heap
+    while i > 1 and ends[i >> 1] > at:
+        ends[i], ended[i] = ends[i >> 1], ended[i >> 1]
+        i >>= 1
+    ends[i], ended[i] = at, job
+    return heap
+
+
+@compiled
+def _pop(ends: Any, ended: Any, heap: int) -> int:
+    """Remove the root of the heap."""
+    at, job = ends[heap], ended[heap]
+    heap -= 1
+    i = 1
+    while 2 * i <= heap:
+        child = 2 * i
+        if child < heap and ends[child + 1] < ends[child]:
+            child += 1
+        if ends[child] >= at:
+            break
+        ends[i], ended[i] = ends[child], ended[child]
+        i = child
+    ends[i], ended[i] = at, job
+    return heap

@@ -1,0 +1,150 @@
+"""The parameters of a policy, optimized by simulation with common random numbers.
+
+Every candidate plays the same jobs, so that their differences are told apart long before their
+values are. What is chosen is then simulated anew with other jobs: the value of a choice on the very
+jobs that it was made by is flattering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from math import inf, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.msfq import Instance
+from policies.msfq import plans
+from policies.msfq.plans import Plan
+from policies.msfq.simulation import STUDENT, play
+
+Options = Mapping[str, Any]
+Floats = NDArray[np.float64]
+MOST_ROUNDS = 8
+
+
+class Tuned(NamedTuple):
+    """What was chosen, and how sure that is.
+
+    Attributes
+    ----------
+    options : mapping
+        The policy's options.
+    objective, confidence : float
+        On jobs that had no part in the choice: value, and half-width of its 95% interval.
+    gain, gain_confidence : float
+        How much less than at the start, on the same jobs, and the half-width of that.
+    tried : int
+        Candidates.
+    """
+
+    options: Options
+    objective: float
+    confidence: float
+    gain: float
+    gain_confidence: float
+    tried: int
+
+
+def tune(
+    queue: Instance,
+    plan: Callable[..., Plan],
+    start: Options,
+    neighbours: Callable[[Options], Iterator[Options]],
+    *,
+    arrivals: int = 200_000,
+    seed: int = 0,
+) -> Tuned:
+    """Search options from a start, going on to the best neighbour while there is a better one.
+
+    Parameters
+    ----------
+    queue : Instance
+    plan : callable
+        Makes a plan from the instance and options.
+    start : mapping
+        Options to start from.
+    neighbours : callable
+        Yields the options next to some.
+    arrivals : int
+        Jobs that each candidate plays; ten times as many at the end.
+    seed : int
+        The jobs of the search; the verdict's are of the next.
+    """
+    known: dict[tuple[Any, ...], Floats] = {}
+
+    def value(options: Options) -> float:
+        key = tuple(sorted(options.items()))
+        if key not in known:
+            known[key] = _by_batch(queue, plan(queue, **options), arrivals, seed)
+        return float(known[key].mean())
+
+    best = dict(start)
+    for _ in range(MOST_ROUNDS):
+        better = min(neighbours(best), key=value, default=best)
+        if value(better) >= value(best):
+            break
+        best = dict(better)
+    chosen = _by_batch(queue, plan(queue, **best), 10 * arrivals, seed + 1)
+    before = _by_batch(queue, plan(queue, **start), 10 * arrivals, seed + 1)
+    return Tuned(
+        options=best,
+        objective=float(chosen.mean()),
+        confidence=_half_width(chosen),
+        gain=float((before - chosen).mean()),
+        gain_confidence=_half_width(before - chosen),
+        tried=len(known),
+    )
+
+
+def _by_batch(queue: Instance, plan: Plan, arrivals: int, seed: int) -> Floats:
+    """Return the objective batch by batch, each class by its expected number of jobs in one."""
+    played = play(queue, plan, arrivals=arrivals, seed=seed, common=True)
+    usual = np.maximum(played.counts.mean(axis=0), 1e-300)
+    return np.asarray(played.sums / usual @ np.array(queue.weights()))
+
+
+def _half_width(values: Floats) -> float:
+    return float(STUDENT * values.std(ddof=1) / sqrt(len(values)))
+
+
+def tune_two_threshold(queue: Instance, *, arrivals: int = 200_000, seed: int = 0) -> Tuned:
+    """Optimize l, b0, b1 and b2 of the two-threshold rule, from lazy MSFQ on."""
+    k = queue.servers
+
+    def neighbours(options: Options) -> Iterator[Options]:
+        l, b0, b2 = options["threshold"], options["b0"], options["b2"]
+        for other in {max(0, l // 2), max(0, l - 1), min(k - 1, l + 1), min(k - 1, 2 * l + 1)} - {
+            l
+        }:
+            yield {**options, "threshold": other}
+        for name, now in (("b0", b0), ("b2", b2)):
+            steps = (k, 4 * k) if now == inf else (now / 2, now - 1, now + 1, 2 * now, inf)
+            for other in steps:
+                if other >= 1:
+                    yield {**options, name: float(other)}
+        for other in {0.0, options["b1"] / 2, options["b1"] + 0.25, 2 * options["b1"]}:
+            if b0 < inf and other != options["b1"]:
+                yield {**options, "b1": other}
+
+    start = {"threshold": max(0, k // 2 - 1), "b0": inf, "b1": 0.0, "b2": inf}
+    return tune(queue, plans.two_threshold, start, neighbours, arrivals=arrivals, seed=seed)
+
+
+def tune_static(
+    queue: Instance, *, handover: str = "overlap", arrivals: int = 200_000, seed: int = 0
+) -> Tuned:
+    """Optimize Static Quickswap's threshold of every class, from the default on."""
+    room = plans.slots(queue)
+
+    def neighbours(options: Options) -> Iterator[Options]:
+        limits = [int(part) for part in str(options["threshold"]).split(",")]
+        for c, (l, most) in enumerate(zip(limits, room, strict=True)):
+            for other in {l // 2, l - 1, l + 1, 2 * l + 1} - {l}:
+                if 0 <= other < most:
+                    changed = [*limits[:c], other, *limits[c + 1 :]]
+                    yield {**options, "threshold": ",".join(map(str, changed))}
+
+    start = {"threshold": ",".join(str(most - 1) for most in room), "handover": handover}
+    return tune(queue, plans.static, start, neighbours, arrivals=arrivals, seed=seed)

@@ -1,0 +1,121 @@
+"""The checker of msfq: response times, their weights, the curve, simulations, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import fsum
+from typing import Any
+
+from instances.constraints import Constraint, ResponseTime, label
+from instances.msfq import Instance, OptimalTable, SideConstraint, Simulated, Thresholded
+from instances.msfq.answers import Answer
+from solvers.result import Result
+from validation.msfq import simulated, solved
+from validation.report import Report, same
+
+CONSTRAINTS = tuple[SideConstraint, ...]
+
+
+def solution_type(solution: Mapping[str, Any]) -> type[Answer]:
+    """Return the record that a solution of this shape is."""
+    if "curve" in solution:
+        return Thresholded
+    return OptimalTable if "at_empty" in solution else Simulated
+
+
+def check(
+    queue: Instance,
+    solution: Answer,
+    claim: Result,
+    constraints: Sequence[Constraint],
+    report: Report,
+) -> None:
+    """Check an answer, and add what is wrong to the report.
+
+    Parameters
+    ----------
+    queue : Instance
+        The raw instance.
+    solution : Answer
+        What was found.
+    claim : Result
+        The document: its objective and options.
+    constraints : sequence of Constraint
+        All side constraints, the instance's and those that were added.
+    report : Report
+        Takes what is found.
+    """
+    needs = [job.need for job in queue.classes]
+    if [job.need for job in solution.classes] != needs:
+        report.violations.append(f"classes: not those of the instance, {needs}")
+        return
+    _weights(queue, solution, claim, report)
+    _services(queue, solution, report)
+    _sides(solution, constraints, report)
+    if isinstance(solution, Simulated):
+        simulated.check(queue, solution, report)
+    elif isinstance(solution, Thresholded):
+        solved.check_curve(queue, solution, claim, constraints, report)
+    elif isinstance(solution, OptimalTable):
+        solved.check_table(queue, solution, claim, report)
+
+
+def _weights(queue: Instance, solution: Answer, claim: Result, report: Report) -> None:
+    """Recompute E[T] and E[T^w] from the classes' times (section 6.1)."""
+    seen = [
+        (job, time.mean_response_time)
+        for job, time in zip(queue.classes, solution.classes, strict=True)
+        if time.mean_response_time is not None
+    ]
+    stated = queue.objective == "mean"
+    objective = solution.mean_response_time if stated else solution.weighted_response_time
+    report.expect(
+        claim.objective is not None and same(claim.objective, objective),
+        f"objective: {claim.objective}, but the solution says {objective:.12g}",
+    )
+    if claim.options.get("trace") is not None:
+        report.unchecked.append("weights of the classes: they are those of the trace")
+        return
+    for what, theirs, by_load in (
+        ("mean_response_time", solution.mean_response_time, False),
+        ("weighted_response_time", solution.weighted_response_time, True),
+    ):
+        part = [j.need * j.arrival_rate / j.service_rate if by_load else j.arrival_rate
+                for j, _ in seen]  # fmt: skip
+        total = fsum(part)
+        ours = fsum(p * t for p, (_, t) in zip(part, seen, strict=True)) / total if seen else 0.0
+        report.expect(
+            same(ours, theirs), f"{what}: the classes make {ours:.12g}, not {theirs:.12g}"
+        )
+
+
+def _services(queue: Instance, solution: Answer, report: Report) -> None:
+    """No class can be faster than its own service, except by the luck of a simulation."""
+    slack = 0.9 if isinstance(solution, Simulated) else 1 - 1e-9
+    for job, time in zip(queue.classes, solution.classes, strict=True):
+        few = isinstance(solution, Simulated) and (time.jobs or 0) < 1000
+        if time.mean_response_time is None or few or not job.sizes.second_moment < 20:
+            continue
+        report.expect(
+            time.mean_response_time >= slack / job.service_rate,
+            f"need {job.need}: {time.mean_response_time:.6g} is less than the mean service "
+            f"{1 / job.service_rate:.6g}",
+        )
+
+
+def _sides(solution: Answer, constraints: Sequence[Constraint], report: Report) -> None:
+    """Judge side constraints on response times."""
+    times = {time.need: time.mean_response_time for time in solution.classes}
+    for position, rule in enumerate(constraints):
+        name = label(rule, position)
+        if not isinstance(rule, ResponseTime):
+            report.unchecked.append(f"{name}: of a kind that is not known here")
+            continue
+        time = times.get(rule.need)
+        report.expect(
+            time is not None and time <= rule.at_most * (1 + 1e-9),
+            f"{name}: need {rule.need} waits {time}, more than {rule.at_most:.12g}",
+        )
+
+
+__all__ = ["CONSTRAINTS", "check", "solution_type"]

@@ -1,0 +1,69 @@
+"""What must hold in any simulation: Little's law, and servers busy as the arrivals ask."""
+
+from __future__ import annotations
+
+from math import fsum, sqrt
+from typing import Any
+
+from instances.msfq import Instance, Simulated
+from validation.report import Report
+
+ENOUGH = 1000
+"""Jobs of a class from which on its means are told apart from noise."""
+
+
+def check(queue: Instance, solution: Simulated, report: Report) -> None:
+    """Check a simulation, and add what is wrong to the report."""
+    report.expect(
+        0 <= solution.utilization <= 1 + 1e-9,
+        f"utilization: {solution.utilization:.6g} is no share of the servers",
+    )
+    if solution.confidence is not None:
+        report.expect(solution.confidence >= 0, "confidence: below 0")
+    for time in solution.classes:
+        if isinstance(time.jobs, int) and time.jobs >= ENOUGH:
+            _little(time, report)
+    if solution.arrivals >= 10 * ENOUGH:
+        _balance(queue, solution, report)
+
+
+def _little(time: Any, report: Report) -> None:
+    """N = λ·T, both sides measured apart; jobs cut off at the ends make up for little."""
+    expected = time.arrival_rate * time.mean_response_time
+    noise = time.arrival_rate * (time.confidence or 0.0)
+    report.expect(
+        abs(expected - time.mean_number) <= 0.05 * time.mean_number + 5 * noise + 1e-9,
+        f"Little's law: need {time.need} has {time.mean_number:.6g} jobs in the system, but its "
+        f"rate times its response time is {expected:.6g}",
+    )
+    order = [value for _, value in sorted(time.percentiles.items(), key=lambda pair: int(pair[0]))]
+    report.expect(order == sorted(order), f"percentiles: need {time.need}: not in order")
+
+
+def _balance(queue: Instance, solution: Simulated, report: Report) -> None:
+    """Compare the servers' mean use with the work that arrived, but for backlog and noise."""
+    pairs = list(zip(queue.classes, solution.classes, strict=True))
+    if any(time.arrival_rate is None or time.mean_number is None for _, time in pairs):
+        return
+    k = queue.servers
+    asked = fsum(j.need * _rate(t) / j.service_rate for j, t in pairs) / k
+    spread = fsum(
+        _rate(t) * (j.need / j.service_rate) ** 2 * j.sizes.second_moment for j, t in pairs
+    )
+    rate = fsum(_rate(t) for _, t in pairs)
+    jobs = fsum(t.jobs for _, t in pairs if isinstance(t.jobs, int))
+    time = max(jobs, 1.0) / rate
+    piled = fsum(j.need * _number(t) / j.service_rate for j, t in pairs) / (k * time)
+    noise = sqrt(spread / time) / k
+    report.expect(
+        abs(asked - solution.utilization) <= 0.01 + 6 * noise + 4 * piled,
+        f"load balance: the servers were {solution.utilization:.4g} busy, not {asked:.4g}",
+    )
+
+
+def _rate(time: Any) -> float:
+    return float(time.arrival_rate)
+
+
+def _number(time: Any) -> float:
+    return float(time.mean_number)
