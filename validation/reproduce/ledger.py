@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from typing import Any
 
 HOMES = {
     "dssp": ("dssp_dispatching", "dssp_rewards", "dssp_theorems"),
@@ -14,7 +15,7 @@ HOMES = {
 }
 """For each problem, the modules of this package that register its reproductions."""
 
-Curve = tuple[Sequence[float], Sequence[float]]
+Curve = tuple[Any, Any]
 
 
 @dataclass(frozen=True)

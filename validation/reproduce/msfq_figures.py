@@ -148,8 +148,8 @@ def figure_2(quick: bool) -> Outcome:
 def figure_3(quick: bool) -> Outcome:
     """Measure phases 1 to 4 in the simulation of Figure 2."""
     queue, arrivals = system(7.0), 3_000_000 if quick else 50_000_000
-    msf = simulated(queue, "msfq", arrivals, threshold=0).phases
-    msfq = simulated(queue, "msfq", arrivals, threshold=K - 1).phases
+    msf: Any = simulated(queue, "msfq", arrivals, threshold=0).phases
+    msfq: Any = simulated(queue, "msfq", arrivals, threshold=K - 1).phases
     switching = (msf.get("3", 0.0) + msf.get("4", 0.0), msfq.get("3", 0.0) + msfq.get("4", 0.0))
     shown = {
         name: ", ".join(f"{p}: {v:.1f}" for p, v in sorted(phases.items()))

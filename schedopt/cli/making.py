@@ -1,0 +1,121 @@
+"""The verbs that make things: generate, convert, plot, reproduce."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from instances.errors import InputError
+from schedopt.cli.common import (
+    FAILED,
+    FOUND,
+    Json,
+    Options,
+    Output,
+    Seed,
+    app,
+    print_json,
+    say,
+    split,
+    writable,
+    write_instance,
+)
+
+
+@app.command(epilog="Example: schedopt generate dssp --seed 3 --output night.json.gz")
+def generate(
+    problem: Annotated[str, typer.Argument(help="The problem, such as dssp.")],
+    generator: Annotated[str | None, typer.Option(help="See `schedopt list`.")] = None,
+    seed: Seed = 0,
+    count: Annotated[int, typer.Option(help="How many, with seeds counting up from --seed.")] = 1,
+    option: Options = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file; a folder where --count is given.")
+    ] = None,
+) -> None:
+    """Make random instances; the same seed makes the same instance.
+
+    Without --output the instance goes to standard output.
+    """
+    from schedopt.making import generate as run
+
+    options = split(option)
+    if count == 1:
+        write_instance(run(problem, generator, seed=seed, options=options), output)
+        return
+    if output is None or count < 1:
+        raise InputError("a count of 1 or more, and --output FOLDER beside it", place="--count")
+    from instances.files import dump
+
+    output.mkdir(parents=True, exist_ok=True)
+    for number in range(seed, seed + count):
+        instance = run(problem, generator, seed=number, options=options)
+        dump(instance, output / f"{instance.name}.json.gz")
+    say(f"wrote {count} instances to {output}")
+
+
+@app.command(epilog="Example: schedopt convert jobs.csv --option processors=100 -o night.json")
+def convert(
+    files: Annotated[list[Path], typer.Argument(help="A CSV of jobs, or WfCommons workflows.")],
+    name: Annotated[str | None, typer.Option(help="The instance's name.")] = None,
+    option: Options = None,
+    output: Output = None,
+) -> None:
+    """Turn public trace formats, and tables of jobs, into instance files.
+
+    Several workflows make one instance. Without --output it goes to standard output.
+    """
+    from schedopt.making import convert as run
+
+    write_instance(run(files, name=name, options=split(option)), output)
+
+
+@app.command(epilog="Example: schedopt plot result.json --instance night.json --output night.png")
+def plot(
+    file: Annotated[Path, typer.Argument(help="An instance, a result, or a list of results.")],
+    instance: Annotated[
+        Path | None, typer.Option(help="The results' instance: its deadline and its groups.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A .png (the default), .svg or .html.")
+    ] = None,
+) -> None:
+    """Draw a file: jobs, who gets which share, or schedules with their profiles."""
+    from schedopt.plotting import plot as draw
+    from schedopt.plotting import save
+
+    target = output or Path(f"{file.name.split('.')[0]}.png")
+    writable(target)
+    save(draw(file, instance=instance), target)
+    say(f"wrote {target}")
+
+
+@app.command(epilog="Example: schedopt reproduce dssp/figure-3 dssp/theorem-4 --quick")
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Such as dssp/figure-3, or dssp; none: all.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer instances, in seconds.")] = False,
+    json: Json = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A folder for the plots.")
+    ] = None,
+) -> None:
+    """Run a paper's figures and theorems, and print its claims beside what is found here.
+
+    Exit status: 0 every claim holds, 1 one does not, 2 there is no such reproduction.
+    """
+    from schedopt import showing
+    from schedopt.reproducing import reproduce as run
+
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+    found = run(names or (), quick=quick, output=output, watch=lambda name: say(f"{name} ..."))
+    if json:
+        print_json(found)
+    else:
+        showing.reproductions(found)
+    held = all(claim["holds"] is not False for entry in found for claim in entry["claims"])
+    raise typer.Exit(FOUND if held else FAILED)
