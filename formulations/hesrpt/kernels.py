@@ -184,6 +184,17 @@ def earned(c: Any, lam: Any, jobs: Any, n: Any, m: Any) -> Any:
 
 
 @njit(cache=True)
+def gains(c: Any, lam: Any, jobs: Any, rents: Any, out: Any) -> Any:
+    """Put what each job takes at its own rent into ``out``; return what they gain by it."""
+    total = 0.0
+    for i in range(len(jobs)):
+        j = jobs[i]
+        out[i] = taken(c, j, lam[j], rents[i])
+        total += lam[j] * speed(c, j, out[i]) - rents[i] * out[i]
+    return total
+
+
+@njit(cache=True)
 def next_price(c: Any, lam: Any, jobs: Any, n: Any, goal: Any) -> Any:
     """Return the price of the last of n jobs at which all n together can earn ``goal``.
 
