@@ -147,8 +147,8 @@ class OrderSearch:
         self.bound = float(lam @ self.sizes)
         if self.playable:
             self.value = float(self.costs @ played(self._curves, self.sizes, lam, NOTHING))
-        if self._given and self.value > self.bound * (1 + search_kernels.NEAR):
-            self.value = inf  # what was played may have left the order
+        if self._given and abs(self.value - self.bound) > search_kernels.NEAR * self.bound:
+            self.value = inf  # what was played has left the order
 
     def _begin(self, until: float) -> None:
         """Start from the best of what a local search finds in half of the time there is."""
