@@ -25,6 +25,6 @@ def test_two_thresholds_beat_the_best_lazy_one() -> None:
 def test_static_thresholds_do_no_worse_than_the_default(handover: str) -> None:
     queue = GENERATORS["multi-class"](2, k=12, classes=3, load=0.7, objective="weighted")
     tuned = tune_static(queue, handover=handover, arrivals=30_000)
-    assert tuned.gain > -tuned.gain_confidence
+    assert tuned.gain >= -tuned.gain_confidence
     assert len(tuned.options["threshold"].split(",")) == 3
     assert tuned.options["handover"] == handover

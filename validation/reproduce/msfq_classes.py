@@ -114,7 +114,7 @@ def figure_5(quick: bool) -> Outcome:
     "msfq/figure-6",
     title="Weighted mean response time, Google Borg's 26 classes",
     source=f"{PAPER}, Figure 6 and section 6.4",
-    workload="instances/msfq/borg-cell-b.json: facts of Cell B, 2019. Near saturation the intervals "
+    workload="instances/msfq/borg-cell-b.json: facts of Cell B, 2019. Near saturation intervals "
     "stay wide below some 10^9 arrivals; here are 5·10^7, or 6·10^6 where it is to be quick.",
 )
 def figure_6(quick: bool) -> Outcome:
@@ -177,9 +177,10 @@ def _growth(queue: Instance, plan: Any, arrivals: int) -> float:
     workload="Random one-or-all systems, at 0.9 and at 1.1 of the limit.",
 )
 def theorem_1(quick: bool) -> Outcome:
-    """Simulate MSFQ on either side of the limit: below it response times settle, above they grow."""
+    """Simulate MSFQ on either side of the limit: response times settle below, and grow above."""
     arrivals = 400_000 if quick else 4_000_000
-    below, above = [], []
+    below: list[float] = []
+    above: list[float] = []
     for k, p1 in ((2, 0.5), (4, 0.8), (8, 0.9)):
         queue = GENERATORS["one-or-all"](0, k=k, p1=p1)
         limit = queue.arrival_rate / queue.load
@@ -223,7 +224,8 @@ def remark_1(quick: bool) -> Outcome:
             JobClass(need=need, arrival_rate=part, service_rate=1.0) for need, part in needs.items()
         ),
     )
-    below, above = [], []
+    below: list[float] = []
+    above: list[float] = []
     for queue, sides in ((four_classes(1.0), (0.9, 1.1)), (odd, (0.9,))):
         limit = queue.arrival_rate / region(queue, "static-quickswap").load
         for handover in ("drain", "overlap"):
