@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from benchmarks import dispatching, selection
+from benchmarks import dispatching, queueing, selection
 from benchmarks.timing import machine, out
 
-TABLES = (selection.fair_share, selection.knapsack, selection.reading, dispatching.dispatch)
+TABLES = (
+    selection.fair_share,
+    selection.knapsack,
+    selection.reading,
+    dispatching.dispatch,
+    queueing.simulators,
+    queueing.thresholds,
+)
 
 
 def main() -> None:
