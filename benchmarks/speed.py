@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import dispatching, packing, selection
+from benchmarks import dispatching, packing, queueing, selection
 from benchmarks.timing import machine, out
 
 TABLES = (
@@ -12,6 +12,8 @@ TABLES = (
     dispatching.dispatch,
     packing.planted,
     packing.uniform,
+    queueing.simulators,
+    queueing.thresholds,
 )
 
 
