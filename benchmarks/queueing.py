@@ -34,7 +34,7 @@ def simulators() -> None:
     )
     pair = load("instances/msfq/one-or-all.json").scaled(7.0)
     borg = load("instances/msfq/borg-cell-b.json")
-    title = "(f) multiserver jobs, one core: million events a second, a response time for each job"
+    title = "(k) multiserver jobs, one core: million events a second, a response time for each job"
     table = Table("system", "policy", "compiled", "plain Python", "SimPy", "Ciw",
                   title=title, title_justify="left")  # fmt: skip
     rates = {}
@@ -63,7 +63,7 @@ def simulators() -> None:
 def thresholds() -> None:
     """Time the curve over all thresholds by area, and single exact values."""
     table = Table("servers", "thresholds", "method", "milliseconds",
-                  title="(g) thresholds of MSFQ: best of 5", title_justify="left")  # fmt: skip
+                  title="(l) thresholds of MSFQ: best of 5", title_justify="left")  # fmt: skip
     seconds = {}
     for k in (32, 4_096, 100_000):
         system = System(k, 0.5 * k, 0.45, 1.0, 1.0)

@@ -170,6 +170,11 @@ class OrderSearch:
         self._tree.best[0] = self.value
         self._tree.found[:] = self.order
 
+    @property
+    def nodes(self) -> int:
+        """How many nodes branch and bound has explored."""
+        return 0 if self._tree is None else int(self._tree.numbers[2])
+
     def leaves(self) -> list[tuple[float, Order]]:
         """Return (bound, order) of the orders that could still be better, the least bound first."""
         if self._tree is None:
