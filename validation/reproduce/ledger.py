@@ -8,7 +8,7 @@ from importlib import import_module
 
 HOMES = {
     "dssp": ("dssp_dispatching", "dssp_rewards", "dssp_theorems"),
-    "epoch": ("epoch_examples", "epoch_overhead", "epoch_response"),
+    "epoch": ("epoch_agreement", "epoch_examples", "epoch_overhead", "epoch_response"),
 }
 """For each problem, the modules of this package that register its reproductions."""
 
