@@ -74,7 +74,7 @@ def _all_methods(instance: Instance) -> tuple[set[float], int]:
     found, missing = set(), 0
     for shape in SHAPES:
         model: Any = Partition(instance, model=shape)
-        result = cpsat.solve(model, Limits(threads=1, time_limit=5.0), bound=model.bound())
+        result = cpsat.solve(model, Limits(threads=1, time_limit=2.0), bound=model.bound())
         if result.proven and result.objective is not None:
             found.add(result.objective)
         else:
