@@ -10,8 +10,8 @@ from typing import Any
 HOMES = {
     "dssp": ("dssp_dispatching", "dssp_rewards", "dssp_theorems"),
     "hesrpt": ("hesrpt_theorems", "hesrpt_figures"),
-    "epoch": ("epoch_examples", "epoch_overhead", "epoch_response"),
     "msfq": ("msfq_figures", "msfq_classes"),
+    "epoch": ("epoch_agreement", "epoch_examples", "epoch_overhead", "epoch_response"),
 }
 """For each problem, the modules of this package that register its reproductions."""
 
