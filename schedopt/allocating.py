@@ -124,6 +124,8 @@ class _Job:
         if search.leaves():
             leaves: Any = [(bound, order, {}) for bound, order in search.leaves()]
             return self._programs(leaves, search.bound, search.rest)
+        if self.value > self.bound * (1 + NOISE):
+            self.message = "too many jobs to search all orders"
         return "optimal"
 
     def _near_enough(self) -> bool:
@@ -296,7 +298,7 @@ class _Job:
         if result.proven and not self.model.given and not self.model.natives:
             over = "all"
         if stopped == "optimal" and not result.proven and self.message:
-            result = msgspec.structs.replace(result, termination="time-limit")
+            result = msgspec.structs.replace(result, termination="completed")
         certified = {} if over is None else {"certified": over}
         if over == "given" and not (self.own or result.proven):
             certified = {}

@@ -73,7 +73,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     policy : str
         Which policy; absent for a solver.
     termination : str
-        Why the run stopped; ``completed`` is a policy that ran to its end.
+        Why the run stopped; ``completed`` is a policy, or a search without a proof,
+        that ran to its end.
     solution_status : str
         What is in hand.
     objective, bound, gap : float or None

@@ -333,8 +333,10 @@ class Allocation:
         what = (self.instance, self.present, self.ends, np.maximum(d, 0.0), shares)
         if self.instance.arrivals.any():
             return replayed(*what)
-        planned = as_planned(*what)
-        return planned if self.given else min(planned, replayed(*what), key=self._cost)
+        planned = as_planned(*what, rules=self.rules)
+        if self.given or self.rules.names or self.natives:  # which hold for these epochs only
+            return planned
+        return min(planned, replayed(*what), key=self._cost)
 
     def _cost(self, solution: Allocated) -> float:
         return self.instance.objective_of(solution)

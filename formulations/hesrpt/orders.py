@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.hesrpt import common, search_kernels
+from formulations.hesrpt.kernels import speed
 from formulations.hesrpt.prices import compiled, curves, levels_of, played, prices_of
 from instances.hesrpt import Allocated, Instance, Power, allocated
 from instances.options import Option
@@ -20,9 +21,11 @@ MOST_SHARES = 1_000_000
 """Shares that are written epoch by epoch; beyond, proportions stand for them where they can."""
 MOST_LEAVES = 20_000
 TRIALS = 20_000
-"""Orders that the local search tries before branch and bound."""
-STEP = 200
-"""Nodes between two looks at the clock."""
+"""Moves that the local search tries at the most, beyond one round."""
+MOST_SEARCHED = 60
+"""Jobs up to which branch and bound is tried; beyond, the bound is its root's."""
+WORK = 200_000
+"""Nodes, or moves, times jobs cubed between two looks at the clock."""
 
 ORDER = Option(
     default=None,
@@ -80,7 +83,8 @@ class OrderSearch:
         self._curves = curves(instance, constraints)
         self._classes = _alike(instance, constraints)
         self._tree: Any = None
-        self._started = False
+        self._descended = False
+        self._cost, self._move, self._vain = inf, 0, 0
         self._given = order is not None
         self._p = common_power(instance) if self.playable else None
         alike = len(instance.speedups) == 1 and bool(np.ptp(self.costs) == 0)
@@ -108,16 +112,22 @@ class OrderSearch:
             return True
         began = time.perf_counter()
         compiled()
+        if not self._descended:
+            self._descended = self._descend(began + seconds)
+            self.bound = max(self.bound, self._least())
+            if not self._descended:
+                return False
+        if len(self.sizes) > MOST_SEARCHED:
+            return True
         if self._tree is None:
             self._tree = search_kernels.tree(len(self.sizes), MOST_LEAVES)
-            self._tree.best[0] = self.value
-        if not self._started:
-            self._begin(began + seconds)
+            self._tree.best[0], self._tree.found[:] = self.value, self.order
         tree = self._tree
+        nodes = max(1, WORK // len(self.sizes) ** 3)
         status = search_kernels.PAUSED
         while status == search_kernels.PAUSED:
             status = search_kernels.explore(
-                self._curves, tree, self.sizes, self.costs, self._classes, self.playable, STEP
+                self._curves, tree, self.sizes, self.costs, self._classes, self.playable, nodes
             )
             if time.perf_counter() - began >= seconds:
                 break
@@ -150,30 +160,37 @@ class OrderSearch:
         if self._given and abs(self.value - self.bound) > search_kernels.NEAR * self.bound:
             self.value = inf  # what was played has left the order
 
-    def _begin(self, until: float) -> None:
-        """Start from the best of what a local search finds in half of the time there is."""
-        self._started = True
+    def _descend(self, until: float) -> bool:
+        """Move single jobs in the order while that helps; tell whether no move does any more."""
+        count = len(self.sizes)
         if not self.playable:
-            return
-        cost = float(self.costs @ played(self._curves, self.sizes, self.prices(), NOTHING))
-        left, turns = until - time.perf_counter(), 0
-        while left > 0 and turns < TRIALS:
-            before, began = cost, time.perf_counter()
-            cost = search_kernels.insertion(
-                self._curves, self.sizes, self.costs, self.order, cost, len(self.sizes) ** 2
+            return True
+        if self._cost == inf:
+            self._cost = float(
+                self.costs @ played(self._curves, self.sizes, self.prices(), NOTHING)
             )
-            turns += len(self.sizes) ** 2
-            left -= 2 * (time.perf_counter() - began)
-            if cost >= before:
-                break
-        self.value = min(self.value, cost)
-        self._tree.best[0] = self.value
-        self._tree.found[:] = self.order
+        moves = max(1, WORK // count**3)
+        while self._vain < count * count and self._move < TRIALS + count * count:
+            cost, vain = search_kernels.insertion(
+                self._curves, self.sizes, self.costs, self.order, self._cost, self._move, moves
+            )
+            self._vain = vain if cost < self._cost else self._vain + moves
+            self._cost, self._move = cost, self._move + moves
+            self.value = min(self.value, cost)
+            if time.perf_counter() >= until:
+                return False
+        return True
 
     @property
     def nodes(self) -> int:
         """How many nodes branch and bound has explored."""
         return 0 if self._tree is None else int(self._tree.numbers[2])
+
+    def _least(self) -> float:
+        """Return the bound of the root: each job at the price it has alone."""
+        c = self._curves
+        alone = [speed(c, j, min(c.servers, float(c.mosts[j]))) for j in range(len(self.sizes))]
+        return float((self.costs * self.sizes / np.array(alone)).sum())
 
     def leaves(self) -> list[tuple[float, Order]]:
         """Return (bound, order) of the orders that could still be better, the least bound first."""

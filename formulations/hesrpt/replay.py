@@ -19,11 +19,14 @@ def as_planned(
     ends: Sequence[tuple[str, int]],
     durations: Any,
     used: Any,
+    *,
+    rules: Any = None,
 ) -> Allocated:
     """Let jobs complete when their epochs end, in the given order, all epochs a little longer.
 
     A job whose work is done before its turn keeps what it has till then: completing earlier would
-    be another order. Arguments are those of `replayed`; all jobs are there from the start.
+    be another order. Arguments are those of `replayed`, and the `Rules` that shares must keep where
+    there are some; all jobs are there from the start.
     """
     durations = np.where(durations > NEGLIGIBLE * 1e-3 * durations.sum(), durations, 0.0)
     long = np.flatnonzero(durations)
@@ -32,6 +35,8 @@ def as_planned(
     here = np.zeros(shares.shape, dtype=np.bool_)
     for row, e in enumerate(long.tolist()):
         here[row, present[e]] = True
+    for row, e in enumerate(long.tolist() if rules is not None else ()):
+        _mend(shares[row], list(rules.in_force(present[e])))
     for j in range(len(instance.jobs)):
         shares[:, j] = _raised(instance, j, durations[long], shares[:, j], here[:, j])
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
@@ -48,6 +53,22 @@ def as_planned(
             epochs.append((now, end, present[e], at[e][present[e]]))
         now = completion[job] = end
     return allocated(instance, completion, epochs)
+
+
+def _mend(shares: Any, bounds: list[Any]) -> None:
+    """Put right in place what a solver's tolerance leaves wrong in an epoch, however short."""
+    for bound in [*bounds, *bounds]:  # twice, since one may spoil another
+        jobs = list(bound.jobs)
+        total = shares[jobs].sum()
+        wanted = min(max(total, bound.at_least), bound.at_most)
+        if total == wanted:
+            continue
+        rest = shares.sum() - total
+        shares[jobs] = wanted / len(jobs) if total <= 0 else shares[jobs] * (wanted / total)
+        if wanted > total and rest > 1 - wanted:
+            others = np.ones(len(shares), dtype=np.bool_)
+            others[jobs] = False
+            shares[others] *= (1 - wanted) / rest
 
 
 def _raised(instance: Instance, job: int, durations: Any, shares: Any, here: Any) -> Any:

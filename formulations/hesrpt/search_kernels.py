@@ -212,37 +212,35 @@ def open_bound(t: Any) -> Any:
 
 
 @njit(cache=True)
-def insertion(c: Any, sizes: Any, costs: Any, order: Any, cost: Any, evaluations: Any) -> Any:
-    """Move single jobs while that lowers the cost of playing the prices; return the cost.
+def insertion(c: Any, sizes: Any, costs: Any, order: Any, cost: Any, move: Any, moves: Any) -> Any:
+    """Try moving single jobs, and keep what lowers the cost of playing the prices.
 
-    At most a number of orders are tried; ``order``, from the last job, is changed in place.
+    Returns (cost, how many moves since the last that helped). ``order``, from the last job, is
+    changed in place. Moves are numbered, a job at a to b as a·M + b: from ``move``, ``moves``.
     """
     total = len(order)
-    tried = 0
-    better = True
     trial = order.copy()
     levels = np.zeros(total)
-    while better:
-        better = False
-        for a in range(total):
-            for b in range(total):
-                if a == b or tried >= evaluations:
-                    continue
-                trial[:] = order
-                j = trial[a]
-                step = 1 if b > a else -1
-                for i in range(a, b, step):
-                    trial[i] = trial[i + step]
-                trial[b] = j
-                level = 0.0
-                for i in range(total):
-                    level += costs[trial[i]]
-                    levels[i] = level
-                tried += 1
-                lam = prices_of(c, trial, levels)
-                value = np.dot(costs, played(c, sizes, lam, np.zeros((0, 0))))
-                if value < cost * (1.0 - 1e-12):
-                    cost = value
-                    order[:] = trial
-                    better = True
-    return cost
+    vain = 0
+    for number in range(move, move + moves):
+        a, b = (number // total) % total, number % total
+        vain += 1
+        if a == b:
+            continue
+        trial[:] = order
+        j = trial[a]
+        step = 1 if b > a else -1
+        for i in range(a, b, step):
+            trial[i] = trial[i + step]
+        trial[b] = j
+        level = 0.0
+        for i in range(total):
+            level += costs[trial[i]]
+            levels[i] = level
+        lam = prices_of(c, trial, levels)
+        value = np.dot(costs, played(c, sizes, lam, np.zeros((0, 0))))
+        if value < cost * (1.0 - 1e-12):
+            cost = value
+            order[:] = trial
+            vain = 0
+    return cost, vain
