@@ -48,6 +48,7 @@ def profile(rows: Sequence[Row], sense: str) -> Chart:
             "type": "scatter",
             "mode": "lines",
             "name": text(policy),
+            "meta": policy,  # as it is, for the page's legend
             "x": [*ratios, end],
             "y": [*parts, parts[-1]],
             "line": {"shape": "hv", "width": 2, "color": look[policy][0], "dash": look[policy][1]},
@@ -90,7 +91,6 @@ def gaps(rows: Sequence[Row], summaries: Sequence[Summary]) -> Chart:
         "layout": {
             "xaxis": times if wide else part | {"rangemode": "tozero"},
             "yaxis": {"automargin": True},
-            "showlegend": False,
             "hovermode": "closest",
             "height": 110 + 34 * max(3, len(traces)),
         },

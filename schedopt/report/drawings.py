@@ -117,7 +117,7 @@ def svg(figure: Any, caption: str) -> str:
 
     buffer = BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "schedopt"}):
-        figure.savefig(buffer, format="svg", dpi=110, metadata={"Date": None})
+        figure.savefig(buffer, format="svg", dpi=110, transparent=True, metadata={"Date": None})
     drawing = buffer.getvalue().decode()
     drawing = drawing[drawing.index("<svg") :]
     for part in IN_THE_WAY:

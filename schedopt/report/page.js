@@ -17,23 +17,27 @@
     const small = value !== 0 && Math.abs(value) < 1e-4;
     return small ? `${(100 * value).toExponential(1)}%` : `${digits.format(+(100 * value).toFixed(2))}%`;
   };
-  const seconds = (value) => `${value < 0.001 ? value.toExponential(1) : +value.toPrecision(3)} s`;
+  const seconds = (value) => {
+    const [scale, unit] = value >= 1 || value === 0 ? [1, "s"] : value >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
+    return `${+(scale * value).toPrecision(3)} ${unit}`;
+  };
 
   // ---- All runs: one table, filtered and sorted here, drawn a page at a time.
 
-  const PAGE = 100;
+  const narrow = window.matchMedia("(max-width: 640px)");
+  const PAGE = narrow.matches ? 25 : 100;
   const several = (name) => new Set(data.rows.map((row) => row[at[name]])).size > 1;
   const COLUMNS = [
     { name: "instance", text: true, whole: true, cell: instanceLink },
     { name: "problem", text: true, hidden: !several("problem") },
-    { name: "policy", text: true },
+    { name: "policy", text: true, whole: true },
     { name: "seed", hidden: !several("seed") },
     { name: "objective", cell: (row) => number(row[at.objective]) },
     { name: "reference", cell: (row) => number(row[at.reference]) },
     { name: "gap", cell: gauge },
     { name: "proven", cell: (row) => (row[at.proven] ? "yes" : "no") },
     { name: "seconds", cell: (row) => seconds(row[at.seconds]) },
-    { name: "note", text: true, whole: true },
+    { name: "note", text: true, whole: true, cell: note },
   ].filter((column) => !column.hidden);
   const state = { by: null, down: false, shown: PAGE, found: data.rows };
   const reach = data.rows.reduce((most, row) => Math.max(most, row[at.gap] ?? 0), 0);
@@ -54,6 +58,12 @@
     const bar = make("b");
     bar.style.width = `${reach > 0 ? Math.max(0, (100 * gap) / reach) : 0}%`;
     return make("span", {}, percent(gap), make("span", { className: "gauge" }, bar));
+  }
+
+  function note(row) {
+    const words = make("span", { className: "clamp", textContent: row[at.note] });
+    words.addEventListener("click", () => words.classList.toggle("whole"));
+    return row[at.note] && words;
   }
 
   function haystack(row) {
@@ -160,7 +170,7 @@
     const pairs = [
       ["instance", it.name],
       ["file", it.file],
-      ["reference", number(it.reference)],
+      ["reference", it.reference === null ? "none" : number(it.reference)],
       ["bound", it.bound === null ? "unknown" : number(it.bound)],
       ["certificate", make("span", words)],
       ["", explained(it)],
@@ -191,7 +201,8 @@
       bar.style.width = gap === null ? "0" : `${Math.max(0, (100 * gap) / most)}%`;
       bar.hidden = gap === null;
       const seed = row[at.seed] ? `, seed ${row[at.seed]}` : "";
-      const value = make("span", { textContent: gap === null ? "no gap" : percent(gap), title: row[at.note] });
+      const otherwise = row[at.objective] === null ? "no result" : `${number(row[at.objective])}, no gap`;
+      const value = make("span", { textContent: gap === null ? otherwise : percent(gap), title: row[at.note] });
       bars.append(make("span", { textContent: row[at.policy] + seed }), make("span", {}, bar), value);
     }
     $("standing").replaceChildren(bars);
@@ -214,13 +225,12 @@
     });
     $("pick").parentElement.hidden = data.instances.length === 1;
     $("pick").addEventListener("input", () => choose(Number($("pick").value)));
-    const first = data.instances.findIndex((it) => it.drawn);
+    const telling = data.instances.findIndex((it) => it.drawn && it.proven);
+    const first = telling >= 0 ? telling : data.instances.findIndex((it) => it.drawn);
     if (data.instances.length) choose(Math.max(0, first));
   }
 
   // ---- Charts, in the page's colours.
-
-  const narrow = window.matchMedia("(max-width: 640px)");
 
   function looks() {
     const style = getComputedStyle(document.documentElement);
@@ -235,22 +245,37 @@
 
   function layout(chart, place) {
     const { font, hoverlabel, axis } = looks();
-    const small = place.clientWidth < 520;
-    const legend = { orientation: "h", x: 0, xanchor: "left", y: -0.22, yanchor: "top" };
-    const lines = chart.data.length * (small ? 11 : 8);
     return {
-      height: 320 + lines,
+      height: 340,
+      showlegend: false, // the page has its own, which wraps and can be reached by keyboard
       margin: { l: 55, r: 15, t: 15, b: 50 },
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       dragmode: narrow.matches ? false : "zoom", // a finger scrolls the page
-      legend,
       ...chart.layout,
       font,
       hoverlabel,
       xaxis: { ...chart.layout.xaxis, ...axis, automargin: true, fixedrange: narrow.matches },
       yaxis: { ...chart.layout.yaxis, ...axis, automargin: true, fixedrange: narrow.matches },
     };
+  }
+
+  function keys(place, chart) {
+    const buttons = chart.data.map((trace, i) => {
+      const line = make("i");
+      const dash = { solid: "solid", dash: "dashed", dot: "dotted" }[trace.line.dash];
+      Object.assign(line.style, { borderTopColor: trace.line.color, borderTopStyle: dash });
+      const button = make("button", { type: "button" }, line, trace.meta);
+      button.setAttribute("aria-pressed", "true");
+      button.addEventListener("click", () => {
+        const shown = button.getAttribute("aria-pressed") !== "true";
+        button.setAttribute("aria-pressed", String(shown));
+        trace.visible = shown;
+        window.Plotly.restyle(place, { visible: shown }, [i]);
+      });
+      return button;
+    });
+    place.after(make("div", { className: "keys" }, ...buttons));
   }
 
   function charts() {
@@ -269,6 +294,9 @@
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     const source = await new Response(stream).text();
     document.head.append(make("script", { textContent: source }));
+    for (const place of document.querySelectorAll('.chart[data-chart="profile"]')) {
+      keys(place, data.charts[place.dataset.problem].profile);
+    }
     charts();
     narrow.addEventListener("change", charts);
     document.documentElement.dataset.ready = "yes";

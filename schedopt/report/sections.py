@@ -53,13 +53,20 @@ def _line(summary: Summary) -> str:
         f'<span class="name">{on}</span>',
         f"{summary.optimal} of {summary.gaps}" if summary.gaps else "",
         f"{summary.best} of {summary.runs}",
-        f"{summary.seconds:.2g} s",
+        _duration(summary.seconds),
     )
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>\n"
 
 
 def _gap(gap: float | None) -> str:
     return "–" if gap is None else escape(percent(gap))
+
+
+def _duration(seconds: float) -> str:
+    scale, unit = (1.0, "s") if seconds >= 1 or not seconds else (1e3, "ms")
+    if 0 < seconds < 1e-3:
+        scale, unit = 1e6, "µs"
+    return f"{scale * seconds:.3g} {unit}"
 
 
 def _left_out(count: int) -> str:
