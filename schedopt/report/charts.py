@@ -22,7 +22,7 @@ DASHES = ("solid", "dash", "dot")
 MANY = 400
 """Rows of a policy from which on the chart shows quantiles in place of every point."""
 
-FEW_STEPS = 10
+FAR = 3
 """The ratio beyond which a profile's axis is logarithmic."""
 
 WIDE = 2.0
@@ -57,7 +57,7 @@ def profile(rows: Sequence[Row], sense: str) -> Chart:
         }
         for policy, (ratios, parts) in found.items()
     ]
-    scale = "log" if end > FEW_STEPS else "linear"
+    scale = "log" if end > FAR else "linear"
     room = [0, log10(end)] if scale == "log" else [1, end]
     return {
         "data": traces,

@@ -13,7 +13,7 @@ from typing import Any
 from instances.errors import InputError, shown
 from schedopt.report.measuring import answers
 from schedopt.rows import Row
-from schedopt.sweeps import Sweep, solutions
+from schedopt.sweeps import Sweep, keys, solutions
 from solvers.result import Result
 
 BUDGET = 60.0
@@ -89,13 +89,16 @@ def drawn(row: Row, sweep: Sweep) -> list[Picture]:
     sweep : Sweep
         What the bench did.
     """
+    caption = f"Best policy: {row.policy}"
     try:
+        if row.key not in keys(Path(row.file), sweep):
+            return [Picture(caption, note="not drawn: the file has changed since")]
         instance, found, reference = solutions(Path(row.file), sweep, row.policy, row.seed)
-    except InputError as error:  # the file was changed or removed after the bench
-        return [Picture(f"Best policy: {row.policy}", note=str(error))]
+    except InputError as error:  # the file was removed after the bench
+        return [Picture(caption, note=f"not drawn: {error}")]
     optimum = "The optimum" if reference.proven else "The best that the solver found"
     return [
-        _picture(f"Best policy: {row.policy}", found, instance),
+        _picture(caption, found, instance),
         _picture(optimum, reference, instance),
     ]
 

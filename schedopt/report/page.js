@@ -36,9 +36,9 @@
     { name: "reference", cell: (row) => number(row[at.reference]) },
     { name: "gap", cell: gauge },
     { name: "proven", cell: (row) => (row[at.proven] ? "yes" : "no") },
-    { name: "seconds", cell: (row) => seconds(row[at.seconds]) },
+    { name: "seconds", label: "time", cell: (row) => seconds(row[at.seconds]) },
     { name: "note", text: true, whole: true, cell: note },
-  ].filter((column) => !column.hidden);
+  ].filter((column) => !column.hidden).map((column) => ({ label: column.name, ...column }));
   const state = { by: null, down: false, shown: PAGE, found: data.rows };
   const reach = data.rows.reduce((most, row) => Math.max(most, row[at.gap] ?? 0), 0);
 
@@ -104,7 +104,7 @@
       const line = make("tr");
       for (const column of COLUMNS) {
         const cell = make("td");
-        cell.dataset.label = column.name;
+        cell.dataset.label = column.label;
         if (column.text) cell.classList.add("text");
         if (column.whole) cell.classList.add("whole");
         if (column.name === "note") cell.classList.add("note");
@@ -134,14 +134,14 @@
   function table() {
     $("sort").append(make("option", { value: "", textContent: "as run" }));
     for (const column of COLUMNS) {
-      const button = make("button", { type: "button", textContent: column.name });
+      const button = make("button", { type: "button", textContent: column.label });
       button.addEventListener("click", () => sortBy(column.name, state.by === column.name && !state.down));
       const head = make("th", { scope: "col" }, button);
       head.dataset.by = column.name;
       if (column.text) head.classList.add("text");
       $("rows").tHead.rows[0].append(head);
       for (const [way, sign] of [["up", "▲"], ["down", "▼"]]) {
-        $("sort").append(make("option", { value: `${column.name} ${way}`, textContent: `${column.name} ${sign}` }));
+        $("sort").append(make("option", { value: `${column.name} ${way}`, textContent: `${column.label} ${sign}` }));
       }
     }
     for (const name of ["problem", "policy"]) {
@@ -150,9 +150,11 @@
       }
     }
     $("problem").parentElement.hidden = !several("problem");
-    for (const id of ["find", "problem", "policy", "least"]) $(id).addEventListener("input", refresh);
+    for (const id of ["find", "problem", "policy", "least"]) {
+      for (const event of ["input", "change"]) $(id).addEventListener(event, refresh);
+    }
     $("find").form.addEventListener("submit", (event) => event.preventDefault());
-    $("sort").addEventListener("input", () => {
+    $("sort").addEventListener("change", () => {
       const [by, way] = $("sort").value.split(" ");
       sortBy(by || null, way === "down");
     });
@@ -224,7 +226,7 @@
       $("pick").append(make("option", { value: String(i), textContent: label }));
     });
     $("pick").parentElement.hidden = data.instances.length === 1;
-    $("pick").addEventListener("input", () => choose(Number($("pick").value)));
+    $("pick").addEventListener("change", () => choose(Number($("pick").value)));
     const telling = data.instances.findIndex((it) => it.drawn && it.proven);
     const first = telling >= 0 ? telling : data.instances.findIndex((it) => it.drawn);
     if (data.instances.length) choose(Math.max(0, first));
