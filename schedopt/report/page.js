@@ -150,9 +150,9 @@
       }
     }
     $("problem").parentElement.hidden = !several("problem");
-    for (const id of ["find", "problem", "policy", "least"]) {
-      for (const event of ["input", "change"]) $(id).addEventListener(event, refresh);
-    }
+    // Text as it is typed; not when it loses focus, which would replace a link that is being pressed.
+    for (const id of ["find", "least"]) $(id).addEventListener("input", refresh);
+    for (const id of ["problem", "policy"]) $(id).addEventListener("change", refresh);
     $("find").form.addEventListener("submit", (event) => event.preventDefault());
     $("sort").addEventListener("change", () => {
       const [by, way] = $("sort").value.split(" ");
