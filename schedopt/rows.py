@@ -41,8 +41,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Why a policy does not apply.
     file : str
         Where the instance is.
-    reference_formulation : str or None
-        Which formulation the reference is of.
+    reference_formulation, reference_solver : str or None
+        Which formulation the reference is of, and which solver found it.
     key : str
         A digest of all that the row depends on, by which a bench knows what is done.
     """
@@ -63,6 +63,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     reference_seconds: float
     key: str
     reference_formulation: str | None = None
+    reference_solver: str | None = None
 
 
 class Rows:

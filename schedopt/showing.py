@@ -21,6 +21,9 @@ if not out.is_terminal:
     out.width = 120
 err = Console(stderr=True, highlight=False)
 
+Advance = Callable[[int, int], None]
+"""Called with how many are done and how many there are."""
+
 _COLOURS = {"optimal": "green", "feasible": "yellow", "none": "red"}
 
 
@@ -42,7 +45,7 @@ def live(what: str) -> Iterator[Watch | None]:
 
 
 @contextmanager
-def bar(what: str) -> Iterator[Callable[[int, int], None]]:
+def bar(what: str) -> Iterator[Advance]:
     """Show a progress bar; where no one is looking, a line now and then."""
     columns = (
         TextColumn(what),
@@ -289,7 +292,7 @@ def percent(value: float | None) -> str:
     """Return a fraction as a percentage."""
     if value is None:
         return "unknown"
-    return f"{value:.2%}" if value == 0 or value >= 1e-4 else f"{100 * value:.1e}%"
+    return f"{value:.2%}" if value == 0 or abs(value) >= 1e-4 else f"{100 * value:.1e}%"
 
 
 _VERDICTS = {True: "[green]holds[/]", False: "[red]differs[/]", None: "cannot be judged"}

@@ -174,6 +174,31 @@ class _References:
         )
 
 
+def solutions(file: Path, sweep: Sweep, policy: str, seed: int) -> tuple[Any, Result, Result]:
+    """Return an instance, what a policy gets on it and the reference: rows keep no solutions.
+
+    Raises
+    ------
+    InputError
+        If the file is not a valid instance, or the policy is not known.
+    """
+    instance = parse(read_bytes(file), file=str(file))
+    found = _evaluated(instance, sweep, policy, seed)
+    chosen = composing.policy(found.problem, policy)
+    return instance, found, _References(instance, sweep).of(chosen)
+
+
+def _evaluated(instance: Any, sweep: Sweep, name: str, seed: int) -> Result:
+    policy = composing.policy(str(type(instance).__struct_config__.tag), name)
+    return evaluate(
+        instance,
+        name,
+        options={k: v for k, v in sweep.options.items() if k in policy.options},
+        seed=seed,
+        constraints=sweep.constraints,
+    )
+
+
 def _row(
     file: Path,
     instance: Any,
@@ -186,13 +211,7 @@ def _row(
     name, seed = run
     policy = composing.policy(str(type(instance).__struct_config__.tag), name)
     reference = references.of(policy)
-    result = evaluate(
-        instance,
-        name,
-        options={k: v for k, v in sweep.options.items() if k in policy.options},
-        seed=seed,
-        constraints=sweep.constraints,
-    )
+    result = _evaluated(instance, sweep, name, seed)
     return Row(
         instance=result.instance,
         problem=result.problem,
@@ -209,6 +228,7 @@ def _row(
         file=str(file),
         reference_seconds=reference.seconds.build + reference.seconds.solve,
         reference_formulation=reference.formulation or None,
+        reference_solver=reference.solver or None,
         key=key,
     )
 

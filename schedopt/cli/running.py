@@ -105,7 +105,9 @@ def evaluate(
     raise typer.Exit(0 if all(result.solution for result in results) else 2)
 
 
-@app.command(epilog="Example: schedopt bench nights/ --jobs 4 --output results.parquet")
+@app.command(
+    epilog="Example: schedopt bench nights/ --jobs 4 --output results.parquet --report report.html"
+)
 def bench(
     paths: Annotated[list[Path], typer.Argument(help="Instance files, and folders of them.")],
     policy: Annotated[
@@ -120,6 +122,10 @@ def bench(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help=".jsonl, .csv or .parquet; resumable.")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="An .html page: tables, charts, pictures.")
+    ] = None,
+    pictures: Annotated[int, typer.Option(help="Instances that the report draws.")] = 12,
 ) -> None:
     """Compare policies with the proven optimum (or bound) on many instances.
 
@@ -128,17 +134,27 @@ def bench(
     from schedopt import showing
     from schedopt.benching import BenchError
     from schedopt.benching import bench as run
+    from schedopt.cli import reporting
     from schedopt.rows import table
+    from schedopt.sweeps import Sweep
 
     failures: list[str] = []
+    reporting.ready(report)
+    sweep = Sweep(
+        policies=tuple(p.strip() for p in policy.split(",")) if policy else None,
+        seeds=tuple(seed or [0]),
+        options=split(option),
+        constraints=tuple(undeclared(constraints)),
+        time_limit=time_limit,
+    )
     try:
         with showing.bar("instances") as progress:
             rows = run(
                 paths,
-                policies=[p.strip() for p in policy.split(",")] if policy else None,
-                seeds=seed or [0],
-                options=split(option),
-                constraints=undeclared(constraints),
+                policies=sweep.policies,
+                seeds=sweep.seeds,
+                options=sweep.options,
+                constraints=sweep.constraints,
                 time_limit=time_limit,
                 jobs=jobs,
                 output=output,
@@ -156,6 +172,8 @@ def bench(
         showing.bench(rows)
     for failure in failures:
         say(failure)
+    if report is not None:
+        reporting.deliver(report, rows, sweep, failures, pictures)
     raise typer.Exit(2 if failures else 0)
 
 

@@ -1,0 +1,44 @@
+"""What bench does for its report: refuse a bad name early, draw, write, name the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from schedopt.cli.common import say, writable
+
+
+def ready(report: Path | None) -> None:
+    """Refuse a report that cannot be written before hours of work, not after.
+
+    Raises
+    ------
+    InputError
+        If its name does not end in .html, or its folder is not there.
+    """
+    if report is None:
+        return
+    from schedopt.report.writing import named
+
+    named(report)
+    writable(report)
+
+
+def deliver(
+    report: Path, rows: Sequence[Any], sweep: Any, failures: Sequence[str], pictures: int
+) -> None:
+    """Write the report and say where it is."""
+    from schedopt import showing
+    from schedopt.report import write
+
+    with showing.bar("pictures") as progress:
+        write(
+            rows,
+            report,
+            sweep=sweep,
+            failures=failures,
+            pictures=pictures,
+            progress=progress,
+        )
+    say(f"wrote {report}: open it in a browser")

@@ -1,0 +1,148 @@
+"""The interactive charts of a report, as plotly reads them; their colours are the page's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from math import log10
+from typing import Any
+
+from schedopt.report.measuring import Summary, profiles, quantile
+from schedopt.rows import Row
+from schedopt.showing import percent
+
+Chart = dict[str, Any]
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8A8A8A")
+"""Okabe and Ito's, told apart by the colour-blind too; without yellow, which white swallows."""
+
+DASHES = ("solid", "dash", "dot")
+"""Where there are more policies than colours."""
+
+MANY = 400
+"""Rows of a policy from which on the chart shows quantiles in place of every point."""
+
+FAR = 3
+"""The ratio beyond which a profile's axis is logarithmic."""
+
+WIDE = 2.0
+"""The gap beyond which gaps stand on a logarithmic axis, as multiples of the reference."""
+
+
+def styles(policies: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return a colour and a dash for each policy, the same in all charts of a problem."""
+    return {
+        policy: (COLOURS[i % len(COLOURS)], DASHES[i // len(COLOURS) % len(DASHES)])
+        for i, policy in enumerate(policies)
+    }
+
+
+def profile(rows: Sequence[Row], sense: str) -> Chart:
+    """Return performance profiles: on which part of the instances is a policy how near the best."""
+    found = profiles(rows, sense)
+    look = styles(list(found))
+    far = max(ratios[-1] for ratios, _ in found.values())
+    end = 1 + 1.05 * (far - 1) if far > 1 else 1.1
+    traces = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": text(policy),
+            "meta": policy,  # as it is, for the page's legend
+            "x": [*ratios, end],
+            "y": [*parts, parts[-1]],
+            "line": {"shape": "hv", "width": 2, "color": look[policy][0], "dash": look[policy][1]},
+            "hovertemplate": "within %{x:.4~g} times the best on %{y:.1%}<extra>%{fullData.name}"
+            "</extra>",
+        }
+        for policy, (ratios, parts) in found.items()
+    ]
+    scale = "log" if end > FAR else "linear"
+    room = [0, log10(end)] if scale == "log" else [1, end]
+    return {
+        "data": traces,
+        "layout": {
+            "xaxis": {"title": {"text": "times the best policy"}, "type": scale, "range": room},
+            "yaxis": {
+                "title": {"text": "part of the runs"},
+                "tickformat": ".0%",
+                "range": [-0.02, 1.03],
+            },
+            "hovermode": "closest",
+        },
+    }
+
+
+def gaps(rows: Sequence[Row], summaries: Sequence[Summary]) -> Chart:
+    """Return the distribution of each policy's gaps, the least median on top."""
+    look = styles([summary.policy for summary in summaries])
+    known = [summary for summary in summaries if summary.median is not None]
+    order = sorted(known, key=lambda summary: (summary.median, summary.mean), reverse=True)
+    wide = any((summary.worst or 0.0) > WIDE for summary in known)
+    traces = []
+    for summary in order:
+        mine = [r for r in rows if r.policy == summary.policy and r.gap is not None]
+        colour = look[summary.policy][0]
+        traces.append(_few(mine, colour, wide) if len(mine) <= MANY else _many(mine, colour, wide))
+    times = {"title": {"text": "times the reference"}, "type": "log", "hoverformat": ".4~g"}
+    part = {"title": {"text": "gap to the reference"}, "tickformat": ".3~p", "hoverformat": ".3~p"}
+    return {
+        "data": traces,
+        "layout": {
+            "xaxis": times if wide else part | {"rangemode": "tozero"},
+            "yaxis": {"automargin": True},
+            "hovermode": "closest",
+            "height": 110 + 34 * max(3, len(traces)),
+        },
+    }
+
+
+def _few(rows: Sequence[Row], colour: str, wide: bool) -> Chart:
+    """Return every gap as a point, over a box of their quartiles."""
+    return {
+        **_box(rows[0].policy, colour),
+        "x": [_place(row.gap, wide) for row in rows],
+        "text": [f"{text(_case(row))}<br>gap {percent(row.gap)}" for row in rows],
+        "boxpoints": "all",
+        "pointpos": 0,
+        "jitter": 0.6,
+        "marker": {"color": colour, "size": 6, "opacity": 0.75},
+        "hovertemplate": "%{text}<extra>%{fullData.name}</extra>",
+    }
+
+
+def _many(rows: Sequence[Row], colour: str, wide: bool) -> Chart:
+    """Return quantiles alone: the points would be too many to tell apart, or to send."""
+    ordered = sorted(_place(row.gap, wide) for row in rows)
+    marks = {"lowerfence": 0.0, "q1": 0.25, "median": 0.5, "q3": 0.75, "upperfence": 1.0}
+    box = _box(rows[0].policy, colour)
+    return box | {mark: [quantile(ordered, part)] for mark, part in marks.items()}
+
+
+def _place(gap: float | None, wide: bool) -> float:
+    return (gap or 0.0) + 1.0 if wide else gap or 0.0
+
+
+def _box(policy: str, colour: str) -> Chart:
+    return {
+        "type": "box",
+        "orientation": "h",
+        "name": text(policy),
+        "y0": text(policy),
+        "line": {"color": colour, "width": 1.5},
+    }
+
+
+def _case(row: Row) -> str:
+    return f"{row.instance}, seed {row.seed}" if row.seed else row.instance
+
+
+def text(name: str, most: int = 48) -> str:
+    """Return a name that plotly shows as it is: it reads some markup in all of its texts."""
+    name = name if len(name) <= most else f"{name[: most - 1]}…"
+    return escape(name, quote=False)
+
+
+def charts(rows: Sequence[Row], summaries: Sequence[Summary], sense: str) -> Mapping[str, Chart]:
+    """Return the charts of one problem, by name."""
+    return {"profile": profile(rows, sense), "gaps": gaps(rows, summaries)}

@@ -1,0 +1,273 @@
+"""The report in a real browser: sorting, filtering, hovering, both themes, a phone, evil names."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reports import EVIL, row
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+from schedopt.benching import bench
+from schedopt.report import write
+from schedopt.sweeps import Sweep
+
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-quic", "--window-size=1280,900",
+)  # fmt: skip
+PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+Browser = Any
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if browser is None or driver is None:
+        missing = "no chromium and chromedriver: apt-get install chromium chromium-driver"
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    found = webdriver.Chrome(options=options, service=Service(driver))
+    yield found
+    found.quit()
+
+
+@pytest.fixture(scope="module")
+def invented(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a report of 150 rows whose gaps are known, and of names that would do harm."""
+    rows = [
+        row(instance=f"night-{i}", policy=policy, gap=(i * step % 50) / 100, objective=i + 1.0)
+        for i in range(50)
+        for policy, step in (("greedy", 7), ("core", 11), ("maxk", 13))
+    ]
+    rows[0] = row(instance="night-0", policy="greedy", objective=None, message="not here")
+    rows += [row(instance=name, policy=name, message=name, gap=0.6) for name in EVIL]
+    target = tmp_path_factory.mktemp("report") / "report.html"
+    write(rows, target, failures=EVIL)
+    return target
+
+
+@pytest.fixture
+def page(chromium: Browser, invented: Path) -> Iterator[Browser]:
+    yield from opened(chromium, invented)
+
+
+def opened(browser: Browser, path: Path) -> Iterator[Browser]:
+    """Open a page as if for the first time, and afterwards ask whether it complained."""
+    browser.get_log("browser")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    in_theme(browser, "light")
+    browser.get(path.as_uri())
+    browser.execute_script("localStorage.clear(); delete document.documentElement.dataset.theme")
+    ready(browser)
+    yield browser
+    assert browser.execute_script("return window.pwned") is None
+    assert browser.get_log("browser") == []
+    loaded = "return performance.getEntriesByType('resource').map(e => e.name)"
+    assert [name for name in browser.execute_script(loaded) if name.startswith("http")] == []
+
+
+def ready(browser: Browser) -> None:
+    script = "return document.documentElement.dataset.ready"
+    assert WebDriverWait(browser, 30).until(lambda b: b.execute_script(script)) == "yes"
+
+
+def in_theme(browser: Browser, theme: str) -> None:
+    feature = {"name": "prefers-color-scheme", "value": theme}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+
+
+def column(browser: Browser, name: str) -> list[str]:
+    script = "return [...document.querySelectorAll(`#rows td[data-label=${arguments[0]}]`)]"
+    return list(browser.execute_script(f"{script}.map(cell => cell.textContent)", name))
+
+
+def press(browser: Browser, name: str) -> None:
+    head = f"//table[@id='rows']//th[@data-by='{name}']/button"
+    browser.find_element(By.XPATH, head).click()
+
+
+def percents(browser: Browser) -> list[float | None]:
+    return [None if "–" in gap else float(gap.strip("%")) for gap in column(browser, "gap")]
+
+
+def test_sorting_goes_both_ways_and_keeps_what_is_missing_last(page: Browser) -> None:
+    assert column(page, "instance")[:4] == ["night-0"] * 3 + ["night-1"]
+    press(page, "gap")
+    up = percents(page)
+    assert len(up) == 100
+    assert up[0] == 0
+    assert up == sorted(up)
+    press(page, "gap")
+    down = percents(page)
+    assert down[0] == 60
+    assert down == sorted(down, reverse=True)
+    head = page.find_element(By.CSS_SELECTOR, "#rows th[aria-sort]")
+    assert (head.text.split()[0], head.get_attribute("aria-sort")) == ("gap", "descending")
+    page.find_element(By.ID, "more").click()
+    assert len(percents(page)) == 155
+    assert percents(page)[-1] is None
+    press(page, "instance")
+    names = [name for name in column(page, "instance") if name.startswith("night")]
+    assert names == sorted(names, key=lambda name: int(name[6:]))
+
+
+def test_filters_work_together_and_count_what_they_leave(page: Browser) -> None:
+    find, least = page.find_element(By.ID, "find"), page.find_element(By.ID, "least")
+    find.send_keys("NIGHT-1 core")
+    found = column(page, "instance")
+    assert found == ["night-1", *(f"night-{i}" for i in range(10, 20))]
+    assert set(column(page, "policy")) == {"core"}
+    assert page.find_element(By.ID, "shown").text == "11 of 155 runs"
+    least.send_keys("25")
+    shown = percents(page)
+    assert shown == [i * 11 % 50 for i in (1, *range(10, 20)) if i * 11 % 50 >= 25]
+    for field in (find, least):
+        field.send_keys(Keys.CONTROL, "a", Keys.NULL, Keys.BACKSPACE)
+    Select(page.find_element(By.ID, "policy")).select_by_visible_text("maxk")
+    assert set(column(page, "policy")) == {"maxk"}
+    assert len(column(page, "policy")) == 50
+    find.send_keys("no such thing")
+    assert column(page, "policy") == []
+    assert page.find_element(By.ID, "shown").text == "0 of 155 runs"
+
+
+def point_at(browser: Browser, chart: str, x: float, y: float | str) -> str:
+    """Move the mouse to a place of a chart, in its own units, and return what then appears."""
+    place = browser.find_element(By.CSS_SELECTOR, f".chart[data-chart={chart}]")
+    script = """
+        arguments[0].scrollIntoView({block: "center"});
+        const { xaxis, yaxis } = arguments[0]._fullLayout;
+        const box = arguments[0].getBoundingClientRect();
+        const [x, y] = [xaxis.d2p(arguments[1]), yaxis.d2p(arguments[2])];
+        return [box.x + xaxis._offset + x, box.y + yaxis._offset + y].map(Math.round);
+    """
+    at = browser.execute_script(script, place, x, y)
+    chain = ActionChains(browser)
+    chain.w3c_actions.pointer_action.move_to_location(at[0] - 3, at[1])
+    chain.w3c_actions.pointer_action.move_to_location(*at)
+    chain.perform()
+    labels = WebDriverWait(browser, 10).until(
+        lambda b: place.find_elements(By.CSS_SELECTOR, ".hoverlayer .hovertext")
+    )
+    return " ".join(label.get_attribute("textContent") for label in labels)
+
+
+def test_hovering_over_a_gap_names_instance_and_value(page: Browser) -> None:
+    words = "return document.querySelector('.chart[data-chart=gaps]').data.map(t => t.name)"
+    assert "core" in page.execute_script(words)
+    text = point_at(page, "gaps", 0.6, "&lt;img src=x onerror='window.pwned = 2'&gt;")
+    assert EVIL[1] in text
+    assert "gap 60.00%" in text
+
+
+def test_hovering_over_a_profile_names_policy_and_values(page: Browser) -> None:
+    script = """
+        const place = document.querySelector(".chart[data-chart=profile]");
+        const line = place.data.find((trace) => trace.name === "greedy");
+        return [line.x[0], line.y[0]];
+    """
+    ratio, part = page.execute_script(script)
+    text = point_at(page, "profile", ratio, part)
+    assert "within 1 times the best on" in text
+    assert f"{part:.1%}" in text
+
+
+def test_keys_hide_and_show_their_lines(page: Browser) -> None:
+    keys = page.find_elements(By.CSS_SELECTOR, ".keys button")
+    assert [key.text for key in keys] == ["greedy", "core", "maxk", *EVIL]
+    lines = ".chart[data-chart=profile] .scatterlayer .trace"
+    before = len(page.find_elements(By.CSS_SELECTOR, lines))
+    keys[0].click()
+    assert keys[0].get_attribute("aria-pressed") == "false"
+    WebDriverWait(page, 10).until(
+        lambda b: len(b.find_elements(By.CSS_SELECTOR, lines)) == before - 1
+    )
+    keys[0].click()
+    WebDriverWait(page, 10).until(lambda b: len(b.find_elements(By.CSS_SELECTOR, lines)) == before)
+
+
+def test_names_are_shown_as_they_are_and_never_run(page: Browser) -> None:
+    page.find_element(By.ID, "find").send_keys("pwned")
+    harmful = [name for name in EVIL if "pwned" in name]
+    assert column(page, "instance") == column(page, "policy") == column(page, "note") == harmful
+    for link in page.find_elements(By.CSS_SELECTOR, "#rows .link"):
+        name = link.text
+        link.click()
+        assert page.find_element(By.CSS_SELECTOR, "#certificate dd").text == name
+        assert name in page.find_element(By.ID, "standing").text
+    shown = page.find_element(By.CSS_SELECTOR, ".failures").text
+    assert all(name in shown for name in EVIL)
+    axis = page.execute_script(
+        "return [...document.querySelectorAll('.ytick text')].map(e => e.textContent)"
+    )
+    assert set(EVIL) <= set(axis)
+
+
+def light(browser: Browser, element: str, what: str) -> float:
+    """Return how light a colour of the page is, from 0 to 1."""
+    script = f"return getComputedStyle(document.querySelector('{element}'))['{what}']"
+    inside = browser.execute_script(script).split("(")[1].split(")")[0]
+    return sum(float(part) for part in inside.split(",")[:3]) / 3 / 255
+
+
+def test_the_system_chooses_the_theme_until_the_button_does(page: Browser) -> None:
+    ink = ".chart[data-chart=gaps] .xtick text"
+    assert light(page, "body", "backgroundColor") > 0.9
+    assert light(page, ink, "fill") < 0.3
+    in_theme(page, "dark")
+    WebDriverWait(page, 10).until(lambda b: light(b, ink, "fill") > 0.7)
+    assert light(page, "body", "backgroundColor") < 0.2
+    page.find_element(By.ID, "theme").click()
+    WebDriverWait(page, 10).until(lambda b: light(b, ink, "fill") < 0.3)
+    assert light(page, "body", "backgroundColor") > 0.9
+    page.refresh()
+    ready(page)
+    assert light(page, "body", "backgroundColor") > 0.9
+
+
+def test_on_a_phone_nothing_sticks_out(page: Browser) -> None:
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+    page.refresh()
+    ready(page)
+    assert page.execute_script("return document.documentElement.scrollWidth") == 390
+    for place in page.find_elements(By.CSS_SELECTOR, ".chart .main-svg, #rows tr, .filters label"):
+        assert place.rect["x"] + place.rect["width"] <= 390
+    Select(page.find_element(By.ID, "sort")).select_by_visible_text("gap ▼")
+    shown = percents(page)
+    assert len(shown) == 25
+    assert shown == sorted(shown, reverse=True)  # type: ignore[type-var]
+
+
+def test_one_instance_has_its_picture_and_its_certificate(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    rows = bench("instances/epoch/fig8.json")
+    write(rows, tmp_path / "report.html", sweep=Sweep())
+    for browser in opened(chromium, tmp_path / "report.html"):
+        certificate = browser.find_element(By.ID, "certificate").text
+        for words in ("fig8", "32", "proven optimal", "partition", "cp-sat"):
+            assert words in certificate
+        captions = browser.find_elements(By.CSS_SELECTOR, "#picture figcaption")
+        assert [caption.text for caption in captions] == ["Best policy: equi-epoch", "The optimum"]
+        for drawing in browser.find_elements(By.CSS_SELECTOR, "#picture svg"):
+            assert drawing.is_displayed()
+            assert drawing.rect["width"] > 300
+            assert drawing.find_elements(By.CSS_SELECTOR, "path")
+        assert not browser.find_element(By.ID, "pick").is_displayed()
