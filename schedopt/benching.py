@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -165,7 +165,7 @@ def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[
 
 def _computed(
     todo: Sequence[Task], jobs: int, grace: float | None, cluster: str | None
-) -> Iterator[tuple[Task, Outcome]]:
+) -> Generator[tuple[Task, Outcome], None, None]:
     """Yield each instance's rows, or a line that says why there are none, as they are done."""
     if not todo:
         return

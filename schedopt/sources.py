@@ -26,7 +26,8 @@ class Source(Protocol):
     """
 
     @property
-    def label(self) -> str: ...
+    def label(self) -> str:
+        """Return the label."""
 
     def problem(self) -> str:
         """Return the problem that it is an instance of."""

@@ -122,8 +122,8 @@ def _policies(sweep: Sweep, problem: str, problems: Sequence[str]) -> list[Any]:
         if not given:
             known = listing(catalog.policies(problem))
             raise InputError(f"a policy of {problem}{known}, which instances are of", found="none")
-    names = dict.fromkeys(given or catalog.policies(problem))
-    return [composing.policy(problem, name) for name in names]
+    names = given or list(catalog.policies(problem))
+    return [composing.policy(problem, name) for name in dict.fromkeys(names)]
 
 
 def _applies(name: str, problem: str, problems: Sequence[str]) -> bool:
@@ -163,7 +163,7 @@ def _settings(
     for key in common:
         if key not in everything:
             checked({key: None}, everything, " or ".join(policies))
-    found = {}
+    found: dict[str, tuple[Options, ...]] = {}
     for problem, of in known.items():
         mine = {key: value for key, value in common.items() if key in of}
         mine |= dict(own.get(problem, {}))
