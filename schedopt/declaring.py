@@ -130,7 +130,7 @@ def _found(patterns: Sequence[str], home: Path) -> list[Path]:
     for position, pattern in enumerate(patterns):
         place = f"paths[{position}]"
         whole = str(home / pattern)
-        inside = sorted(glob.glob(whole, recursive=True)) if glob.has_magic(pattern) else [whole]  # noqa: PTH207  absolute patterns too
+        inside = _matching(whole) if glob.has_magic(pattern) else [whole]
         if not inside:
             raise InputError("a pattern of files that exist", found=shown(pattern), place=place)
         try:
@@ -139,6 +139,12 @@ def _found(patterns: Sequence[str], home: Path) -> list[Path]:
             raise InputError(error.expected, found=shown(pattern), place=place) from None
         paths += map(Path, inside)
     return paths
+
+
+def _matching(pattern: str) -> list[str]:
+    """Return what a pattern matches; schemas, which stand beside instances, are none."""
+    found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207  absolute patterns too
+    return [path for path in found if Path(path).name != "schema.json"]
 
 
 def _made(declared: Sequence[Generated]) -> list[GeneratedSource]:

@@ -110,18 +110,18 @@ def _compared(was: Row, now: Row, contender: str) -> Iterator[Change]:
         a, b = getattr(was, what), getattr(now, what)
         if not _same(a, b):
             known = None if a is None or b is None else better(b, a, direction)
-            yield _change(now, contender, what, a, b, known)
+            yield _change(now, contender, what, (a, b), known)
     if was.reference_proven != now.reference_proven:
         proven = (was.reference_proven, now.reference_proven)
-        yield _change(now, contender, "reference_proven", *proven, now.reference_proven)
+        yield _change(now, contender, "reference_proven", proven, now.reference_proven)
     if was.violations != now.violations:
         fewer = None if was.violations and now.violations else not now.violations
         broken = (list(was.violations), list(now.violations))
-        yield _change(now, contender, "violations", *broken, fewer)
+        yield _change(now, contender, "violations", broken, fewer)
     if was.termination != now.termination:
         ended = now.termination == "completed"
         known = ended if ended or was.termination == "completed" else None
-        yield _change(now, contender, "termination", was.termination, now.termination, known)
+        yield _change(now, contender, "termination", (was.termination, now.termination), known)
 
 
 def _same(a: float | None, b: float | None) -> bool:
@@ -131,7 +131,7 @@ def _same(a: float | None, b: float | None) -> bool:
 
 
 def _change(
-    row: Row, contender: str, what: str, before: Any, after: Any, better: bool | None
+    row: Row, contender: str, what: str, values: tuple[Any, Any], better: bool | None
 ) -> Change:
     return Change(
         problem=row.problem,
@@ -139,7 +139,7 @@ def _change(
         contender=contender,
         seed=row.seed,
         what=what,
-        before=before,
-        after=after,
+        before=values[0],
+        after=values[1],
         better=better,
     )

@@ -24,6 +24,9 @@ Outcome = list[Row] | str
 MOST_STARTS = 3
 """An instance whose process ends unasked as often as this is given up."""
 
+PATIENCE = 5.0
+"""Seconds for a process without work to end by itself."""
+
 _SPAWN = multiprocessing.get_context("spawn")
 _STARTING = threading.Lock()
 _STEP: msgspec.json.Decoder[Step] = msgspec.json.Decoder(Step)
@@ -43,10 +46,10 @@ class Hand:
     def __init__(self) -> None:
         self._process: BaseProcess | None = None
         self._line: Connection | None = None
-        self._closed = False
+        self._closed = self._busy = False
 
     def compute(self, task: Task, grace: float | None) -> Outcome:
-        """Do a task.
+        """Do a task, however often it takes.
 
         Parameters
         ----------
@@ -60,6 +63,13 @@ class Hand:
         HandError
             If the hand is closed meanwhile.
         """
+        self._busy = True
+        try:
+            return self._compute(task, grace)
+        finally:
+            self._busy = False
+
+    def _compute(self, task: Task, grace: float | None) -> Outcome:
         limit = None if grace is None or task.time_limit is None else task.time_limit + grace
         done: dict[str, Row] = {}
         losses = 0
@@ -120,19 +130,20 @@ class Hand:
         return ours
 
     def release(self) -> None:
-        """End the process, whatever it does, and give back what it holds."""
+        """End the process, and give back what it holds."""
+        if self._line is not None:
+            self._line.close()  # one that waits for work ends by itself
         if self._process is not None:
+            self._process.join(0 if self._busy else PATIENCE)
             self._process.kill()
             self._process.join()
-        if self._line is not None:
-            self._line.close()
         self._process = self._line = None
 
     def close(self) -> None:
         """End the process for good; a task that it is at ends with `HandError`."""
         with _STARTING:
             self._closed = True
-            if self._process is not None:
+            if self._busy and self._process is not None:
                 self._process.kill()
 
 

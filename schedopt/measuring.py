@@ -16,7 +16,7 @@ from schedopt.evaluating import evaluate
 from schedopt.rows import Row
 from schedopt.solving import solve
 from schedopt.sources import Source
-from schedopt.sweeps import Run
+from schedopt.sweeps import Run, dispatches
 from solvers.result import Result
 
 
@@ -143,7 +143,7 @@ class _References:
         own = {k: v for k, v in options.items() if k in self._kind.known_options}
         if self.problem in catalog.REFERENCES:
             return "own", own
-        if policy.phase in ("dispatch", "both") or "dispatcher" in policy.options:
+        if dispatches(policy):
             module = import_module(type(self._instance).__module__.rpartition(".")[0])
             if module.bounding(self._instance) is not self._instance:
                 return "bounding", {}

@@ -8,7 +8,7 @@ that are measured against different references cannot be compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from statistics import fmean, median
 
@@ -36,6 +36,7 @@ TAUS = (1.0, 1.001, 1.01, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0)
 """Where a profile is read off for a table."""
 
 Scores = dict[str, dict[str, float]]
+Counts = Callable[[Row], bool]
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,7 +144,9 @@ def _by_problem(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def _scores(rows: Sequence[Row], who: Mapping[str, str], measure: Measure) -> Scores:
+def _scores(
+    rows: Sequence[Row], who: Mapping[str, str], measure: Measure, counts: Counts = counts
+) -> Scores:
     """Return for each contender what it gets on each file, where all its seeds count."""
     runs: dict[str, dict[str, list[float | None]]] = {name: {} for name in who.values()}
     for row in rows:
@@ -296,8 +299,7 @@ def paired(
     for problem, mine in _by_problem(rows).items():
         names = {row.key: who[row.key] for row in mine}
         scores, sign = _scores(mine, names, "objective"), sign_of(problem, "objective")
-        ours, theirs = scores.get(a, {}), scores.get(b, {})
-        shared = [(value, theirs[file]) for file, value in ours.items() if file in theirs]
+        shared = _shared(scores, a, b) + _shared(_scores(mine, names, "objective", _other), a, b)
         if shared:
             gains = [sign * (x - y) / (max(abs(x), abs(y)) or 1.0) for x, y in shared]
             low, high = _interval(gains, level, resamples, seed)
@@ -312,6 +314,16 @@ def paired(
     if not found:
         raise InputError(f"an instance on which both {a} and {b} count", found="none")
     return found
+
+
+def _other(row: Row) -> bool:
+    """Tell whether a run is sound, but answers another question than the reference."""
+    return row.objective is not None and not row.violations and not counts(row)
+
+
+def _shared(scores: Scores, a: str, b: str) -> list[tuple[float, float]]:
+    ours, theirs = scores.get(a, {}), scores.get(b, {})
+    return [(value, theirs[file]) for file, value in ours.items() if file in theirs]
 
 
 def _interval(

@@ -183,9 +183,10 @@ def runs(label: str, digest: str, problem: str, sweep: Sweep, of: Terms) -> list
             order="sorted",
         )
     )
-    formulation = catalog.formulation_type(problem).known_options
+    own = catalog.formulation_type(problem).known_options
     found: dict[str, Run] = {}
     for policy in of.policies:
+        formulation = {} if dispatches(policy) else own
         for setting in of.settings:
             relevant = {k: v for k, v in setting.items() if k in policy.options or k in formulation}
             for seed in sweep.seeds if policy.random else sweep.seeds[:1]:
@@ -194,3 +195,8 @@ def runs(label: str, digest: str, problem: str, sweep: Sweep, of: Terms) -> list
                 key = mark.hexdigest()[:20]
                 found[key] = Run(key, policy.name, seed, relevant)
     return list(found.values())
+
+
+def dispatches(policy: Any) -> bool:
+    """Tell whether jobs are run: what bounds that depends on no option of a choice."""
+    return policy.phase in ("dispatch", "both") or "dispatcher" in policy.options
