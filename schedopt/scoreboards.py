@@ -24,7 +24,7 @@ def summary(rows: Sequence[Row]) -> None:
         proven = sum(row.reference_proven for row in files.values())
         table = _table(
             f"{problem}: {len(files)} instances, optimum proven for {proven}",
-            ("policy", "mean gap", "median", "worst", "on", "wins", "at the optimum", "proven",
+            ("policy", "mean gap", "median", "worst", "on", "wins", "optimal", "proven",
              "seconds", "left out"),
             left=("policy", "on", "left out"),
         )  # fmt: skip

@@ -301,7 +301,7 @@ def paired(
         scores, sign = _scores(mine, names, "objective"), sign_of(problem, "objective")
         shared = _shared(scores, a, b) + _shared(_scores(mine, names, "objective", _other), a, b)
         if shared:
-            gains = [sign * (x - y) / (max(abs(x), abs(y)) or 1.0) for x, y in shared]
+            gains = [sign * (x - y) / (max(abs(x), abs(y)) or 1.0) + 0.0 for x, y in shared]
             low, high = _interval(gains, level, resamples, seed)
             ahead = sum(better(x, y, sign) for x, y in shared)
             behind = sum(better(y, x, sign) for x, y in shared)
