@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.connection import wait
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from instances.constraints import Constraint
 from instances.errors import InputError, shown
-from schedopt import sweeps
+from schedopt.measuring import Done, Failed, Task, steps
 from schedopt.rows import Row, Rows
-from schedopt.sweeps import Sweep
+from schedopt.sources import FileSource, Source, instance_files
+from schedopt.sweeps import Options, Sweep, Terms, runs, terms
 
 Progress = Callable[[int, int], None]
-MOST_RESTARTS = 3
+Outcome = list[Row] | str
 
 
 class BenchError(Exception):
@@ -40,14 +35,17 @@ class BenchError(Exception):
 
 
 def bench(
-    paths: str | Path | Iterable[str | Path],
+    paths: str | Path | Iterable[str | Path] = (),
     *,
-    policies: Sequence[str] | None = None,
+    generated: Sequence[Source] = (),
+    policies: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     seeds: Sequence[int] = (0,),
-    options: Mapping[str, Any] | None = None,
-    constraints: Sequence[Constraint] = (),
+    options: Options | None = None,
+    constraints: Sequence[Constraint] | Mapping[str, Sequence[Constraint]] = (),
     time_limit: float | None = None,
+    grace: float | None = None,
     jobs: int = 1,
+    cluster: str | None = None,
     output: str | Path | None = None,
     progress: Progress | None = None,
 ) -> list[Row]:
@@ -57,18 +55,26 @@ def bench(
     ----------
     paths : path or iterable of paths
         Instance files, and folders of them.
-    policies : sequence of str, optional
-        Names; all of the problem by default.
+    generated : sequence of Source
+        Instances that are made as they are needed: see `schedopt.sources.generated`.
+    policies : sequence of str, or mapping of str to sequences, optional
+        Names, of whichever problem they are; or for each problem. All of the problem by default.
     seeds : sequence of int
         For policies that draw random numbers; the others run once, with the first.
     options : mapping, optional
-        Policies and the formulation take those that they know.
-    constraints : sequence of Constraint
-        Side constraints beyond the instances' own.
+        Policies and the formulation take those that they know. A list is several values, each to
+        be tried; under a problem's name, options for that problem alone.
+    constraints : sequence of Constraint, or mapping of str to sequences
+        Side constraints beyond the instances' own, for all of them or by problem.
     time_limit : float, optional
         Seconds for each reference; where it is not proven by then, its bound says how far it is.
+    grace : float, optional
+        Seconds beyond the time limit after which a solver or a policy that still runs is ended,
+        with its process; its row says so. Without it, and without a time limit, nothing is.
     jobs : int
-        Processes.
+        Processes. One without a grace is this very process.
+    cluster : str, optional
+        The address of a Dask scheduler, whose workers do the work instead.
     output : path, optional
         A .jsonl, .csv or .parquet file. Rows that it holds already are not computed again.
     progress : callable, optional
@@ -77,39 +83,45 @@ def bench(
     Returns
     -------
     list of Row
-        By instance as given, then policy, then seed.
+        By instance as given, then policy, then options, then seed, whoever computed them.
 
     Raises
     ------
     InputError
-        If a path, a policy or an option is not right, or ``output`` holds other rows.
+        If a path, a policy or an option is not right, or ``output`` holds other rows, or takes no
+        more.
     BenchError
         If single instances cannot be used, when all the others are done.
     """
     if jobs < 1 or not seeds:
         raise InputError("one process and one seed at the least", place="jobs or seeds")
+    for name, value in (("time limit", time_limit), ("grace", grace)):
+        if value is not None and not 0 <= value < float("inf"):
+            raise InputError("seconds, 0 or more", found=shown(value), place=name)
     sweep = Sweep(
-        policies=tuple(policies) if policies else None,
+        policies=policies or None,
         seeds=tuple(seeds),
-        options=dict(options or {}),
-        constraints=tuple(constraints),
+        options=options or {},
+        constraints=constraints,
         time_limit=time_limit,
     )
-    files = sweeps.instance_files([paths] if isinstance(paths, str | Path) else paths)
-    plan, failures = _planned(files, sweep)
-    rows = Rows(output, [key for keys in plan.values() for key in keys])
-    todo = {file: [key for key in keys if key not in rows] for file, keys in plan.items()}
-    todo = {file: keys for file, keys in todo.items() if keys}
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    files = [FileSource(path) for path in instance_files(given)] if given or not generated else []
+    plan, failures = _planned([*files, *generated], sweep)
+    rows = Rows(output, [run.key for task in plan for run in task.runs])
+    todo = [left for task in plan if (left := _left(task, rows)).runs]
     done = len(plan) - len(todo)
     try:
-        for file, outcome in _computed(todo, sweep, jobs):
-            done += 1
-            if isinstance(outcome, str):
-                failures.append(outcome if str(file) in outcome else f"{file}: {outcome}")
-            else:
-                rows.extend(outcome)
-            if progress:
-                progress(done, len(plan))
+        with closing(_computed(todo, jobs, grace, cluster)) as outcomes:
+            for task, outcome in outcomes:
+                done += 1
+                if isinstance(outcome, str):
+                    label = task.source.label
+                    failures.append(outcome if label in outcome else f"{label}: {outcome}")
+                else:
+                    rows.extend(outcome)
+                if progress:
+                    progress(done, len(plan))
     finally:
         finished = rows.finish()
     if failures:
@@ -117,77 +129,72 @@ def bench(
     return finished
 
 
-def _planned(files: Sequence[Path], sweep: Sweep) -> tuple[dict[Path, list[str]], list[str]]:
-    """Return each file's row keys, and a line for each file that is no instance."""
-    plan: dict[Path, list[str]] = {}
+def task_of(source: Source, sweep: Sweep, of: Mapping[str, Terms]) -> Task:
+    """Return what a sweep does with one instance.
+
+    Raises
+    ------
+    InputError
+        If it is not an instance, or of a problem that the sweep has no terms for.
+    """
+    problem = source.problem()
+    mine, digest = of[problem], source.digest()
+    return Task(
+        source=source,
+        digest=digest,
+        runs=tuple(runs(source.label, digest, problem, sweep, mine)),
+        constraints=mine.constraints,
+        time_limit=sweep.time_limit,
+        seed=sweep.seeds[0],
+    )
+
+
+def _left(task: Task, rows: Rows) -> Task:
+    """Return what is left of a task."""
+    return replace(task, runs=tuple(run for run in task.runs if run.key not in rows))
+
+
+def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[str]]:
+    """Return a task for each instance, and a line for each file that is no instance."""
     failures: list[str] = []
-    for file in files:
+    problems: dict[str, str] = {}
+    usable: list[Source] = []
+    for source in {source.label: source for source in sources}.values():
         try:
-            plan[file] = list(sweeps.keys(file, sweep))
+            problems[source.label] = source.problem()
         except InputError as error:
-            if error.file is None:  # a policy or an option, wrong for all of them
-                raise
             failures.append(str(error))
-    return plan, failures
-
-
-Outcome = list[Row] | str
+        else:
+            usable.append(source)
+    of = terms(sweep, dict.fromkeys(problems.values()))
+    return [task_of(source, sweep, of) for source in usable], failures
 
 
 def _computed(
-    todo: Mapping[Path, list[str]], sweep: Sweep, jobs: int
-) -> Iterator[tuple[Path, Outcome]]:
-    """Yield each file's rows, or a line that says why there are none, as they are done."""
-    if jobs == 1 or len(todo) == 1:
-        for file, keys in todo.items():
-            yield file, _attempt(file, sweep, keys)
+    todo: Sequence[Task], jobs: int, grace: float | None, cluster: str | None
+) -> Generator[tuple[Task, Outcome], None, None]:
+    """Yield each instance's rows, or a line that says why there are none, as they are done."""
+    if not todo:
         return
-    left = dict(todo)
-    for _ in range(MOST_RESTARTS):
-        try:
-            for file, outcome in _in_processes(left, sweep, min(jobs, len(left))):
-                del left[file]
-                yield file, outcome
-        except BrokenProcessPool:
-            continue  # a worker was killed; the others' rows are safe, the rest is tried again
-        return
-    for file in list(left):
-        yield file, "its process was ended from outside, time and again"
+    if cluster is not None:
+        from schedopt.clusters import remote
+
+        yield from remote(todo, cluster, grace)
+    elif jobs == 1 and (grace is None or todo[0].time_limit is None):
+        for task in todo:
+            yield task, _here(task)
+    else:
+        from schedopt.hands import local
+
+        yield from local(todo, jobs, grace)
 
 
-def _in_processes(
-    todo: Mapping[Path, list[str]], sweep: Sweep, jobs: int
-) -> Iterator[tuple[Path, Outcome]]:
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, initializer=_settle_in) as pool:
-        running = {pool.submit(_attempt, file, sweep, keys): file for file, keys in todo.items()}
-        try:
-            for future in as_completed(running):
-                yield running[future], future.result()
-        except BaseException:  # interrupted, broken, or no longer wanted
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in multiprocessing.active_children():
-                worker.terminate()
-            raise
-
-
-def _settle_in() -> None:
-    """Leave Ctrl-C to the parent, and do not outlive it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-
-    def follow() -> None:
-        if parent is not None:
-            wait([parent.sentinel])
-            os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
-
-
-def _attempt(file: Path, sweep: Sweep, keys: list[str]) -> Outcome:
-    try:
-        return sweeps.rows(file, sweep, keys)
-    except InputError as error:
-        return str(error)
-    except Exception as error:  # noqa: BLE001  one instance must not end the others
-        return f"{type(error).__name__}: {shown(str(error))}"
+def _here(task: Task) -> Outcome:
+    """Do a task in this very process."""
+    rows = []
+    for step in steps(task):
+        if isinstance(step, Done):
+            rows.append(step.row)
+        elif isinstance(step, Failed):
+            return step.why
+    return rows

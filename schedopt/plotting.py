@@ -1,4 +1,4 @@
-"""Plot: the picture that suits an instance or a result, as .png, .svg or .html."""
+"""Plot: the picture that suits an instance, a result or a bench, as .png, .svg or .html."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ import msgspec
 
 from instances.errors import InputError, shown
 from instances.files import decode, load, parse, read_bytes, write_bytes
+from schedopt import rows
+from schedopt.rows import Row
 from solvers.result import Result
 
 FORMATS = (".png", ".svg", ".html")
 
 
 def plot(what: Any, *, instance: Any | None = None) -> Any:
-    """Return the picture of an instance or of results.
+    """Return the picture of an instance, of results, or of the rows of a bench.
 
     Parameters
     ----------
-    what : Instance, Result, sequence of Result, str or Path
+    what : Instance, Result, sequence of Result, sequence of Row, str or Path
         What to draw; a path is loaded.
     instance : Instance, str or Path, optional
         The instance of the results, for its deadline and groups.
@@ -44,6 +46,8 @@ def plot(what: Any, *, instance: Any | None = None) -> Any:
     results = [what] if isinstance(what, Result) else what
     if not isinstance(results, Sequence):
         return _pictures(str(type(what).__struct_config__.tag)).jobs(what)
+    if results and isinstance(results[0], Row):
+        return _profiles([row for row in results if isinstance(row, Row)])
     drawn = [result for result in results if result.solution]
     if not drawn:
         raise InputError("a result with a solution to draw", found="none")
@@ -56,19 +60,31 @@ def plot(what: Any, *, instance: Any | None = None) -> Any:
 
 
 def read(path: str | Path) -> Any:
-    """Return what a file holds: an instance, a result, or a list of results.
+    """Return what a file holds: an instance, a result, a list of results, or rows of a bench.
 
     Raises
     ------
     InputError
         If it is none of these.
     """
+    if Path(path).suffix in rows.FORMATS:
+        return rows.read_rows(path)
     data = read_bytes(path)
     if data.lstrip().startswith(b"["):
         return list(decode(data, tuple[Result, ...], file=str(path)))
     if "termination" in decode(data, dict[str, msgspec.Raw], file=str(path)):
         return decode(data, Result, file=str(path))
     return parse(data, file=str(path))
+
+
+def _profiles(found: Sequence[Row]) -> Any:
+    from schedopt.pictures import profiles as pictures
+    from schedopt.summarizing import profiles
+
+    profiled = profiles(found)
+    if not profiled:
+        raise InputError("rows with an objective to draw", found="none")
+    return pictures.profiles(profiled)
 
 
 def save(figure: Any, path: str | Path) -> None:

@@ -14,6 +14,15 @@ from instances.errors import InputError, shown
 from instances.files import read_bytes, write_bytes
 
 FORMATS = (".jsonl", ".csv", ".parquet")
+NUMBERS = (
+    "objective",
+    "reference",
+    "reference_bound",
+    "gap",
+    "seconds",
+    "reference_seconds",
+    "confidence",
+)
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,11 +49,18 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     message : str or None
         Why a policy does not apply.
     file : str
-        Where the instance is.
+        Where the instance is, or what it was generated from.
     reference_formulation, reference_solver : str or None
         Which formulation the reference is of, and which solver found it.
     key : str
         A digest of all that the row depends on, by which a bench knows what is done.
+    options : dict
+        What was given of the options that the policy or its reference knows.
+    termination : str
+        How the policy ended: ``completed``, ``not-applicable``, ``unstable``, or ``time-limit``
+        where its process was ended since it went on beyond the time limit and the grace.
+    confidence : float or None
+        Where the objective was simulated: the half-width of its 95% interval.
     """
 
     instance: str
@@ -64,6 +80,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     key: str
     reference_formulation: str | None = None
     reference_solver: str | None = None
+    options: dict[str, Any] = {}
+    termination: str = "completed"
+    confidence: float | None = None
 
 
 class Rows:
@@ -91,6 +110,7 @@ class Rows:
         self._order = {key: i for i, key in enumerate(keys)}
         self._rows: dict[str, Row] = {}
         self._journal: IO[bytes] | None = None
+        self._full = False
         if self._output is not None:
             self._open(self._output)
 
@@ -102,7 +122,7 @@ class Rows:
             if path.exists():
                 self._adopt(path)
         try:
-            self._journal = journal.open("ab")
+            self._journal = journal.open("ab", buffering=0)
         except OSError as error:
             raise InputError(
                 "a place to write to", found=error.strerror, file=str(journal)
@@ -133,26 +153,36 @@ class Rows:
         """
         rows = list(rows)
         if self._journal is not None:
-            lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
-            try:
-                self._journal.write(lines)
-                self._journal.flush()
-                os.fsync(self._journal.fileno())
-            except OSError as error:
-                raise InputError(
-                    "room to write", found=error.strerror, file=str(self._journal_path)
-                ) from None
+            self._append(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
         self._rows.update((row.key, row) for row in rows)
+
+    def _append(self, lines: bytes) -> None:
+        journal = self._journal
+        assert journal is not None  # noqa: S101  for type checkers
+        before = os.fstat(journal.fileno()).st_size
+        try:
+            while lines:  # a disk that is nearly full takes a part
+                lines = lines[journal.write(lines) :]
+            os.fsync(journal.fileno())
+        except OSError as error:
+            self._full = True
+            os.ftruncate(journal.fileno(), before)  # whole rows, or none of them
+            raise InputError(
+                "room to write; the rows before are safe, run again to go on",
+                found=error.strerror,
+                file=str(self._journal_path),
+            ) from None
 
     def finish(self) -> list[Row]:
         """Return all rows in the sweep's order, and write the output in that order."""
         rows = sorted(self._rows.values(), key=lambda row: self._order[row.key])
         if self._output is not None and self._journal is not None:
             self._journal.close()
-            if self._output != self._journal_path and len(rows) < len(self._order):
+            beside = self._output != self._journal_path
+            if self._full or (beside and len(rows) < len(self._order)):
                 return rows  # not complete: the journal goes on being the place to resume from
             write_bytes(self._output, table(rows, self._output.suffix))
-            if self._output != self._journal_path:
+            if beside:
                 self._journal_path.unlink()
         return rows
 
@@ -164,9 +194,10 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
     import polars as pl
 
     records = [msgspec.to_builtins(row) for row in rows]
-    numbers = ("objective", "reference", "reference_bound", "gap", "seconds", "reference_seconds")
+    for record in records:  # a column has one type: options as JSON, since each has its own
+        record["options"] = msgspec.json.encode(record["options"]).decode()
     schema: dict[str, Any] = dict.fromkeys(Row.__struct_fields__, pl.String)
-    schema |= dict.fromkeys(numbers, pl.Float64)
+    schema |= dict.fromkeys(NUMBERS, pl.Float64)
     schema |= {"reference_proven": pl.Boolean, "seed": pl.Int64, "violations": pl.List(pl.String)}
     buffer = BytesIO()
     if suffix == ".parquet":
@@ -222,15 +253,18 @@ def _records(path: Path, data: bytes) -> list[dict[str, Any]]:
 
     try:
         if path.suffix == ".parquet":
-            return pl.read_parquet(BytesIO(data)).to_dicts()
-        texts = ("instance", "policy", "message", "file", "key")
-        numbers = ("objective", "reference", "reference_bound", "gap")
-        schema: dict[str, Any] = dict.fromkeys(texts, pl.String) | dict.fromkeys(
-            numbers, pl.Float64
-        )
-        records = pl.read_csv(BytesIO(data), schema_overrides=schema).to_dicts() if data else []
+            records = pl.read_parquet(BytesIO(data)).to_dicts()
+        else:
+            schema: dict[str, Any] = dict.fromkeys(Row.__struct_fields__, pl.String)
+            schema |= dict.fromkeys(NUMBERS, pl.Float64)
+            schema |= {"reference_proven": pl.Boolean, "seed": pl.Int64}
+            text = pl.read_csv(BytesIO(data), schema_overrides=schema) if data else pl.DataFrame()
+            records = text.to_dicts()
         for record in records:
-            record["violations"] = msgspec.json.decode(record["violations"])
+            if isinstance(record["violations"], str):
+                record["violations"] = msgspec.json.decode(record["violations"])
+            if "options" in record:  # files of earlier releases have none
+                record["options"] = msgspec.json.decode(record["options"])
     except (pl.exceptions.PolarsError, msgspec.DecodeError, KeyError, TypeError) as error:
         reason = shown(str(error))
         raise InputError("rows of a bench", found=reason, file=str(path)) from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -209,55 +208,6 @@ def results(instance: Any, documents: Sequence[Result]) -> None:
             escape(note),
         )
     out.print(table)
-
-
-def bench(rows: Sequence[Any]) -> None:
-    """Show a benchmark: for each policy, how far it falls short, and where most."""
-    for problem in dict.fromkeys(row.problem for row in rows):
-        mine = [row for row in rows if row.problem == problem]
-        instances = {row.file: row for row in mine}
-        proven = sum(row.reference_proven for row in instances.values())
-        table = Table(
-            title=f"{problem}: {len(instances)} instances, optimum proven for {proven}",
-            title_justify="left",
-        )
-        for heading in (
-            "policy",
-            "mean gap",
-            "worst gap",
-            "on",
-            "at the optimum",
-            "seconds",
-            "left out",
-        ):
-            table.add_column(heading, justify="left" if heading in ("policy", "on") else "right")
-        for policy in dict.fromkeys(row.policy for row in mine):
-            table.add_row(*_summary(policy, [row for row in mine if row.policy == policy]))
-        out.print(table)
-        if any(row.violations for row in mine):
-            out.print(
-                "left out: runs that break side constraints, or to which a policy does not apply"
-            )
-        slowest = sum(row.reference_seconds for row in instances.values())
-        out.print(f"the optima took {slowest:.2f} s in all")
-
-
-def _summary(policy: str, rows: Sequence[Any]) -> list[str]:
-    gaps = [row for row in rows if row.gap is not None]
-    out_of = len(rows) - len(gaps)
-    if not gaps:
-        return [policy, "-", "-", "", "-", "-", f"{out_of} of {len(rows)}"]
-    worst = max(gaps, key=lambda row: row.gap)
-    best = sum(row.gap <= 1e-9 for row in gaps)
-    return [
-        policy,
-        percent(fmean(row.gap for row in gaps)),
-        percent(worst.gap),
-        escape(worst.instance) if worst.gap > 0 else "",
-        f"{best} of {len(gaps)}",
-        f"{fmean(row.seconds for row in gaps):.4f}",
-        f"{out_of} of {len(rows)}" if out_of else "",
-    ]
 
 
 def contents(sections: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:

@@ -1,26 +1,22 @@
-"""A sweep: which policies run on which instances how, and one instance's share of it."""
+"""A sweep: which policies run on which instances how, and which rows that makes."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from importlib import import_module
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 import msgspec
 
 from instances.constraints import Constraint
-from instances.errors import InputError
-from instances.files import parse, problem_of, read_bytes
+from instances.errors import InputError, listing, shown, suggestion
 from instances.options import checked
 from schedopt import __version__, catalog, composing
-from schedopt.evaluating import evaluate, known_policies
-from schedopt.rows import Row
-from schedopt.solving import solve
-from solvers.result import Result
+
+Names = Sequence[str]
+Options = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -29,223 +25,178 @@ class Sweep:
 
     Attributes
     ----------
-    policies : tuple of str or None
-        Names; None: all of the instance's problem.
+    policies : sequence of str, mapping of str to sequences, or None
+        Names, of whichever problem they are; or names for each problem. None, and a problem that
+        is left out: all of the problem.
     seeds : tuple of int
         For policies that draw random numbers; the others run once, with the first.
     options : mapping
-        Policies and the formulation take those that they know.
-    constraints : tuple of Constraint
-        Side constraints beyond the instances' own.
+        Policies and the formulation take those that they know. A list is several values, each to
+        be tried; under a problem's name, options for that problem alone.
+    constraints : sequence of Constraint, or mapping of str to sequences
+        Side constraints beyond the instances' own, for all of them or by problem.
     time_limit : float or None
         Seconds for each reference.
     """
 
-    policies: tuple[str, ...] | None = None
+    policies: Names | Mapping[str, Names] | None = None
     seeds: tuple[int, ...] = (0,)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    constraints: tuple[Constraint, ...] = ()
+    options: Options = field(default_factory=dict)
+    constraints: Sequence[Constraint] | Mapping[str, Sequence[Constraint]] = ()
     time_limit: float | None = None
 
 
-def instance_files(paths: Iterable[str | Path]) -> list[Path]:
-    """Return the instance files among paths, folders opened, each file once.
+@dataclass(frozen=True)
+class Run:
+    """One policy on one instance: what becomes one row.
+
+    Attributes
+    ----------
+    key : str
+        A digest of all that the row depends on, the instance's contents among it, so that a
+        changed file, option or release is never mistaken for work already done.
+    policy : str
+    seed : int
+    options : mapping
+        Those that the policy or its reference knows.
+    """
+
+    key: str
+    policy: str
+    seed: int
+    options: Options
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a sweep means for one problem.
+
+    Attributes
+    ----------
+    policies : tuple of Policy
+    settings : tuple of mapping
+        Every combination of the options' values.
+    constraints : tuple of Constraint
+    """
+
+    policies: tuple[Any, ...]
+    settings: tuple[Options, ...]
+    constraints: tuple[Constraint, ...]
+
+
+def terms(sweep: Sweep, problems: Iterable[str]) -> dict[str, Terms]:
+    """Return what a sweep means for each of the problems that its instances are of.
 
     Raises
     ------
     InputError
-        If a path is not there, or nothing is found.
+        If a policy or an option is known to none of them, or given for a problem that does not
+        know it, or if a problem is left with no policy.
     """
-    found: dict[Path, None] = {}
-    for path in map(Path, paths):
-        if path.is_dir():
-            inside = sorted([*path.glob("*.json"), *path.glob("*.json.gz")])
-            found.update(dict.fromkeys(p for p in inside if p.name != "schema.json"))
-        elif path.exists():
-            found[path] = None
-        else:
-            raise InputError("a file that exists", found="nothing", file=str(path))
-    if not found:
-        raise InputError("instance files, or folders that hold some", found="none")
-    return list(found)
-
-
-def keys(file: Path, sweep: Sweep) -> dict[str, tuple[str, int]]:
-    """Return the rows that an instance file contributes: their keys, each with policy and seed.
-
-    A key is a digest of all that its row depends on, the file's contents among it, so that a
-    changed file, option or release is never mistaken for work already done.
-
-    Raises
-    ------
-    InputError
-        If the file is not an instance, or a policy or an option is not known for its problem.
-    """
-    data = read_bytes(file)
-    problem = problem_of(data, file=str(file))
-    policies = known_policies(problem, sweep.policies or catalog.policies(problem), {})
-    _check_options(problem, policies, sweep.options)
-    common = hashlib.sha256(data)
-    common.update(
-        msgspec.json.encode(
-            [str(file), __version__, sweep.options, sweep.constraints, sweep.time_limit],
-            order="sorted",
+    problems = list(problems)
+    for given in (sweep.policies, sweep.constraints):
+        for problem in given if isinstance(given, Mapping) else ():
+            catalog.problem(problem)
+    chosen = {problem: _policies(sweep, problem, problems) for problem in problems}
+    settings = _settings(sweep.options, chosen)
+    rules = sweep.constraints
+    return {
+        problem: Terms(
+            policies=tuple(chosen[problem]),
+            settings=settings[problem],
+            constraints=tuple(rules.get(problem, ()) if isinstance(rules, Mapping) else rules),
         )
-    )
-    rows: dict[str, tuple[str, int]] = {}
-    for policy in policies:
-        for seed in sweep.seeds if policy.random else sweep.seeds[:1]:
-            digest = common.copy()
-            digest.update(f"{policy.name} {seed}".encode())
-            rows[digest.hexdigest()[:20]] = (policy.name, seed)
-    return rows
+        for problem in problems
+    }
 
 
-def _check_options(problem: str, policies: list[Any], options: Mapping[str, Any]) -> None:
+def _policies(sweep: Sweep, problem: str, problems: Sequence[str]) -> list[Any]:
+    given = sweep.policies
+    if isinstance(given, Mapping):
+        for other, names in given.items():  # a slip is one even where no such instance is given
+            for name in names:
+                composing.policy(other, name)
+        given = given.get(problem)
+    elif given:
+        given = [name for name in given if _applies(name, problem, problems)]
+        if not given:
+            known = listing(catalog.policies(problem))
+            raise InputError(f"a policy of {problem}{known}, which instances are of", found="none")
+    names = given or list(catalog.policies(problem))
+    return [composing.policy(problem, name) for name in dict.fromkeys(names)]
+
+
+def _applies(name: str, problem: str, problems: Sequence[str]) -> bool:
+    """Tell whether a policy is of this problem; it must be of one of them all."""
+    failures = {}
+    for other in problems:
+        try:
+            composing.policy(other, name)
+        except InputError as error:
+            failures[other] = error
+    if len(failures) < len(problems):
+        return problem not in failures
+    if len(problems) == 1:
+        raise failures[problem]
+    known = [policy for other in problems for policy in catalog.policies(other)]
+    hint = suggestion(name, known) or listing(known)
+    raise InputError(f"a policy of {' or '.join(problems)}{hint}", found=shown(name))
+
+
+def _known(problem: str, policies: Iterable[Any]) -> dict[str, Any]:
     known = dict(catalog.formulation_type(problem).known_options)
     for policy in policies:
         known |= policy.options
-    checked(options, known, problem)
+    return known
 
 
-def rows(file: Path, sweep: Sweep, wanted: Iterable[str]) -> list[Row]:
-    """Compute rows of one instance: the reference once, then each policy that is wanted.
+def _settings(
+    options: Options, policies: Mapping[str, Sequence[Any]]
+) -> dict[str, tuple[Options, ...]]:
+    """Return every combination of option values for each problem, each option known and right."""
+    own = {key: value for key, value in options.items() if isinstance(value, Mapping)}
+    for problem in own:
+        catalog.pick(problem, dict.fromkeys([*catalog.FORMULATIONS]), "an option, or a problem")
+    common = {key: value for key, value in options.items() if key not in own}
+    known = {problem: _known(problem, chosen) for problem, chosen in policies.items()}
+    everything = {key: option for of in known.values() for key, option in of.items()}
+    for key in common:
+        if key not in everything:
+            checked({key: None}, everything, " or ".join(policies))
+    found: dict[str, tuple[Options, ...]] = {}
+    for problem, of in known.items():
+        mine = {key: value for key, value in common.items() if key in of}
+        mine |= dict(own.get(problem, {}))
+        values = [list(v) if isinstance(v, list | tuple) else [v] for v in mine.values()]
+        settings = [dict(zip(mine, picked, strict=True)) for picked in product(*values)]
+        if not settings:
+            raise InputError("values to try", found="an empty list", place="options")
+        found[problem] = tuple(checked(setting, of, problem) for setting in settings)
+    return found
 
-    Raises
-    ------
-    InputError
-        If the file is not a valid instance.
-    """
-    instance = parse(read_bytes(file), file=str(file))
-    plan = keys(file, sweep)
-    references = _References(instance, sweep)
-    return [_row(file, instance, sweep, references, key=key, run=plan[key]) for key in wanted]
 
-
-class _References:
-    """What policies are measured against: the optimum that bounds them.
-
-    For policies that only choose it is the best choice under the same options; for those whose jobs
-    are run it is the best choice in the bounding instance, whatever was planned.
-    """
-
-    def __init__(self, instance: Any, sweep: Sweep) -> None:
-        self._instance, self._sweep = instance, sweep
-        self._problem = str(type(instance).__struct_config__.tag)
-        self._kind = catalog.formulation_type(self._problem)
-
-    @cached_property
-    def planned(self) -> Result:
-        options = self._sweep.options
-        own = {k: v for k, v in options.items() if k in self._kind.known_options}
-        return self._solved(self._instance, self._sweep.constraints, own)
-
-    @cached_property
-    def happening(self) -> Result:
-        module = import_module(type(self._instance).__module__.rpartition(".")[0])
-        night = module.bounding(self._instance)
-        if night is self._instance and not self.planned.options.keys() & self._sweep.options.keys():
-            return self.planned
-        kept = self._sweep.constraints if night is self._instance else ()
-        return self._solved(night, kept, {})
-
-    @cached_property
-    def known(self) -> Result:
-        """Return what the problem itself names as its reference."""
-        options = {k: v for k, v in self._sweep.options.items() if k in self._kind.known_options}
-        reference = catalog.reference(self._problem)
-        limits = {"constraints": self._sweep.constraints, "time_limit": self._sweep.time_limit}
-        return reference(self._instance, options=options, **limits)  # type: ignore[no-any-return]
-
-    def of(self, policy: Any) -> Result:
-        if self._problem in catalog.REFERENCES:
-            return self.known
-        runs = policy.phase in ("dispatch", "both") or "dispatcher" in policy.options
-        return self.happening if runs else self.planned
-
-    def _solved(self, instance: Any, constraints: Any, options: Mapping[str, Any]) -> Result:
-        return solve(
-            instance,
-            constraints=constraints,
-            time_limit=self._sweep.time_limit,
-            threads=1,
-            seed=self._sweep.seeds[0],
-            options=options,
+def runs(label: str, digest: str, problem: str, sweep: Sweep, of: Terms) -> list[Run]:
+    """Return the runs that an instance contributes: by policy, then options, then seed."""
+    common = hashlib.sha256(
+        msgspec.json.encode(
+            [label, digest, __version__, of.constraints, sweep.time_limit, sweep.seeds[0]],
+            order="sorted",
         )
-
-
-def solutions(file: Path, sweep: Sweep, policy: str, seed: int) -> tuple[Any, Result, Result]:
-    """Return an instance, what a policy gets on it and the reference: rows keep no solutions.
-
-    Raises
-    ------
-    InputError
-        If the file is not a valid instance, or the policy is not known.
-    """
-    instance = parse(read_bytes(file), file=str(file))
-    found = _evaluated(instance, sweep, policy, seed)
-    chosen = composing.policy(found.problem, policy)
-    return instance, found, _References(instance, sweep).of(chosen)
-
-
-def _evaluated(instance: Any, sweep: Sweep, name: str, seed: int) -> Result:
-    policy = composing.policy(str(type(instance).__struct_config__.tag), name)
-    return evaluate(
-        instance,
-        name,
-        options={k: v for k, v in sweep.options.items() if k in policy.options},
-        seed=seed,
-        constraints=sweep.constraints,
     )
+    own = catalog.formulation_type(problem).known_options
+    found: dict[str, Run] = {}
+    for policy in of.policies:
+        formulation = {} if dispatches(policy) else own
+        for setting in of.settings:
+            relevant = {k: v for k, v in setting.items() if k in policy.options or k in formulation}
+            for seed in sweep.seeds if policy.random else sweep.seeds[:1]:
+                mark = common.copy()
+                mark.update(msgspec.json.encode([policy.name, seed, relevant], order="sorted"))
+                key = mark.hexdigest()[:20]
+                found[key] = Run(key, policy.name, seed, relevant)
+    return list(found.values())
 
 
-def _row(
-    file: Path,
-    instance: Any,
-    sweep: Sweep,
-    references: _References,
-    *,
-    key: str,
-    run: tuple[str, int],
-) -> Row:
-    name, seed = run
-    policy = composing.policy(str(type(instance).__struct_config__.tag), name)
-    reference = references.of(policy)
-    result = _evaluated(instance, sweep, name, seed)
-    return Row(
-        instance=result.instance,
-        problem=result.problem,
-        policy=name,
-        objective=result.objective,
-        reference=reference.objective,
-        reference_bound=reference.bound,
-        reference_proven=reference.proven,
-        gap=shortfall(result, reference),
-        seconds=result.seconds.solve,
-        seed=seed,
-        violations=result.violations,
-        message=None if result.message is msgspec.UNSET else str(result.message),
-        file=str(file),
-        reference_seconds=reference.seconds.build + reference.seconds.solve,
-        reference_formulation=reference.formulation or None,
-        reference_solver=reference.solver or None,
-        key=key,
-    )
-
-
-def shortfall(result: Result, reference: Result) -> float | None:
-    """Return how far a policy falls short of a reference, as a fraction of the reference.
-
-    None where one of them has no objective, and where the policy breaks something or answers
-    another question: rectangles may well have less overhead than any epochs. Not below 0
-    where the reference is proven: what remains there is rounding.
-    """
-    if result.objective is None or reference.objective is None or result.violations:
-        return None
-    if "rectangles" in result.solution and "epochs" in reference.solution:
-        return None  # what reallocates nodes at other times answers another question
-    short = reference.objective - result.objective
-    if reference.sense == "minimize":
-        short = -short
-    gap = short / max(1e-10, abs(reference.objective))
-    return max(0.0, gap) if reference.proven else gap
+def dispatches(policy: Any) -> bool:
+    """Tell whether jobs are run: what bounds that depends on no option of a choice."""
+    return policy.phase in ("dispatch", "both") or "dispatcher" in policy.options

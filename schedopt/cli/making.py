@@ -74,7 +74,9 @@ def convert(
 
 @app.command(epilog="Example: schedopt plot result.json --instance night.json --output night.png")
 def plot(
-    file: Annotated[Path, typer.Argument(help="An instance, a result, or a list of results.")],
+    file: Annotated[
+        Path, typer.Argument(help="An instance, a result or several, rows of a bench.")
+    ],
     instance: Annotated[
         Path | None, typer.Option(help="The results' instance: its deadline and its groups.")
     ] = None,
@@ -82,7 +84,7 @@ def plot(
         Path | None, typer.Option("--output", "-o", help="A .png (the default), .svg or .html.")
     ] = None,
 ) -> None:
-    """Draw a file: jobs, who gets which share, or schedules with their profiles."""
+    """Draw a file: jobs, who gets which share, schedules, or performance profiles of a bench."""
     from schedopt.plotting import plot as draw
     from schedopt.plotting import save
 

@@ -1,8 +1,7 @@
-"""The verbs that solve and compare: solve, evaluate, bench, check."""
+"""The verbs that solve and check: solve, evaluate, check."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +10,6 @@ import typer
 from instances.errors import InputError
 from schedopt.cli.common import (
     FAILED,
-    INTERRUPTED,
     Constraints,
     File,
     Json,
@@ -25,7 +23,6 @@ from schedopt.cli.common import (
     say,
     split,
     status,
-    undeclared,
     writable,
 )
 
@@ -103,78 +100,6 @@ def evaluate(
         if not result.solution:
             say(f"{result.policy}: {result.termination}: {result.message}")
     raise typer.Exit(0 if all(result.solution for result in results) else 2)
-
-
-@app.command(
-    epilog="Example: schedopt bench nights/ --jobs 4 --output results.parquet --report report.html"
-)
-def bench(
-    paths: Annotated[list[Path], typer.Argument(help="Instance files, and folders of them.")],
-    policy: Annotated[
-        str | None, typer.Option(help="Names with commas between; all by default.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
-    seed: Annotated[list[int] | None, typer.Option(help="A seed; repeatable.")] = None,
-    option: Options = None,
-    constraints: Constraints = None,
-    time_limit: TimeLimit = None,
-    json: Json = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help=".jsonl, .csv or .parquet; resumable.")
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="An .html page: tables, charts, pictures.")
-    ] = None,
-    pictures: Annotated[int, typer.Option(help="Instances that the report draws.")] = 12,
-) -> None:
-    """Compare policies with the proven optimum (or bound) on many instances.
-
-    Run again with the same output after an interruption: what is there is not computed again.
-    """
-    from schedopt import showing
-    from schedopt.benching import BenchError
-    from schedopt.benching import bench as run
-    from schedopt.cli import reporting
-    from schedopt.rows import table
-    from schedopt.sweeps import Sweep
-
-    failures: list[str] = []
-    reporting.ready(report)
-    sweep = Sweep(
-        policies=tuple(p.strip() for p in policy.split(",")) if policy else None,
-        seeds=tuple(seed or [0]),
-        options=split(option),
-        constraints=tuple(undeclared(constraints)),
-        time_limit=time_limit,
-    )
-    try:
-        with showing.bar("instances") as progress:
-            rows = run(
-                paths,
-                policies=sweep.policies,
-                seeds=sweep.seeds,
-                options=sweep.options,
-                constraints=sweep.constraints,
-                time_limit=time_limit,
-                jobs=jobs,
-                output=output,
-                progress=progress,
-            )
-    except BenchError as error:
-        rows, failures = error.rows, error.failures
-    except KeyboardInterrupt:
-        kept = f"; run it again to go on, {output} keeps what is done" if output else ""
-        say(f"interrupted{kept}")
-        raise typer.Exit(INTERRUPTED) from None
-    if json:
-        sys.stdout.buffer.write(table(rows, ".jsonl"))
-    else:
-        showing.bench(rows)
-    for failure in failures:
-        say(failure)
-    if report is not None:
-        reporting.deliver(report, rows, sweep, failures, pictures)
-    raise typer.Exit(2 if failures else 0)
 
 
 @app.command(epilog="Example: schedopt check instances/dssp/night.json.gz result.json")

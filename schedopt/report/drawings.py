@@ -7,13 +7,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 from instances.errors import InputError, shown
+from schedopt.benching import task_of
+from schedopt.measuring import solutions
 from schedopt.report.measuring import answers
 from schedopt.rows import Row
-from schedopt.sweeps import Sweep, keys, solutions
+from schedopt.sources import from_label
+from schedopt.sweeps import Sweep, Terms
 from solvers.result import Result
 
 BUDGET = 60.0
@@ -79,7 +81,7 @@ def chosen(cases: Mapping[str, Sequence[Row]], most: int) -> list[str]:
     return [file for file in cases if file in files]
 
 
-def drawn(row: Row, sweep: Sweep) -> list[Picture]:
+def drawn(row: Row, sweep: Sweep, of: Mapping[str, Terms]) -> list[Picture]:
     """Return the pictures of a row's policy and of its reference.
 
     Parameters
@@ -88,12 +90,16 @@ def drawn(row: Row, sweep: Sweep) -> list[Picture]:
         The row of the instance's best policy.
     sweep : Sweep
         What the bench did.
+    of : mapping of str to Terms
+        What that means for each problem.
     """
     caption = f"Best policy: {row.policy}"
     try:
-        if row.key not in keys(Path(row.file), sweep):
+        task = task_of(from_label(row.file), sweep, of)
+        same = [run for run in task.runs if run.key == row.key]
+        if not same:
             return [Picture(caption, note="not drawn: the file has changed since")]
-        instance, found, reference = solutions(Path(row.file), sweep, row.policy, row.seed)
+        instance, found, reference = solutions(task, same[0])
     except InputError as error:  # the file was removed after the bench
         return [Picture(caption, note=f"not drawn: {error}")]
     optimum = "The optimum" if reference.proven else "The best that the solver found"

@@ -24,7 +24,7 @@ from schedopt.report.measuring import summaries
 from schedopt.report.sections import failed, problem_section
 from schedopt.rows import Row
 from schedopt.showing import Advance
-from schedopt.sweeps import Sweep
+from schedopt.sweeps import Sweep, terms
 
 PICTURES = 12
 """Instances that are drawn, unless told otherwise."""
@@ -178,10 +178,11 @@ def _drawn(
     cases = _by_file(rows)
     found = {}
     wanted = drawings.chosen(cases, most)
+    of = terms(sweep, dict.fromkeys(row.problem for row in rows))
     for number, file in enumerate(wanted, start=1):
         best = drawings.best(cases[file], catalog.formulation_type(cases[file][0].problem).sense)
         if best is not None:
-            found[file] = drawings.drawn(best, sweep)
+            found[file] = drawings.drawn(best, sweep, of)
         if progress:
             progress(number, len(wanted))
     return found

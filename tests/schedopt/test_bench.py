@@ -21,7 +21,7 @@ from schedopt.evaluating import evaluate
 from schedopt.making import generate
 from schedopt.rows import FORMATS, Row, read_rows
 from schedopt.solving import solve
-from schedopt.sweeps import instance_files
+from schedopt.sources import instance_files
 
 ROOT = Path(__file__).parent.parent.parent
 POLICIES = ["greedy", "greedy-half", "core"]
@@ -83,7 +83,7 @@ def test_every_format_holds_the_same_rows_and_resumes(
     def must_not_run(*args: object) -> list[Row]:
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("schedopt.sweeps.rows", must_not_run)
+    monkeypatch.setattr("schedopt.measuring.evaluate", must_not_run)
     assert bench(nights, policies=POLICIES, output=output) == more
 
 

@@ -1,0 +1,200 @@
+"""The verbs that compare: bench, summary."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from instances.errors import InputError
+from schedopt.cli.common import (
+    INTERRUPTED,
+    Constraints,
+    Json,
+    Options,
+    TimeLimit,
+    app,
+    print_json,
+    say,
+    split,
+    undeclared,
+)
+
+GRACE = 60.0
+
+
+@app.command(epilog="Example: schedopt bench nights/ --jobs 4 --output results.parquet")
+def bench(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Instance files, and folders of them; or one sweep.toml."),
+    ] = None,
+    generate: Annotated[
+        list[str] | None,
+        typer.Option(help="Such as dssp/uncorrelated,seeds=1-20,jobs=100; repeatable."),
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="Names with commas between, or PROBLEM=NAMES; repeatable. All else."),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes; 1 by default.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="A Dask scheduler, such as tcp://host:8786.")
+    ] = None,
+    seed: Annotated[list[int] | None, typer.Option(help="A seed; repeatable.")] = None,
+    option: Options = None,
+    constraints: Constraints = None,
+    time_limit: TimeLimit = None,
+    grace: Annotated[
+        float | None,
+        typer.Option(help="Seconds beyond the time limit until what hangs is ended; 60."),
+    ] = None,
+    json: Json = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help=".jsonl, .csv or .parquet; resumable.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="An .html page: tables, charts, pictures.")
+    ] = None,
+    pictures: Annotated[int, typer.Option(help="Instances that the report draws.")] = 12,
+) -> None:
+    """Compare policies with the proven optimum (or bound) on many instances.
+
+    Run again with the same output after an interruption: what is there is not computed again.
+    A sweep.toml says what the flags say; flags beside it win.
+    """
+    from schedopt import scoreboards, showing
+    from schedopt.benching import BenchError
+    from schedopt.benching import bench as run
+    from schedopt.cli import reporting
+    from schedopt.rows import table
+    from schedopt.sources import from_text
+
+    flags = {
+        "generated": [source for text in generate or () for source in from_text(text)],
+        "policies": _policies(policy),
+        "jobs": jobs,
+        "cluster": cluster,
+        "seeds": seed,
+        "options": split(option),
+        "constraints": undeclared(constraints),
+        "time_limit": time_limit,
+        "grace": grace,
+        "output": output,
+    }
+    words = _words(paths or [], flags)
+    reporting.ready(report)
+    failures: list[str] = []
+    try:
+        with showing.bar("instances") as progress:
+            rows = run(**words, progress=progress)
+    except BenchError as error:
+        rows, failures = error.rows, error.failures
+    except KeyboardInterrupt:
+        kept = words.get("output")
+        say("interrupted" + (f"; run it again to go on, {kept} keeps what is done" if kept else ""))
+        raise typer.Exit(INTERRUPTED) from None
+    if json:
+        sys.stdout.buffer.write(table(rows, ".jsonl"))
+    else:
+        scoreboards.summary(rows)
+    for failure in failures:
+        say(failure)
+    if report is not None:
+        reporting.deliver(report, rows, _sweep(words), failures, pictures)
+    raise typer.Exit(2 if failures else 0)
+
+
+def _sweep(words: dict[str, Any]) -> Any:
+    """Return what a bench of these arguments does with each instance."""
+    from schedopt.sweeps import Sweep
+
+    given = {key: words[key] for key in ("policies", "options", "constraints") if words.get(key)}
+    limit = words.get("time_limit")
+    return Sweep(seeds=tuple(words.get("seeds") or (0,)), time_limit=limit, **given)
+
+
+def _words(paths: list[Path], flags: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a bench: those of a sweep file, and flags that say otherwise."""
+    files = [path for path in paths if path.suffix == ".toml"]
+    given = {key: value for key, value in flags.items() if value not in (None, [], {})}
+    if not files:
+        if not paths and not given.get("generated"):
+            raise InputError("instance files, folders of them, a sweep.toml or --generate")
+        return {"paths": paths, "grace": GRACE} | given
+    if len(paths) > 1:
+        raise InputError("a sweep file by itself", found=f"{len(paths)} paths")
+    from schedopt.declaring import read
+
+    return {"grace": GRACE} | read(files[0]) | given
+
+
+def _policies(given: list[str] | None) -> list[str] | dict[str, list[str]]:
+    """Split ``--policy``: names, or names of a problem."""
+    named: dict[str, list[str]] = {}
+    plain: list[str] = []
+    for text in given or ():
+        problem, equals, names = text.rpartition("=")
+        listed = [name.strip() for name in names.split(",") if name.strip()]
+        if not listed:
+            raise InputError("names with commas between", found=repr(text), place="--policy")
+        (named.setdefault(problem, []) if equals else plain).extend(listed)
+    if named and plain:
+        raise InputError("PROBLEM=NAMES in all of them, or in none", place="--policy")
+    return named or plain
+
+
+@app.command(epilog="Example: schedopt summary rows.parquet --compare greedy,core --profiles")
+def summary(
+    file: Annotated[Path, typer.Argument(help="Rows that a bench wrote.")],
+    earlier: Annotated[
+        Path | None, typer.Argument(help="Rows of an earlier bench: what changed since?")
+    ] = None,
+    compare: Annotated[
+        list[str] | None, typer.Option(help="Two policies, as A,B, instance by instance.")
+    ] = None,
+    profiles: Annotated[
+        bool, typer.Option("--profiles", help="Performance profiles, as a table.")
+    ] = False,
+    measure: Annotated[
+        str, typer.Option(help="What profiles compare: objective or seconds.")
+    ] = "objective",
+    json: Json = False,
+) -> None:
+    """Tell what the rows of a bench say: gaps, wins, profiles, pairs, and what changed.
+
+    Exit status: 0 it is told, 2 bad input.
+    """
+    from schedopt import scoreboards, summarizing
+    from schedopt.rows import read_rows
+
+    if measure not in ("objective", "seconds"):
+        raise InputError("objective or seconds", found=repr(measure), place="--measure")
+    rows = read_rows(file)
+    if not rows:
+        raise InputError("rows of a bench", found="none", file=str(file))
+    pairs = [pair for text in compare or () for pair in summarizing.paired(rows, *_two(text))]
+    found: dict[str, Any] = {"summary": summarizing.summary(rows)}
+    if profiles or measure != "objective":
+        found["profiles"] = summarizing.profiles(rows, measure=measure)  # type: ignore[arg-type]
+    if pairs:
+        found["pairs"] = pairs
+    if earlier is not None:
+        found["changes"] = summarizing.changes(read_rows(earlier), rows)
+    if json:
+        print_json(found)
+        return
+    scoreboards.summary(rows)
+    scoreboards.profiles(found.get("profiles", ()))
+    scoreboards.pairs(pairs)
+    if earlier is not None:
+        scoreboards.changes(found["changes"])
+
+
+def _two(text: str) -> tuple[str, str]:
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise InputError("two policies, as A,B", found=repr(text), place="--compare")
+    return names[0], names[1]
