@@ -126,4 +126,5 @@ def svg(figure: Any, caption: str) -> str:
     for part in IN_THE_WAY:
         drawing = part.sub("", drawing)
     label = html.escape(caption, quote=True)
-    return drawing.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+    wide = f"--natural: {figure.get_figwidth():g}in"
+    return drawing.replace("<svg ", f'<svg role="img" aria-label="{label}" style="{wide}" ', 1)

@@ -23,7 +23,7 @@ def problem_section(
     left_out = sum(summary.runs - summary.gaps for summary in summaries)
     return f"""<section class="problem" aria-label="{name}">
 <h2>{name}</h2>
-<p class="quiet">{len(cases):,} instances to {verb}; optimum proven for {proven:,}.</p>
+<p class="quiet">{counted(len(cases), "instance")} to {verb}; optimum proven for {proven:,}.</p>
 <div class="scroll"><table class="summary">
 <thead><tr>{"".join(f'<th scope="col">{heading}</th>' for heading in HEADINGS)}</tr></thead>
 <tbody>
@@ -40,6 +40,11 @@ Higher and further left is better.</small></figcaption>
 </div></section>"""
 
 
+def counted(count: int, what: str) -> str:
+    """Return how many of something there are, in words that fit one, too."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
 def _standing(summary: Summary) -> tuple[bool, float]:
     return summary.mean is None, summary.mean or 0.0
 
@@ -48,7 +53,7 @@ def _line(summary: Summary) -> str:
     worst = summary.worst_on
     on = escape(worst.instance) if worst is not None and (worst.gap or 0.0) > 0 else ""
     cells = (
-        escape(summary.policy),
+        f'<span class="name">{escape(summary.policy)}</span>',
         *(_gap(gap) for gap in (summary.mean, summary.median, summary.worst)),
         f'<span class="name">{on}</span>',
         f"{summary.optimal} of {summary.gaps}" if summary.gaps else "",
@@ -73,8 +78,8 @@ def _left_out(count: int) -> str:
     if not count:
         return ""
     return (
-        f'<p class="quiet">{count:,} runs have no gap: the policy does not apply, breaks side '
-        "constraints or answers another question, or there is no reference.</p>"
+        f'<p class="quiet">{counted(count, "run")} without a gap: the policy does not apply, breaks '
+        "side constraints or answers another question, or there is no reference.</p>"
     )
 
 

@@ -21,7 +21,7 @@ from schedopt import __version__, catalog
 from schedopt.report import drawings
 from schedopt.report.charts import charts
 from schedopt.report.measuring import summaries
-from schedopt.report.sections import failed, problem_section
+from schedopt.report.sections import counted, failed, problem_section
 from schedopt.rows import Row
 from schedopt.showing import Advance
 from schedopt.sweeps import Sweep
@@ -115,7 +115,7 @@ def page(
         policy=_policy(script, plotly.source),
         style=style,
         version=escape(__version__),
-        count=escape(f"{len(rows):,} runs on {len(cases):,} instances"),
+        count=f"{counted(len(rows), 'run')} on {counted(len(cases), 'instance')}",
         problems="\n".join(sections),
         failures=failed(failures),
         pictures="\n".join(_template(i, pictures.get(file, ())) for i, file in enumerate(cases)),

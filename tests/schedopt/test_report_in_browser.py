@@ -217,7 +217,8 @@ def test_names_are_shown_as_they_are_and_never_run(page: Browser) -> None:
     axis = page.execute_script(
         "return [...document.querySelectorAll('.ytick text')].map(e => e.textContent)"
     )
-    assert set(EVIL) <= set(axis)
+    for name in EVIL:
+        assert (name if len(name) <= 34 else f"{name[:33]}…") in axis
 
 
 def light(browser: Browser, element: str, what: str) -> float:
