@@ -143,13 +143,13 @@ def _box(policy: str, colour: str) -> Chart:
     }
 
 
-def _case(row: Row) -> str:
-    return f"{row.instance}, seed {row.seed}" if row.seed else row.instance
+def _case(row: Row, most: int = 60) -> str:
+    name = row.instance if len(row.instance) <= most else f"{row.instance[: most - 1]}…"
+    return f"{name}, seed {row.seed}" if row.seed else name
 
 
-def text(name: str, most: int = 48) -> str:
+def text(name: str) -> str:
     """Return a name that plotly shows as it is: it reads some markup in all of its texts."""
-    name = name if len(name) <= most else f"{name[: most - 1]}…"
     return escape(name, quote=False)
 
 

@@ -78,8 +78,8 @@ def _left_out(count: int) -> str:
     if not count:
         return ""
     return (
-        f'<p class="quiet">{counted(count, "run")} without a gap: the policy does not apply, breaks '
-        "side constraints or answers another question, or there is no reference.</p>"
+        f'<p class="quiet">{counted(count, "run")} without a gap: the policy does not apply, '
+        "breaks side constraints or answers another question, or there is no reference.</p>"
     )
 
 

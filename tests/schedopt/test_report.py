@@ -262,3 +262,10 @@ def test_the_wheel_carries_page_style_and_script(tmp_path: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for name in ("page.html", "page.css", "page.js"):
         assert f"schedopt/report/{name}" in names
+
+
+def test_policies_whose_long_names_begin_alike_stay_apart() -> None:
+    names = ["x" * 99 + end for end in "ab"]
+    rows = [row(policy=name) for name in names]
+    found = charts(rows, summaries(rows, "maximize"), "maximize")["gaps"]
+    assert sorted(trace["y0"] for trace in found["data"]) == names
