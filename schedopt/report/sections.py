@@ -35,7 +35,8 @@ def problem_section(
 Higher and further left is better.</small></figcaption>
 <div class="chart" data-problem="{name}" data-chart="profile"></div></figure>
 <figure><figcaption>Gaps
-<small>Each point is a run; the box holds the middle half of them.</small></figcaption>
+<small>The box holds the middle half of the runs; a point, where there are few enough, is a run.
+</small></figcaption>
 <div class="chart" data-problem="{name}" data-chart="gaps"></div></figure>
 </div></section>"""
 
@@ -56,8 +57,8 @@ def _line(summary: Summary) -> str:
         f'<span class="name">{escape(summary.policy)}</span>',
         *(_gap(gap) for gap in (summary.mean, summary.median, summary.worst)),
         f'<span class="name">{on}</span>',
-        f"{summary.optimal} of {summary.gaps}" if summary.gaps else "",
-        f"{summary.best} of {summary.runs}",
+        f"{summary.optimal:,} of {summary.gaps:,}" if summary.gaps else "",
+        f"{summary.best:,} of {summary.cases:,}",
         _duration(summary.seconds),
     )
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>\n"

@@ -257,6 +257,20 @@ def test_on_a_phone_nothing_sticks_out(page: Browser) -> None:
     assert shown == sorted(shown, reverse=True)  # type: ignore[type-var]
 
 
+def test_where_the_charts_cannot_be_unpacked_the_rest_still_works(page: Browser) -> None:
+    words = {"source": "delete window.DecompressionStream"}
+    added = page.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", words)
+    try:
+        page.refresh()
+        trouble = page.find_element(By.ID, "trouble")
+        WebDriverWait(page, 10).until(lambda b: trouble.is_displayed())
+        assert "charts cannot be shown" in trouble.text
+        press(page, "gap")
+        assert percents(page)[0] == 0
+    finally:
+        page.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+
+
 def test_one_instance_has_its_picture_and_its_certificate(
     chromium: Browser, tmp_path: Path
 ) -> None:
