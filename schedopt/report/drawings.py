@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from instances.errors import InputError, shown
+from instances.errors import InputError
 from schedopt.report.measuring import answers
 from schedopt.rows import Row
 from schedopt.sweeps import Sweep, keys, solutions
@@ -94,8 +94,8 @@ def drawn(row: Row, sweep: Sweep) -> list[Picture]:
         if row.key not in keys(Path(row.file), sweep):
             return [Picture(caption, note="not drawn: the file has changed since")]
         instance, found, reference = solutions(Path(row.file), sweep, row.policy, row.seed)
-    except InputError as error:  # the file was removed after the bench
-        return [Picture(caption, note=f"not drawn: {error}")]
+    except Exception as error:  # noqa: BLE001  one instance must not cost the whole page
+        return [Picture(caption, note=_reason(error))]
     optimum = "The optimum" if reference.proven else "The best that the solver found"
     return [
         _picture(caption, found, instance),
@@ -110,8 +110,13 @@ def _picture(caption: str, result: Result, instance: Any) -> Picture:
         return Picture(caption, note=f"no solution: {result.termination}")
     try:
         return Picture(caption, svg(plot(result, instance=instance), caption))
-    except Exception as error:  # noqa: BLE001  a page without one picture is better than no page
-        return Picture(caption, note=f"not drawn: {type(error).__name__}: {shown(str(error))}")
+    except Exception as error:  # noqa: BLE001  as above
+        return Picture(caption, note=_reason(error))
+
+
+def _reason(error: Exception) -> str:
+    kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+    return f"not drawn: {kind}{error}"
 
 
 def svg(figure: Any, caption: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -63,8 +63,12 @@ def write(
         If the name ends otherwise, or the place cannot be written to.
     """
     named(path)
-    drawn = _drawn(rows, sweep, pictures, progress) if sweep is not None else {}
-    write_bytes(Path(path), page(rows, drawn, failures).encode())
+    drawn: dict[str, list[drawings.Picture]] = {}
+    try:
+        if sweep is not None:
+            drawn.update(_drawn(rows, sweep, pictures, progress))  # keeps what came before an end
+    finally:  # a page without all of its pictures, where someone could not wait for them
+        write_bytes(Path(path), page(rows, drawn, failures).encode())
 
 
 def named(path: str | Path) -> None:
@@ -174,17 +178,16 @@ def _by_problem(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def _drawn(
     rows: Sequence[Row], sweep: Sweep, most: int, progress: Advance | None
-) -> dict[str, list[drawings.Picture]]:
+) -> Iterator[tuple[str, list[drawings.Picture]]]:
+    """Yield instance files with their pictures, as they are drawn."""
     cases = _by_file(rows)
-    found = {}
     wanted = drawings.chosen(cases, most)
     for number, file in enumerate(wanted, start=1):
         best = drawings.best(cases[file], catalog.formulation_type(cases[file][0].problem).sense)
         if best is not None:
-            found[file] = drawings.drawn(best, sweep)
+            yield file, drawings.drawn(best, sweep)
         if progress:
             progress(number, len(wanted))
-    return found
 
 
 def _template(number: int, pictures: Sequence[drawings.Picture]) -> str:

@@ -24,7 +24,7 @@ from schedopt.benching import bench
 from schedopt.cli import app
 from schedopt.report import write
 from schedopt.report.charts import MANY, charts
-from schedopt.report.drawings import BUDGET, best, chosen
+from schedopt.report.drawings import BUDGET, Picture, best, chosen
 from schedopt.report.measuring import profiles, quantile, summaries
 from schedopt.report.writing import as_script, page
 from schedopt.rows import Row
@@ -239,6 +239,38 @@ def test_the_verb_writes_it_beside_what_failed(tmp_path: Path) -> None:
     text = target.read_text(encoding="utf-8")
     assert "bad.json" in text.split('class="failures"')[1].split("</section>")[0]
     assert "<svg" not in text
+
+
+def test_interrupted_while_drawing_it_is_written_with_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = iter([[Picture("one", "<svg></svg>")]])
+
+    def impatient(*args: object) -> list[Picture]:
+        for pair in drawn:
+            return pair
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("schedopt.report.drawings.drawn", impatient)
+    target = tmp_path / "report.html"
+    files = [str(DSSP / name) for name in ("greedy-trap.json", "two-shots.json")]
+    done = CliRunner().invoke(app, ["bench", *files, "--policy", "core", "--report", str(target)])
+    assert done.exit_code == 130
+    assert "lacks pictures" in done.stderr
+    assert target.read_text(encoding="utf-8").count("<svg") == 1
+
+
+def test_what_cannot_be_drawn_costs_its_own_picture_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object, **words: object) -> None:
+        raise ZeroDivisionError("<b>")
+
+    monkeypatch.setattr("schedopt.plotting.plot", broken)
+    rows = bench(DSSP / "greedy-trap.json", policies=["core"])
+    write(rows, tmp_path / "report.html", sweep=Sweep(policies=("core",)))
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert text.count("not drawn: ZeroDivisionError: &lt;b&gt;") == 2
 
 
 @pytest.mark.parametrize("name", ["report.txt", "nowhere/report.html"])
