@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from schedopt.cli.common import say, writable
+import typer
+
+from schedopt.cli.common import INTERRUPTED, say, writable
 
 
 def ready(report: Path | None) -> None:
@@ -32,13 +34,17 @@ def deliver(
     from schedopt import showing
     from schedopt.report import write
 
-    with showing.bar("pictures") as progress:
-        write(
-            rows,
-            report,
-            sweep=sweep,
-            failures=failures,
-            pictures=pictures,
-            progress=progress,
-        )
+    try:
+        with showing.bar("pictures") as progress:
+            write(
+                rows,
+                report,
+                sweep=sweep,
+                failures=failures,
+                pictures=pictures,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        say(f"interrupted; {report} is there, but lacks pictures")
+        raise typer.Exit(INTERRUPTED) from None
     say(f"wrote {report}: open it in a browser")

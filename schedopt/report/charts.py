@@ -25,6 +25,9 @@ MANY = 400
 FAR = 3
 """The ratio beyond which a profile's axis is logarithmic."""
 
+STEPS = 500
+"""Steps of a profile that are drawn at the most."""
+
 WIDE = 2.0
 """The gap beyond which gaps stand on a logarithmic axis, as multiples of the reference."""
 
@@ -49,8 +52,8 @@ def profile(rows: Sequence[Row], sense: str) -> Chart:
             "mode": "lines",
             "name": text(policy),
             "meta": policy,  # as it is, for the page's legend
-            "x": [*ratios, end],
-            "y": [*parts, parts[-1]],
+            "x": [*_thin(ratios), end],
+            "y": [*_thin(parts), parts[-1]],
             "line": {"shape": "hv", "width": 2, "color": look[policy][0], "dash": look[policy][1]},
             "hovertemplate": "within %{x:.4~g} times the best on %{y:.1%}<extra>%{fullData.name}"
             "</extra>",
@@ -71,6 +74,12 @@ def profile(rows: Sequence[Row], sense: str) -> Chart:
             "hovermode": "closest",
         },
     }
+
+
+def _thin(numbers: Sequence[float]) -> Sequence[float]:
+    """Return so many of the numbers, evenly from first to last, as an eye can tell apart."""
+    last = len(numbers) - 1
+    return numbers if last < STEPS else [numbers[last * i // STEPS] for i in range(STEPS + 1)]
 
 
 def gaps(rows: Sequence[Row], summaries: Sequence[Summary]) -> Chart:
@@ -128,18 +137,19 @@ def _box(policy: str, colour: str) -> Chart:
         "type": "box",
         "orientation": "h",
         "name": text(policy),
+        "meta": policy,  # as it is, for the axis
         "y0": text(policy),
         "line": {"color": colour, "width": 1.5},
     }
 
 
-def _case(row: Row) -> str:
-    return f"{row.instance}, seed {row.seed}" if row.seed else row.instance
+def _case(row: Row, most: int = 60) -> str:
+    name = row.instance if len(row.instance) <= most else f"{row.instance[: most - 1]}…"
+    return f"{name}, seed {row.seed}" if row.seed else name
 
 
-def text(name: str, most: int = 48) -> str:
+def text(name: str) -> str:
     """Return a name that plotly shows as it is: it reads some markup in all of its texts."""
-    name = name if len(name) <= most else f"{name[: most - 1]}…"
     return escape(name, quote=False)
 
 

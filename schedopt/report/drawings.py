@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
-from instances.errors import InputError, shown
+from instances.errors import InputError
 from schedopt.benching import task_of
 from schedopt.measuring import solutions
 from schedopt.report.measuring import answers
@@ -100,8 +100,8 @@ def drawn(row: Row, sweep: Sweep, of: Mapping[str, Terms]) -> list[Picture]:
         if not same:
             return [Picture(caption, note="not drawn: the file has changed since")]
         instance, found, reference = solutions(task, same[0])
-    except InputError as error:  # the file was removed after the bench
-        return [Picture(caption, note=f"not drawn: {error}")]
+    except Exception as error:  # noqa: BLE001  one instance must not cost the whole page
+        return [Picture(caption, note=_reason(error))]
     optimum = "The optimum" if reference.proven else "The best that the solver found"
     return [
         _picture(caption, found, instance),
@@ -116,8 +116,13 @@ def _picture(caption: str, result: Result, instance: Any) -> Picture:
         return Picture(caption, note=f"no solution: {result.termination}")
     try:
         return Picture(caption, svg(plot(result, instance=instance), caption))
-    except Exception as error:  # noqa: BLE001  a page without one picture is better than no page
-        return Picture(caption, note=f"not drawn: {type(error).__name__}: {shown(str(error))}")
+    except Exception as error:  # noqa: BLE001  as above
+        return Picture(caption, note=_reason(error))
+
+
+def _reason(error: Exception) -> str:
+    kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+    return f"not drawn: {kind}{error}"
 
 
 def svg(figure: Any, caption: str) -> str:
@@ -132,4 +137,5 @@ def svg(figure: Any, caption: str) -> str:
     for part in IN_THE_WAY:
         drawing = part.sub("", drawing)
     label = html.escape(caption, quote=True)
-    return drawing.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+    wide = f"--natural: {figure.get_figwidth():g}in"
+    return drawing.replace("<svg ", f'<svg role="img" aria-label="{label}" style="{wide}" ', 1)

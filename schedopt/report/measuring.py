@@ -24,8 +24,10 @@ class Summary:
         Gaps; None where there is none.
     worst_on : Row or None
         The row of the worst gap.
-    runs, gaps, best, optimal : int
-        Rows in all, those with a gap, those that no policy beats, those at the optimum.
+    runs, gaps, optimal : int
+        Rows in all, those with a gap, those at the optimum.
+    cases, best : int
+        Instances with a seed each, and those on which no policy beats this one.
     seconds : float
         The policy's mean time.
     """
@@ -37,8 +39,9 @@ class Summary:
     worst_on: Row | None
     runs: int
     gaps: int
-    best: int
     optimal: int
+    cases: int
+    best: int
     seconds: float
 
 
@@ -59,8 +62,9 @@ def summaries(rows: Sequence[Row], sense: str) -> list[Summary]:
                 worst_on=worst,
                 runs=len(mine),
                 gaps=len(gaps),
-                best=sum(ratio <= 1 + AT_OPTIMUM for ratio in ratios[policy]),
                 optimal=sum(gap <= AT_OPTIMUM for gap in gaps),
+                cases=len(ratios[policy]),
+                best=sum(ratio <= 1 + AT_OPTIMUM for ratio in ratios[policy]),
                 seconds=fmean(row.seconds for row in mine),
             )
         )

@@ -26,11 +26,13 @@
 
   const narrow = window.matchMedia("(max-width: 640px)");
   const PAGE = narrow.matches ? 25 : 100;
-  const several = (name) => new Set(data.rows.map((row) => row[at[name]])).size > 1;
+  const values = { problem: null, policy: null, seed: null };
+  for (const name in values) values[name] = new Set(data.rows.map((row) => row[at[name]]));
+  const several = (name) => values[name].size > 1;
   const COLUMNS = [
     { name: "instance", text: true, whole: true, cell: instanceLink },
     { name: "problem", text: true, hidden: !several("problem") },
-    { name: "policy", text: true, whole: true },
+    { name: "policy", text: true, whole: true, cell: (row) => named(row[at.policy]) },
     { name: "seed", hidden: !several("seed") },
     { name: "objective", cell: (row) => number(row[at.objective]) },
     { name: "reference", cell: (row) => number(row[at.reference]) },
@@ -42,9 +44,13 @@
   const state = { by: null, down: false, shown: PAGE, found: data.rows };
   const reach = data.rows.reduce((most, row) => Math.max(most, row[at.gap] ?? 0), 0);
 
+  function named(name) {
+    return make("span", { className: "name", textContent: name, title: name });
+  }
+
   function instanceLink(row) {
     const link = make("button", { type: "button", className: "link" });
-    link.append(make("span", { className: "name", textContent: row[at.instance], title: row[at.instance] }));
+    link.append(named(row[at.instance]));
     link.addEventListener("click", () => {
       choose(row[at.case]);
       $("case").scrollIntoView({ block: "start" });
@@ -117,7 +123,8 @@
     }
     $("rows").tBodies[0].replaceChildren(body);
     const [found, all] = [state.found.length, data.rows.length];
-    $("shown").textContent = found === all ? `${all} runs` : `${found} of ${all} runs`;
+    const runs = all === 1 ? "1 run" : `${all} runs`;
+    $("shown").textContent = found === all ? runs : `${found} of ${runs}`;
     $("more").hidden = found <= state.shown;
     for (const head of $("rows").tHead.rows[0].cells) {
       if (head.dataset.by === state.by) head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
@@ -145,7 +152,7 @@
       }
     }
     for (const name of ["problem", "policy"]) {
-      for (const value of new Set(data.rows.map((row) => row[at[name]]))) {
+      for (const value of values[name]) {
         $(name).append(make("option", { value, textContent: value }));
       }
     }
@@ -240,13 +247,23 @@
     const axis = { gridcolor: colour("--line"), zerolinecolor: colour("--line"), linecolor: colour("--line") };
     return {
       font: { color: colour("--ink"), family: getComputedStyle(document.body).fontFamily, size: 13 },
-      hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--ink") }, align: "left" },
+      hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--ink") }, align: "left", namelength: 40 },
       axis,
     };
   }
 
+  // Long names would leave no room for what they name; hovering shows them in full.
+  function shortNames(chart) {
+    const most = narrow.matches ? 18 : 34;
+    const names = chart.data.map((trace) => trace.meta);
+    const escaped = (name) => name.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+    const short = (name) => escaped(name.length > most ? `${name.slice(0, most - 1)}…` : name);
+    return { tickmode: "array", tickvals: chart.data.map((trace) => trace.name), ticktext: names.map(short) };
+  }
+
   function layout(chart, place) {
     const { font, hoverlabel, axis } = looks();
+    const named = place.dataset.chart === "gaps" ? shortNames(chart) : {};
     return {
       height: 340,
       showlegend: false, // the page has its own, which wraps and can be reached by keyboard
@@ -258,7 +275,7 @@
       font,
       hoverlabel,
       xaxis: { ...chart.layout.xaxis, ...axis, automargin: true, fixedrange: narrow.matches },
-      yaxis: { ...chart.layout.yaxis, ...axis, automargin: true, fixedrange: narrow.matches },
+      yaxis: { ...chart.layout.yaxis, ...axis, ...named, automargin: true, fixedrange: narrow.matches },
     };
   }
 
@@ -267,7 +284,7 @@
       const line = make("i");
       const dash = { solid: "solid", dash: "dashed", dot: "dotted" }[trace.line.dash];
       Object.assign(line.style, { borderTopColor: trace.line.color, borderTopStyle: dash });
-      const button = make("button", { type: "button" }, line, trace.meta);
+      const button = make("button", { type: "button" }, line, make("span", { textContent: trace.meta, title: trace.meta }));
       button.setAttribute("aria-pressed", "true");
       button.addEventListener("click", () => {
         const shown = button.getAttribute("aria-pressed") !== "true";

@@ -23,7 +23,7 @@ def problem_section(
     left_out = sum(summary.runs - summary.gaps for summary in summaries)
     return f"""<section class="problem" aria-label="{name}">
 <h2>{name}</h2>
-<p class="quiet">{len(cases):,} instances to {verb}; optimum proven for {proven:,}.</p>
+<p class="quiet">{counted(len(cases), "instance")} to {verb}; optimum proven for {proven:,}.</p>
 <div class="scroll"><table class="summary">
 <thead><tr>{"".join(f'<th scope="col">{heading}</th>' for heading in HEADINGS)}</tr></thead>
 <tbody>
@@ -35,9 +35,15 @@ def problem_section(
 Higher and further left is better.</small></figcaption>
 <div class="chart" data-problem="{name}" data-chart="profile"></div></figure>
 <figure><figcaption>Gaps
-<small>Each point is a run; the box holds the middle half of them.</small></figcaption>
+<small>The box holds the middle half of the runs; a point, where there are few enough, is a run.
+</small></figcaption>
 <div class="chart" data-problem="{name}" data-chart="gaps"></div></figure>
 </div></section>"""
+
+
+def counted(count: int, what: str) -> str:
+    """Return how many of something there are, in words that fit one, too."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _standing(summary: Summary) -> tuple[bool, float]:
@@ -48,11 +54,11 @@ def _line(summary: Summary) -> str:
     worst = summary.worst_on
     on = escape(worst.instance) if worst is not None and (worst.gap or 0.0) > 0 else ""
     cells = (
-        escape(summary.policy),
+        f'<span class="name">{escape(summary.policy)}</span>',
         *(_gap(gap) for gap in (summary.mean, summary.median, summary.worst)),
         f'<span class="name">{on}</span>',
-        f"{summary.optimal} of {summary.gaps}" if summary.gaps else "",
-        f"{summary.best} of {summary.runs}",
+        f"{summary.optimal:,} of {summary.gaps:,}" if summary.gaps else "",
+        f"{summary.best:,} of {summary.cases:,}",
         _duration(summary.seconds),
     )
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>\n"
@@ -73,8 +79,8 @@ def _left_out(count: int) -> str:
     if not count:
         return ""
     return (
-        f'<p class="quiet">{count:,} runs have no gap: the policy does not apply, breaks side '
-        "constraints or answers another question, or there is no reference.</p>"
+        f'<p class="quiet">{counted(count, "run")} without a gap: the policy does not apply, '
+        "breaks side constraints or answers another question, or there is no reference.</p>"
     )
 
 

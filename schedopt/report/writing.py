@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -21,7 +21,7 @@ from schedopt import __version__, catalog
 from schedopt.report import drawings
 from schedopt.report.charts import charts
 from schedopt.report.measuring import summaries
-from schedopt.report.sections import failed, problem_section
+from schedopt.report.sections import counted, failed, problem_section
 from schedopt.rows import Row
 from schedopt.showing import Advance
 from schedopt.sweeps import Sweep, terms
@@ -63,8 +63,12 @@ def write(
         If the name ends otherwise, or the place cannot be written to.
     """
     named(path)
-    drawn = _drawn(rows, sweep, pictures, progress) if sweep is not None else {}
-    write_bytes(Path(path), page(rows, drawn, failures).encode())
+    drawn: dict[str, list[drawings.Picture]] = {}
+    try:
+        if sweep is not None:
+            drawn.update(_drawn(rows, sweep, pictures, progress))  # keeps what came before an end
+    finally:  # a page without all of its pictures, where someone could not wait for them
+        write_bytes(Path(path), page(rows, drawn, failures).encode())
 
 
 def named(path: str | Path) -> None:
@@ -115,7 +119,7 @@ def page(
         policy=_policy(script, plotly.source),
         style=style,
         version=escape(__version__),
-        count=escape(f"{len(rows):,} runs on {len(cases):,} instances"),
+        count=f"{counted(len(rows), 'run')} on {counted(len(cases), 'instance')}",
         problems="\n".join(sections),
         failures=failed(failures),
         pictures="\n".join(_template(i, pictures.get(file, ())) for i, file in enumerate(cases)),
@@ -174,18 +178,17 @@ def _by_problem(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def _drawn(
     rows: Sequence[Row], sweep: Sweep, most: int, progress: Advance | None
-) -> dict[str, list[drawings.Picture]]:
+) -> Iterator[tuple[str, list[drawings.Picture]]]:
+    """Yield instance files with their pictures, as they are drawn."""
     cases = _by_file(rows)
-    found = {}
     wanted = drawings.chosen(cases, most)
     of = terms(sweep, dict.fromkeys(row.problem for row in rows))
     for number, file in enumerate(wanted, start=1):
         best = drawings.best(cases[file], catalog.formulation_type(cases[file][0].problem).sense)
         if best is not None:
-            found[file] = drawings.drawn(best, sweep, of)
+            yield file, drawings.drawn(best, sweep, of)
         if progress:
             progress(number, len(wanted))
-    return found
 
 
 def _template(number: int, pictures: Sequence[drawings.Picture]) -> str:

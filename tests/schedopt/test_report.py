@@ -24,7 +24,7 @@ from schedopt.benching import bench
 from schedopt.cli import app
 from schedopt.report import write
 from schedopt.report.charts import MANY, charts
-from schedopt.report.drawings import BUDGET, best, chosen
+from schedopt.report.drawings import BUDGET, Picture, best, chosen
 from schedopt.report.measuring import profiles, quantile, summaries
 from schedopt.report.writing import as_script, page
 from schedopt.rows import Row
@@ -58,6 +58,9 @@ def test_a_policy_without_randomness_counts_for_each_seed() -> None:
     rows.append(row(policy="fixed", seed=0, objective=8.0))
     assert profiles(rows, "maximize")["fixed"] == ((1.0,), (1.0,))
     assert profiles(rows, "maximize")["drawn"] == ((1.0, 2.0), (0.5, 1.0))
+    found = {summary.policy: summary for summary in summaries(rows, "maximize")}
+    assert (found["fixed"].runs, found["fixed"].cases, found["fixed"].best) == (1, 2, 2)
+    assert (found["drawn"].runs, found["drawn"].cases, found["drawn"].best) == (2, 2, 1)
 
 
 @given(
@@ -101,7 +104,8 @@ def test_summaries_by_hand() -> None:
     (found,) = summaries(rows, "maximize")
     assert (found.mean, found.median, found.worst) == (pytest.approx(0.1), 0.1, 0.2)
     assert found.worst_on is rows[1]
-    assert (found.runs, found.gaps, found.optimal, found.best) == (4, 3, 1, 3)
+    assert (found.runs, found.gaps, found.optimal) == (4, 3, 1)
+    assert (found.cases, found.best) == (4, 3)
 
 
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=50), st.sampled_from([0, 0.25, 0.5, 1]))
@@ -237,6 +241,38 @@ def test_the_verb_writes_it_beside_what_failed(tmp_path: Path) -> None:
     assert "<svg" not in text
 
 
+def test_interrupted_while_drawing_it_is_written_with_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = iter([[Picture("one", "<svg></svg>")]])
+
+    def impatient(*args: object) -> list[Picture]:
+        for pair in drawn:
+            return pair
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("schedopt.report.drawings.drawn", impatient)
+    target = tmp_path / "report.html"
+    files = [str(DSSP / name) for name in ("greedy-trap.json", "two-shots.json")]
+    done = CliRunner().invoke(app, ["bench", *files, "--policy", "core", "--report", str(target)])
+    assert done.exit_code == 130
+    assert "lacks pictures" in done.stderr
+    assert target.read_text(encoding="utf-8").count("<svg") == 1
+
+
+def test_what_cannot_be_drawn_costs_its_own_picture_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object, **words: object) -> None:
+        raise ZeroDivisionError("<b>")
+
+    monkeypatch.setattr("schedopt.plotting.plot", broken)
+    rows = bench(DSSP / "greedy-trap.json", policies=["core"])
+    write(rows, tmp_path / "report.html", sweep=Sweep(policies=("core",)))
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert text.count("not drawn: ZeroDivisionError: &lt;b&gt;") == 2
+
+
 @pytest.mark.parametrize("name", ["report.txt", "nowhere/report.html"])
 def test_a_report_that_cannot_be_written_is_refused_before_the_work(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -262,3 +298,10 @@ def test_the_wheel_carries_page_style_and_script(tmp_path: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for name in ("page.html", "page.css", "page.js"):
         assert f"schedopt/report/{name}" in names
+
+
+def test_policies_whose_long_names_begin_alike_stay_apart() -> None:
+    names = ["x" * 99 + end for end in "ab"]
+    rows = [row(policy=name) for name in names]
+    found = charts(rows, summaries(rows, "maximize"), "maximize")["gaps"]
+    assert sorted(trace["y0"] for trace in found["data"]) == names
