@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +25,11 @@ from schedopt.rows import Row
 from schedopt.sources import generated
 
 COMMAND = [sys.executable, "-m", "distributed.cli.dask_"]
-QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+QUIET = {
+    "stdout": subprocess.DEVNULL,
+    "stderr": subprocess.DEVNULL,
+    "start_new_session": True,
+}
 
 
 @dataclass
@@ -58,14 +63,10 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
             break
         time.sleep(0.05)
     yield found
-    for process in (*found.workers, found.scheduler):
-        process.terminate()
-    for process in (*found.workers, found.scheduler):
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    for process in (*found.workers, found.scheduler):  # each with all that it has started
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def timeless(rows: list[Row]) -> list[Row]:
@@ -77,12 +78,12 @@ def test_the_same_rows_from_one_process_four_and_a_cluster_that_loses_a_worker(
 ) -> None:
     folder = tmp_path / "nights"
     folder.mkdir()
-    for seed in range(8):
-        dump(generate("dssp", seed=seed, options={"nights": 2}), folder / f"n{seed}.json.gz")
+    for seed in range(6):
+        dump(generate("dssp", seed=seed, options={"nights": 1}), folder / f"n{seed}.json.gz")
     dump(generate("epoch", seed=1), folder / "e.json")
     sweep = {
         "paths": folder,
-        "generated": generated("dssp", "uncorrelated", seeds=range(12), options={"jobs": 200}),
+        "generated": generated("dssp", "uncorrelated", seeds=range(10), options={"jobs": 200}),
         "policies": {"dssp": ["greedy", "core", "greedy+lcpf", "random"]},
         "options": {"fill": [0.9, 1.0]},
         "seeds": [3, 4],
@@ -99,7 +100,7 @@ def test_the_same_rows_from_one_process_four_and_a_cluster_that_loses_a_worker(
 
     output = tmp_path / "rows.parquet"
     many = bench(**sweep, cluster=cluster.address, output=output, progress=kill_one)  # type: ignore[arg-type]
-    assert killed[0][0] < killed[0][1] == 21
+    assert killed[0][0] < killed[0][1] == 17
     assert cluster.workers[0].wait(10) == -signal.SIGKILL
     assert timeless(many) == timeless(one)
     assert timeless(bench(**sweep, jobs=4)) == timeless(one)  # type: ignore[arg-type]
