@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+import socket
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -53,17 +55,27 @@ def remote(
         If there is no such cluster, it has no workers, or theirs is another schedopt.
     """
     distributed = _distributed()
+    wrong = InputError(
+        "the address of a Dask scheduler that answers, such as tcp://host:8786",
+        found=shown(address),
+        place="--cluster",
+    )
     try:
+        _knock(address)
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise InputError(
-            "the address of a Dask scheduler that answers, such as tcp://host:8786",
-            found=shown(address),
-            place="--cluster",
-        ) from error
+    except (OSError, TimeoutError, ValueError):
+        raise wrong from None
     with client:
         threads = _workforce(client)
         yield from _through(client, distributed, tasks, grace, most=2 * threads)
+
+
+def _knock(address: str) -> None:
+    """Make sure that someone is there: a client of nobody would leave a thread behind."""
+    parts = urlsplit(address)
+    if parts.hostname is None or parts.port is None:
+        raise ValueError
+    socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE).close()
 
 
 def _distributed() -> Any:
@@ -106,7 +118,7 @@ def _through(
     waiting = iter(tasks)
     running: dict[str, Task] = {}
     futures: dict[str, Any] = {}
-    stream = distributed.as_completed()
+    stream = distributed.as_completed(loop=client.loop)
 
     while True:
         while len(running) < most and (task := next(waiting, None)) is not None:

@@ -104,6 +104,13 @@ def known_policies(
     return chosen
 
 
+def warm(policy: Any) -> None:
+    """Make sure that nothing has to be compiled when a policy runs next."""
+    for part in policy.name.split("+"):
+        if part in catalog.policies(policy.problem):
+            _warm(policy.problem, part)
+
+
 @cache
 def _warm(problem: str, name: str) -> None:
     """Run a policy on a tiny instance once, so that compiling is not counted as its time."""
@@ -140,9 +147,7 @@ def _evaluated(
         options=settings,
         constraints=tuple(as_document(c) for c in constraints),
     )
-    for part in policy.name.split("+"):
-        if part in catalog.policies(policy.problem):
-            _warm(policy.problem, part)
+    warm(policy)
     began = time.perf_counter()
     try:
         solution = policy.run(instance, **own, **({"seed": seed} if policy.random else {}))

@@ -24,6 +24,8 @@ Outcome = list[Row] | str
 MOST_STARTS = 3
 """An instance whose process ends unasked as often as this is given up."""
 
+READING = 120.0
+"""Seconds more for reading an instance, and for loading and compiling what it needs."""
 PATIENCE = 5.0
 """Seconds for a process without work to end by itself."""
 
@@ -83,8 +85,8 @@ class Hand:
             if self._closed:
                 raise HandError
             if late:
-                if last is None:
-                    return f"{task.source.label}: {_over(limit)} while it was read"
+                if not isinstance(last, Begun):
+                    return f"{task.source.label}: it took too long to read, or to get ready"
                 task = _without(task, last, done, limit)
             else:
                 losses += 1
@@ -104,7 +106,9 @@ class Hand:
             line = self._ready()
             line.send(task)
             while True:
-                if not line.poll(limit):
+                # Reading and loading are no solver's time.
+                more = 0.0 if isinstance(last, Begun) else READING
+                if not line.poll(None if limit is None else limit + more):
                     return last, True
                 last = _STEP.decode(line.recv_bytes())
                 if isinstance(last, Done):
@@ -147,18 +151,15 @@ class Hand:
                 self._process.kill()
 
 
-def _without(task: Task, last: Step, done: dict[str, Row], limit: float | None) -> Task:
+def _without(task: Task, last: Begun, done: dict[str, Row], limit: float | None) -> Task:
     """Return a task without the step that took too long, which its rows say."""
-    if isinstance(last, Begun) and last.row is not None:
+    if last.row is not None:
         done[last.row.key] = msgspec.structs.replace(
             last.row, termination="time-limit", seconds=limit or 0.0, message=_over(limit)
         )
         return task
-    name = last.reference if isinstance(last, Begun) else None
-    if name is None:  # it hung between two steps: nothing but the instance can be blamed
-        name = ""
     said = f"no reference: {_over(limit)}"
-    return replace(task, lost={**(task.lost or {}), name: said})
+    return replace(task, lost={**(task.lost or {}), str(last.reference): said})
 
 
 def _over(limit: float | None) -> str:

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import msgspec
@@ -137,42 +131,6 @@ def test_files_are_found_once_each(nights: Path) -> None:
     assert [path.name for path in found] == [f"n{seed}.json" for seed in range(5)]
     with pytest.raises(InputError, match="a file that exists"):
         instance_files(["no-such-folder"])
-
-
-@pytest.mark.parametrize("jobs", [1, 3])
-def test_kill_9_in_the_middle_loses_and_doubles_nothing(
-    nights: Path, tmp_path: Path, jobs: int
-) -> None:
-    for seed in range(5, 25):  # enough work to be killed in
-        options = {"nights": 3, "stages": False}
-        dump(generate("dssp", seed=seed, options=options), tmp_path / f"more-{seed}.json")
-    (tmp_path / "rule.json").write_text(
-        json.dumps({"kind": "fair-share", "by": "team", "at_most": {"lighting": 0.3}})
-    )
-    output = tmp_path / "out" / "rows.jsonl"
-    output.parent.mkdir()
-    words = ["bench", nights, tmp_path, "--jobs", jobs, "--output", output]
-    (tmp_path / "rule.json").rename(output.parent / "rule.json")
-    words += ["--constraints", output.parent / "rule.json", "--policy", ",".join(POLICIES)]
-    command = [sys.executable, "-m", "schedopt", *map(str, words)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    for _ in range(600):
-        if output.exists() and output.read_bytes().count(b"\n") >= 9:
-            break
-        time.sleep(0.05)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    part = output.read_bytes().count(b"\n")
-    assert 9 <= part < 25 * len(POLICIES), "killed too late to show anything"
-    kept = {row.key: row for row in read_rows(output, cut=True)}
-
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    rows = read_rows(output)
-    assert len({row.key for row in rows}) == len(rows) == 25 * len(POLICIES)
-    assert all(row == kept[row.key] for row in rows if row.key in kept)
-    output.unlink()
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    assert timeless(rows) == timeless(read_rows(output))
 
 
 def test_load_is_the_function_of_the_package() -> None:
