@@ -58,14 +58,17 @@ def generate(
 
 @app.command(epilog="Example: schedopt convert jobs.csv --option processors=100 -o night.json")
 def convert(
-    files: Annotated[list[Path], typer.Argument(help="A CSV of jobs, or WfCommons workflows.")],
+    files: Annotated[
+        list[Path], typer.Argument(help="A CSV of jobs, WfCommons workflows, or a log (.swf).")
+    ],
     name: Annotated[str | None, typer.Option(help="The instance's name.")] = None,
     option: Options = None,
     output: Output = None,
 ) -> None:
     """Turn public trace formats, and tables of jobs, into instance files.
 
-    Several workflows make one instance. Without --output it goes to standard output.
+    Several workflows make one instance. A log in the Standard Workload Format becomes what
+    --option problem=msfq, epoch or dssp asks for. Without --output it goes to standard output.
     """
     from schedopt.making import convert as run
 
