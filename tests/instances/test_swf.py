@@ -248,7 +248,8 @@ def test_the_verb(tmp_path: Path, problem: str, more: list[str]) -> None:
     assert instance.name == "mine"
     assert "left out, of no run time" in instance.description
     both = CliRunner().invoke(app, [*words[:2], *words[1:]])
-    assert both.exit_code == 2
+    assert isinstance(both.exception, InputError)
+    assert str(both.exception) == "found 2 files; expected one log (.swf)"
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the real logs are not here")
