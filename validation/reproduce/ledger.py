@@ -11,7 +11,7 @@ HOMES = {
     "dssp": ("dssp_dispatching", "dssp_rewards", "dssp_theorems"),
     "hesrpt": ("hesrpt_theorems", "hesrpt_figures"),
     "epoch": ("epoch_examples", "epoch_overhead", "epoch_response"),
-    "msfq": ("msfq_figures", "msfq_classes"),
+    "msfq": ("msfq_figures", "msfq_classes", "msfq_lemmas"),
 }
 """For each problem, the modules of this package that register its reproductions."""
 
