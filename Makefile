@@ -46,3 +46,4 @@ lock: $(READY)   ## lock the versions anew (needs uv)
 
 clean:           ## remove what make made
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find . -name "*.nb[ic]" -delete  # compiled kernels, which do not notice changes in those they call

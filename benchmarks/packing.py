@@ -26,7 +26,7 @@ SEEDS = range(1, 4)
 
 def planted() -> None:
     """Time planted instances, whose optimum is known and which heuristics mostly miss."""
-    title = f"(f) planted epochs, N = 128: ours on {len(SEEDS)} seeds, the others on the first"
+    title = f"(i) planted epochs, N = 128: ours on {len(SEEDS)} seeds, the others on the first"
     heads = ("epochs", "k", "jobs", "schedopt s", "direct", "arc-flow", "search", "DP")
     table = Table(*heads, title=title, title_justify="left")
     slowest = 0.0
@@ -51,7 +51,7 @@ def planted() -> None:
 
 def uniform() -> None:
     """Time the paper's own random instances, up to 256 jobs on 1,024 nodes."""
-    title = "(g) random instances of Table 3 (k = 1): worst of 5 seeds and two load factors"
+    title = "(j) random instances of Table 3 (k = 1): worst of 5 seeds and two load factors"
     table = Table("jobs", "nodes", "schedopt s", "proven", title=title, title_justify="left")
     slowest = 0.0
     for jobs in (8, 64, 256):

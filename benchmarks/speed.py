@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import dispatching, packing, selection
+from benchmarks import dispatching, packing, queueing, selection, sharing
 from benchmarks.timing import machine, out
 
 TABLES = (
@@ -10,8 +10,13 @@ TABLES = (
     selection.knapsack,
     selection.reading,
     dispatching.dispatch,
+    sharing.closed_form,
+    sharing.program,
+    sharing.orders,
     packing.planted,
     packing.uniform,
+    queueing.simulators,
+    queueing.thresholds,
 )
 
 

@@ -82,7 +82,9 @@ def result(instance: Any, document: Result) -> None:
         "[bold]seconds",
         f"build {seconds.build:.3f}, solve {seconds.solve:.3f}, check {seconds.check:.3f}",
     )
-    if "epochs" in document.solution:
+    if document.problem == "hesrpt" and document.solution:
+        head.add_row("[bold]completion", _completions(document.solution))
+    if document.problem == "epoch" and "epochs" in document.solution:
         head.add_row("[bold]epochs", _epochs(document.solution["epochs"]))
     if "makespan" in document.solution:
         head.add_row("[bold]schedule", _times(instance, document))
@@ -102,6 +104,19 @@ def result(instance: Any, document: Result) -> None:
         out.print(f"[red]violation:[/] {escape(violation)}")
     if document.message is not msgspec.UNSET:
         out.print(f"[yellow]note:[/] {escape(str(document.message))}")
+
+
+def _completions(solution: Mapping[str, Any]) -> str:
+    """Say which jobs complete first, when and with what share at the start; and what is proven."""
+    first: Mapping[str, float] = (solution.get("epochs") or ({"share": {}},))[0]["share"]
+    parts = [
+        f"{escape(name)} at {number(solution['completion'][name])}"
+        + (f" ({percent(first[name])} at first)" if name in first else "")
+        for name in solution["order"][:8]
+    ]
+    more = ", ..." if len(solution["order"]) > 8 else ""
+    over = {"all": "; proven over all orders", "given": "; proven for this order"}
+    return ", ".join(parts) + more + over.get(solution.get("certified", ""), "")
 
 
 def _epochs(epochs: Sequence[Any]) -> str:

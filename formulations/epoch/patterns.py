@@ -11,6 +11,12 @@ from formulations.epoch.bounding import divisors
 Pattern = tuple[tuple[int, int], ...]
 """Slots as (width, count), the widest first: a slot holds a job of its width or less."""
 
+MOST_WIDTHS = 30
+"""Widths of slots in one epoch, beyond which there are too many patterns to begin with."""
+
+LOOKS = 10
+"""Patterns that are looked at for each that may be kept, before giving up."""
+
 
 def patterns(
     descending: Sequence[int], nodes: int, inequity: int, most: int
@@ -35,10 +41,16 @@ def patterns(
         even = (_even(nodes, h) for h in counts if h <= len(descending))
         return [pattern for pattern in even if pattern[-1][0] >= descending[-1]]
     found: list[Pattern] = []
+    looked_at = 0
     for leader in dict.fromkeys(descending):
-        for pattern in _Led(Counter(descending), leader, nodes, inequity).patterns():
-            found.append(pattern)
-            if len(found) > most:
+        led = _Led(Counter(descending), leader, nodes, inequity)
+        if len(led.widths) > MOST_WIDTHS:
+            return None
+        for pattern in led.patterns():
+            looked_at += 1
+            if pattern is not None:
+                found.append(pattern)
+            if len(found) > most or looked_at > LOOKS * most:
                 return None
     return found
 
@@ -73,11 +85,12 @@ class _Led:
             self.useful.append(total)
         self.jobs = sum(n for s, n in jobs.items() if s <= leader)
 
-    def patterns(self) -> Iterator[Pattern]:
-        """Yield the maximal patterns."""
+    def patterns(self) -> Iterator[Pattern | None]:
+        """Yield the maximal patterns, and None for each that is not."""
         for counts, left in self._counts(0, 0, self.nodes):
             rest = min(left // self.floor, self.jobs - sum(counts))
             if self._grows(counts, rest, left - rest * self.floor):
+                yield None
                 continue
             slots = [(w, n) for w, n in zip(self.widths, counts, strict=True) if n]
             if rest:

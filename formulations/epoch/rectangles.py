@@ -13,8 +13,11 @@ from ortools.sat.python import cp_model
 from formulations.epoch.widths import grid, possible_widths
 from instances.constraints import Constraint
 from instances.epoch import Instance, Rectangle, Scheduled
-from instances.errors import InputError
+from instances.errors import InputError, shown
 from instances.options import Option, checked
+
+MOST_NODES = 1_024
+"""Nodes up to which the widths of schedules are looked for."""
 
 MOST_UNITS = 1 << 30
 """Units of the quantum: CP-SAT's own numbers stay far below 2^31."""
@@ -49,7 +52,7 @@ class Rectangles:
     Raises
     ------
     InputError
-        If the instance has side constraints: they speak of epochs.
+        If the instance has side constraints, since they speak of epochs, or too many nodes.
 
     Notes
     -----
@@ -76,6 +79,9 @@ class Rectangles:
         self.asked: dict[str, cp_model.IntVar] = {}
         self.add(*instance.constraints)
         nodes, jobs = instance.nodes, len(instance.jobs)
+        if nodes > MOST_NODES:
+            expected = f"at most {MOST_NODES}, for rectangles"
+            raise InputError(expected, found=shown(nodes), place="nodes")
         every = possible_widths(nodes, jobs, int(instance.minima.min()))
         if widths != "any":
             every = [w for w in every if w & (w - 1) == 0 or w == nodes]

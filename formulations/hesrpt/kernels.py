@@ -184,6 +184,63 @@ def earned(c: Any, lam: Any, jobs: Any, n: Any, m: Any) -> Any:
 
 
 @njit(cache=True)
+def gains(c: Any, lam: Any, jobs: Any, rents: Any, out: Any) -> Any:
+    """Put what each job takes at its own rent into ``out``; return what they gain by it."""
+    total = 0.0
+    for i in range(len(jobs)):
+        j = jobs[i]
+        out[i] = taken(c, j, lam[j], rents[i])
+        total += lam[j] * speed(c, j, out[i]) - rents[i] * out[i]
+    return total
+
+
+@njit(cache=True)
+def _smooth_price(c: Any, lam: Any, jobs: Any, n: int, goal: float) -> float:
+    """Return nearly what `next_price` does, by one root where speedups are smooth; else -1.
+
+    At a rent m the others leave the last job k = N - (what they take), and it takes just that if
+    its price is m/s'(k). What all then earn rises with m.
+    """
+    for i in range(n):
+        j = jobs[i]
+        if c.kinds[j] == TABLE or c.pars[j] == 1.0 or c.mosts[j] < c.servers:
+            return -1.0
+    last = jobs[n - 1]
+    low = rent(c, lam, jobs, n - 1)  # at which nothing is left for it
+    if low <= 0.0:
+        return -1.0
+    high, below, above, price = 0.0, 0.0, 0.0, -1.0
+    m = low * 1.1
+    for turn in range(60):
+        k, total = c.servers, 0.0
+        for i in range(n - 1):
+            j = jobs[i]
+            other = taken(c, j, lam[j], m)
+            k -= other
+            total += lam[j] * speed(c, j, other)
+        if k <= 1e-9 * c.servers:
+            excess = -goal
+        else:
+            price = m / slope(c, last, k)
+            excess = total + price * speed(c, last, k) - goal
+        if abs(excess) <= 1e-12 * goal:
+            return price
+        if excess < 0.0:
+            low, below = m, excess
+        else:
+            high, above = m, excess
+        if high == 0.0:
+            m *= 2.0
+        elif below < 0.0 and below > -goal and turn % 3 != 2:
+            m = low - below * (high - low) / (above - below)
+        else:
+            m = 0.5 * (low + high)
+        if high > 0.0 and not low < m < high:
+            return price
+    return price
+
+
+@njit(cache=True)
 def next_price(c: Any, lam: Any, jobs: Any, n: Any, goal: Any) -> Any:
     """Return the price of the last of n jobs at which all n together can earn ``goal``.
 
@@ -194,6 +251,9 @@ def next_price(c: Any, lam: Any, jobs: Any, n: Any, goal: Any) -> Any:
     price = goal / speed(c, j, min(c.servers, c.mosts[j]))
     if n == 1:
         return price
+    near = _smooth_price(c, lam, jobs, n, goal)
+    if near > 0.0:
+        price = near
     for _ in range(ROUNDS):
         lam[j] = price
         m = rent(c, lam, jobs, n)

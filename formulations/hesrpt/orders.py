@@ -147,8 +147,8 @@ class OrderSearch:
         self.bound = float(lam @ self.sizes)
         if self.playable:
             self.value = float(self.costs @ played(self._curves, self.sizes, lam, NOTHING))
-        if self._given and self.value > self.bound * (1 + search_kernels.NEAR):
-            self.value = inf  # what was played may have left the order
+        if self._given and abs(self.value - self.bound) > search_kernels.NEAR * self.bound:
+            self.value = inf  # what was played has left the order
 
     def _begin(self, until: float) -> None:
         """Start from the best of what a local search finds in half of the time there is."""
@@ -169,6 +169,11 @@ class OrderSearch:
         self.value = min(self.value, cost)
         self._tree.best[0] = self.value
         self._tree.found[:] = self.order
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes branch and bound has explored."""
+        return 0 if self._tree is None else int(self._tree.numbers[2])
 
     def leaves(self) -> list[tuple[float, Order]]:
         """Return (bound, order) of the orders that could still be better, the least bound first."""

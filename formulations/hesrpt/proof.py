@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from formulations.hesrpt.kernels import earned, rent, speed, taken
+from formulations.hesrpt.kernels import earned, gains, rent
 from formulations.hesrpt.prices import curves
+
+WORTH_MENDING = 1e-7
+"""The part of a bound that a solver's last digits may cost before prices are mended."""
 
 
 def proven_by_prices(program: Any, lam: Any) -> float | None:
@@ -36,9 +39,13 @@ def proven_by_prices(program: Any, lam: Any) -> float | None:
         jobs = program.present[e]
         return _most_earned(c, prices, jobs, list(program.rules.in_force(jobs)))
 
-    if not instance.arrivals.any():
+    def earned_in_all(prices: Any) -> Any:
+        return np.array([earn(prices, e) for e in range(len(levels))])
+
+    most = earned_in_all(lam)
+    if not instance.arrivals.any() and (most > levels * (1 + WORTH_MENDING)).any():
         lam = _tightened(program, lam, levels, earn)
-    most = np.array([earn(lam, e) for e in range(len(levels))])
+        most = earned_in_all(lam)
     marks = [e for e, (what, _) in enumerate(program.ends) if what == "arrival"]
     after = slice(marks[-1] + 1 if marks else 0, None)
     with np.errstate(divide="ignore"):
@@ -95,20 +102,15 @@ def _most_earned(c: Any, lam: Any, jobs: list[int], bounds: list[Any]) -> float:
     members = np.array([[j in bound.jobs for j in jobs] for bound in bounds], dtype=float)
     least = np.array([bound.at_least for bound in bounds]) * c.servers
     most = np.array([bound.at_most for bound in bounds]) * c.servers
+    k = np.zeros(len(jobs))
     unit = max(alone, float((lam[here] / c.servers).max()), 1e-300)
 
     def dual(multipliers: Any) -> tuple[float, Any]:
         """Return the Lagrangian and its gradient: multipliers of servers, floors and caps."""
         m, floors, caps = _parts(multipliers * unit, len(bounds))
         own = m + members.T @ (caps - floors)
-        k = np.array(
-            [
-                c.mosts[j] if rate <= 0 else taken(c, j, lam[j], rate)
-                for j, rate in zip(jobs, own, strict=True)
-            ]
-        )
-        gains = [lam[j] * speed(c, j, v) - r * v for j, v, r in zip(jobs, k, own, strict=True)]
-        value = m * c.servers + caps @ most - floors @ least + fsum(gains)
+        gained = gains(c, lam, here, own, k)
+        value = m * c.servers + caps @ most - floors @ least + gained
         inside = members @ k
         gradient = np.concatenate([[c.servers - k.sum()], inside - least, most - inside])
         return float(value), gradient * unit
@@ -122,7 +124,7 @@ def _most_earned(c: Any, lam: Any, jobs: list[int], bounds: list[Any]) -> float:
         jac=True,
         method="L-BFGS-B",
         bounds=[(0, None)] * len(start),
-        options={"maxiter": 500, "ftol": 1e-15, "gtol": 1e-12},
+        options={"maxiter": 200, "ftol": 1e-14, "gtol": 1e-10},
     )
     return min(dual(start)[0], dual(np.maximum(found.x, 0.0))[0])
 

@@ -17,8 +17,8 @@ from instances.options import Option, checked, is_count, is_number
 
 GROWTH = 1.5
 """How much longer each box is than the one before."""
-SPAN = 1e-7
-"""Relative: where value iteration ends."""
+SPAN, ROUGH = 1e-7, 2e-6
+"""Relative: where value iteration ends, and where on a box that is plainly too small."""
 LETTERS = np.array([".", "S", "L"])
 
 
@@ -172,6 +172,8 @@ class ValueIteration:
                 yield True
                 if high - low <= SPAN * abs(high):
                     break
+                if high - low <= ROUGH * abs(high) and self._too_small(high):
+                    break
             if self._gain is not None:
                 self._truncation = abs(high - self._gain[1])
             self._gain, self._values, self._box = (low, high), latest, box
@@ -180,6 +182,13 @@ class ValueIteration:
             box = Box(int(GROWTH * box.small), int(GROWTH * box.large))
             if box.states(k) > options["most"]:
                 return
+
+    def _too_small(self, value: float) -> bool:
+        """Tell whether the optimum changed too much since the last box for this to be the last."""
+        if self._gain is None:
+            return True
+        enough = float(self._formulation.options["tolerance"]) * abs(value)
+        return abs(value - self._gain[1]) > 2.0 * enough
 
     def solution(self) -> OptimalTable | None:
         """Return the best policy so far, with the response time of each class under it."""
@@ -190,7 +199,7 @@ class ValueIteration:
         model = self._formulation
         system, table = model.system, decisions(self._values)
         if self._small is None:
-            self._small = self._box.evaluate(system, (1.0 / system.l1, 0.0), table)
+            self._small = self._box.evaluate(system, (1.0 / system.l1, 0.0), table, span=1e-5)
         large = (self._gain[1] - model.model[0] * system.l1 * self._small) / (
             model.model[1] * system.lk
         )

@@ -15,6 +15,9 @@ from policies.registry import NotApplicableError, Policy, register
 MOST_STEPS = 2_000_000
 """Openings of an epoch in some state beyond which the method gives up: some seconds."""
 
+MOST_INEQUITY = 16
+"""Beyond this k the states have too many parts for any instance of interest."""
+
 State = tuple[int, ...]
 """How many slots are open for jobs of the next size, of one less, ..., of k less: cumulative."""
 
@@ -41,7 +44,9 @@ def _openings(leader: int, sizes: Collection[int], nodes: int, inequity: int) ->
             for rest in cuts(i + 1, left - count * width):
                 yield {width: count, **rest}
 
-    for slots in cuts(0, nodes - leader):
+    for looked_at, slots in enumerate(cuts(0, nodes - leader)):
+        if looked_at > MOST_STEPS:
+            raise NotApplicableError(f"no end after {MOST_STEPS} steps: k is too large")
         spare = nodes - leader - sum(w * n for w, n in slots.items())
         if any(slots[w] and wider - w <= spare for wider, w in pairwise(widths)):
             continue  # that slot could be wider: another way offers as much and more
@@ -157,6 +162,8 @@ def dp_epochs(descending: Sequence[int], nodes: int, inequity: int) -> list[list
     """
     if inequity > 0:  # more than the largest job allows changes nothing
         inequity = max(1, min(inequity, descending[0] - 1))
+    if inequity > MOST_INEQUITY:
+        raise NotApplicableError(f"for an inequity of at most {MOST_INEQUITY}")
     slots = _Sizes(descending, nodes, inequity).solve()
     wide = sorted(((w, e) for e, some in enumerate(slots) for w in some), reverse=True)
     epochs: list[list[int]] = [[] for _ in slots]

@@ -12,8 +12,8 @@ from instances.epoch import Instance, Partitioned, partitioned
 from policies.epoch.greedy import PAPER, divisors
 from policies.registry import NotApplicableError, Policy, register
 
-MOST_LOOKED_AT = 500_000
-"""Allotments of an epoch after which the search gives up: some ten seconds."""
+MOST_LOOKED_AT = 10_000_000
+"""Slots of assignments after which the search gives up: some seconds."""
 
 MOST_JOBS = 400
 """Jobs up to which the recursion is tried."""
@@ -95,9 +95,9 @@ class _Search:
         for slots in self._assignments(sizes):
             if self.best and len(chosen) + 1 >= len(self.best):
                 return  # cannot become better than what is known
-            self.looked_at += 1
+            self.looked_at += len(slots)
             if self.looked_at > MOST_LOOKED_AT:
-                raise NotApplicableError(f"no end after {MOST_LOOKED_AT} allotments of an epoch")
+                raise NotApplicableError(f"no end after {MOST_LOOKED_AT:,} slots of assignments")
             taken = filled(sizes, slots)
             if taken is None or taken[0] > 0:
                 continue

@@ -11,6 +11,29 @@ from typing import Any
 from policies.msfq.compiling import compiled
 
 FCFS, FIRST_FIT, MSF, MSFQ, TWO_THRESHOLD, STATIC, ADAPTIVE, NMSR = range(8)
+ANY, NONE = -2, -1
+
+
+@compiled
+def after_arrival(
+    policy: int, memory: Any, needs: Any, waiting: Any, running: Any, free: int, c: int
+) -> Any:
+    """Return which class alone may start after an arrival of c, `NONE`, or `ANY` to be asked.
+
+    Rules that start whatever fits have left nothing that fits: so a job that comes now starts, or
+    nothing does. Under Adaptive Quickswap it cannot bring on a drain either, unless its class is
+    not in service.
+    """
+    if policy in (MSF, FIRST_FIT):
+        return c if needs[c] <= free else NONE
+    if policy == ADAPTIVE and not memory[0]:
+        if needs[c] <= free:
+            return c
+        if running[c]:
+            return NONE
+    if policy == ADAPTIVE and memory[0] and waiting[c] > 1:
+        return NONE  # a drain waits for the class of the largest need, and that is the same
+    return ANY
 
 
 @compiled
@@ -50,12 +73,15 @@ def _oldest(needs: Any, waiting: Any, free: int, head: Any, fitting: bool) -> An
 
 @compiled
 def _largest_fitting(needs: Any, by_need: Any, waiting: Any, free: int) -> Any:
-    if not free:
-        return -1
-    for c in by_need:
-        if waiting[c] and needs[c] <= free:
-            return c
-    return -1
+    """Look from the least need up: in a busy system few servers are free, and few classes fit."""
+    best = -1
+    for rank in range(by_need.size - 1, -1, -1):
+        c = by_need[rank]
+        if needs[c] > free:
+            break
+        if waiting[c]:
+            best = c
+    return best
 
 
 @compiled
@@ -122,7 +148,7 @@ def _static(
 
 @compiled
 def _adaptive(memory: Any, needs: Any, by_need: Any, waiting: Any, running: Any, free: int) -> Any:
-    """Of ``memory``: draining. One pass finds what fits, who is left out, and who is useful."""
+    """Of ``memory``: draining."""
     if memory[0]:
         for c in by_need:
             if waiting[c]:
@@ -131,14 +157,15 @@ def _adaptive(memory: Any, needs: Any, by_need: Any, waiting: Any, running: Any,
                 memory[0] = 0
                 return c
         memory[0] = 0
-    left_out = useful = False
-    for c in by_need:
+    best = _largest_fitting(needs, by_need, waiting, free)
+    if best >= 0:
+        return best
+    left_out = False
+    for rank in range(by_need.size - 1, -1, -1):
+        c = by_need[rank]
         if waiting[c]:
-            if needs[c] <= free:
-                return c
             if running[c]:
-                useful = True
-            else:
-                left_out = True
-    memory[0] = left_out and not useful
+                return -1
+            left_out = True
+    memory[0] = left_out
     return -1

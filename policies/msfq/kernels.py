@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from policies.msfq.admission_kernels import MSFQ, next_start
+from policies.msfq.admission_kernels import ANY, MSFQ, NONE, after_arrival, next_start
 from policies.msfq.compiling import compiled
 from policies.msfq.random_kernels import exponential, size, uniform
 
@@ -27,6 +27,8 @@ NUMBER, IN_SYSTEM, MOST, BATCH, FREE, HEAP, SPARE, COUNTING, TICK, PHASE, DONE =
 NOW, NEXT_ARRIVAL, NEXT_TURN, BEGAN, BUSY_SINCE, BUSY_AREA, SERVICE = range(7)
 """Places in ``real``."""
 ARRIVAL, COMPLETION, TURN = range(3)
+CAME_AT, TAKES, WHICH, AFTER = range(4)
+"""Of a job in the pool: when it came, how long it takes, its number, and who is next in line."""
 
 
 @compiled
@@ -37,7 +39,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     trace_times: Any, trace_classes: Any, trace_sizes: Any,
     whole: Any, real: Any, draw: Any, when: Any, turn: Any,
     waiting: Any, running: Any, first: Any, last: Any, head: Any, since: Any,
-    came_at: Any, takes: Any, which: Any, after: Any, of_class: Any,
+    pool: Any, of_class: Any,
     base: Any, served: Any, ends: Any, ended: Any,
     sums: Any, counts: Any, areas: Any, came: Any, histogram: Any, bits_in: Any, bits: Any,
     phases: Any, responses: Any, grid: Any, samples: Any,
@@ -68,8 +70,8 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
         Streams of random numbers.
     waiting, running, first, last, head, since : ndarray, shape (C,)
         The queues: how many, their ends in the pool, who leads; when they changed last.
-    came_at, takes, which, after, of_class : ndarray
-        The pool of jobs in the system.
+    pool, of_class : ndarray, shape (P, 4) and (P,)
+        The jobs in the system, see `CAME_AT`; each lies together, since they come in any order.
     base, served, ends, ended : ndarray
         Who runs, by class; or when they end, as a heap.
     sums, counts, areas, came, histogram, phases, responses, samples : ndarray
@@ -120,17 +122,19 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                     pick -= rates[c]
                     c += 1
             job = spare
-            spare = after[job]
-            came_at[job], which[job], of_class[job] = now, number, c
+            spare = int(pool[job, AFTER])
+            pool[job, CAME_AT], pool[job, WHICH] = now, number
             if sized:
-                takes[job] = trace_sizes[number] if traced else np.nan
-                if takes[job] != takes[job]:
-                    takes[job] = size(draw, shapes, c, values, starts) / services[c]
+                of_class[job] = c
+                takes = trace_sizes[number] if traced else np.nan
+                if np.isnan(takes):
+                    takes = size(draw, shapes, c, values, starts) / services[c]
+                pool[job, TAKES] = takes
             areas[c] += (waiting[c] + running[c]) * (now - since[c])
             since[c] = now
-            after[job] = -1
+            pool[job, AFTER] = -1
             if waiting[c]:
-                after[last[c]] = job
+                pool[last[c], AFTER] = job
             else:
                 first[c], head[c] = job, number
             last[c] = job
@@ -166,36 +170,43 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             free += needs[c]
             service = service - services[c] if free < k else 0.0
             in_system -= 1
-            response = now - came_at[job]
-            if counting and which[job] >= warm:
+            response = now - pool[job, CAME_AT]
+            if counting and pool[job, WHICH] >= warm:
                 sums[batch, c] += response
                 counts[batch, c] += 1
                 bits_in[0] = response
                 histogram[c, min(max((bits[0] >> 45) - LOWEST, 0), BUCKETS - 1)] += 1
             if responses.size:
-                responses[which[job]] = response
-            after[job] = spare
+                responses[int(pool[job, WHICH])] = response
+            pool[job, AFTER] = spare
             spare = job
         else:
             memory[0] = (memory[0] + 1) % count
             next_turn = now + exponential(turn) * holding[memory[0]]
-        while True:
-            c = next_start(
-                policy, memory, numbers, needs, slots, limits, by_need, order,
-                waiting, running, free, head,
-            )  # fmt: skip
+        only = ANY
+        if kind == ARRIVAL:
+            only = after_arrival(policy, memory, needs, waiting, running, free, c)
+        while only != NONE:
+            c = only
+            if only == ANY:
+                c = next_start(
+                    policy, memory, numbers, needs, slots, limits, by_need, order,
+                    waiting, running, free, head,
+                )  # fmt: skip
+            else:
+                only = NONE
             if c < 0:
                 break
             job = first[c]
-            first[c] = after[job]
+            first[c] = int(pool[job, AFTER])
             waiting[c] -= 1
             if waiting[c]:
-                head[c] = which[first[c]]
+                head[c] = pool[first[c], WHICH]
             real[BUSY_AREA] += (k - free) * (now - real[BUSY_SINCE])
             real[BUSY_SINCE] = now
             free -= needs[c]
             if sized:
-                heap = _push(ends, ended, heap, now + takes[job], job)
+                heap = _push(ends, ended, heap, now + pool[job, TAKES], job)
             else:
                 served[base[c] + running[c]] = job
                 service += services[c]

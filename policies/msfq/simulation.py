@@ -135,10 +135,10 @@ def play(
         kernels.advance(**inputs, **state, **pool, **found)
         if state["whole"][kernels.DONE]:
             break
-        old = len(pool["after"])  # the pool is full: twice as many places
+        old = len(pool["of_class"])  # the pool is full: twice as many places
         pool = {name: np.concatenate([part, part]) for name, part in pool.items()}
-        pool["after"][old:] = np.arange(old + 1, 2 * old + 1)
-        pool["after"][-1] = -1
+        pool["pool"][old:, kernels.AFTER] = np.arange(old + 1, 2 * old + 1)
+        pool["pool"][-1, kernels.AFTER] = -1
         state["whole"][kernels.SPARE] = old
     real, whole = state["real"], state["whole"]
     now, free = real[kernels.NOW], whole[kernels.FREE]
@@ -155,15 +155,12 @@ def play(
 
 def _pool(places: int) -> dict[str, Any]:
     """Return room for so many jobs in the system, all of it spare."""
-    after = np.arange(1, places + 1)
-    after[-1] = -1
-    return {
-        "came_at": np.zeros(places),
-        "takes": np.zeros(places),
-        "which": np.zeros(places, np.int64),
-        "after": after,
-        "of_class": np.zeros(places, np.int64),
-    }
+    from policies.msfq.kernels import AFTER
+
+    pool = np.zeros((places, 4))
+    pool[:, AFTER] = np.arange(1, places + 1)
+    pool[-1, AFTER] = -1
+    return {"pool": pool, "of_class": np.zeros(places, np.int64)}
 
 
 def _state(queue: Instance, seed: int, first: float, traced: bool, plan: Plan) -> dict[str, Any]:

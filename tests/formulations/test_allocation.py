@@ -149,6 +149,9 @@ def test_shortest_first_is_not_optimal_for_unequal_speedups() -> None:
     assert best.solution["certified"] == "all"
     assert other.objective is not None and best.objective is not None
     assert other.objective > best.objective * 1.001
+    ends = other.solution["completion"]
+    assert ends["short-but-serial"] <= ends["long-but-parallel"]
+    assert other.proven and other.solution["certified"] == "given"
 
 
 @settings(max_examples=25)

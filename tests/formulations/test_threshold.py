@@ -123,8 +123,8 @@ def test_the_closed_form_is_the_published_transforms(
     l = data.draw(st.integers(0, k - 1))
     curve = paper(system)
     small, large = paper_by_iteration(system, l)
-    assert curve.small[l] == pytest.approx(small, rel=1e-8)
-    assert curve.large[l] == pytest.approx(large, rel=1e-8)
+    assert curve.small[l] == pytest.approx(small, rel=1e-10)
+    assert curve.large[l] == pytest.approx(large, rel=1e-10)
 
 
 @pytest.mark.parametrize("variant", ["literal", "lazy"])

@@ -76,19 +76,23 @@ def test_table_1() -> None:
     assert counts == [8, 128, 2144]
 
 
-def test_the_search_counts_and_gives_up() -> None:
+def test_the_search_counts_and_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     solution = POLICIES["paper-search"].run(load("instances/epoch/fig8.json"))
     assert solution.tested >= len(solution.epochs)
     hard = GENERATORS["planted"](1, nodes=128, epochs=6, inequity=6)
+    monkeypatch.setattr("policies.epoch.search.MOST_LOOKED_AT", 100_000)
     with pytest.raises(NotApplicableError, match="no end"):
         POLICIES["paper-search"].run(hard)
     with pytest.raises(NotApplicableError, match="at most"):
         POLICIES["paper-search"].run(packing([1] * 500, 4, 1))
 
 
-def test_the_dynamic_program_says_when_it_is_too_large() -> None:
+def test_the_dynamic_program_says_when_it_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("policies.epoch.dynamic.MOST_STEPS", 100_000)
     with pytest.raises(NotApplicableError, match="steps"):
         POLICIES["dp"].run(GENERATORS["planted"](1, nodes=128, epochs=16, inequity=6))
+    with pytest.raises(NotApplicableError, match="at most 16"):
+        POLICIES["dp"].run(packing([100, 60, 3], 200, 50))
 
 
 @pytest.mark.parametrize("inequity", range(7))

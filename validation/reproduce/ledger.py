@@ -10,7 +10,13 @@ from typing import Any
 HOMES = {
     "dssp": ("dssp_examples", "dssp_dispatching", "dssp_rewards", "dssp_theorems"),
     "hesrpt": ("hesrpt_theorems", "hesrpt_lemmas", "hesrpt_figures"),
-    "epoch": ("epoch_drawings", "epoch_examples", "epoch_overhead", "epoch_response"),
+    "epoch": (
+        "epoch_drawings",
+        "epoch_agreement",
+        "epoch_examples",
+        "epoch_overhead",
+        "epoch_response",
+    ),
     "msfq": ("msfq_figures", "msfq_classes", "msfq_lemmas"),
 }
 """For each problem, the modules of this package that register its reproductions."""

@@ -49,7 +49,8 @@ def figure_1(quick: bool) -> Outcome:
     queue = system(7.5)
     grid = np.arange(5_000.0, 25_000.0 if quick else 205_000.0, 5.0)
     arrivals = int(7.6 * grid[-1])
-    curves, means = {}, {}
+    curves: dict[str, Any] = {}
+    means = {}
     for name, l in (("MSF", 0), ("MSFQ", K - 1)):
         samples = play(queue, plans.msfq(queue, l), arrivals=arrivals, seed=2, grid=grid).samples
         means[name] = samples.mean(axis=0)
@@ -148,8 +149,8 @@ def figure_2(quick: bool) -> Outcome:
 def figure_3(quick: bool) -> Outcome:
     """Measure phases 1 to 4 in the simulation of Figure 2."""
     queue, arrivals = system(7.0), 3_000_000 if quick else 50_000_000
-    msf: Any = simulated(queue, "msfq", arrivals, threshold=0).phases
-    msfq: Any = simulated(queue, "msfq", arrivals, threshold=K - 1).phases
+    msf = dict(simulated(queue, "msfq", arrivals, threshold=0).phases or {})
+    msfq = dict(simulated(queue, "msfq", arrivals, threshold=K - 1).phases or {})
     switching = (msf.get("3", 0.0) + msf.get("4", 0.0), msfq.get("3", 0.0) + msfq.get("4", 0.0))
     shown = {
         name: ", ".join(f"{p}: {v:.1f}" for p, v in sorted(phases.items()))
@@ -181,7 +182,8 @@ def figure_3(quick: bool) -> Outcome:
 )
 def figure_4(quick: bool) -> Outcome:
     """Compute the curve over all thresholds exactly."""
-    curves, losses = {}, {}
+    curves: dict[str, Any] = {}
+    losses = {}
     for rate in (3.9, 7.0, 7.5):
         pair = one_or_all(system(rate), "figure 4")
         both = exact_curve(pair)

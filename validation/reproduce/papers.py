@@ -81,6 +81,7 @@ PAPERS: dict[str, Paper] = {
             **_numbered("epoch", "Theorem", 2),
             "Lemma 1": "epoch/lemma-1",
             "Seven jobs (section 4.2)": "epoch/example-seven-jobs",
+            "OPT-EPOCH(k) is optimal (section 4.2)": "epoch/opt-epoch",
             "Assignments tested (section 4.2)": "epoch/section-4.2",
         },
     ),

@@ -1,0 +1,133 @@
+"""Multiserver jobs: the simulator beside plain Python, SimPy and Ciw; thresholds by thousands."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import simpy
+from rich.table import Table
+
+from benchmarks.timing import best_of, out, verdict
+from formulations.msfq.approximation import area
+from formulations.msfq.exact import exact
+from formulations.msfq.system import System
+from instances.files import load
+from instances.msfq import Instance, JobClass
+from instances.msfq.traces import Trace
+from policies.msfq.jumping import jumped
+from policies.msfq.plain import play_plainly
+from policies.msfq.registered import PLANS
+from policies.msfq.simulation import play
+
+JOBS = 5_000_000
+FEW = 100_000
+
+
+def simulators() -> None:
+    """Time M/M/32, a one-or-all system and the Borg workload, in arrivals plus completions."""
+    mm32 = Instance(
+        name="M/M/32", servers=32, classes=(JobClass(need=1, arrival_rate=28.8, service_rate=1),)
+    )
+    pair = load("instances/msfq/one-or-all.json").scaled(7.0)
+    borg = load("instances/msfq/borg-cell-b.json")
+    title = "(k) multiserver jobs, one core: million events a second, a response time for each job"
+    table = Table("system", "policy", "compiled", "plain Python", "SimPy", "Ciw",
+                  title=title, title_justify="left")  # fmt: skip
+    rates = {}
+    for queue, name in ((mm32, "fcfs"), (pair, "msfq"), (borg, "adaptive-quickswap")):
+        plan = PLANS[name](queue)
+        play(queue, plan, arrivals=1000)  # compiles
+        ours, _ = best_of(3, partial(play, queue, plan, arrivals=JOBS, seed=1))
+        rates[queue.name] = 2 * JOBS / ours
+        plain, _ = best_of(1, partial(play_plainly, queue, plan.rule(), _trace(queue)))
+        others = ("", "")
+        if queue is mm32:
+            slow, _ = best_of(1, _by_simpy)
+            others = (_millions(2 * FEW / slow), _by_ciw() if find_spec("ciw") else "not installed")
+        table.add_row(
+            queue.name, name, _millions(rates[queue.name]), _millions(2 * FEW / plain), *others
+        )
+    jumped(pair, events=1000)
+    quick, _ = best_of(3, partial(jumped, pair, events=10 * JOBS))
+    table.add_row(pair.name, "msfq, jump chain", _millions(10 * JOBS / quick), "", "", "")
+    out.print(table)
+    verdict(rates[pair.name] >= 15e6, f"15 million at k = 32 ({rates[pair.name] / 1e6:.1f})")
+    verdict(10 * JOBS / quick >= 50e6, f"50 million by jumps ({10 * JOBS / quick / 1e6:.1f})")
+    verdict(rates[borg.name] >= 10e6, f"10 million for Borg ({rates[borg.name] / 1e6:.1f})")
+
+
+def thresholds() -> None:
+    """Time the curve over all thresholds by area, and single exact values."""
+    table = Table("servers", "thresholds", "method", "milliseconds",
+                  title="(l) thresholds of MSFQ: best of 5", title_justify="left")  # fmt: skip
+    seconds = {}
+    for k in (32, 4_096, 100_000):
+        system = System(k, 0.5 * k, 0.45, 1.0, 1.0)
+        area(system)
+        seconds[k], _ = best_of(5, partial(area, system))
+        table.add_row(f"{k:,}", "all", "area", f"{1e3 * seconds[k]:.3f}")
+    worst = 0.0
+    for l in (0, 16, 31):
+        system = System(32, 6.3, 0.7, 1.0, 1.0)
+        exact(system, l)
+        single, _ = best_of(5, partial(exact, system, l))
+        worst = max(worst, single)
+        table.add_row("32", f"l = {l}", "exact", f"{1e3 * single:.1f}")
+    out.print(table)
+    verdict(seconds[4_096] < 0.01, f"4,096 in 10 ms ({1e3 * seconds[4_096]:.2f})")
+    verdict(seconds[100_000] < 0.2, f"100,000 in 200 ms ({1e3 * seconds[100_000]:.1f})")
+    verdict(worst < 0.1, f"exact at k = 32 in 100 ms for each l ({1e3 * worst:.1f})")
+
+
+def _millions(rate: float) -> str:
+    return f"{rate / 1e6:.2f}"
+
+
+def _trace(queue: Instance) -> Trace:
+    """Draw jobs for the plain simulator."""
+    draw = np.random.default_rng(1)
+    rates = np.array([job.service_rate for job in queue.classes])
+    times = np.cumsum(draw.exponential(1 / queue.arrival_rate, FEW))
+    classes = draw.choice(len(rates), FEW, p=queue.weights("mean"))
+    return Trace(times, classes.astype(np.int64), draw.exponential(1.0, FEW) / rates[classes])
+
+
+def _by_simpy() -> None:
+    """Run M/M/32 in SimPy, keeping each response time."""
+    environment = simpy.Environment()
+    servers = simpy.Resource(environment, 32)
+    draw = random.Random(1)  # noqa: S311 - a simulation, no secret
+    responses = []
+
+    def job() -> Any:
+        came = environment.now
+        with servers.request() as turn:
+            yield turn
+            yield environment.timeout(draw.expovariate(1.0))
+        responses.append(environment.now - came)
+
+    def arrivals() -> Any:
+        for _ in range(FEW):
+            yield environment.timeout(draw.expovariate(28.8))
+            environment.process(job())
+
+    environment.process(arrivals())
+    environment.run()
+
+
+def _by_ciw() -> str:
+    """Run M/M/32 in Ciw, where it is installed."""
+    import ciw  # type: ignore[import-not-found, unused-ignore]
+
+    network = ciw.create_network(
+        arrival_distributions=[ciw.dists.Exponential(28.8)],
+        service_distributions=[ciw.dists.Exponential(1.0)],
+        number_of_servers=[32],
+    )
+    simulation = ciw.Simulation(network)
+    slow, _ = best_of(1, partial(simulation.simulate_until_max_customers, FEW))
+    return _millions(2 * FEW / slow)
