@@ -38,6 +38,9 @@ provable: $(READY) ## which sizes of schedules are proven optimal within a minut
 reproduction: $(READY) ## run the whole ledger in full, and write REPRODUCTION.md anew
 	$(BIN)/python -m benchmarks.reproduction
 
+docs: $(READY)   ## the documentation site, in build/docs/index.html; without network, warnings are errors
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+
 schema: $(READY) ## write the JSON Schemas anew from the record types
 	$(BIN)/python -m instances.schema
 
