@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test lint speed provable lock schema clean
+.PHONY: help demo test lint speed provable reproduction docs lock schema clean
 
 help:            ## this list
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -34,6 +34,12 @@ speed: $(READY)  ## the benchmark tables of the README, measured on this machine
 
 provable: $(READY) ## which sizes of schedules are proven optimal within a minute
 	$(BIN)/python -m benchmarks.provable
+
+reproduction: $(READY) ## run the whole ledger in full, and write REPRODUCTION.md anew
+	$(BIN)/python -m benchmarks.reproduction
+
+docs: $(READY)   ## the documentation site, in build/docs/index.html; without network, warnings are errors
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 
 schema: $(READY) ## write the JSON Schemas anew from the record types
 	$(BIN)/python -m instances.schema

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +57,13 @@ def convert(
     Parameters
     ----------
     paths : sequence of str or Path
-        A CSV of jobs, or one or several WfCommons workflows (WfFormat JSON).
+        A CSV of jobs, one or several WfCommons workflows (WfFormat JSON), or a log in the Standard
+        Workload Format (.swf, .swf.gz).
     name : str, optional
         The instance's name; the first file's by default.
     options : mapping, optional
-        ``processors``, ``deadline`` and ``reward`` (``linear``, ``size`` or ``banded``).
+        ``processors``, ``deadline`` and ``reward`` (``linear``, ``size`` or ``banded``). Of a log
+        ``problem`` (``msfq``, ``epoch`` or ``dssp``), and the options of that problem's converter.
 
     Raises
     ------
@@ -69,6 +72,8 @@ def convert(
     """
     from instances.dssp import jobtable, wfformat
 
+    if any(".swf" in _endings(path) for path in paths):
+        return _of_log(paths, name, dict(options or {}))
     tables = [path for path in paths if _is_table(path)]
     if tables and len(paths) > 1:
         raise InputError("one CSV of jobs, or workflows only", found=f"{len(paths)} files")
@@ -79,9 +84,29 @@ def convert(
     return wfformat.convert(paths, name=name, **given)
 
 
+LOGGED = ("msfq", "epoch", "dssp")
+"""Problems that a log of jobs can be turned into."""
+
+
+def _of_log(paths: Sequence[str | Path], name: str | None, options: dict[str, Any]) -> Any:
+    """Convert a log by the converter of the problem that the options name."""
+    if len(paths) > 1:
+        raise InputError("one log (.swf)", found=f"{len(paths)} files")
+    problem = options.pop("problem", None)
+    if problem not in LOGGED:
+        expected = f"one of {', '.join(LOGGED)}: what the log is to become"
+        raise InputError(expected, found=shown(problem), place="option problem")
+    converter = import_module(f"instances.{problem}.swf")
+    given = checked(options, converter.OPTIONS, f"convert to {problem}")
+    return converter.convert(paths[0], **({"name": name} if name else {}) | given)
+
+
 def _is_table(path: str | Path) -> bool:
-    endings = [ending.lower() for ending in Path(path).suffixes]
-    return ".csv" in endings or ".tsv" in endings
+    return not _endings(path).isdisjoint({".csv", ".tsv"})
+
+
+def _endings(path: str | Path) -> set[str]:
+    return {ending.lower() for ending in Path(path).suffixes}
 
 
 def constraints_from(path: str | Path, problem: str) -> list[Any]:

@@ -26,7 +26,7 @@ def reproduce(
     quick : bool
         Seconds instead of minutes, on fewer instances; every claim is still judged.
     output : str or Path, optional
-        A folder for the figures' plots.
+        A folder for the plots: curves, or else the claims beside what is found.
     watch : callable, optional
         Called with each name before it is run.
 
@@ -48,6 +48,29 @@ def reproduce(
     return [_one(known[name], quick, output, watch) for name in wanted or known]
 
 
+def recorded() -> list[dict[str, Any]]:
+    """Return what the last recorded run of the whole ledger found, without running anything.
+
+    Returns
+    -------
+    list of dict
+        For each entry: name, title, source, quick, seconds, claims, and its verdict in words.
+    """
+    from validation.reproduce.record import recorded as read
+    from validation.reproduce.record import verdict
+
+    known = catalog.reproductions()
+    return [
+        entry
+        | {
+            "title": known[entry["name"]].title,
+            "source": known[entry["name"]].source,
+            "verdict": verdict(entry["claims"]),
+        }
+        for entry in read()
+    ]
+
+
 def _one(
     entry: Any, quick: bool, output: str | Path | None, watch: Callable[[str], None] | None
 ) -> dict[str, Any]:
@@ -57,12 +80,14 @@ def _one(
     outcome = entry.run(quick)
     seconds = time.perf_counter() - began
     plot = None
-    if output is not None and outcome.curves:
+    if output is not None:
+        from schedopt.pictures.claims import claims
         from schedopt.pictures.curves import curves
         from schedopt.plotting import save
 
         plot = Path(output) / f"{entry.name.replace('/', '-')}.png"
-        save(curves(outcome, f"{entry.title}\n{entry.source}"), plot)
+        draw = curves if outcome.curves else claims
+        save(draw(outcome, f"{entry.title}\n{entry.source}"), plot)
     return {
         "name": entry.name,
         "title": entry.title,

@@ -260,3 +260,13 @@ def reproductions(found: Sequence[Mapping[str, Any]]) -> None:
         out.print(table)
         plot = f"; plot in {entry['plot']}" if entry["plot"] else ""
         out.print(f"{entry['seconds']:.1f} s{plot}")
+
+
+def ledger(found: Sequence[Mapping[str, Any]]) -> None:
+    """Show all entries of the ledger, a line for each, with the verdict that was recorded."""
+    table = Table("entry", "what", "claims", "verdict")
+    for entry in found:
+        count = str(len(entry["claims"]))
+        table.add_row(entry["name"], escape(entry["title"]), count, entry["verdict"])
+    out.print(table)
+    out.print("as last recorded, in full; run an entry anew by its name, or `all`")

@@ -78,7 +78,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     solution_status : str
         What is in hand.
     objective, bound, gap : float or None
-        None means unknown. The gap is |objective - bound| / max(1e-10, |objective|).
+        None means unknown. The gap is ``|objective - bound| / max(1e-10, |objective|)``.
     confidence : float or None
         Where the objective was simulated: the half-width of its 95% interval, in its own unit.
     trace : tuple

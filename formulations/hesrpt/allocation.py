@@ -57,7 +57,7 @@ class Allocation:
 
     Notes
     -----
-    With d_e the duration of epoch e and a_je = theta_je·d_e,
+    With d_e the duration of epoch e and a_je = theta_je·d_e::
 
         minimize    sum_e W_e d_e
         subject to  sum_e d_e s_j(N a_je / d_e) >= x_j      for each job,

@@ -58,14 +58,17 @@ def generate(
 
 @app.command(epilog="Example: schedopt convert jobs.csv --option processors=100 -o night.json")
 def convert(
-    files: Annotated[list[Path], typer.Argument(help="A CSV of jobs, or WfCommons workflows.")],
+    files: Annotated[
+        list[Path], typer.Argument(help="A CSV of jobs, WfCommons workflows, or a log (.swf).")
+    ],
     name: Annotated[str | None, typer.Option(help="The instance's name.")] = None,
     option: Options = None,
     output: Output = None,
 ) -> None:
     """Turn public trace formats, and tables of jobs, into instance files.
 
-    Several workflows make one instance. Without --output it goes to standard output.
+    Several workflows make one instance. A log in the Standard Workload Format becomes what
+    --option problem=msfq, epoch or dssp asks for. Without --output it goes to standard output.
     """
     from schedopt.making import convert as run
 
@@ -97,7 +100,7 @@ def plot(
 @app.command(epilog="Example: schedopt reproduce dssp/figure-3 dssp/theorem-4 --quick")
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Such as dssp/figure-3, or dssp; none: all.")
+        list[str] | None, typer.Argument(help="Such as dssp/figure-3, or dssp, or all.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer instances, in seconds.")] = False,
     json: Json = False,
@@ -107,11 +110,23 @@ def reproduce(
 ) -> None:
     """Run a paper's figures and theorems, and print its claims beside what is found here.
 
+    Without anything it prints the table of all, as last recorded; `--quick` alone runs all quickly,
+    and `all` in full.
+
     Exit status: 0 every claim holds, 1 one does not, 2 there is no such reproduction.
     """
     from schedopt import showing
+    from schedopt.reproducing import recorded
     from schedopt.reproducing import reproduce as run
 
+    if not names and not quick and output is None:
+        if json:
+            print_json(recorded())
+        else:
+            showing.ledger(recorded())
+        raise typer.Exit(FOUND)
+    if names == ["all"]:
+        names = None
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
     found = run(names or (), quick=quick, output=output, watch=lambda name: say(f"{name} ..."))

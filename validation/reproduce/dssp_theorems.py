@@ -16,7 +16,7 @@ from validation.reproduce.ledger import Claim, Outcome, reproduction
 RANDOM = "Random small instances, solved exactly by CP-SAT."
 
 
-def _optimum(night: Instance) -> float:
+def optimal_reward(night: Instance) -> float:
     """Return the proven optimum of a schedule."""
     from formulations.dssp import Schedule
     from solvers import Limits, cpsat
@@ -47,7 +47,7 @@ def theorem_1(quick: bool) -> Outcome:
             for size in range(len(numbers) + 1)
             for part in combinations(numbers, size)
         )
-        agree += (_optimum(night) > 0) == halves
+        agree += (optimal_reward(night) > 0) == halves
         yes += halves
     return Outcome(
         [
@@ -78,7 +78,7 @@ def theorem_2(quick: bool) -> Outcome:
             all(len(set(column)) == 3 for column in zip(*some, strict=True))
             for some in combinations(triples, 3)
         )
-        agree += (_optimum(night) >= 3) == perfect
+        agree += (optimal_reward(night) >= 3) == perfect
         yes += perfect
     return Outcome(
         [
@@ -128,7 +128,7 @@ def theorem_3(quick: bool) -> Outcome:
     maxk = registered("dssp")["maxk"]
     for seed in range(seeds):
         night = _unit_night(seed)
-        best, ratio = _optimum(night), night.critical_paths.max() / night.deadline
+        best, ratio = optimal_reward(night), night.critical_paths.max() / night.deadline
         parallel = 1 - 1 / night.processors
         least = max((1 - ratio * parallel) * best - 1, best - (night.processors - 1))
         for dispatcher in ("lcpf", "stcpu", "first", "cpa"):
@@ -158,7 +158,7 @@ def theorem_4(quick: bool) -> Outcome:
     policies = registered("dssp")
     for seed in range(seeds):
         night = _unit_night(seed)
-        best, ratio = _optimum(night), night.critical_paths.max() / night.deadline
+        best, ratio = optimal_reward(night), night.critical_paths.max() / night.deadline
         chosen = policies["greedy"].run(night, fill="guaranteed")
         for dispatcher in ("lcpf", "stcpu", "first", "cpa"):
             got = night.objective_of(policies[dispatcher].run(night, after=chosen))

@@ -8,10 +8,16 @@ from importlib import import_module
 from typing import Any
 
 HOMES = {
-    "dssp": ("dssp_dispatching", "dssp_rewards", "dssp_theorems"),
-    "hesrpt": ("hesrpt_theorems", "hesrpt_figures"),
-    "msfq": ("msfq_figures", "msfq_classes"),
-    "epoch": ("epoch_agreement", "epoch_examples", "epoch_overhead", "epoch_response"),
+    "dssp": ("dssp_examples", "dssp_dispatching", "dssp_rewards", "dssp_theorems"),
+    "hesrpt": ("hesrpt_theorems", "hesrpt_lemmas", "hesrpt_figures"),
+    "epoch": (
+        "epoch_drawings",
+        "epoch_agreement",
+        "epoch_examples",
+        "epoch_overhead",
+        "epoch_response",
+    ),
+    "msfq": ("msfq_figures", "msfq_classes", "msfq_lemmas"),
 }
 """For each problem, the modules of this package that register its reproductions."""
 

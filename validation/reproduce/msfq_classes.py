@@ -251,3 +251,36 @@ def remark_1(quick: bool) -> Outcome:
             ),
         ]
     )
+
+
+@reproduction(
+    "msfq/theorem-2",
+    title="No policy is stable at a load of 1 or more",
+    source=f"{PAPER}, section 5.1, Theorem 2",
+    workload="k = 8, nine of ten jobs small, at 1.1 of the limit; policies of several kinds.",
+)
+def theorem_2(quick: bool) -> Outcome:
+    """Simulate policies beyond the limit: under each response times grow."""
+    from policies.msfq.registered import PLANS
+
+    queue = GENERATORS["one-or-all"](0, k=8, p1=0.9)
+    far = queue.scaled(1.1 * queue.arrival_rate / queue.load)
+    arrivals = 200_000 if quick else 2_000_000
+    names = ("fcfs", "msf", "first-fit", "nmsr", "adaptive-quickswap", "static-quickswap")
+    grown = {
+        name: _left(far, PLANS[name](far), 4 * arrivals) / _left(far, PLANS[name](far), arrivals)
+        for name in names
+    }
+    shown = ", ".join(f"{name} {factor:.1f}" for name, factor in grown.items())
+    ours = f"work left after four times as many arrivals, as a multiple: {shown}"
+    says = "under every policy unfinished work piles up"
+    return Outcome([Claim(says, "always", ours, min(grown.values()) > 2.5)])
+
+
+def _left(queue: Instance, plan: Any, arrivals: int) -> float:
+    """Return the work of the jobs that are not done when a simulation ends."""
+    played = play(queue, plan, arrivals=arrivals, seed=4, warm=0)
+    left = played.came - played.counts.sum(axis=0)
+    return sum(
+        job.need * float(n) / job.service_rate for job, n in zip(queue.classes, left, strict=True)
+    )

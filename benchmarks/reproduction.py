@@ -1,0 +1,52 @@
+"""Write REPRODUCTION.md, and the record behind it, from a run of the whole ledger.
+
+``python -m benchmarks.reproduction`` runs everything in full; ``--quick`` on fewer instances;
+``--results FILE ...`` takes documents of ``schedopt reproduce --json`` in place of a run, the later
+ones for entries that are in several.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from instances.files import write_bytes
+from schedopt.reproducing import reproduce
+from validation.reproduce.ledger import ledger
+from validation.reproduce.record import FILE, page, record, recorded
+
+PAGE = Path(__file__).parent.parent / "REPRODUCTION.md"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--results", nargs="*", type=Path, metavar="FILE")
+    parser.add_argument("--plots", type=Path, help="a folder for all plots")
+    given = parser.parse_args()
+    found: dict[str, dict[str, Any]] = {}
+    if given.results is None:
+        if given.plots:
+            given.plots.mkdir(parents=True, exist_ok=True)
+        run = reproduce(
+            quick=given.quick,
+            output=given.plots,
+            watch=lambda name: print(name, "...", file=sys.stderr),
+        )
+        found = {entry["name"]: entry for entry in run}
+    for file in given.results or ():
+        found |= {entry["name"]: entry for entry in msgspec.json.decode(file.read_bytes())}
+    missing = [name for name in ledger() if name not in found]
+    if missing:
+        sys.exit(f"no result of {', '.join(missing)}")
+    write_bytes(FILE, record([found[name] for name in ledger()]))
+    write_bytes(PAGE, page(recorded()).encode())
+    print(f"wrote {PAGE.name} and {FILE.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Sphinx: the site is built without network, and every warning is an error (``make docs``)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+
+project = "schedopt"
+author = "the schedopt developers"
+copyright = author  # noqa: A001  (Sphinx's name)
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mathml", "pictures"]
+
+
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 2
+# Types in docstrings are plain names, such as Instance, which each problem has one of.
+suppress_warnings = ["ref.python"]
+
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+autodoc_preserve_defaults = True
+
+html_theme = "furo"
+html_title = "schedopt"
+html_math_renderer = "mathml"
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {"source_repository": "", "top_of_page_buttons": []}
+pygments_style = "friendly"
+pygments_dark_style = "native"

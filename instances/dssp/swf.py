@@ -1,0 +1,92 @@
+"""A log in the Standard Workload Format as a night of jobs, each of a single stage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from instances.dssp.records import Instance, Job
+from instances.dssp.rewards import REWARDS
+from instances.errors import InputError
+from instances.options import Option, checked, is_number
+from instances.swf import WINDOW, Entry, read_log
+
+OPTIONS = WINDOW | {
+    "deadline": Option(None, "a number of seconds above 0", lambda v: is_number(v) and v > 0),
+    "reward": Option(
+        "size", f"one of {', '.join(REWARDS)}", lambda v: isinstance(v, str) and v in REWARDS
+    ),
+    "predicted": Option(False, "true or false", lambda v: isinstance(v, bool)),
+}
+"""The options of `convert`; ``deadline`` has no default."""
+
+
+def convert(
+    path: str | Path,
+    *,
+    name: str | None = None,
+    deadline: float | None = None,
+    reward: str = "size",
+    predicted: bool = False,
+    **window: float | None,
+) -> Instance:
+    """Make a night of the jobs of a window: all are there at its beginning.
+
+    A job that held n processors for t seconds becomes one stage of n tasks of length t. Dispatchers
+    need not start them together, as the machine had to. Priorities count up in the order of
+    arrival, since a log has none. Groupings are ``user``, ``group`` and ``queue``, by number.
+
+    Parameters
+    ----------
+    path : str or Path
+        The log.
+    name : str, optional
+        The instance's name; the file's stem if left out.
+    deadline : float
+        D, in seconds. It has no default: a log does not know it.
+    reward : {"size", "linear", "banded"}
+        How rewards are made.
+    predicted : bool
+        Whether planning knows what users asked for in place of what happened, where the log says.
+    **window
+        ``processors``, ``start``, ``end`` and ``jobs``, as `instances.swf.read_log` takes them.
+
+    Raises
+    ------
+    InputError
+        With the file, the line, what was found and what was expected.
+    """
+    asked = {"name": name, "deadline": deadline, "reward": reward, "predicted": predicted, **window}
+    checked({key: value for key, value in asked.items() if value is not None}, OPTIONS, "swf")
+    if deadline is None:
+        raise InputError("option 'deadline', which a log cannot tell", place="option")
+    log = read_log(path, **window)  # type: ignore[arg-type]
+    notes = [
+        f"{missing} of unknown {by}"
+        for by in ("user", "group", "queue")
+        if (missing := sum(getattr(entry, by) is None for entry in log.entries))
+    ]
+    if predicted:
+        known = sum(entry.planned is not None for entry in log.entries)
+        notes.append(f"{known} planned by the time that their user asked for")
+    jobs = (_job(entry, rank, reward, predicted) for rank, entry in enumerate(log.entries))
+    return Instance(
+        name=name or log.stem,
+        description=log.described(*notes),
+        processors=log.processors,
+        deadline=float(deadline),
+        jobs=tuple(jobs),
+    )
+
+
+def _job(entry: Entry, rank: int, reward: str, predicted: bool) -> Job:
+    planned = entry.planned if predicted else None
+    groups = {"user": entry.user, "group": entry.group, "queue": entry.queue}
+    return Job(
+        name=entry.name,
+        reward=REWARDS[reward](float(rank), entry.run * entry.processors),
+        priority=float(rank),
+        groups={by: str(number) for by, number in groups.items() if number is not None},
+        stages=((entry.run,) * entry.processors,),
+        demand=None if planned is None else planned * entry.processors,
+        critical_path=planned,
+    )

@@ -1,0 +1,86 @@
+"""The jobs that a log in the Standard Workload Format has in its system at once, as a job set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from instances.epoch.records import Instance, Job
+from instances.errors import InputError
+from instances.options import Option, checked, is_number
+from instances.swf import WINDOW, Entry, read_log
+
+OPTIONS = WINDOW | {
+    "at": Option(None, "seconds since the log began, 0 or more", lambda v: is_number(v) and v >= 0),
+    "inequity": Option(
+        1, "a whole number >= 0", lambda v: isinstance(v, int) and v is not False and v >= 0
+    ),
+}
+"""The options of `convert`."""
+
+
+def convert(
+    path: str | Path,
+    *,
+    name: str | None = None,
+    at: float | None = None,
+    inequity: int = 1,
+    **window: float | None,
+) -> Instance:
+    """Make a job set of those that wait or run at one time.
+
+    A job's minimum is the processors that it held: a log does not say how much memory it needed,
+    and the users of these machines asked for no fewer nodes than would hold their data.
+
+    Parameters
+    ----------
+    path : str or Path
+        The log.
+    name : str, optional
+        The instance's name; the file's stem if left out.
+    at : float, optional
+        The time, in seconds of the log; the first at which most jobs are present if left out.
+    inequity : int
+        k of the instance.
+    **window
+        ``processors``, ``start``, ``end`` and ``jobs``, as `instances.swf.read_log` takes them.
+
+    Raises
+    ------
+    InputError
+        With the file, the line, what was found and what was expected.
+    """
+    asked = {"name": name, "at": at, "inequity": inequity, **window}
+    checked({key: value for key, value in asked.items() if value is not None}, OPTIONS, "swf")
+    log = read_log(path, **window)  # type: ignore[arg-type]
+    time = busiest(log.entries) if at is None else float(at)
+    present = [e for e in log.entries if e.submit <= time < _left(e)]
+    if not present:
+        raise InputError("a job or more at that time", found=f"none at {time:g}", file=log.file)
+    waits = sum(entry.wait is None for entry in log.entries)
+    guessed = (f"{waits} of unknown wait, taken as none",) if waits else ()
+    return Instance(
+        name=name or log.stem,
+        description=log.described(*guessed, f"those {len(present)} present at {time:g}"),
+        nodes=log.processors,
+        inequity=inequity,
+        jobs=tuple(Job(name=entry.name, minimum=entry.processors) for entry in present),
+    )
+
+
+def busiest(entries: Iterable[Entry]) -> float:
+    """Return the first time at which most jobs are present."""
+    changes = sorted(
+        (time, step) for e in entries for time, step in ((e.submit, 1), (_left(e), -1))
+    )
+    present = most = 0
+    best = 0.0
+    for time, step in changes:  # who leaves at an instant is gone before who comes at it
+        present += step
+        if present > most:
+            most, best = present, time
+    return best
+
+
+def _left(entry: Entry) -> float:
+    return entry.submit + (entry.wait or 0.0) + entry.run

@@ -1,0 +1,98 @@
+"""A log in the Standard Workload Format as a queue: a class for each need, and the trace itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import fsum
+from pathlib import Path
+
+from instances.errors import InputError
+from instances.files import write_bytes
+from instances.msfq.records import AnyShape, Instance, JobClass
+from instances.msfq.sizes import Empirical, Exponential
+from instances.msfq.traces import COLUMNS
+from instances.options import Option, checked
+from instances.swf import WINDOW, Entry, Log, read_log, spread
+
+NEEDS = ("exact", "powers")
+SIZES = ("exponential", "empirical")
+OPTIONS = WINDOW | {
+    "needs": Option("exact", f"one of {', '.join(NEEDS)}", lambda v: v in NEEDS),
+    "sizes": Option("exponential", f"one of {', '.join(SIZES)}", lambda v: v in SIZES),
+    "trace": Option(None, "a .csv to write", lambda v: isinstance(v, str) and v.endswith(".csv")),
+}
+"""The options of `convert`."""
+
+
+def convert(
+    path: str | Path,
+    *,
+    name: str | None = None,
+    needs: str = "exact",
+    sizes: str = "exponential",
+    trace: str | None = None,
+    **window: float | None,
+) -> Instance:
+    """Make a queue of a log: arrival rates and mean run times of its jobs, by server need.
+
+    A class's rate is its number of jobs over the time from the first arrival to the last. Poisson
+    arrivals are the model's, not the log's: the trace keeps the log's own.
+
+    Parameters
+    ----------
+    path : str or Path
+        The log.
+    name : str, optional
+        The instance's name; the file's stem if left out.
+    needs : {"exact", "powers"}
+        A class for each number of processors, or for each power of two (rounded up, though never
+        beyond the machine), which keeps classes few.
+    sizes : {"exponential", "empirical"}
+        How sizes spread about their mean: as most models want them, or as the log has them.
+    trace : str, optional
+        A CSV to write the arrivals to, for the policies' option ``trace``.
+    **window
+        ``processors``, ``start``, ``end`` and ``jobs``, as `instances.swf.read_log` takes them.
+
+    Raises
+    ------
+    InputError
+        With the file, the line, what was found and what was expected.
+    """
+    asked = {"name": name, "needs": needs, "sizes": sizes, "trace": trace, **window}
+    checked({key: value for key, value in asked.items() if value is not None}, OPTIONS, "swf")
+    log = read_log(path, **window)  # type: ignore[arg-type]
+    span = log.entries[-1].submit - log.entries[0].submit
+    if span <= 0:
+        found = f"{len(log.entries)} at once"
+        raise InputError("jobs that come at two times or more", found=found, file=log.file)
+
+    def need(entry: Entry) -> int:
+        if needs == "exact":
+            return entry.processors
+        return min(log.processors, 1 << (entry.processors - 1).bit_length())
+
+    classes = []
+    for servers, entries in spread(log.entries, need):
+        runs = [entry.run for entry in entries]
+        shape: AnyShape = Empirical(values=tuple(runs)) if sizes == "empirical" else Exponential()
+        rate, mean = len(runs) / span, fsum(runs) / len(runs)
+        classes.append(
+            JobClass(need=servers, arrival_rate=rate, service_rate=1 / mean, sizes=shape)
+        )
+    if trace is not None:
+        _write(log, need, trace)
+    rounded = ("processors rounded up to powers of two",) if needs == "powers" else ()
+    return Instance(
+        name=name or log.stem,
+        description=log.described(*rounded),
+        servers=log.processors,
+        classes=tuple(classes),
+    )
+
+
+def _write(log: Log, need: Callable[[Entry], int], target: str) -> None:
+    """Write the arrivals, in the order and at the times of the log."""
+    rows = [",".join(COLUMNS)]
+    rows += [f"{entry.submit!r},{need(entry)},{entry.run!r}" for entry in log.entries]
+    write_bytes(target, ("\n".join(rows) + "\n").encode())

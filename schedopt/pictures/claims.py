@@ -1,0 +1,43 @@
+"""Claims of a reproduction that has no curves, as a table in one picture."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import Any
+
+from matplotlib.figure import Figure
+
+COLOURS = {True: "#d9f0d3", False: "#f9d5c9", None: "#e6e6e6"}
+WORDS = {True: "holds", False: "differs", None: "cannot be checked"}
+WIDTHS = {"says": 44, "paper": 24, "ours": 44}
+
+
+def claims(outcome: Any, title: str) -> Figure:
+    """Draw what the paper says beside what is found, coloured by the verdict."""
+    rows = [
+        [fill(getattr(claim, key), width) for key, width in WIDTHS.items()] + [WORDS[verdict]]
+        for claim in outcome.claims
+        for verdict in (None if claim.holds is None else bool(claim.holds),)
+    ]
+    heights = [1 + max(cell.count("\n") for cell in row) for row in rows]
+    figure = Figure(figsize=(12, 1.4 + 0.24 * sum(heights) + 0.1 * len(rows)), layout="constrained")
+    axes = figure.subplots()
+    axes.set_axis_off()
+    axes.set_title(title, fontsize=10)
+    table = axes.table(
+        cellText=rows,
+        colLabels=["claim", "paper", "here", "verdict"],
+        colWidths=[0.35, 0.18, 0.35, 0.12],
+        cellLoc="left",
+        loc="center",
+    )
+    table.auto_set_font_size(False)
+    table.set_fontsize(8)
+    total = sum(heights) + 1.5
+    for (row, _), cell in table.get_celld().items():
+        cell.set_height((heights[row - 1] + 0.2 if row else 1.2) / total * 0.9)
+        cell.set_linewidth(0.3)
+        if row:
+            holds = outcome.claims[row - 1].holds
+            cell.set_facecolor(COLOURS[None if holds is None else bool(holds)])
+    return figure

@@ -1,0 +1,272 @@
+"""Logs in the Standard Workload Format: what each problem takes from them, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import schedopt
+from instances import files
+from instances.dssp import swf as nights
+from instances.epoch import swf as sets
+from instances.errors import InputError
+from instances.msfq import swf as queues
+from instances.msfq.traces import read_trace
+from instances.swf import read_log
+from schedopt.cli import app
+
+REAL = Path(files.__file__).parents[1].parent / "shared" / "data" / "swf"
+HEADER = "; Version: 2.2\n; Computer: Toy\n; MaxNodes: 4\n; MaxProcs: 8\n; Note: made up\n"
+
+
+def line(
+    number: int,
+    submit: float,
+    run: float,
+    used: float = 1,
+    **more: float,
+) -> str:
+    """Make a line; what is not said is -1."""
+    fields: list[float] = [-1] * 18
+    fields[0], fields[1], fields[3], fields[4] = number, submit, run, used
+    places = {"wait": 2, "asked": 7, "planned": 8, "status": 10, "user": 11, "group": 12}
+    for key, value in more.items():
+        fields[places[key]] = value
+    return " ".join(f"{value:g}" for value in fields)
+
+
+LINES = [
+    line(1, 0, 60, 2, wait=0, planned=100, status=1, user=3, group=1),
+    line(2, 10, 30, -1, wait=5, asked=4, status=1, user=4, group=1),
+    line(3, 20, -1, 1, wait=0, user=3),
+    line(4, 30, 0, 1, wait=0, status=5, user=3),
+    line(5, 40, 50, -1, wait=0, asked=-1),
+    line(6, 40, 25, 3, wait=0, status=0, user=3, group=2),
+    line(6, 40, 10, 3, wait=0, status=2, user=3, group=2),
+    line(7, 100, 10, 2, wait=20, planned=8, user=4),
+]
+
+
+def saved(tmp_path: Path, lines: list[str] = LINES, name: str = "toy.swf") -> Path:
+    path = tmp_path / name
+    data = (HEADER + "\n".join(lines) + "\n\n").encode()
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+@pytest.mark.parametrize("name", ["toy.swf", "toy.swf.gz", "TOY.SWF"])
+def test_jobs_that_ran_are_taken_and_the_others_counted(tmp_path: Path, name: str) -> None:
+    log = read_log(saved(tmp_path, name=name))
+    assert [(e.name, e.processors, e.run) for e in log.entries] == [
+        ("1", 2, 60.0),
+        ("2", 4, 30.0),
+        ("6", 3, 25.0),
+        ("7", 2, 10.0),
+    ]
+    assert (log.processors, log.computer, log.lines) == (8, "Toy", 8)
+    assert log.described() == (
+        f"4 of 8 jobs of {log.stem} (Toy), in seconds; 1 left out, of unknown run time; "
+        "1 left out, of no run time; 1 left out, of unknown processors; 1 left out, a part of "
+        "another; 1 with the processors asked for, since those used are unknown."
+    )
+    assert [e.user for e in log.entries] == [3, 4, 3, 4]
+    assert log.entries[3].group is None
+
+
+def test_a_window(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    names = [e.name for e in read_log(path, start=10, end=100).entries]
+    assert names == ["2", "6"]
+    assert [e.name for e in read_log(path, jobs=2).entries] == ["1", "2"]
+    with pytest.raises(InputError, match="that ran, within the window"):
+        read_log(path, start=20, end=40)
+
+
+def test_a_queue_of_classes_by_need(tmp_path: Path) -> None:
+    queue = queues.convert(saved(tmp_path), name="queue")
+    assert (queue.name, queue.servers) == ("queue", 8)
+    assert [job.need for job in queue.classes] == [2, 3, 4]
+    pairs, threes, fours = queue.classes
+    assert pairs.arrival_rate == pytest.approx(2 / 100)
+    assert 1 / pairs.service_rate == pytest.approx(35)
+    assert threes.arrival_rate == fours.arrival_rate == pytest.approx(1 / 100)
+    assert files.parse(files.encode(queue)) == queue
+
+
+def test_needs_in_powers_and_sizes_as_they_are(tmp_path: Path) -> None:
+    queue = queues.convert(saved(tmp_path), needs="powers", sizes="empirical", processors=6)
+    assert [job.need for job in queue.classes] == [2, 4]
+    assert queue.classes[1].sizes.values == (30.0, 25.0)  # type: ignore[union-attr]
+    assert "rounded up" in (queue.description or "")
+    wide = saved(tmp_path, [line(1, 0, 1, 5), line(2, 1, 1, 1)])
+    assert [j.need for j in queues.convert(wide, needs="powers", processors=6).classes] == [1, 6]
+
+
+def test_a_trace_is_written_and_played(tmp_path: Path) -> None:
+    target = tmp_path / "arrivals.csv"
+    queue = queues.convert(saved(tmp_path), needs="powers", trace=str(target))
+    rows = list(csv.DictReader(target.read_text().splitlines()))
+    assert [row["need"] for row in rows] == ["2", "4", "4", "2"]
+    trace = read_trace(target, queue)
+    assert trace.times.tolist() == [0.0, 10.0, 40.0, 100.0]
+    assert trace.sizes.tolist() == [60.0, 30.0, 25.0, 10.0]
+    result = schedopt.evaluate(queue, "fcfs", options={"trace": str(target)})
+    assert result.objective == pytest.approx((60 + 30 + 25 + 10) / 4)  # nobody has to wait
+
+
+def test_jobs_that_come_all_at_once_have_no_rate(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="at two times or more"):
+        queues.convert(saved(tmp_path, [line(1, 5, 1), line(2, 5, 1)]))
+
+
+def test_the_jobs_present_at_a_time(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    jobs = sets.convert(path, inequity=0)
+    assert [(job.name, job.minimum) for job in jobs.jobs] == [("1", 2), ("2", 4), ("6", 3)]
+    assert (jobs.nodes, jobs.inequity) == (8, 0)
+    assert "those 3 present at 40" in (jobs.description or "")
+    assert [job.name for job in sets.convert(path, at=50).jobs] == ["1", "6"]  # job 2 ended at 45
+    assert [job.name for job in sets.convert(path, at=129).jobs] == ["7"]  # it waited for 20
+    with pytest.raises(InputError, match="a job or more at that time"):
+        sets.convert(path, at=130)
+    unknown = saved(tmp_path, [line(1, 0, 10), line(2, 10, 10)])
+    assert "2 of unknown wait, taken as none" in (sets.convert(unknown).description or "")
+    assert [job.name for job in sets.convert(unknown).jobs] == ["1"]
+
+
+def test_a_night_of_single_stages(tmp_path: Path) -> None:
+    night = nights.convert(saved(tmp_path), deadline=100, reward="linear")
+    assert [job.name for job in night.jobs] == ["1", "2", "6", "7"]
+    assert night.jobs[1].stages == ((30.0,) * 4,)
+    assert [job.reward for job in night.jobs] == [500.0, 499.0, 498.0, 497.0]
+    assert night.groups["user"] == {"3": [0, 2], "4": [1, 3]}
+    assert night.groups["group"] == {"1": [0, 1], "2": [2]}
+    assert "queue" not in night.groups
+    assert "1 of unknown group; 4 of unknown queue" in (night.description or "")
+    result = schedopt.solve(night)
+    assert result.objective == sum(job.reward for job in night.jobs)
+
+
+def test_planning_by_what_users_asked_for(tmp_path: Path) -> None:
+    night = nights.convert(saved(tmp_path), deadline=100, predicted=True)
+    assert (night.jobs[0].demand, night.jobs[0].critical_path) == (200.0, 100.0)
+    assert night.jobs[3].planned_critical_path == 8.0  # it asked for less than it took
+    assert night.jobs[1].demand is None
+    assert "2 planned by the time" in (night.description or "")
+
+
+def changed(position: int, value: str) -> str:
+    cells = LINES[1].split()
+    cells[position] = value
+    return " ".join(cells)
+
+
+@pytest.mark.parametrize(
+    ("bad", "found", "expected"),
+    [
+        ("1 2 3", "3: '1 2 3'", "the 18 fields"),
+        (LINES[1] + " 7", "19: ", "the 18 fields"),
+        (changed(3, "x"), "'x'", "a number >= 0, or -1 (field 4)"),
+        (changed(3, "nan"), "'nan'", "a number >= 0"),
+        (changed(3, "inf"), "'inf'", "a number >= 0"),
+        (changed(3, "1e999"), "'1e999'", "a number >= 0"),
+        (changed(3, "1_0"), "'1_0'", "a number >= 0"),
+        (changed(3, "1e"), "'1e'", "a number >= 0"),
+        (changed(3, "-2"), "'-2'", "a number >= 0, or -1 (field 4)"),
+        (changed(0, "-1"), "'-1'", "a job number (field 1)"),
+        (changed(0, "1.5"), "'1.5'", "a job number (field 1)"),
+        (changed(0, "1"), "1", "line 6 has it already"),
+        (changed(1, "-1"), "'-1'", "a submit time (field 2)"),
+        (changed(4, "1.5"), "1.5", "a whole number of processors"),
+        (changed(4, "9"), "9", "at most 8, the machine's processors"),
+    ],
+)
+def test_refused_with_the_line(tmp_path: Path, bad: str, found: str, expected: str) -> None:
+    path = saved(tmp_path, [LINES[0], bad])
+    with pytest.raises(InputError) as caught:
+        read_log(path)
+    error = caught.value
+    assert (error.file, error.place) == (str(path), "line 7")
+    assert (error.found or "").startswith(found)
+    assert expected in error.expected
+
+
+def test_time_does_not_go_backwards(tmp_path: Path) -> None:
+    path = saved(tmp_path, [line(1, 5, 1), line(2, 4, 1)])
+    with pytest.raises(InputError, match=r"line 7: found 4\.0; expected a submit time .* of 5 or"):
+        read_log(path)
+
+
+def test_a_machine_that_nobody_tells_of(tmp_path: Path) -> None:
+    path = tmp_path / "bare.swf"
+    path.write_text("; MaxProcs: many\n" + line(1, 0, 5) + "\n")
+    with pytest.raises(InputError, match="option 'processors'"):
+        read_log(path)
+    assert read_log(path, processors=2).processors == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({}, "one of msfq, epoch, dssp"),
+        ({"problem": "hesrpt"}, "found 'hesrpt'; expected one of msfq, epoch, dssp"),
+        ({"problem": "dssp"}, "option 'deadline'"),
+        ({"problem": "dssp", "deadline": -1}, "above 0"),
+        ({"problem": "dssp", "deadline": 1, "reward": "best"}, "one of linear, size, banded"),
+        ({"problem": "epoch", "deadline": 5}, "an option of convert to epoch"),
+        ({"problem": "epoch", "at": -1}, "0 or more"),
+        ({"problem": "epoch", "inequity": False}, "a whole number"),
+        ({"problem": "msfq", "needs": "some"}, "one of exact, powers"),
+        ({"problem": "msfq", "processors": 0}, "a whole number from 1"),
+        ({"problem": "msfq", "trace": "t.txt"}, "a .csv to write"),
+        ({"problem": "msfq", "trace": "no/such/t.csv"}, "a place to write to"),
+        ({"problem": "msfq", "jobs": 0}, "at least 1"),
+    ],
+)
+def test_wrong_options(tmp_path: Path, options: dict[str, Any], says: str) -> None:
+    from schedopt.making import convert
+
+    with pytest.raises(InputError) as caught:
+        convert([saved(tmp_path)], options=options)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("problem", "more"), [("msfq", []), ("epoch", ["at=40"]), ("dssp", ["deadline=90"])]
+)
+def test_the_verb(tmp_path: Path, problem: str, more: list[str]) -> None:
+    words = ["convert", str(saved(tmp_path)), "--output", str(tmp_path / "out.json")]
+    for option in [f"problem={problem}", *more]:
+        words += ["--option", option]
+    assert CliRunner().invoke(app, [*words, "--name", "mine"]).exit_code == 0
+    instance = files.load(tmp_path / "out.json")
+    assert instance.name == "mine"
+    assert "left out, of no run time" in instance.description
+    both = CliRunner().invoke(app, [*words[:2], *words[1:]])
+    assert isinstance(both.exception, InputError)
+    assert str(both.exception) == "found 2 files; expected one log (.swf)"
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the real logs are not here")
+def test_real_logs(tmp_path: Path) -> None:
+    nasa, hpc2n = REAL / "nasa-ipsc-1993.swf.gz", REAL / "hpc2n-2002-part.swf.gz"
+    trace = tmp_path / "nasa.csv"
+    queue = queues.convert(nasa, trace=str(trace))
+    assert [job.need for job in queue.classes] == [1, 2, 4, 8, 16, 32, 64, 128]
+    assert "173 left out, of no run time" in (queue.description or "")
+    assert read_trace(trace, queue).times.size == 18_239 - 173
+    assert 0.4 < queue.load < 0.6
+    seth = queues.convert(hpc2n, needs="powers")
+    assert seth.servers == 240
+    assert "25 left out, of unknown run time" in (seth.description or "")
+    jobs = sets.convert(hpc2n, jobs=500)
+    assert schedopt.evaluate(jobs, "heuristic-epoch").objective >= jobs.nodes
+    night = nights.convert(hpc2n, start=0, end=86_400, deadline=86_400, predicted=True)
+    result = schedopt.solve(night)
+    assert result.termination == "optimal"
+    assert result.solution["demand"] <= night.capacity()

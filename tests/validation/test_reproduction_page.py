@@ -1,0 +1,87 @@
+"""REPRODUCTION.md: it leaves out nothing of the papers, and says what the ledger says."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from schedopt.cli import app
+from schedopt.reproducing import recorded
+from validation.reproduce import record
+from validation.reproduce.ledger import ledger
+from validation.reproduce.papers import PAPERS
+
+ROOT = Path(__file__).parents[2]
+TEXTS = ROOT.parent / "shared" / "papers"
+NUMBERED = r"\b(?i:(figure|table|theorem|lemma|remark|definition|corollary|algorithm)) (\d+)\b"
+
+
+def test_every_item_has_an_entry_and_every_entry_an_item() -> None:
+    items = [name for paper in PAPERS.values() for name in paper.items.values()]
+    assert set(items) == set(ledger())
+    for paper in PAPERS.values():
+        assert all(name.startswith(f"{paper.problem}/") for name in paper.items.values())
+
+
+@pytest.mark.skipif(not TEXTS.exists(), reason="the papers' text is not here")
+@pytest.mark.parametrize("file", PAPERS)
+def test_no_numbered_item_of_a_paper_is_missing(file: str) -> None:
+    text = (TEXTS / f"{file}.txt").read_text(encoding="utf-8").partition("REFERENCES")[0]
+    lines = [line.lstrip("*_ ") for line in text.splitlines()]
+    heads = [match for line in lines if (match := re.match(NUMBERED, line))]
+    found = {f"{match[1].capitalize()} {match[2]}" for match in heads}
+    # Running text also begins lines with "Theorem 3 now follows": all the more names to look for.
+    assert len(found) >= 8
+    assert found <= set(PAPERS[file].items)
+
+
+@pytest.mark.skipif(not TEXTS.exists(), reason="the papers' text is not here")
+def test_no_unnumbered_theorem_of_the_msfq_paper_is_missing() -> None:
+    text = (TEXTS / "msfq-2025.txt").read_text(encoding="utf-8")
+    stated = set(re.findall(r"(?:\]|\}|^)((?:lemma|theorem|remark)[a-z0-9]+) ", text, re.M))
+    unnumbered = [item for item in PAPERS["msfq-2025"].items if "(" in item]
+    assert len(stated) == len(unnumbered) == 12, stated
+
+
+def test_the_record_has_every_entry_in_full() -> None:
+    entries = recorded()
+    assert [entry["name"] for entry in entries] == list(ledger())
+    assert not any(entry["quick"] for entry in entries)
+    assert all(entry["claims"] for entry in entries)
+
+
+def test_the_page_is_what_the_record_makes() -> None:
+    page = (ROOT / "REPRODUCTION.md").read_text(encoding="utf-8")
+    assert page == record.page(record.recorded()), "run python -m benchmarks.reproduction"
+    headings = re.findall(r"^## (.*)$", page, re.M)
+    anchors = {heading.replace("/", "").replace(".", "") for heading in headings}
+    assert set(re.findall(r"\]\(#([^)]*)\)", page)) <= anchors
+
+
+@pytest.mark.parametrize(
+    ("held", "words"),
+    [
+        ([True, True], "holds"),
+        ([True, False, None], "differs in 1 of 3"),
+        ([False], "differs"),
+        ([None, None], "cannot be checked"),
+        ([True, None], "holds as far as it can be checked"),
+    ],
+)
+def test_a_verdict_is_the_worst_of_the_claims(held: list[bool | None], words: str) -> None:
+    assert record.verdict([{"holds": verdict} for verdict in held]) == words
+
+
+def test_the_verb_without_names_prints_the_table() -> None:
+    done = CliRunner().invoke(app, ["reproduce", "--json"])
+    assert done.exit_code == 0
+    table = json.loads(done.stdout)
+    assert {entry["name"] for entry in table} == set(ledger())
+    assert {entry["verdict"].split()[0] for entry in table} <= {"holds", "differs", "cannot"}
+    shown = CliRunner().invoke(app, ["reproduce"])
+    assert shown.exit_code == 0
+    assert "msfq/lemma-phase-4" in shown.output

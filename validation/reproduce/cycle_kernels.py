@@ -1,0 +1,133 @@
+"""One-or-all MSFQ played job by job, cycle by cycle, to hold the msfq paper's lemmas against.
+
+It shares no code with the formulas nor with the policies' simulator. The rule is read literally:
+at the end of phase 1, and of a drain that finds no large job, as many small jobs are admitted as
+there are servers, and if those are l or fewer they are a drain of their own.
+"""
+
+# ruff: noqa: PLR0915 (a compiled loop is one function)
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+RING = 1 << 20
+"""No queue is ever longer than this at the loads that are played."""
+
+
+@njit(cache=True)
+def cycles(
+    k: int, l: int, l1: float, lk: float, m1: float, mk: float, wanted: int, seed: int
+) -> Any:
+    """Play so many cycles, each from the start of a phase 1 to the next.
+
+    Returns
+    -------
+    lengths : ndarray of float, shape (cycles, 4)
+        How long each phase lasted in all.
+    heads : ndarray of float, shape (cycles, 2)
+        Large jobs at the start of phase 1; small jobs at the end of it, when phase 2 starts.
+    passes : ndarray of float, shape (cycles, 4)
+        Lengths of phases 2, 3 and 4 in the first pass after phase 1, and the large jobs at its end
+        (none: then another pass follows before the next cycle).
+    whole : ndarray of bool, shape (cycles,)
+        Whether the first pass began with phase 2.
+    areas : ndarray of float, shape (cycles,)
+        The integral of the number of jobs in the system.
+    sums, counts : ndarray, shape (5, 2)
+        Response times by phase of arrival (0: idle) and class, and how many.
+    """
+    np.random.seed(seed)
+    lengths, heads = np.zeros((wanted, 4)), np.zeros((wanted, 2))
+    passes, areas = np.zeros((wanted, 4)), np.zeros(wanted)
+    whole = np.zeros(wanted, dtype=np.bool_)
+    sums, counts = np.zeros((5, 2)), np.zeros((5, 2))
+    came, phases = np.zeros((2, RING)), np.zeros((2, RING), dtype=np.int64)
+    first, last = np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    serving, of_phase = np.zeros(k), np.zeros(k, dtype=np.int64)
+    busy, phase, now, cycle, turns = 0, 0, 0.0, -1, 0
+    while True:
+        small, large = last[0] - first[0], last[1] - first[1]  # waiting; in phase 1 also served
+        leaving = mk if phase == 1 else busy * m1
+        rate = l1 + lk + leaving
+        step = np.random.exponential(1.0 / rate)
+        now += step
+        if cycle >= 0:
+            areas[cycle] += step * (small + large + busy)
+            if phase > 0:
+                lengths[cycle, phase - 1] += step
+            if phase > 1 and turns == 1:
+                passes[cycle, phase - 2] += step
+        u = np.random.random() * rate
+        if u < l1 + lk:
+            c = 0 if u < l1 else 1
+            came[c, last[c] % RING], phases[c, last[c] % RING] = now, phase
+            last[c] += 1
+        elif phase == 1:
+            at = first[1] % RING
+            sums[phases[1, at], 1] += now - came[1, at]
+            counts[phases[1, at], 1] += 1
+            first[1] += 1
+        else:
+            i = np.random.randint(busy)
+            sums[of_phase[i], 0] += now - serving[i]
+            counts[of_phase[i], 0] += 1
+            busy -= 1
+            serving[i], of_phase[i] = serving[busy], of_phase[busy]
+        small, large = last[0] - first[0], last[1] - first[1]
+        begins = False
+        if phase == 1 and large == 0:
+            heads[cycle, 1] = small
+            begins = True
+        elif phase == 3 and busy + small <= l:
+            phase = 4
+        if phase == 2 and busy + small < k:
+            phase = 3
+            if busy + small <= l:
+                phase = 4
+        if phase == 0 or (phase == 4 and busy == 0):
+            if cycle >= 0 and turns == 1:
+                passes[cycle, 3] = large
+            if large > 0:
+                phase, turns, cycle = 1, 0, cycle + 1
+                if cycle == wanted:
+                    return lengths, heads, passes, whole, areas, sums, counts
+                heads[cycle, 0] = large
+            else:
+                begins = True
+        if begins:  # small jobs may go, however many there are
+            phase = 0 if small == 0 else 2 if small >= k else 3 if small > l else 4
+            turns += 1
+            if cycle >= 0 and turns == 1:
+                whole[cycle] = phase == 2
+        if phase in (2, 3) or begins:
+            while busy < k and last[0] > first[0]:
+                serving[busy] = came[0, first[0] % RING]
+                of_phase[busy] = phases[0, first[0] % RING]
+                busy += 1
+                first[0] += 1
+
+
+@njit(cache=True)
+def exceptional(rate: float, mean: float, first: float, arrivals: int, seed: int) -> Any:
+    """Play an M/G/1 queue whose busy periods begin with an Erlang-2 job of another mean.
+
+    Returns
+    -------
+    tuple of float
+        The mean work that an arrival finds, and the fraction that finds none.
+    """
+    np.random.seed(seed)
+    work = total = empty = 0.0
+    for _ in range(arrivals):
+        work = max(0.0, work - np.random.exponential(1.0 / rate))
+        total += work
+        if work == 0.0:
+            empty += 1.0
+            work = np.random.gamma(2.0, first / 2.0)
+        else:
+            work += np.random.exponential(mean)
+    return total / arrivals, empty / arrivals
