@@ -1,0 +1,174 @@
+"""Mutated files through the verbs: no traceback, no hang, no exit status outside the contract.
+
+``python -m benchmarks.fuzzing [FILES [RESULTS [SEED]]]``: so many mutated instance files through
+solve and evaluate, and so many mutated results through check, on all processors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import random
+import signal
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from benchmarks.timing import out
+
+BUNDLED = Path(__file__).parent.parent / "instances"
+PATIENCE = 60
+"""Seconds after which a verb, told to solve for one, counts as hanging."""
+STATUSES = (0, 1, 2, 3, 4)
+POLICIES = {
+    "dssp": "greedy,core,lcpf,greedy+cpa",
+    "hesrpt": "hesrpt,helrpt,srpt,equi,hell",
+    "epoch": "buddy,buddy-star,hybrid,equi-epoch,heuristic-epoch",
+    "msfq": "fcfs,first-fit,msfq,adaptive-quickswap",
+}
+VALUES: tuple[Any, ...] = (
+    0, -1, 1, 2, 3.5, 1e-9, 1e-308, 5e-324, 1e308, 1e15, 2**31, 2**53, 2**63, 10**30, -0.0,
+    True, None, "", "a", "x" * 300, [], {}, [[]], [1, 2], {"a": 1}, "NaN",
+)  # fmt: skip
+
+
+class HangError(Exception):
+    """A verb went on and on."""
+
+
+def documents() -> list[bytes]:
+    """Return the bundled instances that are small."""
+    files = sorted(BUNDLED.glob("*/*.json"))
+    kept = [p.read_bytes() for p in files if p.name != "schema.json" and p.stat().st_size < 20_000]
+    return [text for text in kept if b'"problem"' in text]
+
+
+def mutated(text: bytes, draw: random.Random) -> bytes:
+    """Return a document with one to three things wrong, or perhaps nothing."""
+    if draw.random() < 0.15:
+        return _scrambled(text, draw)
+    document = json.loads(text)
+    for _ in range(draw.choice((1, 1, 1, 2, 3))):
+        places = list(_places(document))
+        where, key = draw.choice(places)
+        change = draw.random()
+        if change < 0.15:
+            del where[key]
+        elif change < 0.25 and isinstance(where, dict):
+            where[f"{key}s"] = where.pop(key)
+        elif change < 0.35 and isinstance(where, list):
+            where.insert(0, where[key])
+        elif change < 0.6 and isinstance(where[key], int | float):
+            where[key] = where[key] * draw.choice((-1, 0.5, 3, 1e-6, 1e6, 1e100))
+        else:
+            where[key] = draw.choice(VALUES)
+    return json.dumps(document).replace('"NaN"', "NaN").encode()
+
+
+def _scrambled(text: bytes, draw: random.Random) -> bytes:
+    """Cut the text, or change single bytes."""
+    if draw.random() < 0.3:
+        return text[: draw.randrange(len(text))]
+    changed = bytearray(text)
+    for _ in range(draw.randrange(1, 4)):
+        changed[draw.randrange(len(changed))] = draw.randrange(256)
+    return bytes(changed)
+
+
+def _places(node: Any) -> Any:
+    for key in list(node) if isinstance(node, dict) else range(len(node)):
+        yield node, key
+        if isinstance(node[key], dict | list) and node[key]:
+            yield from _places(node[key])
+
+
+def status(*words: Any) -> int:
+    """Return a verb's exit status, as the command line gives it.
+
+    Raises
+    ------
+    HangError
+        If it goes on for too long.
+    """
+    from schedopt.__main__ import main
+
+    def ring(*_: Any) -> None:
+        raise HangError
+
+    before = sys.argv
+    sys.argv = ["schedopt", *map(str, words)]
+    signal.signal(signal.SIGALRM, ring)
+    signal.alarm(PATIENCE)
+    try:
+        quiet = io.TextIOWrapper(io.BytesIO())
+        with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(io.StringIO()):
+            main()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    finally:
+        signal.alarm(0)
+        sys.argv = before
+    return 0
+
+
+def attempt(kind: str, seed: int) -> tuple[str, int | str, str]:
+    """Try one mutated file; return what was tried, its status or what went wrong, and the text."""
+    draw = random.Random(f"{kind} {seed}")  # noqa: S311
+    source = draw.choice(documents())
+    problem = json.loads(source)["problem"]
+    with tempfile.TemporaryDirectory() as folder:
+        file, result = Path(folder) / "i.json", Path(folder) / "r.json"
+        text = source
+        if kind == "result":
+            file.write_bytes(source)
+            status("solve", file, "--time-limit", 1, "--output", result)
+            if not result.exists():
+                return "check", 0, ""
+            text = mutated(result.read_bytes(), draw)
+            result.write_bytes(text)
+            words: list[Any] = ["check", file, result]
+        else:
+            text = mutated(source, draw)
+            file.write_bytes(text)
+            words = ["solve", file, "--time-limit", 1, "--json"]
+            if draw.random() < 0.5:
+                words = ["evaluate", file, "--policy", POLICIES[problem], "--json"]
+                words += ["--option", "arrivals=2000"] if problem == "msfq" else []
+        try:
+            return words[0], status(*words), text.decode(errors="replace")
+        except HangError:
+            return words[0], "hangs", text.decode(errors="replace")
+        except BaseException:  # noqa: BLE001  whatever it is, it is the finding
+            return words[0], traceback.format_exc(limit=-3), text.decode(errors="replace")
+
+
+def tried(files: int, results: int, seed: int = 0) -> list[tuple[str, int | str, str]]:
+    """Try so many mutated files, and return what became of each."""
+    work = [("instance", seed + i) for i in range(files)]
+    work += [("result", seed + i) for i in range(results)]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        kinds, seeds = zip(*work, strict=True)
+        return list(pool.map(attempt, kinds, seeds, chunksize=20))
+
+
+def main() -> None:
+    """Try files, and say what went wrong; exit 1 if anything did."""
+    given = list(map(int, sys.argv[1:]))
+    files, results, seed = (given + [1_000, 100, 0][len(given) :])[:3]
+    found = tried(files, results, seed)
+    out.print(Counter((verb, ended) for verb, ended, _ in found if isinstance(ended, int)))
+    wrong = [entry for entry in found if entry[1] not in STATUSES]
+    for verb, ended, text in wrong[:10]:
+        out.print(f"{verb}: {ended}\n{text[:2000]}\n", markup=False)
+    out.print(f"{len(wrong)} of {len(found)} went wrong")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
