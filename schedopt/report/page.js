@@ -10,12 +10,13 @@
     return element;
   };
 
+  const hundredths = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
   const digits = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
   const number = (value) => (value === null ? "–" : digits.format(value));
   const percent = (value) => {
     if (value === null) return "–";
     const small = value !== 0 && Math.abs(value) < 1e-4;
-    return small ? `${(100 * value).toExponential(1)}%` : `${digits.format(+(100 * value).toFixed(2))}%`;
+    return small ? `${(100 * value).toExponential(1)}%` : `${hundredths.format(100 * value)}%`;
   };
   const seconds = (value) => {
     const [scale, unit] = value >= 1 || value === 0 ? [1, "s"] : value >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
@@ -39,7 +40,7 @@
     { name: "gap", cell: gauge },
     { name: "proven", cell: (row) => (row[at.proven] ? "yes" : "no") },
     { name: "seconds", label: "time", cell: (row) => seconds(row[at.seconds]) },
-    { name: "note", text: true, whole: true, cell: note },
+    { name: "note", hidden: !data.rows.some((row) => row[at.note]), text: true, whole: true, cell: note },
   ].filter((column) => !column.hidden).map((column) => ({ label: column.name, ...column }));
   const state = { by: null, down: false, shown: PAGE, found: data.rows };
   const reach = data.rows.reduce((most, row) => Math.max(most, row[at.gap] ?? 0), 0);
@@ -228,8 +229,10 @@
   }
 
   function instances() {
+    const all = data.instances.every((it) => it.drawn);
+    $("drawn").hidden = all || !data.instances.some((it) => it.drawn);
     data.instances.forEach((it, i) => {
-      const label = `${it.name}${several("problem") ? ` (${it.problem})` : ""}${it.drawn ? " ▣" : ""}`;
+      const label = `${it.name}${several("problem") ? ` (${it.problem})` : ""}${it.drawn && !all ? " ▣" : ""}`;
       $("pick").append(make("option", { value: String(i), textContent: label }));
     });
     $("pick").parentElement.hidden = data.instances.length === 1;
