@@ -15,7 +15,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mathm
 
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
-myst_heading_anchors = 2
+myst_heading_anchors = 3
 # Types in docstrings are plain names, such as Instance, which each problem has one of.
 suppress_warnings = ["ref.python"]
 

@@ -15,6 +15,7 @@ from schedopt.reproducing import recorded
 from validation.reproduce.ledger import ledger
 
 DIFFERS = {
+    "dssp/figure-5": ("CPA does very poorly",),
     "dssp/figure-6": ("with a tuned r LCPF", "r of about 0.9"),
     "dssp/figure-7": ("with a tuned r LCPF",),
     "dssp/section-5.2": ("linear", "size"),
@@ -26,7 +27,7 @@ DIFFERS = {
     "epoch/figure-15": ("J = 15, load 200%: the pen", "J = 16, load 200%: the pen", "distinctions"),
     "epoch/figure-17": ("load 100%: policies", "load 200%: policies"),
     "epoch/figure-18": ("J = 8, load 100%: absolute",),
-    "msfq/figure-2": ("the analysis is highly accurate",),
+    "msfq/figure-2": ("MSFQ beats MSF and nMSR", "the analysis is highly accurate"),
     "msfq/figure-4": ("l = k - 1 is a good heuristic",),
     "msfq/figure-5": ("as the text defines it, with a drain",),
     "msfq/lemma-response-3": ("E[T^S_3] as printed",),
@@ -77,5 +78,6 @@ def test_names_that_are_not_known_are_refused() -> None:
 
 def test_synthetic_workloads_say_so() -> None:
     for name, entry in ledger().items():
-        if name.startswith("dssp/") and ("figure" in name or "section" in name):
+        drawn = name in ("dssp/figure-1", "dssp/figure-2")
+        if name.startswith("dssp/") and ("figure" in name or "section" in name) and not drawn:
             assert "not public" in entry.workload

@@ -228,7 +228,7 @@ def figure_5(quick: bool) -> Outcome:
             "far below the others",
             f"CPA {np.mean(means['cpa']):.0%}, the others "
             f"{min(np.mean(means[n]) for n in rest):.0%} and more",
-            bool(np.mean(means["cpa"]) < min(np.mean(means[n]) for n in rest)),
+            bool(np.mean(means["cpa"]) < 0.9 * min(np.mean(means[n]) for n in rest)),
         ),
         Claim(
             "without a tuned r LCPF suffers for the same reason",

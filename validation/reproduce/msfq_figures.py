@@ -81,7 +81,7 @@ def figure_1(quick: bool) -> Outcome:
 )
 def figure_2(quick: bool) -> Outcome:
     """Simulate each policy, and compute MSFQ exactly and as the paper approximates it."""
-    rates = (5.0, 6.0, 7.0) if quick else (3.0, 4.0, 5.0, 6.0, 6.5, 7.0, 7.25, 7.5)
+    rates = (3.0, 6.0, 7.0) if quick else (3.0, 4.0, 5.0, 6.0, 6.5, 7.0, 7.25, 7.5)
     arrivals = 2_000_000 if quick else 20_000_000
     named = {"msf": {}, "first-fit": {}, "nmsr": {}, "msfq": {"threshold": K - 1}}
     found: dict[str, list[Simulated]] = {name: [] for name in named}

@@ -71,7 +71,7 @@ def page(entries: Sequence[Mapping[str, Any]]) -> str:
         for item, name in paper.items.items():
             lines.append(f"| {item} | [{name}](#{_anchor(name)}) | {_verdict(found, name)} |\n")
         lines.append("\n")
-    lines.append("# The entries\n\n")
+    lines.append("## The entries\n\n")
     for name, entry in ledger().items():
         if name in found:
             lines += _section(entry, found[name])
@@ -88,7 +88,7 @@ def _section(entry: Any, found: Mapping[str, Any]) -> list[str]:
         cells = [_cell(claim[key]) for key in ("says", "paper", "ours")]
         rows.append(f"| {' | '.join(cells)} | {WORDS[claim['holds']]} |\n")
     return [
-        f"## {entry.name}\n\n",
+        f"### {entry.name}\n\n",
         f"{_cell(entry.title)}. *{_cell(entry.source)}.* {_cell(entry.workload)}\n\n",
         *rows,
         "\n",
