@@ -144,7 +144,10 @@ def rent(c: Any, lam: Any, jobs: Any, n: Any) -> Any:
     high *= 1.0 + 1e-12
     while _all_taken(c, lam, jobs, n, high) > c.servers:
         high *= 4.0
-    low = max(low * (1.0 - 1e-12), high * 1e-25)
+    least = high * 1e-25
+    low = max(low * (1.0 - 1e-9), least)
+    while low > least and _all_taken(c, lam, jobs, n, low) < c.servers:
+        low *= 0.5
     if _all_taken(c, lam, jobs, n, low) < c.servers:
         return 0.0
     above = log(_all_taken(c, lam, jobs, n, low) / c.servers)

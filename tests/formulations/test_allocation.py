@@ -54,7 +54,7 @@ def test_the_program_agrees_and_proves_it(instance: Instance) -> None:
 
 @settings(max_examples=40)
 @given(various(4))
-@example(  # jobs that complete together at the optimum: the prices of neither order prove it
+@example(  # one job's share is nothing beside the other's, and still it has a price
     cluster(
         [1, 1],
         Power(p=0.5),
