@@ -81,7 +81,7 @@ def test_interruption_writes_what_was_found_and_exits_130(tmp_path: Path) -> Non
     dump(instance, tmp_path / "hard.json")
     words = ["solve", tmp_path / "hard.json", "--solver", "highs", "--output", tmp_path / "r.json"]
     process = subprocess.Popen([*COMMAND, *map(str, words)], cwd=ROOT, stderr=subprocess.PIPE)
-    time.sleep(8)
+    time.sleep(12)
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=30)
     assert process.returncode == 130, stderr
