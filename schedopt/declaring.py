@@ -5,19 +5,21 @@ from __future__ import annotations
 import glob
 import tomllib
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
-from instances.errors import InputError, shown
+from instances.errors import InputError, joined, shown
 from instances.files import read_bytes
 from instances.places import convert
 from schedopt.sources import GeneratedSource, generated, instance_files, seeds_of
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
-Seeds = Annotated[int, msgspec.Meta(ge=0)] | tuple[Annotated[int, msgspec.Meta(ge=0)], ...] | str
+Seed = Annotated[int, msgspec.Meta(ge=0)]
+Seeds = Seed | Annotated[tuple[Seed, ...], msgspec.Meta(min_length=1)] | str
 Value = bool | int | float | str
 Values = Value | tuple[Value, ...]
 
@@ -102,7 +104,20 @@ def _decoded(data: bytes, file: str) -> Declaration:
         raise InputError("text in UTF-8", found="bytes that are not") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"TOML: {shown(str(error))}") from None
+    _check_finite(document, "")
     return convert(document, Declaration, "", file=file)  # type: ignore[no-any-return]
+
+
+def _check_finite(value: Any, place: str) -> None:
+    """Refuse TOML's nan and inf, of which JSON would make nothing at all."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _check_finite(inner, joined(place, key))
+    elif isinstance(value, list):
+        for position, inner in enumerate(value):
+            _check_finite(inner, f"{place}[{position}]")
+    elif isinstance(value, float) and not isfinite(value):
+        raise InputError("a finite number", found=str(value), place=place)
 
 
 def _arguments(declared: Declaration, home: Path) -> dict[str, Any]:

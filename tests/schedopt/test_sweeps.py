@@ -1,0 +1,212 @@
+"""Sweeps as people declare them: files, flags, several problems, several values of an option."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from instances.errors import InputError
+from instances.files import dump, encode
+from schedopt.benching import bench
+from schedopt.cli import app
+from schedopt.declaring import read
+from schedopt.making import generate
+from schedopt.rows import read_rows
+from schedopt.sources import from_text, generated, seeds_of
+
+SWEEP = """
+paths = ["nights", "epochs/*.json"]
+seeds = "1-2"
+time_limit = 20
+output = "rows.parquet"
+
+[policies]
+dssp = ["greedy", "core", "random"]
+epoch = ["dp"]
+
+[options]
+fill = [0.8, 1.0]
+
+[constraints]
+dssp = ["rules.json"]
+
+[[generate]]
+problem = "dssp"
+generator = "uncorrelated"
+seeds = [4, 7]
+options = { jobs = 30 }
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for folder in ("nights", "epochs"):
+        (tmp_path / folder).mkdir()
+    dump(generate("dssp", seed=1), tmp_path / "nights" / "night.json.gz")
+    dump(generate("epoch", seed=2), tmp_path / "epochs" / "epoch.json")
+    (tmp_path / "epochs" / "schema.json").write_text("{}")
+    (tmp_path / "rules.json").write_text('{"kind": "at-most", "jobs": ["nobody"], "count": 1}')
+    (tmp_path / "sweep.toml").write_text(SWEEP.replace('["rules.json"]', "[]"))
+    return tmp_path
+
+
+def test_a_file_and_flags_and_python_say_the_same(home: Path) -> None:
+    file = home / "sweep.toml"
+    flags = ["bench", str(home / "nights"), str(home / "epochs" / "epoch.json")]
+    flags += ["--generate", "dssp/uncorrelated,seed=4,jobs=30"]
+    flags += ["--generate", "dssp/uncorrelated,seeds=7-7,jobs=30"]
+    flags += ["--policy", "dssp=greedy,core", "--policy", "epoch=dp", "--policy", "dssp=random"]
+    flags += ["--seed", "1", "--seed", "2"]
+    file.write_text(file.read_text().replace("time_limit = 20", ""))
+    outputs = [home / "rows.parquet", home / "low.jsonl", home / "high.csv"]
+    assert CliRunner().invoke(app, ["bench", str(file)]).exit_code == 0
+    for fill, output in zip((0.8, 1.0), outputs[1:], strict=True):
+        words = [*flags, "--option", f"fill={fill}", "--output", str(output)]
+        assert CliRunner().invoke(app, words).exit_code == 0
+    both, low, high = map(read_rows, outputs)
+    assert {row.key for row in both} == {row.key for row in [*low, *high]}
+    said = {key: value for key, value in read(file).items() if key != "output"}
+    assert [row.key for row in bench(**said)] == [row.key for row in both]
+
+
+def test_rows_are_by_instance_policy_options_and_seed(home: Path) -> None:
+    rows = bench(**{k: v for k, v in read(home / "sweep.toml").items() if k != "output"})
+    night = [row for row in rows if row.file.endswith("night.json.gz")]
+    assert [(row.policy, row.options.get("fill"), row.seed) for row in night] == [
+        ("greedy", 0.8, 1),
+        ("greedy", 1.0, 1),
+        ("core", 0.8, 1),
+        ("core", 1.0, 1),
+        ("random", None, 1),  # it runs jobs: neither it nor its reference knows `fill`
+        ("random", None, 2),
+    ]
+    assert [row.file for row in rows if row.problem == "epoch"] == [str(home / "epochs/epoch.json")]
+    low, high = (
+        row.reference or 0.0 for row in rows if "seed=4" in row.file and row.policy == "core"
+    )
+    assert low < high
+    labels = list(dict.fromkeys(row.file for row in rows))[2:]
+    assert labels == [f"dssp/uncorrelated,seed={seed},jobs=30" for seed in (4, 7)]
+    for label in labels:  # what a row says is enough to make its instance anew
+        (source,) = from_text(label)
+        options = {"jobs": 30}
+        again = generate("dssp", "uncorrelated", seed=source.seed, options=options)
+        assert encode(source.load()) == encode(again)
+
+
+def test_flags_win_over_the_file(home: Path) -> None:
+    words = ["bench", str(home / "sweep.toml"), "--policy", "dp", "--policy", "greedy"]
+    output = home / "other.jsonl"
+    done = CliRunner().invoke(app, [*words, "--output", str(output)])
+    assert done.exit_code == 0
+    assert {row.policy for row in read_rows(output)} == {"dp", "greedy"}
+    assert not (home / "rows.parquet").exists()
+
+
+BAD = [
+    ("paths", "pathes", "key 'pathes'; expected only keys of the format (did you mean 'paths'?)"),
+    ('"nights"', '"knights"', "paths[0]: found 'knights'; expected a file that exists"),
+    ("epochs/*.json", "epochs/*.jsn", "paths[1]: found 'epochs/*.jsn'"),
+    ("time_limit = 20", 'time_limit = "20"', "time_limit: found '20'; expected a number"),
+    ("time_limit = 20", "time_limit = -1", "time_limit: found -1"),
+    ("time_limit = 20", "time_limit = nan", "time_limit: found nan"),
+    ('"1-2"', '"2-1"', "seeds: found '2-1'"),
+    ('"1-2"', "[-1]", "seeds"),
+    ('problem = "dssp"', 'problem = "dsp"', "generate[0]: found 'dsp'; expected a problem"),
+    ('generator = "unc', 'generator = "anc', "generate[0]: found 'ancorrelated'; expected a gen"),
+    ("jobs = 30", "jbs = 30", "generate[0].option: found 'jbs'"),
+    ("jobs = 30", "jobs = 0", "generate[0].option jobs: found 0"),
+    ("seeds = [4, 7]", "seeds = []", "generate[0].seeds"),
+    ("[[generate]]", "[[generate]", "TOML"),
+    ("dssp = []", 'dssp = ["rules.json"]', "rules.json"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "said"), BAD, ids=[entry[1] for entry in BAD])
+def test_slips_in_a_file_are_named_with_their_place(
+    home: Path, right: str, wrong: str, said: str
+) -> None:
+    file, text = home / "sweep.toml", (home / "sweep.toml").read_text()
+    assert right in text
+    file.write_text(text.replace(right, wrong, 1))
+    (home / "rules.json").write_text('{"kind": "at-mots", "jobs": ["a"], "count": 1}')
+    with pytest.raises(InputError) as caught:
+        read(file)
+    assert said in str(caught.value)
+    assert str(caught.value).startswith((str(file), str(home / "rules.json")))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"policies": ["greedy", "dpp"]}, "a policy of dssp or epoch"),
+        ({"policies": ["greedy", "core"]}, "a policy of epoch"),
+        ({"policies": {"dssp": ["dp"]}}, "found 'dp'; expected a policy of dssp"),
+        ({"policies": {"msfq": ["fcsf"]}}, "did you mean 'fcfs'"),
+        ({"policies": {"dsp": ["greedy"]}}, "a problem"),
+        ({"options": {"fil": 0.5}}, "did you mean 'fill'"),
+        ({"options": {"fill": [0.5, -1]}}, "option fill: found -1"),
+        ({"options": {"fill": []}}, "values to try"),
+        ({"options": {"epoch": {"fill": 0.5}}}, "an option of epoch"),
+        ({"options": {"dsp": {"fill": 0.5}}}, "an option, or a problem"),
+        ({"constraints": {"dsp": []}}, "a problem"),
+        ({"seeds": []}, "one seed"),
+        ({"time_limit": float("nan")}, "time limit"),
+        ({"grace": -1.0}, "grace"),
+    ],
+)
+def test_what_no_problem_of_the_sweep_knows_is_refused(words: dict[str, object], said: str) -> None:
+    mixed = [*generated("dssp", "uncorrelated", seeds=[1]), *generated("epoch", seeds=[1])]
+    with pytest.raises(InputError) as caught:
+        bench(generated=mixed, **words)  # type: ignore[arg-type]
+    assert said in str(caught.value)
+
+
+def test_policies_of_a_problem_that_is_not_there_are_passed_over() -> None:
+    policies = {"dssp": ["greedy"], "epoch": ["dp"], "msfq": ["fcfs"]}
+    rows = bench(generated=generated("epoch", seeds=[1]), policies=policies)
+    assert [row.policy for row in rows] == ["dp"]
+    mixed = [*generated("epoch", seeds=[1]), *generated("dssp", "uncorrelated", seeds=[1])]
+    rows = bench(generated=mixed, policies={"dssp": ["greedy"]})
+    assert {row.problem for row in rows if row.policy != "greedy"} == {"epoch"}
+    assert len(rows) > 2, "a problem that is left out has all of its policies"
+
+
+def test_a_file_that_changes_while_a_sweep_runs_is_no_row_of_it(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        dump(generate("dssp", "uncorrelated", seed=seed), tmp_path / f"n{seed}.json")
+
+    def change(done: int, total: int) -> None:
+        if done == 1:
+            dump(generate("dssp", "uncorrelated", seed=9), tmp_path / "n2.json")
+
+    with pytest.raises(Exception, match=r"n2.json: found other contents") as caught:
+        bench(tmp_path, policies=["greedy"], progress=change)
+    assert len(caught.value.rows) == 1  # type: ignore[attr-defined]
+
+
+def test_seeds_are_numbers_lists_and_ranges() -> None:
+    assert seeds_of(7) == seeds_of("7") == seeds_of([7]) == seeds_of("7-7") == [7]
+    assert seeds_of("2-4") == [2, 3, 4]
+    for wrong in ("", "-", "4-2", "1-", "-1", "a-b", "1-2-3", "0-99999999", True, 1.5):
+        with pytest.raises(InputError):
+            seeds_of(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["bench"],
+        ["bench", "a.toml", "b.toml"],
+        ["bench", "no.toml"],
+        ["bench", "--generate", "dssp/uncorrelated,seeds=1,seed=2"],
+        ["bench", "--generate", "dssp/uncorrelated,seeds"],
+        ["bench", "--generate", "dssp", "--policy", "dssp=greedy", "--policy", "core"],
+        ["bench", "--generate", "dssp", "--policy", ","],
+        ["bench", "--generate", "dssp,seed=-1"],
+    ],
+)
+def test_flags_that_make_no_sense_are_refused(words: list[str]) -> None:
+    assert isinstance(CliRunner().invoke(app, words).exception, InputError)
