@@ -35,7 +35,7 @@ speed: $(READY)  ## the benchmark tables of the README, measured on this machine
 provable: $(READY) ## which sizes of schedules are proven optimal within a minute
 	$(BIN)/python -m benchmarks.provable
 
-reproduction: $(READY) ## run the whole ledger in full, and write REPRODUCTION.md anew
+reproduction: $(READY) ## run the whole ledger in full (half an hour), and write REPRODUCTION.md anew
 	$(BIN)/python -m benchmarks.reproduction
 
 docs: $(READY)   ## the documentation site, in build/docs/index.html; without network, warnings are errors
