@@ -35,7 +35,7 @@ speed: $(READY)  ## the benchmark tables of the README, measured on this machine
 provable: $(READY) ## which sizes of schedules are proven optimal within a minute
 	$(BIN)/python -m benchmarks.provable
 
-reproduction: $(READY) ## run the whole ledger in full, and write REPRODUCTION.md anew
+reproduction: $(READY) ## run the whole ledger in full (half an hour), and write REPRODUCTION.md anew
 	$(BIN)/python -m benchmarks.reproduction
 
 docs: $(READY)   ## the documentation site, in build/docs/index.html; without network, warnings are errors
@@ -48,5 +48,5 @@ lock: $(READY)   ## lock the versions anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --group dev pyproject.toml -o requirements.lock
 
 clean:           ## remove what make made
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist docs/_pictures
 	find . -name "*.nb[ic]" -delete  # compiled kernels, which do not notice changes in those they call

@@ -11,7 +11,14 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 project = "schedopt"
 author = "the schedopt developers"
 copyright = author  # noqa: A001  (Sphinx's name)
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mathml", "pictures"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "docstrings",
+    "mathml",
+    "pictures",
+]
 
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]

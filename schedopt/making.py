@@ -95,7 +95,8 @@ def _of_log(paths: Sequence[str | Path], name: str | None, options: dict[str, An
     problem = options.pop("problem", None)
     if problem not in LOGGED:
         expected = f"one of {', '.join(LOGGED)}: what the log is to become"
-        raise InputError(expected, found=shown(problem), place="option problem")
+        found = None if problem is None else shown(problem)
+        raise InputError(expected, found=found, place="option problem")
     converter = import_module(f"instances.{problem}.swf")
     given = checked(options, converter.OPTIONS, f"convert to {problem}")
     return converter.convert(paths[0], **({"name": name} if name else {}) | given)

@@ -56,12 +56,12 @@ def convert(
     time = busiest(log.entries) if at is None else float(at)
     present = [e for e in log.entries if e.submit <= time < _left(e)]
     if not present:
-        raise InputError("a job or more at that time", found=f"none at {time:g}", file=log.file)
+        raise InputError("a job or more at that time", found=f"none at {time:.12g}", file=log.file)
     waits = sum(entry.wait is None for entry in log.entries)
     guessed = (f"{waits} of unknown wait, taken as none",) if waits else ()
     return Instance(
         name=name or log.stem,
-        description=log.described(*guessed, f"those {len(present)} present at {time:g}"),
+        description=log.described(*guessed, f"those {len(present)} present at {time:.12g}"),
         nodes=log.processors,
         inequity=inequity,
         jobs=tuple(Job(name=entry.name, minimum=entry.processors) for entry in present),

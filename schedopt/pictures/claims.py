@@ -29,13 +29,13 @@ def claims(outcome: Any, title: str) -> Figure:
         colLabels=["claim", "paper", "here", "verdict"],
         colWidths=[0.35, 0.18, 0.35, 0.12],
         cellLoc="left",
-        loc="center",
+        loc="upper center",
     )
     table.auto_set_font_size(False)
     table.set_fontsize(8)
-    total = sum(heights) + 1.5
+    total = sum(heights) + 0.2 * len(rows) + 1.2
     for (row, _), cell in table.get_celld().items():
-        cell.set_height((heights[row - 1] + 0.2 if row else 1.2) / total * 0.9)
+        cell.set_height((heights[row - 1] + 0.2 if row else 1.2) / total * 0.99)
         cell.set_linewidth(0.3)
         if row:
             holds = outcome.claims[row - 1].holds

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 import gzip
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import schedopt
@@ -270,3 +274,20 @@ def test_real_logs(tmp_path: Path) -> None:
     result = schedopt.solve(night)
     assert result.termination == "optimal"
     assert result.solution["demand"] <= night.capacity()
+
+
+@given(at=st.integers(0, 2_000), what=st.binary(max_size=4), cut=st.integers(0, 6))
+@settings(max_examples=300, deadline=None)
+def test_a_mutated_log_is_read_or_refused(at: int, what: bytes, cut: int) -> None:
+    data = (HEADER + "\n".join(LINES) + "\n").encode()
+    at %= len(data)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "toy.swf"
+        path.write_bytes(data[:at] + what + data[at + cut :])
+        for convert in (queues.convert, sets.convert, partial(nights.convert, deadline=50)):
+            try:
+                instance = convert(path)
+            except InputError as error:
+                assert error.file == str(path) or error.place.startswith(("classes", "jobs"))
+            else:
+                assert files.parse(files.encode(instance)) == instance

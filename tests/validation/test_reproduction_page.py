@@ -85,3 +85,18 @@ def test_the_verb_without_names_prints_the_table() -> None:
     shown = CliRunner().invoke(app, ["reproduce"])
     assert shown.exit_code == 0
     assert "msfq/lemma-phase-4" in shown.output
+
+
+@pytest.mark.parametrize("words", [["all"], ["--quick"]])
+def test_all_are_run_where_all_are_asked_for(
+    words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def run(names: object, **_: object) -> list[object]:
+        asked.append(names)
+        return []
+
+    monkeypatch.setattr("schedopt.reproducing.reproduce", run)
+    assert CliRunner().invoke(app, ["reproduce", *words]).exit_code == 0
+    assert asked == [()]
