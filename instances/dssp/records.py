@@ -33,6 +33,7 @@ from instances.constraints import (
 )
 from instances.dssp.tasks import Tasks
 from instances.errors import InputError, shown
+from instances.naming import groups_of, index_of
 from instances.options import Option, is_number
 
 Floats = NDArray[np.float64]
@@ -170,16 +171,6 @@ class Instance(
                 "finite sums of demands and rewards", found="an overflow", place="jobs"
             )
         self._check_late()
-        seen: dict[str, int] = {}
-        for j, job in enumerate(self.jobs):
-            if job.name in seen:
-                raise InputError(
-                    f"a name of its own: jobs[{seen[job.name]}] has it already",
-                    found=shown(job.name),
-                    place=f"jobs[{j}].name",
-                )
-            seen[job.name] = j
-        self.__dict__["index"] = seen
         check_names(self.constraints)
         check_references(self.constraints, self.index, self.groups)
 
@@ -198,7 +189,7 @@ class Instance(
     @cached_property
     def index(self) -> dict[str, int]:
         """Position of each job by name."""
-        return {job.name: j for j, job in enumerate(self.jobs)}
+        return index_of(self.jobs)
 
     @cached_property
     def rewards(self) -> Floats:
@@ -223,11 +214,7 @@ class Instance(
     @cached_property
     def groups(self) -> dict[str, dict[str, list[int]]]:
         """For each grouping and each of its groups, the positions of its jobs."""
-        found: dict[str, dict[str, list[int]]] = {}
-        for j, job in enumerate(self.jobs):
-            for by, group in job.groups.items():
-                found.setdefault(by, {}).setdefault(group, []).append(j)
-        return found
+        return groups_of(self.jobs)
 
     def capacity(self, fill: float = 1.0) -> float:
         """Return r·P·D, the processor time that a selection may use (equation 2).

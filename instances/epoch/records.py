@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from instances.constraints import Apart, Name, Together, check_names, check_references
 from instances.errors import InputError, shown
+from instances.naming import index_of
 
 Ints = NDArray[np.int64]
 SideConstraint = Together | Apart
@@ -86,7 +87,6 @@ class Instance(
             raise InputError("a number >= 0", found=shown(self.inequity), place="inequity")
         if not self.jobs:
             raise InputError("one job or more", found="none", place="jobs")
-        seen: dict[str, int] = {}
         for j, job in enumerate(self.jobs):
             if job.minimum > self.nodes:
                 raise InputError(
@@ -94,21 +94,13 @@ class Instance(
                     found=shown(job.minimum),
                     place=f"jobs[{j}].minimum",
                 )
-            if job.name in seen:
-                raise InputError(
-                    f"a name of its own: jobs[{seen[job.name]}] has it already",
-                    found=shown(job.name),
-                    place=f"jobs[{j}].name",
-                )
-            seen[job.name] = j
-        self.__dict__["index"] = seen
         check_names(self.constraints)
         check_references(self.constraints, self.index, self.groups)
 
     @cached_property
     def index(self) -> dict[str, int]:
         """Position of each job by name."""
-        return {job.name: j for j, job in enumerate(self.jobs)}
+        return index_of(self.jobs)
 
     @property
     def groups(self) -> dict[str, dict[str, list[int]]]:

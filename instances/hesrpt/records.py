@@ -26,6 +26,7 @@ from instances.constraints import (
 )
 from instances.errors import InputError, joined, shown
 from instances.hesrpt.speedups import Speedup, Whole
+from instances.naming import groups_of, index_of
 
 Floats = NDArray[np.float64]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -121,20 +122,11 @@ class Instance(
             raise InputError("a number from 1 to 1e9", found=shown(self.servers), place="servers")
         if not self.jobs:
             raise InputError("a job or more", found="none", place="jobs")
-        seen: dict[str, int] = {}
         for j, job in enumerate(self.jobs):
-            if job.name in seen:
-                raise InputError(
-                    f"a name of its own: jobs[{seen[job.name]}] has it already",
-                    found=shown(job.name),
-                    place=f"jobs[{j}].name",
-                )
             if job.speedup is None and self.speedup is None:
                 raise InputError(
                     "a `speedup`, of the job or of the instance", found="none", place=f"jobs[{j}]"
                 )
-            seen[job.name] = j
-        self.__dict__["index"] = seen
         longest = float(self.sizes.sum()) * len(self.jobs) * float(self.weights.sum())
         if not isfinite(longest + float(self.arrivals.max())):
             raise InputError("finite sums of times", found="an overflow", place="jobs")
@@ -146,7 +138,7 @@ class Instance(
     @cached_property
     def index(self) -> dict[str, int]:
         """Position of each job by name."""
-        return {job.name: j for j, job in enumerate(self.jobs)}
+        return index_of(self.jobs)
 
     @cached_property
     def sizes(self) -> Floats:
@@ -193,11 +185,7 @@ class Instance(
     @cached_property
     def groups(self) -> dict[str, dict[str, list[int]]]:
         """For each grouping and each of its groups, the positions of its jobs."""
-        found: dict[str, dict[str, list[int]]] = {}
-        for j, job in enumerate(self.jobs):
-            for by, group in job.groups.items():
-                found.setdefault(by, {}).setdefault(group, []).append(j)
-        return found
+        return groups_of(self.jobs)
 
     def each(self, method: str, jobs: Any, values: Any) -> Floats:
         """Return ``speedup.method(value)`` for each of some jobs, each with its own speedup.

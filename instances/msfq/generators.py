@@ -3,50 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from instances.errors import InputError, shown
 from instances.msfq.records import Instance, JobClass
-from instances.options import Option, checked, is_count, is_number
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """A named generator: called with a seed and options, it returns an instance.
-
-    Attributes
-    ----------
-    name : str
-        Its name on the command line.
-    make : callable
-        ``make(seed, values)`` with a value for every option.
-    options : mapping of str to Option
-        Its options.
-    summary : str
-        What it makes, in a line.
-    """
-
-    name: str
-    make: Callable[[int, Mapping[str, Any]], Instance]
-    options: Mapping[str, Option]
-    summary: str
-
-    def __call__(self, seed: int, **options: Any) -> Instance:
-        """Make the instance of a seed.
-
-        Raises
-        ------
-        InputError
-            If the seed or an option is not right.
-        """
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise InputError("a whole number, 0 or more", found=shown(seed), place="seed")
-        given = checked(options, self.options, self.name)
-        defaults = {key: option.default for key, option in self.options.items()}
-        return self.make(seed, defaults | given)
+from instances.options import Option, is_count, is_number
+from instances.recipes import Recipe
 
 
 def _one_or_all(seed: int, values: Mapping[str, Any]) -> Instance:
@@ -122,6 +86,7 @@ GENERATORS: dict[str, Recipe] = {
                 "large_rate": _number(1.0, "a number above 0", lambda v: v > 0),
             },
             "jobs that need one server, and jobs that need all of them",
+            "Chen et al., 2025, section 6.2",
         ),
         Recipe(
             "multi-class",
@@ -134,6 +99,7 @@ GENERATORS: dict[str, Recipe] = {
                 "spread": _number(0.5, "a number >= 0", lambda v: v >= 0),
             },
             "several classes whose needs divide k, with random parts and mean sizes",
+            "our own",
         ),
     )
 }
