@@ -1,7 +1,8 @@
 """schedopt: optimization models for cluster scheduling, and heuristics measured against them.
 
 The verbs of the command line are functions of the same names here: `load`, `solve`, `evaluate`,
-`bench`, `summary`, `check`, `generate`, `plot` and `reproduce`. They are imported when they are first used.
+`bench`, `summary`, `check`, `generate`, `plot` and `reproduce`. They are imported when they are
+first used.
 """
 
 from __future__ import annotations
