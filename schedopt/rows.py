@@ -159,9 +159,15 @@ class Rows:
             If the disk takes no more; what was written before stays valid.
         """
         rows = list(rows)
-        if self._journal is not None:
-            self._append(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+        # Before they are written: an interruption just after must not make `finish` forget them.
         self._rows.update((row.key, row) for row in rows)
+        if self._journal is not None:
+            try:
+                self._append(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+            except InputError:
+                for row in rows:
+                    del self._rows[row.key]
+                raise
 
     def _append(self, lines: bytes) -> None:
         journal = self._journal
