@@ -1,8 +1,8 @@
 """schedopt: optimization models for cluster scheduling, and heuristics measured against them.
 
 The verbs of the command line are functions of the same names here: `load`, `solve`, `evaluate`,
-`bench`, `check`, `generate`, `plot` and
-`reproduce`. They are imported when they are first used.
+`bench`, `summary`, `check`, `generate`, `plot` and `reproduce`. They are imported when they are
+first used.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from schedopt.plotting import plot
     from schedopt.reproducing import reproduce
     from schedopt.solving import solve
+    from schedopt.summarizing import summary
     from solvers.result import Result
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "plot",
     "reproduce",
     "solve",
+    "summary",
 ]
 
 __version__ = "0.1.0"
@@ -50,6 +52,7 @@ _HOMES = {
     "plot": "schedopt.plotting",
     "reproduce": "schedopt.reproducing",
     "solve": "schedopt.solving",
+    "summary": "schedopt.summarizing",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import socket
 import threading
+from asyncio import CancelledError
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -132,9 +133,17 @@ def _through(
             stream.add(future)
         if not running:
             return
-        future = next(stream)
+        try:
+            future = next(stream)
+            outcome = _outcome(distributed, future)
+        except (OSError, TimeoutError, CancelledError) as error:
+            raise InputError(
+                "a cluster that answers; run again to go on",
+                found=f"none any more ({type(error).__name__})",
+                place="--cluster",
+            ) from None
         del futures[future.key]
-        yield running.pop(future.key), _outcome(distributed, future)
+        yield running.pop(future.key), outcome
 
 
 def _outcome(distributed: Any, future: Any) -> Outcome:
@@ -142,11 +151,7 @@ def _outcome(distributed: Any, future: Any) -> Outcome:
     if future.status == "finished":
         return msgspec.json.decode(future.result(), type=list[Row] | str)
     if future.status in ("cancelled", "lost"):
-        raise InputError(
-            "a cluster that goes on; run again to go on",
-            found="one that is gone",
-            place="--cluster",
-        )
+        raise CancelledError
     error = future.exception()
     if isinstance(error, distributed.scheduler.KilledWorker):
         return "its worker was ended from outside, every time"

@@ -118,9 +118,7 @@ class Rows:
         if output.suffix not in FORMATS:
             raise InputError(f"a name ending in {', '.join(FORMATS)}", file=str(output))
         journal = output if output.suffix == ".jsonl" else Path(f"{output}.journal.jsonl")
-        for path in dict.fromkeys((output, journal)):
-            if path.exists():
-                self._adopt(path)
+        new = not journal.exists()
         try:
             self._journal = journal.open("ab", buffering=0)
         except OSError as error:
@@ -128,6 +126,16 @@ class Rows:
                 "a place to write to", found=error.strerror, file=str(journal)
             ) from None
         self._journal_path = journal
+        try:
+            _keep_others_out(self._journal, journal)
+            for path in dict.fromkeys((output, journal)):
+                if path.exists():
+                    self._adopt(path)
+        except BaseException:
+            self._journal.close()
+            if new:
+                journal.unlink()
+            raise
 
     def _adopt(self, path: Path) -> None:
         """Take over the rows of an earlier run, and cut off a line that it did not finish."""
@@ -152,9 +160,15 @@ class Rows:
             If the disk takes no more; what was written before stays valid.
         """
         rows = list(rows)
-        if self._journal is not None:
-            self._append(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+        # Before they are written: an interruption just after must not make `finish` forget them.
         self._rows.update((row.key, row) for row in rows)
+        if self._journal is not None:
+            try:
+                self._append(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+            except InputError:
+                for row in rows:
+                    del self._rows[row.key]
+                raise
 
     def _append(self, lines: bytes) -> None:
         journal = self._journal
@@ -185,6 +199,20 @@ class Rows:
             if beside:
                 self._journal_path.unlink()
         return rows
+
+
+def _keep_others_out(journal: IO[bytes], path: Path) -> None:
+    """Make sure that no other bench writes the same rows at the same time."""
+    try:
+        import fcntl
+    except ImportError:  # not on this system
+        return
+    try:
+        fcntl.flock(journal.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise InputError(
+            "a file that no other bench is writing", found="one that is", file=str(path)
+        ) from None
 
 
 def table(rows: Sequence[Row], suffix: str) -> bytes:

@@ -91,6 +91,17 @@ def test_rows_of_another_sweep_are_never_overwritten(nights: Path, tmp_path: Pat
     assert output.read_bytes() == before
 
 
+def test_two_benches_at_a_time_do_not_write_the_same_rows(nights: Path, tmp_path: Path) -> None:
+    output = tmp_path / "rows.jsonl"
+
+    def another(done: int, total: int) -> None:
+        with pytest.raises(InputError, match="no other bench is writing"):
+            bench(nights, policies=["greedy"], output=output)
+
+    assert len(bench(nights, policies=["greedy"], output=output, progress=another)) == 5
+    assert output.read_bytes().count(b"\n") == 5
+
+
 def test_a_line_that_was_cut_off_is_computed_again(nights: Path, tmp_path: Path) -> None:
     output = tmp_path / "rows.jsonl"
     rows = bench(nights, policies=POLICIES, output=output)

@@ -139,7 +139,17 @@ def test_list_and_help_and_version() -> None:
     dssp = [f["name"] for f in sections["formulations"] if f["problem"] == "dssp"]
     assert dssp == ["selection", "schedule"]
     assert "fair-share" in run("list", "constraints").stdout
-    for verb in ["solve", "evaluate", "bench", "check", "generate", "convert", "list", "doctor"]:
+    for verb in [
+        "solve",
+        "evaluate",
+        "bench",
+        "summary",
+        "check",
+        "generate",
+        "convert",
+        "list",
+        "doctor",
+    ]:
         assert "Example: schedopt" in run(verb, "--help").stdout
         assert verb in run("--help").stdout
     assert run("--version").stdout.startswith("schedopt ")

@@ -183,6 +183,31 @@ def test_kill_9_five_times_at_random_moments_loses_and_doubles_nothing(tmp_path:
     assert timeless(read_rows(output)) == timeless(rows)
 
 
+def test_ctrl_c_ends_all_processes_and_keeps_what_is_done(tmp_path: Path) -> None:
+    output = tmp_path / "rows.jsonl"
+    words = ["bench", "--generate", "dssp/render-night,seeds=1-2000,stages=false", "--jobs", "2"]
+    words += ["--policy", "greedy", "--output", str(output)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "schedopt", *words],
+        cwd=ROOT,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not output.exists() or output.read_bytes().count(b"\n") < 3:
+        assert process.poll() is None
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out == ""
+    assert "run it again to go on" in err
+    assert "Traceback" not in err
+    _all_gone(process.pid)
+    assert 3 <= len(read_rows(output)) < 2000
+
+
 def _all_gone(group: int) -> None:
     """Make sure that no process of a killed bench lives on."""
     for _ in range(500):
