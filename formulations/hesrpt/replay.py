@@ -139,7 +139,10 @@ def replayed(
         total = mine.sum()
         if total > 1 or (source != e and total > 0):
             mine = mine / total
-        while now < until and left[job] > 0:
+        if not len(here):  # all that came is done: nothing to do until the next arrives
+            epochs.append((now, until, here, np.zeros(0)))
+            now = until
+        while now < until and left[job] > 0 and len(here):
             step, done = _step(instance, here, mine, left)
             end = min(now + step, until)
             done &= now + step <= until
