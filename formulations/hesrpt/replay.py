@@ -9,6 +9,8 @@ import numpy as np
 
 from instances.hesrpt import Allocated, Instance, allocated
 
+ROUNDS, EXACT = 500, 1e-10
+"""How often, and how exactly, shares are made to keep side constraints."""
 NEGLIGIBLE = 1e-7
 """Epochs that are shorter than this part of the whole have shares of rounding only."""
 
@@ -35,40 +37,63 @@ def as_planned(
     here = np.zeros(shares.shape, dtype=np.bool_)
     for row, e in enumerate(long.tolist()):
         here[row, present[e]] = True
-    for row, e in enumerate(long.tolist() if rules is not None else ()):
-        _mend(shares[row], list(rules.in_force(present[e])))
-    for j in range(len(instance.jobs)):
-        shares[:, j] = _raised(instance, j, durations[long], shares[:, j], here[:, j])
+    if rules is not None and rules.names:
+        for row, e in enumerate(long.tolist()):
+            _mend(shares[row], list(rules.in_force(present[e])))
+    else:
+        for j in range(len(instance.jobs)):
+            shares[:, j] = _raised(instance, j, durations[long], shares[:, j], here[:, j])
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
-    rates = [instance.each("at", everyone, row * instance.servers) for row in shares]
-    done = durations[long] @ np.array(rates)
-    if not done.all():  # what a job needs is beyond the solver's digits
+    rates = np.array([instance.each("at", everyone, row * instance.servers) for row in shares])
+    if not rates.any(axis=0).all():  # what a job needs is beyond the solver's digits
         return replayed(instance, present, ends, durations, used)
-    stretch = max(float((instance.sizes / done).max()), 1.0)
-    completion, epochs, now = np.zeros(len(done)), [], 0.0
+    lengths = _sufficient(instance, ends, long, durations[long], rates * here)
+    durations = np.zeros(len(ends))
+    durations[long] = lengths
+    completion, epochs, now = np.zeros(len(everyone)), [], 0.0
     at = {int(e): row for e, row in zip(long, shares, strict=True)}
     for e, (_, job) in enumerate(ends):
-        end = now + stretch * float(durations[e])
+        end = now + float(durations[e])
         if e in at:
             epochs.append((now, end, present[e], at[e][present[e]]))
         now = completion[job] = end
     return allocated(instance, completion, epochs)
 
 
+def _sufficient(
+    instance: Instance, ends: Sequence[tuple[str, int]], long: Any, durations: Any, rates: Any
+) -> Any:
+    """Return how long epochs must last so that each job is done when its own ends.
+
+    What a job lacks it gets in the last epoch in which it is served; the others stay as they are.
+    """
+    durations = durations.copy()
+    last = {job: e for e, (_, job) in enumerate(ends)}
+    for job in sorted(last, key=lambda j: last[j]):
+        mine = np.flatnonzero((long <= last[job]) & (rates[:, job] > 0))
+        lacks = instance.sizes[job] - float(durations @ rates[:, job])
+        if lacks > 0 and len(mine):
+            durations[mine[-1]] += lacks / rates[mine[-1], job]
+    return durations
+
+
 def _mend(shares: Any, bounds: list[Any]) -> None:
     """Put right in place what a solver's tolerance leaves wrong in an epoch, however short."""
-    for bound in [*bounds, *bounds]:  # twice, since one may spoil another
-        jobs = list(bound.jobs)
-        total = shares[jobs].sum()
-        wanted = min(max(total, bound.at_least), bound.at_most)
-        if total == wanted:
-            continue
-        rest = shares.sum() - total
-        shares[jobs] = wanted / len(jobs) if total <= 0 else shares[jobs] * (wanted / total)
-        if wanted > total and rest > 1 - wanted:
-            others = np.ones(len(shares), dtype=np.bool_)
-            others[jobs] = False
-            shares[others] *= (1 - wanted) / rest
+    for _ in range(ROUNDS):  # one may spoil another, less each time
+        wrong = False
+        for bound in bounds:
+            jobs = list(bound.jobs)
+            total = shares[jobs].sum()
+            wanted = min(max(total, bound.at_least), bound.at_most)
+            wrong = wrong or abs(wanted - total) > EXACT
+            shares[jobs] = wanted / len(jobs) if total <= 0 else shares[jobs] * (wanted / total)
+            rest = shares.sum() - wanted
+            if wanted > total and rest > 1 - wanted:
+                others = np.ones(len(shares), dtype=np.bool_)
+                others[jobs] = False
+                shares[others] *= (1 - wanted) / rest
+        if not wrong:
+            return
 
 
 def _raised(instance: Instance, job: int, durations: Any, shares: Any, here: Any) -> Any:
@@ -139,9 +164,6 @@ def replayed(
         total = mine.sum()
         if total > 1 or (source != e and total > 0):
             mine = mine / total
-        if not len(here):  # all that came is done: nothing to do until the next arrives
-            epochs.append((now, until, here, np.zeros(0)))
-            now = until
         while now < until and left[job] > 0 and len(here):
             step, done = _step(instance, here, mine, left)
             end = min(now + step, until)
@@ -151,6 +173,9 @@ def replayed(
             completion[here[done]] = end
             epochs.append((now, end, here, mine))
             now, here, mine = end, here[~done], mine[~done]
+        if what == "arrival" and now < until:
+            epochs.append((now, until, here[:0], mine[:0]))
+            now = until
     return allocated(instance, completion, epochs)
 
 
