@@ -79,6 +79,14 @@ def _sufficient(
 
 def _mend(shares: Any, bounds: list[Any]) -> None:
     """Put right in place what a solver's tolerance leaves wrong in an epoch, however short."""
+    floors = np.zeros(len(shares))
+    for bound in bounds:
+        if len(bound.jobs) == 1:
+            floors[bound.jobs[0]] = max(floors[bound.jobs[0]], bound.at_least)
+    above = np.maximum(shares - floors, 0.0)
+    if floors.sum() + above.sum() > 1.0 >= floors.sum() - EXACT:
+        above *= max(1.0 - floors.sum(), 0.0) / above.sum()
+    shares[:] = floors + above
     for _ in range(ROUNDS):  # one may spoil another, less each time
         wrong = False
         for bound in bounds:

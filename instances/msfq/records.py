@@ -23,6 +23,8 @@ from instances.msfq.sizes import (
 
 SideConstraint = ResponseTime
 AnyShape = Exponential | Deterministic | Hyperexponential | Lognormal | BoundedPareto | Empirical
+LEAST, MOST = 1e-30, 1e30
+"""Rates that are taken."""
 
 
 class JobClass(
@@ -52,6 +54,9 @@ class JobClass(
             value = getattr(self, field)
             if isinstance(value, bool) or not 0 < value < inf:
                 raise InputError("a finite number > 0", found=shown(value), place=field)
+            if not LEAST <= value <= MOST:  # where ratios of rates keep their digits
+                expected = f"a number from {LEAST:g} to {MOST:g}"
+                raise InputError(expected, found=shown(value), place=field)
         if isinstance(self.need, bool) or self.need != int(self.need) or self.need < 1:
             raise InputError("a whole number >= 1", found=shown(self.need), place="need")
 
