@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import resource
 import time
+import warnings
 from functools import partial
 from itertools import permutations
 from typing import Any
@@ -119,7 +120,9 @@ def _by_power_cones(jobs: int, p: float) -> dict[str, float | None]:
     left = np.arange(jobs, 0, -1) / jobs
     problem = cp.Problem(cp.Minimize(left @ d), rows)
     try:
-        problem.solve(solver=cp.CLARABEL)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            problem.solve(solver=cp.CLARABEL)
     except cp.error.SolverError:
         return {"seconds": time.perf_counter() - began, "error": None}
     error = None if problem.value is None else abs(float(problem.value) / best - 1)
