@@ -48,6 +48,8 @@ assert result.solution["demand"] <= result.solution["capacity"]
 rows = schedopt.bench("instances/dssp/greedy-trap.json", policies=["greedy", "smallest-first"])
 both = schedopt.evaluate("instances/dssp/night.json.gz", "smallest-first+most-tasks")
 assert both.solution["completion"].keys() == set(result.solution["selected"])
+shares = schedopt.evaluate("instances/hesrpt/twins.json", "by-root")
+assert shares.violations == () and shares.checked
 print(len(rows), len(result.solution["selected"]))
 """
     rows, selected = python(code + use).split()
