@@ -75,8 +75,10 @@ def solve(
     seconds = msgspec.structs.replace(result.seconds, check=time.perf_counter() - began)
     notes = [] if result.message is msgspec.UNSET else [str(result.message)]
     notes += [f"not checked: {what}" for what in report.unchecked]
+    believed = not report.violations or result.solution_status != "optimal"
     return msgspec.structs.replace(
         result,
+        solution_status=result.solution_status if believed else "feasible",
         seconds=seconds,
         version={"schedopt": __version__, **result.version},
         checked=not report.unchecked,
