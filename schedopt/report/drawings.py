@@ -11,8 +11,8 @@ from typing import Any
 
 from instances.errors import InputError
 from schedopt.benching import task_of
+from schedopt.contending import counts
 from schedopt.measuring import solutions
-from schedopt.report.measuring import answers
 from schedopt.rows import Row
 from schedopt.sources import from_label
 from schedopt.sweeps import Sweep, Terms
@@ -51,7 +51,7 @@ def best(rows: Sequence[Row], sense: str) -> Row | None:
     with_gap = [row for row in rows if row.gap is not None]
     if with_gap:
         return min(with_gap, key=lambda row: row.gap or 0.0)
-    fine = [row for row in rows if answers(row)]
+    fine = [row for row in rows if counts(row)]
     sign = -1.0 if sense == "maximize" else 1.0
     return min(fine, key=lambda row: sign * (row.objective or 0.0), default=None)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from statistics import fmean, quantiles
 
+from schedopt.contending import counts
 from schedopt.rows import Row
 
 AT_OPTIMUM = 1e-9
@@ -84,17 +85,6 @@ def quantile(ordered: Sequence[float], part: float) -> float:
     return ordered[0] if at == 0 else ordered[-1] if at == 100 else cuts[at - 1]
 
 
-def answers(row: Row) -> bool:
-    """Return whether a row answers the question that its instance asks.
-
-    Not where the policy does not apply or breaks side constraints, nor where it has an objective
-    but no gap to a reference that is there: that is how a bench marks another question.
-    """
-    if row.objective is None or row.violations:
-        return False
-    return row.gap is not None or row.reference is None
-
-
 def profiles(
     rows: Sequence[Row], sense: str
 ) -> dict[str, tuple[tuple[float, ...], tuple[float, ...]]]:
@@ -128,7 +118,7 @@ def profiles(
 
 def _ratios(rows: Sequence[Row], sense: str) -> dict[str, list[float]]:
     """Return each policy's ratio to the best on every case."""
-    values = {(r.file, r.policy, r.seed): r.objective for r in rows if answers(r)}
+    values = {(r.file, r.policy, r.seed): r.objective for r in rows if counts(r)}
     seeds = {(row.file, row.policy): row.seed for row in reversed(rows)}
     policies = list(dict.fromkeys(row.policy for row in rows))
     ratios: dict[str, list[float]] = {policy: [] for policy in policies}

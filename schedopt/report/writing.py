@@ -18,6 +18,7 @@ import msgspec
 from instances.errors import InputError, shown
 from instances.files import write_bytes
 from schedopt import __version__, catalog
+from schedopt.contending import contenders
 from schedopt.report import drawings
 from schedopt.report.charts import charts
 from schedopt.report.measuring import summaries
@@ -63,6 +64,8 @@ def write(
         If the name ends otherwise, or the place cannot be written to.
     """
     named(path)
+    names = contenders(rows)  # a policy in several settings is several
+    rows = [msgspec.structs.replace(row, policy=names[row.key]) for row in rows]
     drawn: dict[str, list[drawings.Picture]] = {}
     try:
         if sweep is not None:

@@ -305,3 +305,14 @@ def test_policies_whose_long_names_begin_alike_stay_apart() -> None:
     rows = [row(policy=name) for name in names]
     found = charts(rows, summaries(rows, "maximize"), "maximize")["gaps"]
     assert sorted(trace["y0"] for trace in found["data"]) == names
+
+
+def test_settings_of_a_policy_stand_apart(tmp_path: Path) -> None:
+    settings = {"fill": [0.5, 1.0]}
+    rows = bench("instances/dssp/greedy-trap.json", policies=["greedy"], options=settings)
+    target = tmp_path / "report.html"
+    write(rows, target, sweep=Sweep(policies=("greedy",), options=settings))
+    text = target.read_text(encoding="utf-8")
+    assert "greedy fill=0.5" in text
+    assert "greedy fill=1.0" in text
+    assert "not drawn" not in text
