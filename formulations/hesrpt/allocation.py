@@ -17,6 +17,7 @@ from formulations.hesrpt.proof import proven_by_prices
 from formulations.hesrpt.replay import as_planned, replayed
 from formulations.hesrpt.rules import Rules
 from instances.constraints import Constraint, check_names, check_references, label
+from instances.errors import InputError
 from instances.hesrpt import Allocated, Amdahl, Instance, Power, check_meaning
 from instances.options import Option, checked
 
@@ -99,7 +100,7 @@ class Allocation:
         self.natives: list[Any] = []
         self.rules = Rules(instance)
         for position, constraint in enumerate(instance.constraints):
-            self._state(constraint, label(constraint, position))
+            self.rules.take(constraint, label(constraint, position))
         self.seconds = time.perf_counter() - began
 
     @cached_property
@@ -214,21 +215,17 @@ class Allocation:
 
     def _work_of(self, speedup: Any, a: Any, d: Any, work: Any, sizes: Any) -> list[Any]:
         """State what pairs of one speedup do, each as a part of its job's size."""
-        servers, unit = self.instance.servers, self.unit
-        if isinstance(speedup, Power):
-            done = cp.Variable(len(sizes), nonneg=True)
-            scale = float(servers**speedup.p) * unit / sizes
-            return [*power_work(speedup.p, a, d, done), work == cp.multiply(scale, done)]
-        scale = unit / sizes
+        servers, scale = self.instance.servers, self.unit / sizes
         done = cp.Variable(len(sizes), nonneg=True)
-        if isinstance(speedup, Amdahl):
+        if isinstance(speedup, Power):  # N^p is taken out, that shares remain
+            scale = float(servers**speedup.p) * scale
+            rows = power_work(speedup.p, a, d, done)
+        elif isinstance(speedup, Amdahl):
             typical = servers / len(self.instance.jobs)
             rows = amdahl_work(speedup.parallel, typical, servers * a, d, done)
         else:
             k, s = points(speedup, servers)
             if len(k) > MOST_SEGMENTS:
-                from instances.errors import InputError
-
                 raise InputError(
                     f"speedups of {MOST_SEGMENTS} points at most in a program",
                     found=str(len(k)),
@@ -277,17 +274,13 @@ class Allocation:
         check_names(together)
         check_references(together, self.instance.index, self.instance.groups)
         for constraint in declared:
-            position = len(self.instance.constraints) + len(self.added)
-            check_meaning(constraint, label(constraint, position))
-            self._state(constraint, label(constraint, position))
+            name = label(constraint, len(self.instance.constraints) + len(self.added))
+            check_meaning(constraint, name)
+            self.rules.take(constraint, name)
             self.added.append(constraint)
         self.natives += [c for c in constraints if isinstance(c, cp.Constraint)]
         self.seconds += time.perf_counter() - began
         return self
-
-    def _state(self, constraint: Constraint, name: str) -> None:
-        """Take in a side constraint: what it asks of each epoch's shares."""
-        self.rules.take(constraint, name)
 
     def side(self) -> dict[str, list[Any]]:
         """Return the CVXPY constraints behind each side constraint, native ones too, by name."""

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from formulations.hesrpt import common, search_kernels
 from formulations.hesrpt.kernels import speed
 from formulations.hesrpt.prices import compiled, curves, levels_of, played, prices_of
-from instances.hesrpt import Allocated, Instance, Power, allocated
+from instances.errors import InputError, shown, suggestion
+from instances.hesrpt import Allocated, Instance, allocated
 from instances.options import Option
 
 Order = NDArray[np.int64]
@@ -86,7 +87,7 @@ class OrderSearch:
         self._descended = False
         self._cost, self._move, self._vain = inf, 0, 0
         self._given = order is not None
-        self._p = common_power(instance) if self.playable else None
+        self._p = instance.power if self.playable else None
         alike = len(instance.speedups) == 1 and bool(np.ptp(self.costs) == 0)
         self._shortest_first = alike and self.playable and not self._given
         self.one_order = self._given or self._shortest_first
@@ -101,9 +102,8 @@ class OrderSearch:
         count = len(self.sizes)
         everyone = np.arange(count)
         even = np.full(count, self.instance.servers / count)
-        return np.argsort(
-            -self.sizes / self.instance.each("at", everyone, even) / self.costs, kind="stable"
-        )[:].astype(np.int64)
+        rates = self.instance.each("at", everyone, even)
+        return np.argsort(-self.sizes / rates / self.costs, kind="stable").astype(np.int64)
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether bound and value are final."""
@@ -255,12 +255,6 @@ class OrderSearch:
 NOTHING = np.zeros((0, 0))
 
 
-def common_power(instance: Instance) -> float | None:
-    """Return the p of all jobs, if all have one speedup k^p on servers that can be divided."""
-    first = instance.speedups[0]
-    return first.p if len(instance.speedups) == 1 and isinstance(first, Power) else None
-
-
 def least_makespan(instance: Instance) -> tuple[float, float, Any]:
     """Return the least makespan, a bound beside it, and the shares of all jobs.
 
@@ -313,8 +307,6 @@ def positions(instance: Instance, order: str) -> list[int]:
     InputError
         If a job is missing, there twice or not known.
     """
-    from instances.errors import InputError, shown, suggestion
-
     names = [name.strip() for name in str(order).split(",")]
     for name in names:
         if name not in instance.index:

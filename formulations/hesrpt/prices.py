@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from math import fsum
 from typing import Any
 
 import numpy as np
@@ -24,14 +23,12 @@ from formulations.hesrpt.kernels import (
     TABLE,
     Curves,
     best_shares,
-    earned,
     next_price,
-    rent,
     speed,
 )
 from instances.constraints import Shares
 from instances.errors import InputError
-from instances.hesrpt import Amdahl, Instance, Power, Table, Whole
+from instances.hesrpt import Amdahl, Instance, Job, Power, Table, Whole
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -181,32 +178,15 @@ def levels_of(costs: Floats, order: Any) -> Floats:
     return np.cumsum(costs[np.asarray(order)])
 
 
-def proven(c: Curves, order: Any, levels: Floats, sizes: Floats, lam: Floats) -> float:
-    """Return the lower bound that any prices prove for an order: scaled to be feasible first."""
-    least = np.inf
-    for n in range(1, len(order) + 1):
-        if levels[n - 1] == np.inf:
-            continue
-        most = earned(c, lam, order, n, rent(c, lam, order, n))
-        if most > 0:
-            least = min(least, float(levels[n - 1] / most))
-    if not np.isfinite(least):
-        return 0.0
-    return least * fsum((lam * sizes).tolist())
-
-
 @cache
 def compiled() -> None:
     """Compile the kernels once, so that compiling is not counted as solving."""
     one = Instance(
-        name="one", servers=2, speedup=Power(p=0.5), jobs=(_job("a", 1.0), _job("b", 2.0))
+        name="one",
+        servers=2,
+        speedup=Power(p=0.5),
+        jobs=(Job(name="a", size=1.0), Job(name="b", size=2.0)),
     )
     c, order = curves(one), np.array([1, 0])
     lam = prices_of(c, order, levels_of(one.costs, order))
     played(c, one.sizes, lam, np.zeros((0, 0)))
-
-
-def _job(name: str, size: float) -> Any:
-    from instances.hesrpt import Job
-
-    return Job(name=name, size=size)

@@ -25,7 +25,7 @@ from instances.constraints import (
     check_references,
 )
 from instances.errors import InputError, joined, shown
-from instances.hesrpt.speedups import Speedup, Whole
+from instances.hesrpt.speedups import Power, Speedup, Whole
 from instances.naming import groups_of, index_of
 
 Floats = NDArray[np.float64]
@@ -181,6 +181,12 @@ class Instance(
         if self.whole:
             distinct = tuple(Whole(base) for base in distinct)
         return distinct, np.array(kinds, dtype=np.intp)
+
+    @property
+    def power(self) -> float | None:
+        """The p of all jobs, if all have one speedup k^p on servers that can be divided."""
+        first = self.speedups[0]
+        return first.p if len(self.speedups) == 1 and isinstance(first, Power) else None
 
     @cached_property
     def groups(self) -> dict[str, dict[str, list[int]]]:

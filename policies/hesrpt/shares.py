@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from instances.hesrpt import Allocated, Instance, Power, allocated
+from instances.hesrpt import Allocated, Instance, allocated
 from instances.options import Option, is_number
 from policies.hesrpt.closed import equi_times, hesrpt_shares, hesrpt_times, srpt_times
 from policies.hesrpt.knee import best_alpha, knee_shares
@@ -45,7 +45,7 @@ def share_policy(
 
     def decorate(function: Callable[..., Floats]) -> Callable[..., Floats]:
         def run(instance: Instance, **given: Any) -> Allocated:
-            p = one_power(instance)
+            p = instance.power
             early = not instance.arrivals.any()
             if times and p is not None and early and len(instance.jobs) > MANY and not given:
                 return _at_once(instance, times(instance.sizes, p, float(instance.servers)))
@@ -91,12 +91,6 @@ def _at_once(instance: Instance, found: tuple[Floats, Floats]) -> Allocated:
     return allocated(instance, completion, [], proportions=proportions)
 
 
-def one_power(instance: Instance) -> float | None:
-    """Return the p of all jobs, if all have one speedup k^p on servers that can be divided."""
-    first = instance.speedups[0]
-    return first.p if len(instance.speedups) == 1 and isinstance(first, Power) else None
-
-
 @share_policy(
     "hesrpt",
     source=f"{PAPER}, Theorem 7",
@@ -113,7 +107,7 @@ def one_power(instance: Instance) -> float | None:
 def hesrpt(instance: Instance, jobs: Jobs, left: Floats, p: float | None = None) -> Floats:
     """(i/m)^c - ((i-1)/m)^c, with i = 1 for the largest of m jobs and c = 1/(1-p)."""
     del left
-    exponent = one_power(instance) if p is None else p
+    exponent = instance.power if p is None else p
     if exponent is None:
         raise NotApplicableError("jobs differ in speedup, or it is no k^p: give option p")
     return hesrpt_shares(len(jobs), exponent)
@@ -126,7 +120,7 @@ def hesrpt(instance: Instance, jobs: Jobs, left: Floats, p: float | None = None)
 )
 def helrpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     """x^(1/p) by its sum; for other speedups the shares with which all complete at one time."""
-    p = one_power(instance)
+    p = instance.power
     if p is not None:
         logs = np.log(left) / p
         powers = np.exp(logs - logs.max())
