@@ -101,6 +101,18 @@ def generators(problem: str) -> Mapping[str, Any]:
     return import_module(f"instances.{problem}.generators").GENERATORS  # type: ignore[no-any-return]
 
 
+def generator(of: str, name: str | None = None) -> Any:
+    """Return a problem's generator by name; the first one where no name is given.
+
+    Raises
+    ------
+    InputError
+        If there is no such problem or generator.
+    """
+    known = generators(problem(of))
+    return known[pick(name or next(iter(known)), known, f"a generator of {of}")]
+
+
 def constraint_kinds(problem: str) -> dict[str, Any]:
     """Return the kinds of side constraints that a problem's instances may have, by name."""
     union = import_module(f"instances.{problem}").SideConstraint

@@ -38,12 +38,10 @@ def generate(
     InputError
         If problem, generator or an option is not known or not right.
     """
-    known = catalog.generators(catalog.problem(problem))
-    name = generator or next(iter(known))
-    chosen = known[catalog.pick(name, known, f"a generator of {problem}")]
+    chosen = catalog.generator(problem, generator)
     if seed < 0:
         raise InputError("a whole number >= 0", found=shown(seed), place="seed")
-    return chosen(seed, **checked(options or {}, chosen.options, name))
+    return chosen(seed, **checked(options or {}, chosen.options, chosen.name))
 
 
 def convert(

@@ -196,15 +196,13 @@ def generated(
     """
     from instances.options import checked
 
-    known = catalog.generators(catalog.problem(problem))
-    name = generator or next(iter(known))
-    chosen = known[catalog.pick(name, known, f"a generator of {problem}")]
-    given = checked(options or {}, chosen.options, name)
+    chosen = catalog.generator(problem, generator)
+    given = checked(options or {}, chosen.options, chosen.name)
     made = []
     for seed in seeds:
         if seed < 0:
             raise InputError("a whole number >= 0", found=shown(seed), place="seeds")
-        made.append(GeneratedSource(problem, name, seed, given))
+        made.append(GeneratedSource(problem, chosen.name, seed, given))
     return made
 
 
