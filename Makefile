@@ -33,7 +33,7 @@ speed: $(READY)  ## the benchmark tables of the README, measured on this machine
 	$(BIN)/python -m benchmarks.speed
 
 provable: $(READY) ## which sizes of schedules are proven optimal within a minute
-	$(BIN)/python -m benchmarks.provable
+	$(BIN)/python -m benchmarks.dssp_provable
 
 reproduction: $(READY) ## run the whole ledger in full (half an hour), and write REPRODUCTION.md anew
 	$(BIN)/python -m benchmarks.reproduction

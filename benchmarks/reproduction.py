@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from instances.files import write_bytes
-from schedopt.reproducing import reproduce
+from schedopt.verbs.reproduce import reproduce
 from validation.reproduce.ledger import ledger
 from validation.reproduce.record import FILE, page, record, recorded
 

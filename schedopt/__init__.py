@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from instances.errors import InputError
     from instances.files import dump, load
-    from schedopt.benching import bench
-    from schedopt.checking import check
-    from schedopt.evaluating import evaluate
-    from schedopt.making import generate
-    from schedopt.plotting import plot
-    from schedopt.reproducing import reproduce
-    from schedopt.solving import solve
-    from schedopt.summarizing import summary
+    from schedopt.analysis.summary import summary
+    from schedopt.verbs.bench import bench
+    from schedopt.verbs.check import check
+    from schedopt.verbs.evaluate import evaluate
+    from schedopt.verbs.generate import generate
+    from schedopt.verbs.plot import plot
+    from schedopt.verbs.reproduce import reproduce
+    from schedopt.verbs.solve import solve
     from solvers.result import Result
 
 __all__ = [
@@ -43,16 +43,16 @@ __version__ = "0.1.0"
 _HOMES = {
     "InputError": "instances.errors",
     "Result": "solvers.result",
-    "bench": "schedopt.benching",
-    "check": "schedopt.checking",
+    "bench": "schedopt.verbs.bench",
+    "check": "schedopt.verbs.check",
     "dump": "instances.files",
-    "evaluate": "schedopt.evaluating",
-    "generate": "schedopt.making",
+    "evaluate": "schedopt.verbs.evaluate",
+    "generate": "schedopt.verbs.generate",
     "load": "instances.files",
-    "plot": "schedopt.plotting",
-    "reproduce": "schedopt.reproducing",
-    "solve": "schedopt.solving",
-    "summary": "schedopt.summarizing",
+    "plot": "schedopt.verbs.plot",
+    "reproduce": "schedopt.verbs.reproduce",
+    "solve": "schedopt.verbs.solve",
+    "summary": "schedopt.analysis.summary",
 }
 
 

@@ -102,7 +102,7 @@ HEAVY = {"numba", "pyomo", "cvxpy", "ortools", "highspy", "polars", "scipy", "pa
     [
         ("schedopt", set()),
         ("schedopt.cli", set()),
-        ("schedopt.contents", set()),
+        ("schedopt.verbs.contents", set()),
         ("instances.dssp", set()),
         ("instances.dssp.generators", set()),
         ("formulations.constraints", set()),

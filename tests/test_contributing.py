@@ -107,7 +107,7 @@ result = schedopt.solve("some.json")
 assert result.solution == {"picked": "c"} and result.checked and not result.violations, result
 (row,) = schedopt.bench("some.json")
 assert row.gap == 0.5 and row.policy == "first", row
-from schedopt.contents import sections
+from schedopt.verbs.contents import sections
 assert {p["name"] for p in sections()["problems"]} >= {"dssp", "pick"}
 from formulations.constraints import Forbid
 none = schedopt.solve("some.json", constraints=[Forbid(jobs=("a", "c"), name="not a, c")])

@@ -8,7 +8,7 @@ from itertools import permutations
 
 import pytest
 
-from schedopt.doctor import ENGINES, examine
+from schedopt.verbs.doctor import ENGINES, examine
 
 KNAPSACK = """
 def highspy_():

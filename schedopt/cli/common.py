@@ -66,7 +66,7 @@ def split(pairs: list[str] | None) -> dict[str, Any]:
 
 def declared(files: list[Path] | None, instance: Any) -> list[Any]:
     """Read side constraints for an instance."""
-    from schedopt.making import constraints_from
+    from schedopt.verbs.generate import constraints_from
 
     problem = str(type(instance).__struct_config__.tag)
     return [declared for file in files or () for declared in constraints_from(file, problem)]
@@ -74,7 +74,7 @@ def declared(files: list[Path] | None, instance: Any) -> list[Any]:
 
 def undeclared(files: list[Path] | None) -> list[Any]:
     """Read side constraints for a bench, before any instance is known: of whichever problem."""
-    from schedopt.making import any_constraints_from
+    from schedopt.verbs.generate import any_constraints_from
 
     return [declared for file in files or () for declared in any_constraints_from(file)]
 

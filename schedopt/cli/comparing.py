@@ -65,12 +65,13 @@ def bench(
     Run again with the same output after an interruption: what is there is not computed again.
     A sweep.toml says what the flags say; flags beside it win.
     """
-    from schedopt import scoreboards, showing
-    from schedopt.benching import BenchError
-    from schedopt.benching import bench as run
     from schedopt.cli import reporting
-    from schedopt.rows import table
-    from schedopt.sources import from_text
+    from schedopt.sweep.rows import table
+    from schedopt.sweep.sources import from_text
+    from schedopt.terminal import bench_tables as scoreboards
+    from schedopt.terminal import tables as showing
+    from schedopt.verbs.bench import BenchError
+    from schedopt.verbs.bench import bench as run
 
     flags = {
         "generated": [source for text in generate or () for source in from_text(text)],
@@ -109,7 +110,7 @@ def bench(
 
 def _sweep(words: dict[str, Any]) -> Any:
     """Return what a bench of these arguments does with each instance."""
-    from schedopt.sweeps import Sweep
+    from schedopt.sweep.plan import Sweep
 
     given = {key: words[key] for key in ("policies", "options", "constraints") if words.get(key)}
     limit = words.get("time_limit")
@@ -126,7 +127,7 @@ def _words(paths: list[Path], flags: dict[str, Any]) -> dict[str, Any]:
         return {"paths": paths, "grace": GRACE} | given
     if len(paths) > 1:
         raise InputError("a sweep file by itself", found=f"{len(paths)} paths")
-    from schedopt.declaring import read
+    from schedopt.sweep.sweep_file import read
 
     return {"grace": GRACE} | read(files[0]) | given
 
@@ -167,8 +168,9 @@ def summary(
 
     Exit status: 0 it is told, 2 bad input.
     """
-    from schedopt import scoreboards, summarizing
-    from schedopt.rows import read_rows
+    from schedopt.analysis import summary as summarizing
+    from schedopt.sweep.rows import read_rows
+    from schedopt.terminal import bench_tables as scoreboards
 
     if measure not in ("objective", "seconds"):
         raise InputError("objective or seconds", found=repr(measure), place="--measure")

@@ -39,7 +39,7 @@ def generate(
 
     Without --output the instance goes to standard output.
     """
-    from schedopt.making import generate as run
+    from schedopt.verbs.generate import generate as run
 
     options = split(option)
     if count == 1:
@@ -70,7 +70,7 @@ def convert(
     Several workflows make one instance. A log in the Standard Workload Format becomes what
     --option problem=msfq, epoch or dssp asks for. Without --output it goes to standard output.
     """
-    from schedopt.making import convert as run
+    from schedopt.verbs.generate import convert as run
 
     write_instance(run(files, name=name, options=split(option)), output)
 
@@ -88,8 +88,8 @@ def plot(
     ] = None,
 ) -> None:
     """Draw a file: jobs, who gets which share, schedules, or performance profiles of a bench."""
-    from schedopt.plotting import plot as draw
-    from schedopt.plotting import save
+    from schedopt.verbs.plot import plot as draw
+    from schedopt.verbs.plot import save
 
     target = output or Path(f"{file.name.split('.')[0]}.png")
     writable(target)
@@ -115,9 +115,9 @@ def reproduce(
 
     Exit status: 0 every claim holds, 1 one does not, 2 there is no such reproduction.
     """
-    from schedopt import showing
-    from schedopt.reproducing import recorded
-    from schedopt.reproducing import reproduce as run
+    from schedopt.terminal import tables as showing
+    from schedopt.verbs.reproduce import recorded
+    from schedopt.verbs.reproduce import reproduce as run
 
     if not names and not quick and output is None:
         if json:

@@ -31,8 +31,8 @@ def deliver(
     report: Path, rows: Sequence[Any], sweep: Any, failures: Sequence[str], pictures: int
 ) -> None:
     """Write the report and say where it is."""
-    from schedopt import showing
     from schedopt.report import write
+    from schedopt.terminal import tables as showing
 
     try:
         with showing.bar("pictures") as progress:

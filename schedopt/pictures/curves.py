@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from schedopt.pictures.dssp import COLOURS
+from schedopt.problems.dssp.drawing import COLOURS
 
 
 def curves(outcome: Any, title: str) -> Figure:

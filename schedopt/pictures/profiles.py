@@ -7,8 +7,8 @@ from math import isfinite
 
 from matplotlib.figure import Figure
 
-from schedopt.pictures.dssp import COLOURS
-from schedopt.summarizing import Profile
+from schedopt.analysis.summary import Profile
+from schedopt.problems.dssp.drawing import COLOURS
 
 MOST = 4.0
 """Factors beyond this are not drawn: whoever is that far behind is not close on any of them."""

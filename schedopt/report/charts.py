@@ -8,8 +8,8 @@ from math import log10
 from typing import Any
 
 from schedopt.report.measuring import Summary, profiles, quantile
-from schedopt.rows import Row
-from schedopt.showing import percent
+from schedopt.sweep.rows import Row
+from schedopt.terminal.tables import percent
 
 Chart = dict[str, Any]
 

@@ -10,12 +10,12 @@ from io import BytesIO
 from typing import Any
 
 from instances.errors import InputError
-from schedopt.benching import task_of
-from schedopt.contending import counts
-from schedopt.measuring import solutions
-from schedopt.rows import Row
-from schedopt.sources import from_label
-from schedopt.sweeps import Sweep, Terms
+from schedopt.analysis.contenders import counts
+from schedopt.sweep.measure import solutions
+from schedopt.sweep.plan import Sweep, Terms
+from schedopt.sweep.rows import Row
+from schedopt.sweep.sources import from_label
+from schedopt.verbs.bench import task_of
 from solvers.result import Result
 
 BUDGET = 60.0
@@ -110,7 +110,7 @@ def drawn(row: Row, sweep: Sweep, of: Mapping[str, Terms]) -> list[Picture]:
 
 
 def _picture(caption: str, result: Result, instance: Any) -> Picture:
-    from schedopt.plotting import plot
+    from schedopt.verbs.plot import plot
 
     if not result.solution:
         return Picture(caption, note=f"no solution: {result.termination}")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import inf
 from statistics import fmean, quantiles
 
-from schedopt.contending import counts
-from schedopt.rows import Row
+from schedopt.analysis.contenders import counts
+from schedopt.sweep.rows import Row
 
 AT_OPTIMUM = 1e-9
 """A gap below this is rounding."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 
 from schedopt.report.measuring import Summary
-from schedopt.rows import Row
-from schedopt.showing import percent
+from schedopt.sweep.rows import Row
+from schedopt.terminal.tables import percent
 
 HEADINGS = ("policy", "mean gap", "median", "worst", "on", "at the optimum", "best of all", "time")
 

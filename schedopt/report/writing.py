@@ -17,15 +17,16 @@ import msgspec
 
 from instances.errors import InputError, shown
 from instances.files import write_bytes
-from schedopt import __version__, catalog
-from schedopt.contending import contenders
+from schedopt import __version__
+from schedopt.analysis.contenders import contenders
+from schedopt.problems import catalog
 from schedopt.report import drawings
 from schedopt.report.charts import charts
 from schedopt.report.measuring import summaries
 from schedopt.report.sections import counted, failed, problem_section
-from schedopt.rows import Row
-from schedopt.showing import Advance
-from schedopt.sweeps import Sweep, terms
+from schedopt.sweep.plan import Sweep, terms
+from schedopt.sweep.rows import Row
+from schedopt.terminal.tables import Advance
 
 PICTURES = 12
 """Instances that are drawn, unless told otherwise."""

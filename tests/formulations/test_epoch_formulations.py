@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import combinations_with_replacement
 
 import pytest
+from builders.epoch import fewest, packing, some_packing
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from packing import fewest, packing, some_packing
 
 from formulations.constraints import Apart, Forbid, Together
 from formulations.epoch import Partition, Rectangles

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders.epoch import packing, shares
 from hypothesis import given
 from hypothesis import strategies as st
-from packing import packing, shares
 
 from instances import files
 from instances.epoch import Epoch, Instance, Job, Partitioned, allotted, fits, partitioned

@@ -233,7 +233,7 @@ def test_a_machine_that_nobody_tells_of(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_options(tmp_path: Path, options: dict[str, Any], says: str) -> None:
-    from schedopt.making import convert
+    from schedopt.verbs.generate import convert
 
     with pytest.raises(InputError) as caught:
         convert([saved(tmp_path)], options=options)

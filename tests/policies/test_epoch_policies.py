@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from builders.epoch import fewest, packing, some_packing
 from hypothesis import given, settings
-from packing import fewest, packing, some_packing
 
 from instances.epoch import Instance, Scheduled
 from instances.epoch.generators import GENERATORS

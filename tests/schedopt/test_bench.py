@@ -10,12 +10,12 @@ import pytest
 from formulations.constraints import FairShare
 from instances.errors import InputError
 from instances.files import dump, load
-from schedopt.benching import BenchError, bench
-from schedopt.evaluating import evaluate
-from schedopt.making import generate
-from schedopt.rows import FORMATS, Row, read_rows
-from schedopt.solving import solve
-from schedopt.sources import instance_files
+from schedopt.sweep.rows import FORMATS, Row, read_rows
+from schedopt.sweep.sources import instance_files
+from schedopt.verbs.bench import BenchError, bench
+from schedopt.verbs.evaluate import evaluate
+from schedopt.verbs.generate import generate
+from schedopt.verbs.solve import solve
 
 ROOT = Path(__file__).parent.parent.parent
 POLICIES = ["greedy", "greedy-half", "core"]
@@ -77,7 +77,7 @@ def test_every_format_holds_the_same_rows_and_resumes(
     def must_not_run(*args: object) -> list[Row]:
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("schedopt.measuring.evaluate", must_not_run)
+    monkeypatch.setattr("schedopt.sweep.measure.evaluate", must_not_run)
     assert bench(nights, policies=POLICIES, output=output) == more
 
 

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from instances.files import dump, load
-from schedopt.making import generate
+from schedopt.verbs.generate import generate
 
 ROOT = Path(__file__).parent.parent.parent
 BUNDLED = ROOT / "instances" / "dssp"

@@ -13,7 +13,7 @@ from instances.errors import InputError
 from instances.files import dump, encode, load
 from schedopt import evaluate, plot, solve
 from schedopt.cli import app
-from schedopt.plotting import save
+from schedopt.verbs.plot import save
 
 NIGHT = Path("instances/dssp/night.json.gz")
 

@@ -14,21 +14,21 @@ from math import inf
 from pathlib import Path
 
 import pytest
+from builders.reports import EVIL, row
 from hypothesis import given
 from hypothesis import strategies as st
-from reports import EVIL, row
 from typer.testing import CliRunner
 
 from instances.errors import InputError
-from schedopt.benching import bench
 from schedopt.cli import app
 from schedopt.report import write
 from schedopt.report.charts import MANY, charts
 from schedopt.report.drawings import BUDGET, Picture, best, chosen
 from schedopt.report.measuring import profiles, quantile, summaries
 from schedopt.report.writing import as_script, page
-from schedopt.rows import Row
-from schedopt.sweeps import Sweep
+from schedopt.sweep.plan import Sweep
+from schedopt.sweep.rows import Row
+from schedopt.verbs.bench import bench
 
 ROOT = Path(__file__).parent.parent.parent
 DSSP, EPOCH = Path("instances/dssp"), Path("instances/epoch")
@@ -266,7 +266,7 @@ def test_what_cannot_be_drawn_costs_its_own_picture_alone(
     def broken(*args: object, **words: object) -> None:
         raise ZeroDivisionError("<b>")
 
-    monkeypatch.setattr("schedopt.plotting.plot", broken)
+    monkeypatch.setattr("schedopt.verbs.plot.plot", broken)
     rows = bench(DSSP / "greedy-trap.json", policies=["core"])
     write(rows, tmp_path / "report.html", sweep=Sweep(policies=("core",)))
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -280,7 +280,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_work(
     def must_not_run(*args: object, **words: object) -> list[Row]:
         raise AssertionError("work was done")
 
-    monkeypatch.setattr("schedopt.benching.bench", must_not_run)
+    monkeypatch.setattr("schedopt.verbs.bench.bench", must_not_run)
     words = ["bench", str(DSSP), "--report", str(tmp_path / name)]
     done = CliRunner().invoke(app, words)
     assert isinstance(done.exception, InputError)

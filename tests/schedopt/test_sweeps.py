@@ -9,12 +9,12 @@ from typer.testing import CliRunner
 
 from instances.errors import InputError
 from instances.files import dump, encode
-from schedopt.benching import bench
 from schedopt.cli import app
-from schedopt.declaring import read
-from schedopt.making import generate
-from schedopt.rows import read_rows
-from schedopt.sources import from_text, generated, seeds_of
+from schedopt.sweep.rows import read_rows
+from schedopt.sweep.sources import from_text, generated, seeds_of
+from schedopt.sweep.sweep_file import read
+from schedopt.verbs.bench import bench
+from schedopt.verbs.generate import generate
 
 SWEEP = """
 paths = ["nights", "epochs/*.json"]

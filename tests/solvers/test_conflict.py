@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from instances.files import load
-from schedopt.solving import solve
+from schedopt.verbs.solve import solve
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
 
 NAMES = [f"c{i}" for i in range(7)]

@@ -11,7 +11,7 @@ from formulations.dssp import Schedule
 from instances.dssp import Instance
 from instances.files import load
 from schedopt import evaluate
-from schedopt.making import generate
+from schedopt.verbs.generate import generate
 from solvers import Limits, cpsat
 from validation.documents import as_record, check
 

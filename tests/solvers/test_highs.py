@@ -10,14 +10,14 @@ import msgspec
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from building import best, night
+from builders.dssp import best, night
 from ortools.sat.python import cp_model
 
 from formulations.constraints import FairShare
 from formulations.dssp import Selection
 from instances.dssp import Instance
-from schedopt.making import generate
-from schedopt.solving import solve
+from schedopt.verbs.generate import generate
+from schedopt.verbs.solve import solve
 from solvers import Limits, Result, highs
 from solvers.matrix import translate
 from solvers.result import gap, settled

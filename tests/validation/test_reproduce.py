@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from instances.errors import InputError
 from schedopt import reproduce
 from schedopt.cli import app
-from schedopt.reproducing import recorded
+from schedopt.verbs.reproduce import recorded
 from validation.reproduce.ledger import ledger
 
 DIFFERS = {

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from schedopt.cli import app
-from schedopt.reproducing import recorded
+from schedopt.verbs.reproduce import recorded
 from validation.reproduce import record
 from validation.reproduce.ledger import ledger
 from validation.reproduce.papers import PAPERS
@@ -97,6 +97,6 @@ def test_all_are_run_where_all_are_asked_for(
         asked.append(names)
         return []
 
-    monkeypatch.setattr("schedopt.reproducing.reproduce", run)
+    monkeypatch.setattr("schedopt.verbs.reproduce.reproduce", run)
     assert CliRunner().invoke(app, ["reproduce", *words]).exit_code == 0
     assert asked == [()]

@@ -1,0 +1,163 @@
+"""Partitions into epochs: our default beside the direct model, arc-flow, the search and the DP."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import highspy
+import numpy as np
+from rich.table import Table
+
+from benchmarks.timing import agree, best_of, out, verdict
+from formulations.epoch import Partition
+from policies.registry import NotApplicableError, registered
+from schedopt.verbs.generate import generate
+from schedopt.verbs.solve import solve
+
+LIMIT, WORKERS = 5.0, 2
+"""Seconds after which an alternative is stopped, marked >; and threads of each solver."""
+
+PLANTED = [(epochs, k) for epochs in (8, 16) for k in (1, 2, 3, 4)] + [(32, 3)]
+SEEDS = range(1, 4)
+
+
+def planted() -> None:
+    """Time planted instances, whose optimum is known and which heuristics mostly miss."""
+    title = f"(i) planted epochs, N = 128: ours on {len(SEEDS)} seeds, the others on the first"
+    heads = ("epochs", "k", "jobs", "schedopt s", "direct", "arc-flow", "search", "DP")
+    table = Table(*heads, title=title, title_justify="left")
+    slowest = 0.0
+    for epochs, k in PLANTED:
+        options = {"epochs": epochs, "inequity": k}
+        some = [generate("epoch", "planted", seed=seed, options=options) for seed in SEEDS]
+        times = []
+        for instance in some:
+            seconds, found = best_of(1, partial(_ours, instance))
+            times.append(seconds if found else float("inf"))
+            agree(found or 128.0 * epochs, 128.0 * epochs)
+        cells = [f"{min(times):.2f} to {max(times):.2f}"]
+        for way in OTHERS:
+            seconds, found = best_of(1, partial(way, some[0]))
+            agree(found or 128.0 * epochs, 128.0 * epochs)
+            cells.append(f"{seconds:.2f}" if found else f">{seconds:.1f}")
+        table.add_row(str(epochs), str(k), str(len(some[0].jobs)), *cells)
+        slowest = max(slowest, *times)
+    out.print(table)
+    verdict(slowest < 5, f"each planted instance proven in under 5 s (slowest {slowest:.1f})")
+
+
+def uniform() -> None:
+    """Time the paper's own random instances, up to 256 jobs on 1,024 nodes."""
+    title = "(j) random instances of Table 3 (k = 1): worst of 5 seeds and two load factors"
+    table = Table("jobs", "nodes", "schedopt s", "proven", title=title, title_justify="left")
+    slowest = 0.0
+    for jobs in (8, 64, 256):
+        for nodes in (128, 1_024):
+            times, proven = [], 0
+            for seed in range(5):
+                for load in (1.0, 2.0):
+                    options = {"jobs": jobs, "nodes": nodes, "load": load}
+                    instance = generate("epoch", "uniform", seed=seed, options=options)
+                    seconds, result = best_of(1, partial(solve, instance, threads=WORKERS))
+                    times.append(seconds)
+                    proven += result.proven
+            table.add_row(str(jobs), f"{nodes:,}", f"{max(times):.3f}", f"{proven} of {len(times)}")
+            slowest = max(slowest, max(times) if proven == len(times) else np.inf)
+    out.print(table)
+    verdict(slowest < 0.2, f"each in under 0.2 s (slowest {slowest:.3f})")
+
+
+def _ours(instance: Any) -> float | None:
+    result = solve(instance, threads=WORKERS, time_limit=4 * LIMIT)
+    return result.objective if result.proven else None
+
+
+def _direct(instance: Any) -> float | None:
+    """Solve the direct model with CP-SAT, as it stands."""
+    from solvers import Limits, cpsat
+
+    model = Partition(instance, model="direct")
+    result = cpsat.solve(model, Limits(threads=WORKERS, time_limit=LIMIT))
+    return result.objective if result.proven else None
+
+
+def _policy(name: str, instance: Any) -> float | None:
+    try:
+        return instance.objective_of(registered("epoch")[name].run(instance))
+    except NotApplicableError:
+        return None
+
+
+def _arc_flow(instance: Any) -> float | None:
+    """Solve an arc-flow model with HiGHS.
+
+    A graph for each leader v: points 0 to N, arcs as long as a slot, widest first. The flow z_v
+    that leaves 0 by an arc of length v is how many epochs v leads. Slots of size s or wider must be
+    as many as jobs of s or more. Source of the form: Valério de Carvalho, Annals of Operations
+    Research 86, 1999.
+    """
+    graph = _Graph(instance)
+    columns = len(graph.cost)
+    engine = highspy.Highs()
+    engine.silent()
+    for name, value in (("threads", WORKERS), ("mip_rel_gap", 0.0), ("time_limit", LIMIT)):
+        engine.setOptionValue(name, value)
+    engine.addVars(columns, np.zeros(columns), np.full(columns, float(len(instance.jobs))))
+    every = np.arange(columns, dtype=np.int32)
+    engine.changeColsCost(columns, every, np.array(graph.cost))
+    whole = np.full(columns, highspy.HighsVarType.kInteger)
+    engine.changeColsIntegrality(columns, every, whole)
+    for lower, row in graph.rows():
+        engine.addRow(lower, np.inf, len(row), list(row), list(row.values()))
+    engine.run()
+    if engine.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    return float(instance.nodes * round(engine.getInfo().objective_function_value))
+
+
+class _Graph:
+    """The arcs of all leaders' graphs: what each costs, covers, and joins."""
+
+    def __init__(self, instance: Any) -> None:
+        self.jobs = Counter(instance.minima.tolist())
+        self.sizes = sorted(self.jobs, reverse=True)
+        self.cost: list[float] = []
+        self.covering: dict[int, dict[int, float]] = {size: {} for size in self.sizes}
+        self.balance: dict[tuple[int, int], dict[int, float]] = {}
+        for leader in self.sizes:
+            self._lead(leader, instance.nodes, max(1, leader - instance.inequity))
+
+    def _lead(self, leader: int, nodes: int, floor: int) -> None:
+        """Add a leader's arcs; a point is reached by wider slots before narrower ones."""
+        widths = [s for s in self.sizes if floor < s <= leader] + [floor]
+        self._arc(leader, 0, leader, 1.0)
+        reached = {leader}
+        for width in widths:
+            for start in range(leader, nodes - width + 1):
+                if start in reached:
+                    self._arc(leader, start, width, 0.0)
+                    reached.add(start + width)
+
+    def _arc(self, leader: int, start: int, width: int, price: float) -> None:
+        column = len(self.cost)
+        self.cost.append(price)
+        if start:
+            self.balance.setdefault((leader, start), {})[column] = -1.0
+        self.balance.setdefault((leader, start + width), {})[column] = 1.0
+        for size in self.sizes:
+            if size <= width:
+                self.covering[size][column] = 1.0
+
+    def rows(self) -> Iterator[tuple[float, dict[int, float]]]:
+        """Yield lower bounds and coefficients: what does not flow on is left over."""
+        yield from ((0.0, row) for row in self.balance.values())
+        total = 0
+        for size in self.sizes:
+            total += self.jobs[size]
+            yield float(total), self.covering[size]
+
+
+OTHERS = (_direct, _arc_flow, partial(_policy, "paper-search"), partial(_policy, "dp"))

@@ -1,0 +1,202 @@
+"""Allocations: closed form, the program of an order, and three ways over all orders."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import time
+import warnings
+from functools import partial
+from itertools import permutations
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from rich.table import Table
+
+from benchmarks.timing import agree, best_of, out, verdict
+from formulations.hesrpt import Allocation
+from formulations.hesrpt.common import best_by_subsets, optimum
+from formulations.hesrpt.orders import OrderSearch
+from instances.hesrpt import Instance, Job, Power
+from instances.hesrpt.generators import GENERATORS
+from policies.hesrpt.closed import hesrpt_times, hesrpt_total
+from policies.hesrpt.shares import hesrpt
+from policies.hesrpt.simulator import play
+from schedopt.verbs.solve import solve
+from solvers import clarabel
+
+POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
+
+
+def closed_form() -> None:
+    """Time heSRPT's completion times in closed form, beside the event simulation of few jobs."""
+    title = "(f) heSRPT, N = 10^6, p = 0.5: best of 3"
+    heads = ("jobs", "closed form s", "simulation s", "largest relative difference")
+    table = Table(*heads, title=title, title_justify="left")
+    for jobs in (500, 2_000, 1_000_000):
+        instance = GENERATORS["pareto"](1, jobs=jobs)
+        seconds, (times, _) = best_of(3, partial(hesrpt_times, instance.sizes, 0.5, 1e6))
+        cells = ["-", "-"]
+        if jobs <= 2_000:
+            spent, (ends, _) = best_of(1, partial(play, instance, hesrpt, record=False))
+            cells = [f"{spent:.3f}", f"{np.abs(times / ends - 1).max():.1e}"]
+        table.add_row(f"{jobs:,}", f"{seconds:.4f}", *cells)
+    out.print(table)
+    verdict(seconds < 1, f"a million jobs in about a second ({seconds:.2f} s)")
+
+
+def program() -> None:
+    """Solve the program of shortest-first order beside one written with power cones."""
+    title = "(g) the program of one order in Clarabel, N = 10^6: once, each in a process of its own"
+    heads = ("jobs", "p", "s", "MB", "error of value", "of bound", "power cones s", "error")
+    table = Table(*heads, title=title, title_justify="left")
+    worst = 0.0
+    for jobs in (20, 50, 200):
+        for p in POWERS:
+            ours = _apart(_by_towers, jobs, p)
+            plain = _apart(_by_power_cones, jobs, p) if jobs <= 50 else None
+            cells = ["-", "-"]
+            if plain is not None:
+                failed = plain["error"] is None
+                cells = [f"{plain['seconds']:.2f}", "failed" if failed else f"{plain['error']:.0e}"]
+            table.add_row(
+                str(jobs),
+                f"{p:g}",
+                f"{ours['seconds']:.2f}",
+                f"{ours['memory']:.0f}",
+                f"{ours['error']:.0e}",
+                f"{ours['bound']:.0e}",
+                *cells,
+            )
+            worst = max(worst, ours["error"], ours["bound"])
+    out.print(table)
+    verdict(worst < 2e-6, f"relative error under 2e-6 for 200 jobs and every p ({worst:.0e})")
+
+
+def _apart(work: Any, *what: Any) -> Any:
+    """Run a piece of work in a process of its own, so that its memory is its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(work, what)
+
+
+def _in_order(jobs: int, p: float) -> tuple[Instance, list[int], float]:
+    instance = GENERATORS["pareto"](1, jobs=jobs, p=p)
+    best = hesrpt_total(instance.sizes, p, instance.servers) / jobs
+    return instance, [int(j) for j in np.argsort(-instance.sizes, kind="stable")], best
+
+
+def _memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _by_towers(jobs: int, p: float) -> dict[str, float]:
+    instance, order, best = _in_order(jobs, p)
+    began = time.perf_counter()
+    found = clarabel.solve(Allocation(instance).ordered(order))
+    spent = time.perf_counter() - began
+    return {
+        "seconds": spent,
+        "memory": _memory(),
+        "error": abs(instance.objective_of(found.solution) / best - 1),
+        "bound": abs((found.bound or 0.0) / best - 1),
+    }
+
+
+def _by_power_cones(jobs: int, p: float) -> dict[str, float | None]:
+    """Write the same program with one power cone for each pair, as anyone would."""
+    instance, order, best = _in_order(jobs, p)
+    sizes = instance.sizes[order[::-1]]  # the first to complete first
+    pairs = [(j, e) for j in range(jobs) for e in range(j + 1)]
+    began = time.perf_counter()
+    d, a = cp.Variable(jobs, nonneg=True), cp.Variable(len(pairs), nonneg=True)
+    work = cp.Variable(len(pairs), nonneg=True)
+    epochs = np.array([e for _, e in pairs])
+    of_job, in_epoch = np.zeros((2, jobs, len(pairs)))
+    for i, (j, e) in enumerate(pairs):
+        of_job[j, i] = in_epoch[e, i] = 1.0
+    done = float(instance.servers) ** p * (of_job @ work) >= sizes
+    rows = [cp.PowCone3D(a, d[epochs], work, p), done, in_epoch @ a <= d]
+    left = np.arange(jobs, 0, -1) / jobs
+    problem = cp.Problem(cp.Minimize(left @ d), rows)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            problem.solve(solver=cp.CLARABEL)
+    except cp.error.SolverError:
+        return {"seconds": time.perf_counter() - began, "error": None}
+    error = None if problem.value is None else abs(float(problem.value) / best - 1)
+    return {"seconds": time.perf_counter() - began, "error": error}
+
+
+def orders() -> None:
+    """Time the search over all orders three ways."""
+    title = "(h) the best of all orders, N = 100: once"
+    heads = ("jobs", "speedups and weights", "method", "seconds", "nodes or orders")
+    table = Table(*heads, title=title, title_justify="left")
+    random = np.random.Generator(np.random.PCG64(1))
+    for jobs in (6, 7, 8):
+        x, w = random.pareto(1.5, jobs) + 1, random.integers(1, 5, jobs).astype(float)
+        dp, (bound, _) = best_of(1, partial(best_by_subsets, x, w, 0.5, 100.0))
+        tried, best = best_of(1, partial(_enumerated, x, w))
+        agree(bound, best)
+        table.add_row(str(jobs), "one k^0.5, weights", "subsets", f"{dp:.4f}", f"{2**jobs:,}")
+        count = int(np.prod(np.arange(1, jobs + 1)))
+        table.add_row("", "", "enumeration", f"{tried:.3f}", f"{count:,}")
+        mixed = _mixed(x, w, [0.5] * jobs)
+        spent, search = best_of(1, partial(_searched, mixed))
+        agree(search.value, best)
+        table.add_row("", "", "branch and bound", f"{spent:.3f}", f"{search.nodes:,}")
+    for jobs in (8, 10, 12):
+        x, w = random.pareto(1.5, jobs) + 1, random.integers(1, 5, jobs).astype(float)
+        mixed = _mixed(x, w, random.uniform(0.2, 0.95, jobs).tolist())
+        spent, search = best_of(1, partial(_searched, mixed))
+        proven = "" if search.bound >= search.value * (1 - 1e-9) else " (not proven)"
+        label = "p of each job's own, weights"
+        method = f"branch and bound{proven}"
+        table.add_row(str(jobs), label, method, f"{spent:.2f}", f"{search.nodes:,}")
+    x, w = random.pareto(1.5, 20) + 1, random.integers(1, 5, 20).astype(float)
+    jobs_of_one_power = tuple(
+        Job(name=f"j{i}", size=float(x[i]), weight=float(w[i])) for i in range(20)
+    )
+    weighted = Instance(
+        name="weights",
+        servers=100,
+        speedup=Power(p=0.5),
+        objective="weighted-flow-time",
+        jobs=jobs_of_one_power,
+    )
+    spent, result = best_of(1, partial(solve, weighted))
+    table.add_row("20", "one k^0.5, weights", "subsets", f"{spent:.2f}", f"{2**20:,}")
+    out.print(table)
+    verdict(result.proven, "20 weighted jobs of one speedup certified over all orders")
+
+
+def _enumerated(x: Any, w: Any) -> float:
+    every = map(list, permutations(range(len(x))))
+    return min(optimum(x[order], w[order], 0.5, 100.0).value for order in every)
+
+
+def _mixed(x: Any, w: Any, powers: list[float]) -> Instance:
+    """Return jobs whose speedups the search may not take for one and the same."""
+    return Instance(
+        name="mixed",
+        servers=100,
+        objective="weighted-flow-time",
+        jobs=tuple(
+            Job(
+                name=f"j{i}",
+                size=float(x[i]),
+                weight=float(w[i]),
+                speedup=Power(p=powers[i] * (1 - 1e-13 * i)),
+            )
+            for i in range(len(x))
+        ),
+    )
+
+
+def _searched(instance: Instance) -> OrderSearch:
+    search = OrderSearch(instance)
+    while not search.advance(5.0):
+        pass
+    return search

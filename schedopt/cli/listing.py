@@ -1,0 +1,43 @@
+"""The verbs that look around: list, doctor."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from schedopt.cli.common import FAILED, Json, app, print_json
+
+
+@app.command("list", epilog="Example: schedopt list policies")
+def list_(
+    section: Annotated[str | None, typer.Argument(help="Only this section.")] = None,
+    json: Json = False,
+) -> None:
+    """List problems, formulations, solvers, policies, constraint kinds and generators."""
+    from schedopt.terminal import tables as showing
+    from schedopt.verbs import contents
+
+    sections = contents.sections()
+    if section is not None:
+        from schedopt.problems.catalog import pick
+
+        sections = {section: sections[pick(section, sections, "a section")]}
+    if json:
+        print_json(sections)
+    else:
+        showing.contents(sections)
+
+
+@app.command(epilog="Example: schedopt doctor")
+def doctor(json: Json = False) -> None:
+    """Say versions, and whether each solver loads and solves a tiny model right."""
+    from schedopt.terminal import tables as showing
+    from schedopt.verbs.doctor import examine
+
+    findings = examine()
+    if json:
+        print_json(findings)
+    else:
+        showing.doctor(findings)
+    raise typer.Exit(0 if all(finding.ok for finding in findings) else FAILED)

@@ -1,0 +1,124 @@
+"""The verbs that solve and check: solve, evaluate, check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from instances.errors import InputError
+from schedopt.cli.common import (
+    FAILED,
+    Constraints,
+    File,
+    Json,
+    Options,
+    Output,
+    Seed,
+    TimeLimit,
+    app,
+    declared,
+    deliver,
+    say,
+    split,
+    status,
+    writable,
+)
+
+
+@app.command(epilog="Example: schedopt solve instances/dssp/night.json.gz --option fill=0.9")
+def solve(
+    file: File,
+    formulation: Annotated[str | None, typer.Option(help="See `schedopt list`.")] = None,
+    solver: Annotated[str | None, typer.Option(help="See `schedopt list`.")] = None,
+    constraints: Constraints = None,
+    time_limit: TimeLimit = None,
+    gap: Annotated[float, typer.Option(help="The relative gap that is good enough.")] = 0.0,
+    threads: Annotated[int | None, typer.Option(help="Threads of the solver.")] = None,
+    seed: Seed = 0,
+    option: Options = None,
+    json: Json = False,
+    output: Output = None,
+) -> None:
+    """Find the optimum, prove it, and check it.
+
+    Exit status: 0 a solution was found, 3 proven infeasible, 4 stopped without a solution,
+    130 interrupted (what was found is still written), 1 the check failed, 2 bad input.
+    """
+    from instances.files import load
+    from schedopt.terminal import tables as showing
+    from schedopt.verbs.solve import solve as run
+
+    writable(output)
+    instance = load(file)
+    with showing.live(file.name) as watch:
+        result = run(
+            instance,
+            formulation=formulation,
+            solver=solver,
+            constraints=declared(constraints, instance),
+            time_limit=time_limit,
+            gap=gap,
+            threads=threads,
+            seed=seed,
+            options=split(option),
+            watch=watch,
+        )
+    deliver(result, json, output, lambda: showing.result(instance, result))
+    raise typer.Exit(status(result))
+
+
+@app.command(epilog="Example: schedopt evaluate instances/dssp/night.json.gz --policy greedy,core")
+def evaluate(
+    file: File,
+    policy: Annotated[str, typer.Option(help="One name, or several with commas between.")],
+    seed: Seed = 0,
+    option: Options = None,
+    constraints: Constraints = None,
+    json: Json = False,
+    output: Output = None,
+) -> None:
+    """Tell what policies get on an instance, and which side constraints they break.
+
+    Exit status: 0 each policy has a solution, 2 bad input or a policy that does not apply.
+    """
+    from instances.files import load
+    from schedopt.terminal import tables as showing
+    from schedopt.verbs.evaluate import evaluate as run
+
+    writable(output)
+    instance = load(file)
+    names = [name.strip() for name in policy.split(",") if name.strip()]
+    rules = declared(constraints, instance)
+    results = run(instance, names, options=split(option), seed=seed, constraints=rules)
+    if not results:
+        raise InputError("a policy", found=repr(policy), place="--policy")
+    shown: Any = results[0] if len(results) == 1 else results
+    deliver(shown, json, output, lambda: showing.results(instance, results))
+    for result in results:
+        if not result.solution:
+            say(f"{result.policy}: {result.termination}: {result.message}")
+    raise typer.Exit(0 if all(result.solution for result in results) else 2)
+
+
+@app.command(epilog="Example: schedopt check instances/dssp/night.json.gz result.json")
+def check(file: File, result: Annotated[Path, typer.Argument(help="A result document.")]) -> None:
+    """Recompute a result from the raw instance, without any solver.
+
+    Exit status: 0 it holds, 1 it does not (each violation in a line), 2 bad input.
+    """
+    from instances.files import load
+    from schedopt.verbs.check import reports
+
+    wrong = False
+    for document, report in reports(load(file), result):
+        who = document.policy or document.formulation or "result"
+        for violation in report.violations:
+            print(f"{who}: {violation}")
+        for what in report.unchecked:
+            say(f"{who}: not checked: {what}")
+        if report.ok:
+            print(f"{who}: holds ({document.solution_status}, objective {document.objective})")
+        wrong = wrong or not report.ok
+    raise typer.Exit(FAILED if wrong else 0)

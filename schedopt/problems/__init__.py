@@ -1,0 +1,1 @@
+"""The problems: one record each, and the lookup of them by name."""

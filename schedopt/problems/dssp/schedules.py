@@ -1,0 +1,103 @@
+"""Solve a schedule: the knapsack bound, the best two-phase schedule, then CP-SAT."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from instances.dssp import Scheduled, bounding
+from schedopt.problems import two_phase as composing
+from solvers.result import Limits, Result, Seconds
+
+POLICIES = ("selection+lcpf", "selection+cpa", "greedy+lcpf")
+FILLS = (0.94, 0.9, 0.97, 1.0, 0.85, 0.8)
+"""Two-phase schedules to start from, and how full they plan the machine, the likeliest first."""
+
+PATIENCE = 0.25
+"""The part of the time limit that the bound may take, and the part that the start may."""
+
+
+def solve(model: Any, limits: Limits) -> Result:
+    """Solve a `Schedule`.
+
+    In nearly every case the optimum is the knapsack bound: where a two-phase schedule meets it,
+    nothing is left to search.
+
+    Parameters
+    ----------
+    model : Schedule
+        The formulation.
+    limits : Limits
+        When to stop.
+    """
+    from solvers import cpsat
+
+    began = time.perf_counter()
+    relaxed = _relaxed(model, limits)
+    if relaxed.termination == "infeasible":  # then schedules are too, for the same reason
+        seconds = Seconds(build=model.seconds, solve=time.perf_counter() - began)
+        return cpsat.infeasible(model, limits, relaxed.conflict, seconds)
+    start, interrupted = _start(model, limits)
+    spent = time.perf_counter() - began
+    left = limits
+    if interrupted:
+        left = replace(limits, time_limit=0.0)
+    elif limits.time_limit is not None:
+        left = replace(limits, time_limit=max(0.0, limits.time_limit - spent))
+    result = cpsat.solve(model, left, hint=start, bound=relaxed.bound)
+    if interrupted and not result.proven:
+        result = msgspec.structs.replace(result, termination="interrupted")
+    seconds = msgspec.structs.replace(result.seconds, solve=result.seconds.solve + spent)
+    options = {**result.options, "time_limit": limits.time_limit}
+    return msgspec.structs.replace(result, seconds=seconds, options=options)
+
+
+def _relaxed(model: Any, limits: Limits) -> Result:
+    """Solve the knapsack that bounds every schedule, with the side constraints where they hold."""
+    from formulations.dssp import Selection
+
+    night = bounding(model.instance)
+    selection: Any = Selection(night).add(*(model.added if night is model.instance else ()))
+    if limits.time_limit is not None:
+        limits = replace(limits, time_limit=PATIENCE * limits.time_limit)
+    limits = replace(limits, gap=0.0, watch=None)
+    return composing.selected(selection, limits)  # type: ignore[no-any-return]
+
+
+def _start(model: Any, limits: Limits) -> tuple[Scheduled | None, bool]:
+    """Return the best two-phase schedule so far, and whether Ctrl-C ended the search for it."""
+    began, worth = time.perf_counter(), model.instance.objective_of
+    best: Scheduled | None = None
+    try:
+        for found in _starts(model):
+            if best is None or worth(found) > worth(best):
+                best = found
+            spent = time.perf_counter() - began
+            if limits.time_limit is not None and spent > PATIENCE * limits.time_limit:
+                break
+    except KeyboardInterrupt:
+        return best, True
+    return best, False
+
+
+def _starts(model: Any) -> Iterator[Scheduled]:
+    """Yield two-phase schedules that keep all rules, without the jobs that they complete late."""
+    from schedopt.verbs.evaluate import evaluate
+    from validation.dssp.constraints import broken
+    from validation.dssp.facts import Facts
+
+    night = model.instance
+    facts = Facts(night, 1.0)
+    plans = [(policy, {"fill": fill}) for fill in FILLS for policy in POLICIES]
+    for policy, options in [*plans, ("maxk", {})]:
+        result = evaluate(night, policy, options=options, constraints=model.added)
+        if not result.solution:
+            continue
+        found = model.adopt(msgspec.convert(result.solution, Scheduled))
+        names = frozenset(found.selected)
+        if not any(broken(rule, facts, names) for rule in [*night.constraints, *model.added]):
+            yield found

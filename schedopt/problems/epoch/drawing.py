@@ -1,0 +1,161 @@
+"""Pictures of epoch: the jobs of an instance, and schedules as the paper draws them.
+
+Nodes run across and the quantum runs upwards, as in Figures 2 to 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle as Patch
+
+from schedopt.problems.dssp.drawing import COLOURS
+
+MANY = 64
+"""Jobs from which on names would not be readable."""
+
+Bar = tuple[str, float, float, float, float]
+"""A job's name, its first node and how many, from when in the quantum and for how long."""
+
+
+def jobs(instance: Any) -> Figure:
+    """Draw each job's minimum, the largest first, and the load."""
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.subplots()
+    minima = instance.minima[instance.descending]
+    axes.bar(range(1, len(minima) + 1), minima, color=COLOURS[0])
+    axes.axhline(instance.nodes, color="black", linestyle="--", label="nodes")
+    axes.set_xlabel("jobs, the largest first")
+    axes.set_ylabel("minimum, nodes")
+    load = minima.sum() / instance.nodes
+    axes.set_title(
+        f"{_short(instance.name)}: {len(minima)} jobs ask for {load:.0%} of {instance.nodes} nodes"
+    )
+    axes.legend(frameon=False)
+    return figure
+
+
+def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
+    """Draw schedules beside each other: one box for each job, as wide as its nodes.
+
+    Parameters
+    ----------
+    documents : sequence of Result
+        Results of one instance.
+    instance : Instance, optional
+        The instance: tells the minima, which are then drawn as lines in the boxes.
+    """
+    columns = min(3, len(documents))
+    rows = ceil(len(documents) / columns)
+    figure = Figure(figsize=(5 * columns, 4 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    minimum = {} if instance is None else {job.name: job.minimum for job in instance.jobs}
+    names = list(minimum) or sorted({bar[0] for d in documents for bar in _bars(d.solution)})
+    colour = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+    for axes, document in zip(grid, documents, strict=False):
+        _schedule(axes, document, colour, minimum)
+    for axes in grid[len(documents) :]:
+        axes.set_visible(False)
+    return figure
+
+
+def filling(document: Any, counts: Sequence[int]) -> Figure:
+    """Draw the schedule of rectangles as it is when some of its jobs have been placed.
+
+    Parameters
+    ----------
+    document : Result
+        A result of BUDDY, whose rectangles are in the order in which they were placed.
+    counts : sequence of int
+        After how many jobs each picture is taken.
+    """
+    figure = Figure(figsize=(3.2 * len(counts), 3.4), layout="constrained")
+    everyone = list(document.solution["rectangles"])
+    colour = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(everyone)}
+    for axes, count in zip(figure.subplots(1, len(counts), squeeze=False)[0], counts, strict=True):
+        shown = set(everyone[:count])
+        _boxes(axes, [bar for bar in _bars(document.solution) if bar[0] in shown], colour, {})
+        _frame(axes, _nodes(document.solution))
+        axes.set_title(f"{count} of {len(everyone)} jobs", fontsize=10)
+    return figure
+
+
+def _schedule(axes: Any, document: Any, colour: dict[str, str], minimum: dict[str, int]) -> None:
+    _boxes(axes, list(_bars(document.solution)), colour, minimum)
+    nodes = _nodes(document.solution)
+    _frame(axes, nodes)
+    who = document.policy or document.formulation
+    proven = ", proven optimal" if document.proven else ""
+    axes.set_title(
+        f"{_short(document.instance)}: {who}\n{document.objective:g} reallocations, "
+        f"{document.objective / nodes:.2f} a node{proven}",
+        fontsize=10,
+    )
+
+
+def _boxes(axes: Any, bars: list[Bar], colour: dict[str, str], minimum: dict[str, int]) -> None:
+    """Draw the boxes, and in each a line as long as the job's minimum."""
+    for name, first, width, start, height in bars:
+        box = Patch((first, start), width, height, facecolor=colour[name], edgecolor="white")
+        axes.add_patch(box)
+        if name in minimum:
+            level = start + 0.15 * height
+            axes.plot([first, first + min(minimum[name], width)], [level, level], color="black")
+        if len(colour) <= MANY:
+            middle = (first + width / 2, start + height / 2)
+            axes.annotate(_short(name, 8), middle, ha="center", va="center", fontsize=7)
+
+
+def _frame(axes: Any, nodes: int) -> None:
+    axes.set_xlim(0, nodes)
+    axes.set_ylim(0, 1)
+    axes.set_xlabel("nodes")
+    axes.set_ylabel("quantum")
+
+
+def _nodes(solution: Any) -> int:
+    """Return N: what any epoch, or the pieces at any instant, use together."""
+    if "rectangles" in solution:
+        pieces = solution["rectangles"].values()
+        total: float = sum(p["nodes"] * (p["end"] - p["start"]) for p in pieces)
+        return round(total)
+    return int(sum(solution["epochs"][0]["nodes"].values()))
+
+
+def _bars(solution: Any) -> Iterator[Bar]:
+    """Yield the boxes: one for a job, or several where its nodes are no neighbours."""
+    if "rectangles" in solution:
+        yield from _pieces(solution["rectangles"], _nodes(solution))
+        return
+    start = 0.0
+    for epoch in solution["epochs"]:
+        first = 0
+        for name, nodes in epoch["nodes"].items():
+            yield name, first, nodes, start, epoch["duration"]
+            first += nodes
+        start += epoch["duration"]
+
+
+def _pieces(rectangles: dict[str, Any], nodes: int) -> Iterator[Bar]:
+    """Yield the boxes of rectangles; where the nodes are not said, the first that are free."""
+    free_from = [0.0] * nodes
+    for name, piece in sorted(rectangles.items(), key=lambda item: item[1]["start"]):
+        start, height = piece["start"], piece["end"] - piece["start"]
+        if piece.get("first") is not None:
+            yield name, piece["first"], piece["nodes"], start, height
+            continue
+        mine = [n for n in range(nodes) if free_from[n] <= start + 1e-9][: piece["nodes"]]
+        for n in mine:
+            free_from[n] = piece["end"]
+        for first in (n for n in mine if n - 1 not in mine):
+            after = next(n for n in range(first, nodes + 1) if n not in mine)
+            yield name, first, after - first, start, height
+
+
+def _short(text: str, most: int = 40) -> str:
+    """Cut a name, and keep matplotlib from reading it as mathematics."""
+    text = text if len(text) <= most else f"{text[: most - 1]}…"
+    return text.replace("$", r"\$")

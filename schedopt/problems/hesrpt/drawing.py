@@ -1,0 +1,123 @@
+"""Pictures of hesrpt: the jobs and their speedups; who has which share of the servers when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from schedopt.problems.dssp.drawing import COLOURS
+
+MANY = 24
+"""Jobs up to which each has a colour and a name of its own."""
+
+
+def jobs(instance: Any) -> Figure:
+    """Draw the jobs' sizes, and their speedups up to all servers."""
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    order = np.argsort(instance.sizes, kind="stable")
+    few = len(order) <= MANY
+    kinds = [COLOURS[k % len(COLOURS)] for k in instance.kinds[order]]
+    left.bar(np.arange(len(order)), instance.sizes[order], color=kinds, width=0.8 if few else 1.0)
+    if few:
+        names = [_short(instance.jobs[j].name, 14) for j in order]
+        left.set_xticks(np.arange(len(order)), names, rotation=60, ha="right", fontsize=8)
+    else:
+        left.set_xlabel("jobs, the smallest first")
+    if instance.sizes.max() > 100 * instance.sizes.min():
+        left.set_yscale("log")
+    left.set_ylabel("size")
+    servers = np.geomspace(1, max(instance.servers, 2), 200)
+    for k, speedup in enumerate(instance.speedups[: len(COLOURS)]):
+        right.plot(servers, speedup.at(servers), color=COLOURS[k], label=_kind(speedup))
+    right.set_xscale("log")
+    right.set_yscale("log")
+    right.set_xlabel("servers")
+    right.set_ylabel("speedup")
+    right.legend(frameon=False, fontsize=8)
+    figure.suptitle(
+        f"{_short(instance.name)}: {len(order)} jobs, {instance.servers:,} servers", fontsize=10
+    )
+    return figure
+
+
+def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
+    """Draw the shares of each result over time, and beside them who is left when.
+
+    Parameters
+    ----------
+    documents : sequence of Result
+        Results of one instance.
+    instance : Instance, optional
+        Its order gives the colours; else that of completion.
+    """
+    figure = Figure(figsize=(9, 2.6 * len(documents) + 0.6), layout="constrained")
+    rows = figure.subplots(len(documents), 2, squeeze=False, sharex=True, width_ratios=[3, 2])
+    names = list(documents[0].solution["order"])
+    if instance is not None:
+        names = [job.name for job in instance.jobs]
+    colour = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+    for document, (left, right) in zip(documents, rows, strict=True):
+        _shares(left, document.solution, names, colour)
+        _left(right, document.solution)
+        left.set_title(_title(document), fontsize=10, loc="left")
+    rows[-1][0].set_xlabel("time")
+    rows[-1][1].set_xlabel("time")
+    if len(names) <= len(COLOURS):
+        handles, labels = rows[0][0].get_legend_handles_labels()
+        rows[0][1].legend(handles, labels, loc="upper right", fontsize=7, frameon=False)
+    return figure
+
+
+def _shares(axes: Any, solution: Any, names: list[str], colour: dict[str, str]) -> None:
+    """Draw stacked shares; where there are only proportions, nothing but the completions."""
+    epochs = solution.get("epochs") or ()
+    axes.set_ylim(0, 1)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.set_ylabel("share of the servers")
+    if not epochs:
+        axes.annotate("too many jobs to draw", (0.5, 0.5), xycoords="axes fraction", ha="center")
+        return
+    edges = [epoch["start"] for epoch in epochs] + [epochs[-1]["end"]]
+    base = np.zeros(len(edges))
+    for name in names:
+        heights = np.array([epoch["share"].get(name, 0.0) for epoch in epochs])
+        top = base + np.append(heights, heights[-1])
+        axes.fill_between(
+            edges, base, top, step="post", color=colour[name], linewidth=0, label=_short(name, 16)
+        )
+        base = top
+
+
+def _left(axes: Any, solution: Any) -> None:
+    """Draw how many jobs are in the system, or were not yet there."""
+    ends = np.sort(np.array(list(solution["completion"].values())))
+    left = np.arange(len(ends), -1, -1)
+    axes.step(np.concatenate([[0.0], ends]), left, where="post", color="black")
+    axes.set_ylim(0, len(ends) * 1.05)
+    axes.set_xlim(0, ends[-1] * 1.02)
+    axes.set_ylabel("jobs to complete")
+
+
+def _title(document: Any) -> str:
+    who = document.policy or document.formulation
+    proven = ", proven optimal" if document.proven else ""
+    return f"{_short(document.instance)}: {who}, {document.objective:,.6g}{proven}"
+
+
+def _kind(speedup: Any) -> str:
+    base = getattr(speedup, "base", speedup)
+    if hasattr(base, "p"):
+        return f"k^{base.p:g}"
+    if hasattr(base, "parallel"):
+        return f"Amdahl, f = {base.parallel:g}"
+    return "table"
+
+
+def _short(text: str, most: int = 40) -> str:
+    """Cut a name, and keep matplotlib from reading it as mathematics."""
+    text = text if len(text) <= most else f"{text[: most - 1]}…"
+    return text.replace("$", r"\$")

@@ -1,0 +1,160 @@
+"""Many machines: a sweep on a Dask cluster (the extra ``cluster``)."""
+
+from __future__ import annotations
+
+import multiprocessing
+import socket
+import threading
+from asyncio import CancelledError
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from instances.errors import InputError, shown
+from schedopt import __version__
+from schedopt.sweep.measure import Task
+from schedopt.sweep.rows import Row
+from schedopt.sweep.workers import Hand, HandError, Outcome
+
+PATIENCE = 30.0
+"""Seconds to wait for a scheduler, and for its first worker."""
+
+_MINE = threading.local()
+
+
+def work(task: Task, grace: float | None) -> bytes:
+    """Do a task on a cluster's machine, in a process beside Dask's worker, which stays well.
+
+    Returns
+    -------
+    bytes
+        The outcome, as JSON: plain data is all that travels back.
+    """
+    multiprocessing.current_process().daemon = False  # or it may have no process beside it
+    if not hasattr(_MINE, "hand"):
+        _MINE.hand = Hand()
+    return msgspec.json.encode(_MINE.hand.compute(task, grace))
+
+
+def release() -> str:
+    """Return the version of schedopt that a cluster's machine has."""
+    return __version__
+
+
+def remote(
+    tasks: Sequence[Task], address: str, grace: float | None
+) -> Iterator[tuple[Task, Outcome]]:
+    """Do tasks on a Dask cluster, and yield each outcome as it is known.
+
+    Raises
+    ------
+    InputError
+        If there is no such cluster, it has no workers, or theirs is another schedopt.
+    """
+    distributed = _distributed()
+    wrong = InputError(
+        "the address of a Dask scheduler that answers, such as tcp://host:8786",
+        found=shown(address),
+        place="--cluster",
+    )
+    try:
+        _knock(address)
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, TimeoutError, ValueError):
+        raise wrong from None
+    with client:
+        threads = _workforce(client)
+        yield from _through(client, distributed, tasks, grace, most=2 * threads)
+
+
+def _knock(address: str) -> None:
+    """Make sure that someone is there: a client of nobody would leave a thread behind."""
+    parts = urlsplit(address)
+    if parts.hostname is None or parts.port is None:
+        raise ValueError
+    socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE).close()
+
+
+def _distributed() -> Any:
+    try:
+        return import_module("distributed")
+    except ImportError:
+        raise InputError(
+            "Dask's `distributed`: pip install 'schedopt[cluster]'",
+            found="a Python without it",
+            place="--cluster",
+        ) from None
+
+
+def _workforce(client: Any) -> int:
+    """Make sure that there are workers who speak as we do, and return their threads."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise InputError("a cluster with workers", found="none", place="--cluster") from None
+    try:
+        found = client.run(release)
+    except Exception as error:  # noqa: BLE001  what a worker lacks comes back as whatever it raised
+        raise InputError(
+            "workers that have schedopt installed", found=shown(str(error)), place="--cluster"
+        ) from None
+    for worker, version in found.items():
+        if version != __version__:
+            raise InputError(
+                f"schedopt {__version__} on every worker",
+                found=f"{version} on {worker}",
+                place="--cluster",
+            )
+    return max(1, sum(map(int, client.nthreads().values())))
+
+
+def _through(
+    client: Any, distributed: Any, tasks: Sequence[Task], grace: float | None, most: int
+) -> Iterator[tuple[Task, Outcome]]:
+    """Submit tasks, a few more at a time than there are hands, and yield their outcomes."""
+    waiting = iter(tasks)
+    running: dict[str, Task] = {}
+    futures: dict[str, Any] = {}
+    stream = distributed.as_completed(loop=client.loop)
+
+    while True:
+        while len(running) < most and (task := next(waiting, None)) is not None:
+            try:
+                packed = replace(task, source=task.source.packed())
+            except InputError as error:
+                yield task, str(error)
+                continue
+            future = client.submit(work, packed, grace, pure=False)
+            running[future.key], futures[future.key] = task, future
+            stream.add(future)
+        if not running:
+            return
+        try:
+            future = next(stream)
+            outcome = _outcome(distributed, future)
+        except (OSError, TimeoutError, CancelledError) as error:
+            raise InputError(
+                "a cluster that answers; run again to go on",
+                found=f"none any more ({type(error).__name__})",
+                place="--cluster",
+            ) from None
+        del futures[future.key]
+        yield running.pop(future.key), outcome
+
+
+def _outcome(distributed: Any, future: Any) -> Outcome:
+    """Return what a future brought, or a line about what became of its worker."""
+    if future.status == "finished":
+        return msgspec.json.decode(future.result(), type=list[Row] | str)
+    if future.status in ("cancelled", "lost"):
+        raise CancelledError
+    error = future.exception()
+    if isinstance(error, distributed.scheduler.KilledWorker):
+        return "its worker was ended from outside, every time"
+    if isinstance(error, HandError):
+        return "its worker was closed"
+    return f"{type(error).__name__}: {shown(str(error))}"

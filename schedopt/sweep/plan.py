@@ -1,0 +1,204 @@
+"""A sweep: which policies run on which instances how, and which rows that makes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import msgspec
+
+from instances.constraints import Constraint
+from instances.errors import InputError, listing, shown, suggestion
+from instances.options import checked
+from schedopt import __version__
+from schedopt.problems import catalog
+from schedopt.problems import two_phase as composing
+
+Names = Sequence[str]
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What is done with each instance.
+
+    Attributes
+    ----------
+    policies : sequence of str, mapping of str to sequences, or None
+        Names, of whichever problem they are; or names for each problem. None, and a problem that
+        is left out: all of the problem.
+    seeds : tuple of int
+        For policies that draw random numbers; the others run once, with the first.
+    options : mapping
+        Policies and the formulation take those that they know. A list is several values, each to
+        be tried; under a problem's name, options for that problem alone.
+    constraints : sequence of Constraint, or mapping of str to sequences
+        Side constraints beyond the instances' own, for all of them or by problem.
+    time_limit : float or None
+        Seconds for each reference.
+    """
+
+    policies: Names | Mapping[str, Names] | None = None
+    seeds: tuple[int, ...] = (0,)
+    options: Options = field(default_factory=dict)
+    constraints: Sequence[Constraint] | Mapping[str, Sequence[Constraint]] = ()
+    time_limit: float | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One policy on one instance: what becomes one row.
+
+    Attributes
+    ----------
+    key : str
+        A digest of all that the row depends on, the instance's contents among it, so that a
+        changed file, option or release is never mistaken for work already done.
+    policy : str
+    seed : int
+    options : mapping
+        Those that the policy or its reference knows.
+    """
+
+    key: str
+    policy: str
+    seed: int
+    options: Options
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a sweep means for one problem.
+
+    Attributes
+    ----------
+    policies : tuple of Policy
+    settings : tuple of mapping
+        Every combination of the options' values.
+    constraints : tuple of Constraint
+    """
+
+    policies: tuple[Any, ...]
+    settings: tuple[Options, ...]
+    constraints: tuple[Constraint, ...]
+
+
+def terms(sweep: Sweep, problems: Iterable[str]) -> dict[str, Terms]:
+    """Return what a sweep means for each of the problems that its instances are of.
+
+    Raises
+    ------
+    InputError
+        If a policy or an option is known to none of them, or given for a problem that does not
+        know it, or if a problem is left with no policy.
+    """
+    problems = list(problems)
+    for given in (sweep.policies, sweep.constraints):
+        for problem in given if isinstance(given, Mapping) else ():
+            catalog.problem(problem)
+    chosen = {problem: _policies(sweep, problem, problems) for problem in problems}
+    settings = _settings(sweep.options, chosen)
+    rules = sweep.constraints
+    return {
+        problem: Terms(
+            policies=tuple(chosen[problem]),
+            settings=settings[problem],
+            constraints=tuple(rules.get(problem, ()) if isinstance(rules, Mapping) else rules),
+        )
+        for problem in problems
+    }
+
+
+def _policies(sweep: Sweep, problem: str, problems: Sequence[str]) -> list[Any]:
+    given = sweep.policies
+    if isinstance(given, Mapping):
+        for other, names in given.items():  # a slip is one even where no such instance is given
+            for name in names:
+                composing.policy(other, name)
+        given = given.get(problem)
+    elif given:
+        given = [name for name in given if _applies(name, problem, problems)]
+        if not given:
+            known = listing(catalog.policies(problem))
+            raise InputError(f"a policy of {problem}{known}, which instances are of", found="none")
+    names = given or list(catalog.policies(problem))
+    return [composing.policy(problem, name) for name in dict.fromkeys(names)]
+
+
+def _applies(name: str, problem: str, problems: Sequence[str]) -> bool:
+    """Tell whether a policy is of this problem; it must be of one of them all."""
+    failures = {}
+    for other in problems:
+        try:
+            composing.policy(other, name)
+        except InputError as error:
+            failures[other] = error
+    if len(failures) < len(problems):
+        return problem not in failures
+    if len(problems) == 1:
+        raise failures[problem]
+    known = [policy for other in problems for policy in catalog.policies(other)]
+    hint = suggestion(name, known) or listing(known)
+    raise InputError(f"a policy of {' or '.join(problems)}{hint}", found=shown(name))
+
+
+def _known(problem: str, policies: Iterable[Any]) -> dict[str, Any]:
+    known = dict(catalog.formulation_type(problem).known_options)
+    for policy in policies:
+        known |= policy.options
+    return known
+
+
+def _settings(
+    options: Options, policies: Mapping[str, Sequence[Any]]
+) -> dict[str, tuple[Options, ...]]:
+    """Return every combination of option values for each problem, each option known and right."""
+    own = {key: value for key, value in options.items() if isinstance(value, Mapping)}
+    for problem in own:
+        catalog.pick(problem, dict.fromkeys([*catalog.FORMULATIONS]), "an option, or a problem")
+    common = {key: value for key, value in options.items() if key not in own}
+    known = {problem: _known(problem, chosen) for problem, chosen in policies.items()}
+    everything = {key: option for of in known.values() for key, option in of.items()}
+    for key in common:
+        if key not in everything:
+            checked({key: None}, everything, " or ".join(policies))
+    found: dict[str, tuple[Options, ...]] = {}
+    for problem, of in known.items():
+        mine = {key: value for key, value in common.items() if key in of}
+        mine |= dict(own.get(problem, {}))
+        values = [list(v) if isinstance(v, list | tuple) else [v] for v in mine.values()]
+        settings = [dict(zip(mine, picked, strict=True)) for picked in product(*values)]
+        if not settings:
+            raise InputError("values to try", found="an empty list", place="options")
+        found[problem] = tuple(checked(setting, of, problem) for setting in settings)
+    return found
+
+
+def runs(label: str, digest: str, problem: str, sweep: Sweep, of: Terms) -> list[Run]:
+    """Return the runs that an instance contributes: by policy, then options, then seed."""
+    common = hashlib.sha256(
+        msgspec.json.encode(
+            [label, digest, __version__, of.constraints, sweep.time_limit, sweep.seeds[0]],
+            order="sorted",
+        )
+    )
+    own = catalog.formulation_type(problem).known_options
+    found: dict[str, Run] = {}
+    for policy in of.policies:
+        formulation = {} if dispatches(policy) else own
+        for setting in of.settings:
+            relevant = {k: v for k, v in setting.items() if k in policy.options or k in formulation}
+            for seed in sweep.seeds if policy.random else sweep.seeds[:1]:
+                mark = common.copy()
+                mark.update(msgspec.json.encode([policy.name, seed, relevant], order="sorted"))
+                key = mark.hexdigest()[:20]
+                found[key] = Run(key, policy.name, seed, relevant)
+    return list(found.values())
+
+
+def dispatches(policy: Any) -> bool:
+    """Tell whether jobs are run: what bounds that depends on no option of a choice."""
+    return policy.phase in ("dispatch", "both") or "dispatcher" in policy.options

@@ -1,0 +1,275 @@
+"""Where a sweep's instances come from: files, and generators with a seed."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from instances.errors import InputError, shown
+from instances.files import parse, problem_of, read_bytes
+from schedopt import __version__
+from schedopt.problems import catalog
+
+
+class Source(Protocol):
+    """Where one instance comes from.
+
+    Attributes
+    ----------
+    label : str
+        How rows and messages speak of it: a path, or what it is generated from.
+    """
+
+    @property
+    def label(self) -> str:
+        """Return the label."""
+
+    def problem(self) -> str:
+        """Return the problem that it is an instance of."""
+
+    def digest(self) -> str:
+        """Return what tells this instance, as it is now, from every other."""
+
+    def load(self) -> Any:
+        """Return the instance."""
+
+    def packed(self) -> Source:
+        """Return the same source for a machine that does not see our files."""
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """An instance file.
+
+    Attributes
+    ----------
+    path : Path
+    """
+
+    path: Path
+
+    @property
+    def label(self) -> str:
+        """Return the path, as it was given."""
+        return str(self.path)
+
+    def problem(self) -> str:
+        """Return the problem that the file says it is an instance of."""
+        return problem_of(read_bytes(self.path), file=self.label)
+
+    def digest(self) -> str:
+        """Return a digest of the contents."""
+        return hashlib.sha256(read_bytes(self.path)).hexdigest()
+
+    def load(self) -> Any:
+        """Read the instance, strictly."""
+        return parse(read_bytes(self.path), file=self.label)
+
+    def packed(self) -> Source:
+        """Return the contents themselves, compressed."""
+        return PackedSource(self.label, gzip.compress(read_bytes(self.path), 1, mtime=0))
+
+
+@dataclass(frozen=True)
+class PackedSource:
+    """The contents of an instance file, on their way to another machine.
+
+    Attributes
+    ----------
+    label : str
+        The path where the file is at home.
+    data : bytes
+        Its text, compressed.
+    """
+
+    label: str
+    data: bytes = field(repr=False)
+
+    def problem(self) -> str:
+        """Return the problem that the text says it is an instance of."""
+        return problem_of(gzip.decompress(self.data), file=self.label)
+
+    def digest(self) -> str:
+        """Return a digest of the text."""
+        return hashlib.sha256(gzip.decompress(self.data)).hexdigest()
+
+    def load(self) -> Any:
+        """Decode the instance, strictly."""
+        return parse(gzip.decompress(self.data), file=self.label)
+
+    def packed(self) -> Source:
+        """Return itself."""
+        return self
+
+
+@dataclass(frozen=True)
+class GeneratedSource:
+    """A random instance, made where it is needed: the seed fixes it bit for bit.
+
+    Attributes
+    ----------
+    family, generator : str
+        The problem, and one of its generators.
+    seed : int
+    options : mapping
+        Those of the generator that are not at their default.
+    """
+
+    family: str
+    generator: str
+    seed: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """Return it as ``--generate`` takes it."""
+        options = "".join(f",{key}={_text(value)}" for key, value in self.options.items())
+        return f"{self.family}/{self.generator},seed={self.seed}{options}"
+
+    def problem(self) -> str:
+        """Return the generator's problem."""
+        return self.family
+
+    def digest(self) -> str:
+        """Return a digest of all that the instance depends on."""
+        return hashlib.sha256(f"{self.label} {__version__}".encode()).hexdigest()
+
+    def load(self) -> Any:
+        """Make the instance."""
+        from schedopt.verbs.generate import generate
+
+        try:
+            return generate(self.family, self.generator, seed=self.seed, options=self.options)
+        except InputError as error:
+            error.file = self.label
+            raise
+
+    def packed(self) -> Source:
+        """Return itself: a few words are all it takes."""
+        return self
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def instance_files(paths: Iterable[str | Path]) -> list[Path]:
+    """Return the instance files among paths, folders opened, each file once.
+
+    Raises
+    ------
+    InputError
+        If a path is not there, or nothing is found.
+    """
+    found: dict[Path, None] = {}
+    for path in map(Path, paths):
+        if path.is_dir():
+            inside = sorted([*path.glob("*.json"), *path.glob("*.json.gz")])
+            found.update(dict.fromkeys(p for p in inside if p.name != "schema.json"))
+        elif path.exists():
+            found[path] = None
+        else:
+            raise InputError("a file that exists", found="nothing", file=str(path))
+    if not found:
+        raise InputError("instance files, or folders that hold some", found="none")
+    return list(found)
+
+
+def generated(
+    problem: str,
+    generator: str | None = None,
+    *,
+    seeds: Iterable[int],
+    options: Mapping[str, Any] | None = None,
+) -> list[GeneratedSource]:
+    """Return a generator's instances, one for each seed.
+
+    Raises
+    ------
+    InputError
+        If problem, generator or an option is not known or not right.
+    """
+    from instances.options import checked
+
+    chosen = catalog.generator(problem, generator)
+    given = checked(options or {}, chosen.options, chosen.name)
+    made = []
+    for seed in seeds:
+        if seed < 0:
+            raise InputError("a whole number >= 0", found=shown(seed), place="seeds")
+        made.append(GeneratedSource(problem, chosen.name, seed, given))
+    return made
+
+
+def from_label(label: str) -> Source:
+    """Return what a row's ``file`` speaks of: a file, or what was generated.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    if Path(label).exists() or "/" not in label or "," not in label:
+        return FileSource(Path(label))
+    (source,) = from_text(label)
+    return source
+
+
+def from_text(text: str) -> list[GeneratedSource]:
+    """Return what ``--generate`` names, such as ``dssp/uncorrelated,seeds=1-20,jobs=100``.
+
+    A row's ``file`` is such a text where its instance was generated.
+
+    Raises
+    ------
+    InputError
+        If it is not of that form, or what it names is not known.
+    """
+    from instances.options import split
+
+    head, *words = text.split(",")
+    problem, _, generator = head.partition("/")
+    options = split(words)
+    seeds = [options.pop(key) for key in ("seed", "seeds") if key in options]
+    if len(seeds) > 1:
+        raise InputError("`seed` or `seeds`, not both", found=shown(text), place="--generate")
+    return generated(
+        problem, generator or None, seeds=seeds_of(seeds[0] if seeds else 0), options=options
+    )
+
+
+def seeds_of(given: int | str | Iterable[int]) -> list[int]:
+    """Return seeds given as a number, as numbers, or as text such as ``1-20``.
+
+    Raises
+    ------
+    InputError
+        If the text is nothing of that kind.
+    """
+    if isinstance(given, bool) or not isinstance(given, int | str):
+        if isinstance(given, bool | float):
+            raise InputError("seeds, such as 7 or 1-20", found=shown(given), place="seeds")
+        return list(given)
+    if isinstance(given, int):
+        return [given]
+    first, dash, last = given.partition("-")
+    if not (first.isdecimal() and (last.isdecimal() if dash else not last)):
+        raise InputError("seeds, such as 7 or 1-20", found=shown(given), place="seeds")
+    low, high = int(first), int(last or first)
+    if high < low or high - low >= MOST_SEEDS:
+        raise InputError(
+            f"a first and a last seed, at most {MOST_SEEDS} in all",
+            found=shown(given),
+            place="seeds",
+        )
+    return list(range(low, high + 1))
+
+
+MOST_SEEDS = 1_000_000
+"""Beyond this, a range of seeds is a slip of the pen."""

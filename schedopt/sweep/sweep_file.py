@@ -1,0 +1,189 @@
+"""A sweep as people write it down: a small TOML file."""
+
+from __future__ import annotations
+
+import glob
+import tomllib
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from instances.errors import InputError, joined, shown
+from instances.files import read_bytes
+from instances.places import convert
+from schedopt.sweep.sources import GeneratedSource, generated, instance_files, seeds_of
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+Seed = Annotated[int, msgspec.Meta(ge=0)]
+Seeds = Seed | Annotated[tuple[Seed, ...], msgspec.Meta(min_length=1)] | str
+Value = bool | int | float | str
+Values = Value | tuple[Value, ...]
+
+
+class Generated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Instances of one generator.
+
+    Attributes
+    ----------
+    problem : str
+    generator : str, optional
+        The problem's first by default.
+    seeds : int, list of int or str
+        One instance each; as text a range, such as ``1-20``.
+    options : mapping
+        The generator's.
+    """
+
+    problem: str
+    generator: str | None = None
+    seeds: Seeds = 0
+    options: dict[str, Value] = {}
+
+
+class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A sweep file; what is not in it is as on the command line.
+
+    Attributes
+    ----------
+    paths : tuple of str
+        Instance files, folders of them, and patterns such as ``nights/*.json``; like all paths in
+        the file, seen from the file's own folder.
+    generate : tuple of Generated
+    policies : tuple of str, or mapping of str to tuples
+        Names, of whichever problem they are; or for each problem.
+    options : mapping
+        Option values, in a list where several are to be tried; under a problem's name for that
+        problem alone.
+    constraints : tuple of str, or mapping of str to tuples
+        Files of side constraints, for all instances or by problem.
+    seeds : int, list of int or str
+        For policies that draw random numbers.
+    time_limit, grace : float, optional
+    jobs : int, optional
+    cluster, output : str, optional
+    """
+
+    paths: tuple[str, ...] = ()
+    generate: tuple[Generated, ...] = ()
+    policies: tuple[str, ...] | dict[str, tuple[str, ...]] = ()
+    options: dict[str, Values | dict[str, Values]] = {}
+    constraints: tuple[str, ...] | dict[str, tuple[str, ...]] = ()
+    seeds: Seeds = 0
+    time_limit: Seconds | None = None
+    grace: Seconds | None = None
+    jobs: Positive | None = None
+    cluster: str | None = None
+    output: str | None = None
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """Return what a sweep file declares, as keyword arguments of `schedopt.bench`.
+
+    Raises
+    ------
+    InputError
+        With the file, the place, what was found and what was expected.
+    """
+    path = Path(path)
+    try:
+        declared = _decoded(read_bytes(path), str(path))
+        return _arguments(declared, path.parent)
+    except InputError as error:
+        error.file = error.file or str(path)
+        raise
+
+
+def _decoded(data: bytes, file: str) -> Declaration:
+    try:
+        document = tomllib.loads(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise InputError("text in UTF-8", found="bytes that are not") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"TOML: {shown(str(error))}") from None
+    _check_finite(document, "")
+    return convert(document, Declaration, "", file=file)  # type: ignore[no-any-return]
+
+
+def _check_finite(value: Any, place: str) -> None:
+    """Refuse TOML's nan and inf, of which JSON would make nothing at all."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _check_finite(inner, joined(place, key))
+    elif isinstance(value, list):
+        for position, inner in enumerate(value):
+            _check_finite(inner, f"{place}[{position}]")
+    elif isinstance(value, float) and not isfinite(value):
+        raise InputError("a finite number", found=str(value), place=place)
+
+
+def _arguments(declared: Declaration, home: Path) -> dict[str, Any]:
+    if not declared.paths and not declared.generate:
+        raise InputError("`paths` or `generate`: instances to run on", found="neither")
+    found = {
+        "paths": _found(declared.paths, home),
+        "generated": _made(declared.generate),
+        "policies": declared.policies or None,
+        "options": declared.options,
+        "constraints": _rules(declared.constraints, home),
+        "seeds": seeds_of(declared.seeds),
+        "time_limit": declared.time_limit,
+        "grace": declared.grace,
+        "jobs": declared.jobs,
+        "cluster": declared.cluster,
+        "output": home / declared.output if declared.output else None,
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _found(patterns: Sequence[str], home: Path) -> list[Path]:
+    """Return the files and folders that are meant, patterns opened."""
+    paths: list[Path] = []
+    for position, pattern in enumerate(patterns):
+        place = f"paths[{position}]"
+        whole = str(home / pattern)
+        inside = _matching(whole) if glob.has_magic(pattern) else [whole]
+        if not inside:
+            raise InputError("a pattern of files that exist", found=shown(pattern), place=place)
+        try:
+            instance_files(inside)
+        except InputError as error:
+            raise InputError(error.expected, found=shown(pattern), place=place) from None
+        paths += map(Path, inside)
+    return paths
+
+
+def _matching(pattern: str) -> list[str]:
+    """Return what a pattern matches; schemas, which stand beside instances, are none."""
+    found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207  absolute patterns too
+    return [path for path in found if Path(path).name != "schema.json"]
+
+
+def _made(declared: Sequence[Generated]) -> list[GeneratedSource]:
+    made: list[GeneratedSource] = []
+    for position, entry in enumerate(declared):
+        try:
+            made += generated(
+                entry.problem,
+                entry.generator,
+                seeds=seeds_of(entry.seeds),
+                options=entry.options,
+            )
+        except InputError as error:
+            raise error.within(f"generate[{position}]") from None
+    return made
+
+
+def _rules(files: Sequence[str] | Mapping[str, Sequence[str]], home: Path) -> Any:
+    from schedopt.problems.catalog import problem
+    from schedopt.verbs.generate import any_constraints_from, constraints_from
+
+    if isinstance(files, Mapping):
+        return {
+            problem(name): [rule for file in mine for rule in constraints_from(home / file, name)]
+            for name, mine in files.items()
+        }
+    return [rule for file in files for rule in any_constraints_from(home / file)]

@@ -1,0 +1,217 @@
+"""Processes that compute instances, and are replaced where they are lost or hang."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+import msgspec
+
+from schedopt.sweep.measure import Begun, Done, Failed, Finished, Step, Task, steps
+from schedopt.sweep.rows import Row
+
+Outcome = list[Row] | str
+"""An instance's rows, or a line that says why there are none."""
+
+MOST_STARTS = 3
+"""An instance whose process ends unasked as often as this is given up."""
+
+READING = 120.0
+"""Seconds more for reading an instance, and for loading and compiling what it needs."""
+PATIENCE = 5.0
+"""Seconds for a process without work to end by itself."""
+
+_SPAWN = multiprocessing.get_context("spawn")
+_STARTING = threading.Lock()
+_STEP: msgspec.json.Decoder[Step] = msgspec.json.Decoder(Step)
+
+
+class HandError(Exception):
+    """A hand was closed while it worked."""
+
+
+class Hand:
+    """A process that computes one instance after the other.
+
+    It is started when it is first needed. Where it dies, the instance is tried again in a new one;
+    where it takes too long over a step, it is ended, and the row of that step says so.
+    """
+
+    def __init__(self) -> None:
+        self._process: BaseProcess | None = None
+        self._line: Connection | None = None
+        self._closed = self._busy = False
+
+    def compute(self, task: Task, grace: float | None) -> Outcome:
+        """Do a task, however often it takes.
+
+        Parameters
+        ----------
+        task : Task
+        grace : float or None
+            Seconds beyond the time limit after which a step is ended; None, and where there is no
+            time limit: never.
+
+        Raises
+        ------
+        HandError
+            If the hand is closed meanwhile.
+        """
+        self._busy = True
+        try:
+            return self._compute(task, grace)
+        finally:
+            self._busy = False
+
+    def _compute(self, task: Task, grace: float | None) -> Outcome:
+        limit = None if grace is None or task.time_limit is None else task.time_limit + grace
+        done: dict[str, Row] = {}
+        losses = 0
+        while True:
+            last, late = self._follow(task, limit, done)
+            if isinstance(last, Finished):
+                return list(done.values())
+            if isinstance(last, Failed):
+                return last.why
+            self.release()
+            if self._closed:
+                raise HandError
+            if late:
+                if not isinstance(last, Begun):
+                    return f"{task.source.label}: it took too long to read, or to get ready"
+                task = _without(task, last, done, limit)
+            else:
+                losses += 1
+                if losses == MOST_STARTS:
+                    return f"{task.source.label}: its process was ended from outside, every time"
+            task = replace(task, runs=tuple(run for run in task.runs if run.key not in done))
+
+    def _follow(
+        self, task: Task, limit: float | None, done: dict[str, Row]
+    ) -> tuple[Step | None, bool]:
+        """Have the process do a task; return the last step heard of, and whether it took too long.
+
+        What is heard in between goes to ``done``.
+        """
+        last: Step | None = None
+        try:
+            line = self._ready()
+            line.send(task)
+            while True:
+                # Reading and loading are no solver's time.
+                more = 0.0 if isinstance(last, Begun) else READING
+                if not line.poll(None if limit is None else limit + more):
+                    return last, True
+                last = _STEP.decode(line.recv_bytes())
+                if isinstance(last, Done):
+                    done[last.row.key] = last.row
+                elif not isinstance(last, Begun):
+                    return last, False
+        except (EOFError, OSError):  # the process is no more
+            return None, False
+
+    def _ready(self) -> Connection:
+        """Return the line to the process, which is started if there is none."""
+        if self._line is not None:
+            return self._line
+        with _STARTING:  # starting is not for several threads at once
+            if self._closed:
+                raise EOFError
+            ours, theirs = _SPAWN.Pipe()
+            process = _SPAWN.Process(target=_serve, args=(theirs,), daemon=True)
+            process.start()
+            theirs.close()  # only so does the end of the process end the line
+            self._process, self._line = process, ours
+        ours.recv_bytes()  # it has imported what it needs: that is not an instance's time
+        return ours
+
+    def release(self) -> None:
+        """End the process, and give back what it holds."""
+        if self._line is not None:
+            self._line.close()  # one that waits for work ends by itself
+        if self._process is not None:
+            self._process.join(0 if self._busy else PATIENCE)
+            self._process.kill()
+            self._process.join()
+        self._process = self._line = None
+
+    def close(self) -> None:
+        """End the process for good; a task that it is at ends with `HandError`."""
+        with _STARTING:
+            self._closed = True
+            if self._busy and self._process is not None:
+                self._process.kill()
+
+
+def _without(task: Task, last: Begun, done: dict[str, Row], limit: float | None) -> Task:
+    """Return a task without the step that took too long, which its rows say."""
+    if last.row is not None:
+        done[last.row.key] = msgspec.structs.replace(
+            last.row, termination="time-limit", seconds=limit or 0.0, message=_over(limit)
+        )
+        return task
+    said = f"no reference: {_over(limit)}"
+    return replace(task, lost={**(task.lost or {}), str(last.reference): said})
+
+
+def _over(limit: float | None) -> str:
+    return f"its process was ended after {limit:g} s, the time limit and the grace"
+
+
+def _serve(line: Connection) -> None:
+    """Do tasks as they come, and tell each step."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            wait([parent.sentinel])
+            os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+    line.send_bytes(b"ready")
+    while True:
+        try:
+            task = line.recv()
+        except EOFError:
+            return
+        for step in steps(task):
+            line.send_bytes(msgspec.json.encode(step))
+
+
+def local(tasks: Sequence[Task], hands: int, grace: float | None) -> Iterator[tuple[Task, Outcome]]:
+    """Do tasks in processes of this machine, and yield each outcome as it is known."""
+    crew = [Hand() for _ in range(min(hands, len(tasks)))]
+    free: queue.SimpleQueue[Hand] = queue.SimpleQueue()
+    for hand in crew:
+        free.put(hand)
+
+    def attempt(task: Task) -> Outcome:
+        hand = free.get()
+        try:
+            return hand.compute(task, grace)
+        finally:
+            free.put(hand)
+
+    try:
+        with ThreadPoolExecutor(len(crew)) as threads:
+            running = {threads.submit(attempt, task): task for task in tasks}
+            try:
+                for future in as_completed(running):
+                    yield running[future], future.result()
+            finally:  # done, interrupted, or no longer wanted
+                for future in running:
+                    future.cancel()
+                for hand in crew:
+                    hand.close()
+    finally:
+        for hand in crew:
+            hand.release()

@@ -1,0 +1,200 @@
+"""Bench: every policy on every instance, against the solver's optimum or bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from instances.constraints import Constraint
+from instances.errors import InputError, shown
+from schedopt.sweep.measure import Done, Failed, Task, steps
+from schedopt.sweep.plan import Options, Sweep, Terms, runs, terms
+from schedopt.sweep.rows import Row, Rows
+from schedopt.sweep.sources import FileSource, Source, instance_files
+
+Progress = Callable[[int, int], None]
+Outcome = list[Row] | str
+
+
+class BenchError(Exception):
+    """Some instances could not be used; the others' rows are complete.
+
+    Attributes
+    ----------
+    failures : list of str
+        A line for each.
+    rows : list of Row
+        The rows of the others.
+    """
+
+    def __init__(self, failures: list[str], rows: list[Row]) -> None:
+        self.failures, self.rows = failures, rows
+        super().__init__("\n".join(failures))
+
+
+def bench(
+    paths: str | Path | Iterable[str | Path] = (),
+    *,
+    generated: Sequence[Source] = (),
+    policies: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    seeds: Sequence[int] = (0,),
+    options: Options | None = None,
+    constraints: Sequence[Constraint] | Mapping[str, Sequence[Constraint]] = (),
+    time_limit: float | None = None,
+    grace: float | None = None,
+    jobs: int = 1,
+    cluster: str | None = None,
+    output: str | Path | None = None,
+    progress: Progress | None = None,
+) -> list[Row]:
+    """Compare policies with the optimum on many instances.
+
+    Parameters
+    ----------
+    paths : path or iterable of paths
+        Instance files, and folders of them.
+    generated : sequence of Source
+        Instances that are made as they are needed: see `schedopt.sweep.sources.generated`.
+    policies : sequence of str, or mapping of str to sequences, optional
+        Names, of whichever problem they are; or for each problem. All of the problem by default.
+    seeds : sequence of int
+        For policies that draw random numbers; the others run once, with the first.
+    options : mapping, optional
+        Policies and the formulation take those that they know. A list is several values, each to
+        be tried; under a problem's name, options for that problem alone.
+    constraints : sequence of Constraint, or mapping of str to sequences
+        Side constraints beyond the instances' own, for all of them or by problem.
+    time_limit : float, optional
+        Seconds for each reference; where it is not proven by then, its bound says how far it is.
+    grace : float, optional
+        Seconds beyond the time limit after which a solver or a policy that still runs is ended,
+        with its process; its row says so. Without it, and without a time limit, nothing is.
+    jobs : int
+        Processes. One without a grace is this very process.
+    cluster : str, optional
+        The address of a Dask scheduler, whose workers do the work instead.
+    output : path, optional
+        A .jsonl, .csv or .parquet file. Rows that it holds already are not computed again.
+    progress : callable, optional
+        Called with instances done and in all.
+
+    Returns
+    -------
+    list of Row
+        By instance as given, then policy, then options, then seed, whoever computed them.
+
+    Raises
+    ------
+    InputError
+        If a path, a policy or an option is not right, or ``output`` holds other rows, or takes no
+        more.
+    BenchError
+        If single instances cannot be used, when all the others are done.
+    """
+    if jobs < 1 or not seeds:
+        raise InputError("one process and one seed at the least", place="jobs or seeds")
+    for name, value in (("time limit", time_limit), ("grace", grace)):
+        if value is not None and not 0 <= value < float("inf"):
+            raise InputError("seconds, 0 or more", found=shown(value), place=name)
+    sweep = Sweep(
+        policies=policies or None,
+        seeds=tuple(seeds),
+        options=options or {},
+        constraints=constraints,
+        time_limit=time_limit,
+    )
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    files = [FileSource(path) for path in instance_files(given)] if given or not generated else []
+    plan, failures = _planned([*files, *generated], sweep)
+    rows = Rows(output, [run.key for task in plan for run in task.runs])
+    todo = [left for task in plan if (left := _left(task, rows)).runs]
+    done = len(plan) - len(todo)
+    try:
+        with closing(_computed(todo, jobs, grace, cluster)) as outcomes:
+            for task, outcome in outcomes:
+                done += 1
+                if isinstance(outcome, str):
+                    label = task.source.label
+                    failures.append(outcome if label in outcome else f"{label}: {outcome}")
+                else:
+                    rows.extend(outcome)
+                if progress:
+                    progress(done, len(plan))
+    finally:
+        finished = rows.finish()
+    if failures:
+        raise BenchError(failures, finished)
+    return finished
+
+
+def task_of(source: Source, sweep: Sweep, of: Mapping[str, Terms]) -> Task:
+    """Return what a sweep does with one instance.
+
+    Raises
+    ------
+    InputError
+        If it is not an instance, or of a problem that the sweep has no terms for.
+    """
+    problem = source.problem()
+    mine, digest = of[problem], source.digest()
+    return Task(
+        source=source,
+        digest=digest,
+        runs=tuple(runs(source.label, digest, problem, sweep, mine)),
+        constraints=mine.constraints,
+        time_limit=sweep.time_limit,
+        seed=sweep.seeds[0],
+    )
+
+
+def _left(task: Task, rows: Rows) -> Task:
+    """Return what is left of a task."""
+    return replace(task, runs=tuple(run for run in task.runs if run.key not in rows))
+
+
+def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[str]]:
+    """Return a task for each instance, and a line for each file that is no instance."""
+    failures: list[str] = []
+    problems: dict[str, str] = {}
+    usable: list[Source] = []
+    for source in {source.label: source for source in sources}.values():
+        try:
+            problems[source.label] = source.problem()
+        except InputError as error:
+            failures.append(str(error))
+        else:
+            usable.append(source)
+    of = terms(sweep, dict.fromkeys(problems.values()))
+    return [task_of(source, sweep, of) for source in usable], failures
+
+
+def _computed(
+    todo: Sequence[Task], jobs: int, grace: float | None, cluster: str | None
+) -> Generator[tuple[Task, Outcome], None, None]:
+    """Yield each instance's rows, or a line that says why there are none, as they are done."""
+    if not todo:
+        return
+    if cluster is not None:
+        from schedopt.sweep.dask import remote
+
+        yield from remote(todo, cluster, grace)
+    elif jobs == 1 and (grace is None or todo[0].time_limit is None):
+        for task in todo:
+            yield task, _here(task)
+    else:
+        from schedopt.sweep.workers import local
+
+        yield from local(todo, jobs, grace)
+
+
+def _here(task: Task) -> Outcome:
+    """Do a task in this very process."""
+    rows = []
+    for step in steps(task):
+        if isinstance(step, Done):
+            rows.append(step.row)
+        elif isinstance(step, Failed):
+            return step.why
+    return rows

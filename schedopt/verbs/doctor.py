@@ -1,0 +1,95 @@
+"""Doctor: whether what the project stands on is there and works."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+
+import msgspec
+
+PACKAGES = ("highspy", "ortools", "cvxpy", "pyomo", "numba", "numpy", "scipy", "msgspec", "polars")
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What was looked at, whether it is well, and what was seen."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+def examine() -> list[Finding]:
+    """Look at Python, the packages, and each engine on a tiny model with a known optimum."""
+    findings = [Finding("python", True, platform.python_version())]
+    for package in PACKAGES:
+        try:
+            findings.append(Finding(package, True, version(package)))
+        except PackageNotFoundError:
+            findings.append(Finding(package, False, "not installed"))
+    findings += [_tried(name, engine, 6.0) for name, engine in ENGINES.items()]
+    return findings
+
+
+def _tried(name: str, engine: Callable[[], float], optimum: float) -> Finding:
+    try:
+        found = engine()
+    except Exception as error:  # noqa: BLE001  whatever it is, it is the finding
+        return Finding(f"engine {name}", False, f"{type(error).__name__}: {error}")
+    right = abs(found - optimum) < 1e-6
+    return Finding(f"engine {name}", right, f"optimum {found:g}, expected {optimum:g}")
+
+
+def highs() -> float:
+    """Solve max 5a + 3b + c, 3a + 3b + c <= 4 (binary) with HiGHS through our own adapter."""
+    return _ours("highs")
+
+
+def core() -> float:
+    """Solve the same with the exact knapsack algorithm."""
+    return _ours("core")
+
+
+def _ours(solver: str) -> float:
+    from instances.dssp import Instance, Job
+    from schedopt.verbs.solve import solve
+
+    sizes = {"a": (5, 3), "b": (3, 3), "c": (1, 1)}
+    jobs = tuple(
+        Job(name=name, reward=reward, demand=demand, critical_path=demand)
+        for name, (reward, demand) in sizes.items()
+    )
+    tiny = Instance(name="tiny", processors=1, deadline=4, jobs=jobs)
+    return solve(tiny, solver=solver).objective or 0.0
+
+
+def cp_sat() -> float:
+    """Solve the same with CP-SAT."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    a, b, c = (model.new_bool_var(name) for name in "abc")
+    model.add(3 * a + 3 * b + c <= 4)
+    model.maximize(5 * a + 3 * b + c)
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.solve(model)
+    return float(solver.objective_value)
+
+
+def clarabel() -> float:
+    """Solve max 2·sqrt(3x), x + y <= 3, y >= 0 with Clarabel through CVXPY: 2·3 = 6."""
+    import cvxpy as cp
+
+    x, y = cp.Variable(), cp.Variable(nonneg=True)
+    problem = cp.Problem(cp.Maximize(2 * cp.sqrt(3 * x)), [x + y <= 3])
+    problem.solve(solver=cp.CLARABEL)
+    return round(float(problem.value), 6)
+
+
+ENGINES: dict[str, Callable[[], float]] = {
+    "highs": highs,
+    "core": core,
+    "cp-sat": cp_sat,
+    "clarabel": clarabel,
+}

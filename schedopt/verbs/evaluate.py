@@ -1,0 +1,186 @@
+"""Evaluate: what policies get on an instance, checked like any solver's answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, overload
+
+import msgspec
+
+from instances.constraints import Constraint, check_names, check_references
+from instances.options import checked
+from schedopt import __version__
+from schedopt.problems import catalog
+from schedopt.problems import two_phase as composing
+from solvers.result import Result, Seconds, as_document
+
+
+@overload
+def evaluate(
+    what: Any,
+    policy: str,
+    *,
+    options: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    constraints: Iterable[Constraint] = (),
+) -> Result: ...
+
+
+@overload
+def evaluate(
+    what: Any,
+    policy: Iterable[str],
+    *,
+    options: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    constraints: Iterable[Constraint] = (),
+) -> list[Result]: ...
+
+
+def evaluate(
+    what: Any,
+    policy: str | Iterable[str],
+    *,
+    options: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    constraints: Iterable[Constraint] = (),
+) -> Result | list[Result]:
+    """Run one policy or several on an instance.
+
+    Parameters
+    ----------
+    what : Instance, str or Path
+        The instance; a path is loaded.
+    policy : str or iterable of str
+        Names of policies.
+    options : mapping, optional
+        Options; each policy takes those that it knows.
+    seed : int
+        For policies that draw random numbers.
+    constraints : iterable of Constraint
+        Side constraints beyond the instance's. Policies ignore side constraints; the result's
+        ``violations`` say which are broken.
+
+    Returns
+    -------
+    Result or list of Result
+        One for a name, a list for several.
+
+    Raises
+    ------
+    InputError
+        If a policy or an option is not known, or an option's value is not right.
+    """
+    if isinstance(what, str | Path):
+        from instances.files import load
+
+        what = load(what)
+    names = [policy] if isinstance(policy, str) else list(policy)
+    added = list(constraints)
+    check_names([*what.constraints, *added])
+    check_references(added, what.index, what.groups)
+    chosen = known_policies(str(type(what).__struct_config__.tag), names, options or {}, added)
+    results = [_evaluated(what, p, options or {}, seed, added) for p in chosen]
+    return results[0] if isinstance(policy, str) else results
+
+
+def known_policies(
+    problem: str,
+    names: Iterable[str],
+    options: Mapping[str, Any],
+    constraints: Sequence[Constraint] = (),
+) -> list[Any]:
+    """Return policies by name, making sure that each option is known to one of them.
+
+    Raises
+    ------
+    InputError
+        If a policy or an option is not known.
+    """
+    chosen = [composing.policy(problem, name, constraints) for name in names]
+    together = {key: option for policy in chosen for key, option in policy.options.items()}
+    checked(options, together, ", ".join(policy.name for policy in chosen))
+    return chosen
+
+
+def warm(policy: Any) -> None:
+    """Make sure that nothing has to be compiled when a policy runs next."""
+    for part in policy.name.split("+"):
+        if part in catalog.policies(policy.problem):
+            _warm(policy.problem, part)
+
+
+@cache
+def _warm(problem: str, name: str) -> None:
+    """Run a policy on a tiny instance once, so that compiling is not counted as its time."""
+    from instances.files import parse
+    from policies.registry import NotApplicableError
+
+    try:
+        composing.policy(problem, name).run(parse(catalog.TINY[problem]))
+    except NotApplicableError:
+        return
+
+
+def _evaluated(
+    instance: Any,
+    policy: Any,
+    options: Mapping[str, Any],
+    seed: int,
+    constraints: list[Constraint],
+) -> Result:
+    from policies.registry import NotApplicableError, UnstableError
+
+    formulation = catalog.formulation_type(policy.problem)
+    own = {key: value for key, value in options.items() if key in policy.options}
+    settings = {key: option.default for key, option in policy.options.items()} | own
+    blank = Result(
+        instance=instance.name,
+        problem=policy.problem,
+        policy=policy.name,
+        version={"schedopt": __version__},
+        termination="not-applicable",
+        solution_status="none",
+        sense=formulation.sense,
+        seed=seed,
+        options=settings,
+        constraints=tuple(as_document(c) for c in constraints),
+    )
+    warm(policy)
+    began = time.perf_counter()
+    try:
+        solution = policy.run(instance, **own, **({"seed": seed} if policy.random else {}))
+    except NotApplicableError as reason:
+        ended = "unstable" if isinstance(reason, UnstableError) else blank.termination
+        return msgspec.structs.replace(blank, termination=ended, message=str(reason))
+    solved = time.perf_counter()
+    if "fill" in settings:  # a document says the number that was used
+        settings["fill"] = instance.fill(settings["fill"])
+    done = msgspec.structs.replace(
+        blank,
+        termination="completed",
+        solution_status="feasible",
+        objective=instance.objective_of(solution),
+        confidence=getattr(solution, "confidence", msgspec.UNSET),
+        solution=as_document(solution),
+    )
+    return _judged(instance, done, constraints, began, solved)
+
+
+def _judged(
+    instance: Any, result: Result, constraints: list[Constraint], began: float, solved: float
+) -> Result:
+    from validation.documents import check
+
+    report = check(instance, result, constraints)
+    seconds = Seconds(solve=solved - began, check=time.perf_counter() - solved)
+    return msgspec.structs.replace(
+        result,
+        seconds=seconds,
+        checked=not report.unchecked,
+        violations=tuple(report.violations),
+        message="; ".join(report.unchecked) or msgspec.UNSET,
+    )

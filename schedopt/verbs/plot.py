@@ -1,0 +1,117 @@
+"""Plot: the picture that suits an instance, a result or a bench, as .png, .svg or .html."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from instances.errors import InputError, shown
+from instances.files import decode, load, parse, read_bytes, write_bytes
+from schedopt.sweep import rows
+from schedopt.sweep.rows import Row
+from solvers.result import Result
+
+FORMATS = (".png", ".svg", ".html")
+
+
+def plot(what: Any, *, instance: Any | None = None) -> Any:
+    """Return the picture of an instance, of results, or of the rows of a bench.
+
+    Parameters
+    ----------
+    what : Instance, Result, sequence of Result, sequence of Row, str or Path
+        What to draw; a path is loaded.
+    instance : Instance, str or Path, optional
+        The instance of the results, for its deadline and groups.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or there is nothing to draw in it.
+    """
+    if isinstance(what, str | Path):
+        what = read(what)
+    if isinstance(instance, str | Path):
+        instance = load(instance)
+    results = [what] if isinstance(what, Result) else what
+    if not isinstance(results, Sequence):
+        return _pictures(str(type(what).__struct_config__.tag)).jobs(what)
+    if results and isinstance(results[0], Row):
+        return _profiles([row for row in results if isinstance(row, Row)])
+    drawn = [result for result in results if result.solution]
+    if not drawn:
+        raise InputError("a result with a solution to draw", found="none")
+    pictures = _pictures(drawn[0].problem)
+    if hasattr(pictures, "results"):
+        return pictures.results(drawn, instance)
+    if all("tasks" in result.solution for result in drawn):
+        return pictures.schedule(drawn, instance)
+    return pictures.selection(drawn[0], instance)
+
+
+def read(path: str | Path) -> Any:
+    """Return what a file holds: an instance, a result, a list of results, or rows of a bench.
+
+    Raises
+    ------
+    InputError
+        If it is none of these.
+    """
+    if Path(path).suffix in rows.FORMATS:
+        return rows.read_rows(path)
+    data = read_bytes(path)
+    if data.lstrip().startswith(b"["):
+        return list(decode(data, tuple[Result, ...], file=str(path)))
+    if "termination" in decode(data, dict[str, msgspec.Raw], file=str(path)):
+        return decode(data, Result, file=str(path))
+    return parse(data, file=str(path))
+
+
+def _profiles(found: Sequence[Row]) -> Any:
+    from schedopt.analysis.summary import profiles
+    from schedopt.pictures import profiles as pictures
+
+    profiled = profiles(found)
+    if not profiled:
+        raise InputError("rows with an objective to draw", found="none")
+    return pictures.profiles(profiled)
+
+
+def save(figure: Any, path: str | Path) -> None:
+    """Write a figure whole or not at all, in the format that the name ends in.
+
+    Raises
+    ------
+    InputError
+        If the name ends otherwise, or the place cannot be written to.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(path.name))
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png" if suffix == ".png" else "svg", dpi=150)
+    data = buffer.getvalue()
+    write_bytes(path, _page(path.stem, data) if suffix == ".html" else data)
+
+
+def _page(title: str, svg: bytes) -> bytes:
+    """Return a page of its own with the picture in it."""
+    drawing = svg[svg.index(b"<svg") :]
+    head = f'<!doctype html><meta charset="utf-8"><title>{html.escape(title)}</title>'
+    style = "<style>body{margin:1em}svg{max-width:100%;height:auto}</style>"
+    return (head + style).encode() + drawing
+
+
+def _pictures(problem: str) -> Any:
+    return import_module(f"schedopt.problems.{problem}.drawing")

@@ -1,0 +1,1 @@
+"""Small instances that several tests build."""

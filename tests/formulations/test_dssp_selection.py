@@ -1,0 +1,180 @@
+"""Selection against brute force with every kind of side constraint, and its native model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyomo.environ as pyo
+import pytest
+from builders.dssp import best, night, some_constraint
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.constraints import Constraint, FairShare, Forbid, Require
+from formulations.dssp import Selection
+from formulations.dssp.rows import Row
+from instances.dssp import Instance, Job
+from instances.errors import InputError
+from schedopt.verbs.solve import solve
+
+whole = st.integers(0, 12).map(float)
+sixteenths = st.integers(0, 160).map(lambda n: n / 16)
+pairs = st.one_of(
+    st.lists(st.tuples(whole, whole), min_size=1, max_size=7),
+    st.lists(st.tuples(sixteenths, sixteenths), min_size=1, max_size=7),
+)
+
+
+@settings(max_examples=400)
+@given(st.data(), pairs, st.integers(0, 40).map(lambda n: 0.5 + n / 2))
+def test_optimum_is_the_best_of_all_subsets(
+    data: st.DataObject, jobs: list[tuple[float, float]], capacity: float
+) -> None:
+    rules = data.draw(st.lists(some_constraint(len(jobs)), max_size=4))
+    rules = [type(r)(**{**_fields(r), "name": f"c{i}"}) for i, r in enumerate(rules)]
+    instance = night(jobs, capacity)
+    expected = best(instance, rules)
+    result = solve(instance, constraints=rules, solver="highs")
+    if expected is None:
+        assert result.termination == "infeasible"
+        conflict = [r for r in rules if r.name in result.conflict]
+        assert best(instance, conflict) is None
+        for rule in conflict:
+            assert best(instance, [r for r in conflict if r is not rule]) is not None
+    else:
+        assert result.violations == ()
+        assert result.objective == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert result.gap == 0.0
+        assert result.solution_status == "optimal"
+
+
+def _fields(rule: Constraint) -> dict[str, object]:
+    return {name: getattr(rule, name) for name in rule.__struct_fields__}
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-4, 1.0, 1e5, 1e12])
+@given(pairs)
+@settings(max_examples=30)
+def test_the_unit_does_not_matter(scale: float, jobs: list[tuple[float, float]]) -> None:
+    instance = night([(r * scale, w * scale) for r, w in jobs], 10 * scale)
+    rule = FairShare(by="team", at_most={"fx": 0.5})
+    result = solve(instance, constraints=[rule], solver="highs")
+    expected = best(instance, [rule])
+    assert result.violations == ()
+    assert result.objective == pytest.approx(expected, rel=1e-9)
+
+
+def test_jobs_that_cannot_be_in_time_are_dropped() -> None:
+    late = Job(name="late", reward=99, demand=1, critical_path=11)
+    base = night([(1, 1)])
+    instance = Instance(name="n", processors=1, deadline=10, jobs=(late, *base.jobs))
+    for solver in ("core", "highs"):
+        result = solve(instance, solver=solver)
+        assert list(result.solution["selected"]) == ["j0"]
+    result = solve(instance, constraints=[Require(jobs=("late",), name="want it")])
+    assert (result.termination, result.conflict) == ("infeasible", ("want it",))
+
+
+def test_fill_scales_the_capacity_and_guaranteed_is_theorem_4() -> None:
+    instance = Instance(
+        name="n",
+        processors=4,
+        deadline=10,
+        jobs=tuple(Job(name=f"j{i}", reward=1, stages=((1.0,) * 4, (1.0,))) for i in range(12)),
+    )
+    assert solve(instance, options={"fill": 0.5}).solution["capacity"] == 20
+    guaranteed = solve(instance, options={"fill": "guaranteed"})
+    assert guaranteed.options["fill"] == pytest.approx(1 - (1 - 1 / 4) * 2 / 10)
+    assert guaranteed.objective == 6  # 34 of 40, five each
+
+
+@pytest.mark.parametrize("fill", [0, -1, "most", float("nan"), float("inf"), True])
+def test_a_wrong_fill_is_refused(fill: object) -> None:
+    with pytest.raises(InputError, match="a number above 0"):
+        Selection(night([(1, 1)]), fill=fill)  # type: ignore[arg-type]
+
+
+def test_native_constraints_hold_and_are_named_in_conflicts() -> None:
+    selection = Selection(night([(5, 5), (4, 5), (3, 5)]))
+    selection.model.not_both = pyo.Constraint(
+        expr=selection.model.x["j0"] + selection.model.x["j1"] <= 1
+    )
+    result = solve(selection)
+    assert result.solver == "highs"  # no plain knapsack any more
+    assert result.objective == 8
+    assert "not_both" in str(result.message)
+    assert not result.checked
+    selection.add(Require(jobs=("j0", "j1"), name="both"))
+    assert set(solve(selection).conflict) == {"not_both", "both"}
+
+
+def test_a_native_constraint_that_is_not_linear_is_refused() -> None:
+    selection = Selection(night([(5, 5), (4, 5)]))
+    selection.model.bent = pyo.Constraint(
+        expr=selection.model.x["j0"] * selection.model.x["j1"] <= 0
+    )
+    with pytest.raises(InputError, match="bent is not linear"):
+        solve(selection)
+
+
+def test_a_fixed_variable_is_respected() -> None:
+    selection = Selection(night([(5, 5), (4, 5), (3, 5)]))
+    selection.model.x["j0"].fix(0)
+    assert solve(selection).objective == 7
+    with pytest.raises(InputError, match="without side constraints"):
+        solve(selection, solver="core")
+
+
+class Quota(Constraint, frozen=True, tag="quota"):
+    """At most so many units of demand from the jobs of one team: a kind of one's own."""
+
+    team: str
+    units: float
+
+    def rows(self, instance: Instance, capacity: float) -> Iterator[Row]:
+        jobs = instance.groups["team"][self.team]
+        yield Row("units", jobs, [instance.demands[j] for j in jobs], upper=self.units)
+
+    def broken(self, instance: Instance, chosen: frozenset[str]) -> Iterator[str]:
+        jobs = [job for job in instance.jobs if job.groups["team"] == self.team]
+        used = sum(job.demand or 0 for job in jobs if job.name in chosen)
+        if used > self.units:
+            yield f"{used} units of {self.units}"
+
+
+class Unknown(Constraint, frozen=True, tag="unknown"):
+    """A kind that says nothing about selections."""
+
+
+def test_a_kind_of_ones_own_is_one_small_class() -> None:
+    instance = night([(5, 5), (4, 1), (3, 1), (2, 4)])
+    assert solve(instance).objective == 12
+    result = solve(instance, constraints=[Quota(team="fx", units=4, name="fx quota")])
+    assert result.checked
+    assert result.violations == ()
+    assert result.objective == 9
+
+
+def test_a_kind_that_a_selection_cannot_take_is_refused_with_those_it_can() -> None:
+    with pytest.raises(InputError, match=r"'apart', .* 'together'"):
+        Selection(night([(1, 1)])).add(Unknown())
+
+
+def test_constraints_are_validated_when_they_are_added() -> None:
+    selection = Selection(night([(1, 1)]))
+    with pytest.raises(InputError, match="the name of a job"):
+        selection.add(Require(jobs=("nobody",)))
+    with pytest.raises(InputError, match="a grouping that some job has"):
+        selection.add(FairShare(by="show", at_most={"x": 1}))
+    selection.add(Forbid(jobs=("j0",), name="no"))
+    with pytest.raises(InputError, match="a name of its own"):
+        selection.add(Require(jobs=("j0",), name="no"))
+
+
+def test_a_floor_asks_for_no_more_than_there_is() -> None:
+    instance = night([(1, 1), (9, 10), (9, 10)])  # fx has one unit of demand in all
+    for of in ("capacity", "selected"):
+        rule = FairShare(by="team", at_least={"fx": 0.5}, of=of)  # type: ignore[arg-type]
+        result = solve(instance, constraints=[rule])
+        assert result.violations == ()
+        assert result.objective == best(instance, [rule])

@@ -1,0 +1,299 @@
+"""The program, the prices, the closed form and brute force must say the same."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from builders.hesrpt import cluster, common, sizes, speedups, tables, various
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import schedopt
+from formulations.constraints import FairShare, Shares
+from formulations.hesrpt import Allocation
+from formulations.hesrpt.common import best_by_subsets, optimum
+from formulations.hesrpt.orders import OrderSearch, least_makespan
+from instances.errors import InputError
+from instances.hesrpt import Amdahl, Instance, Power, Table
+from policies.hesrpt.closed import hesrpt_total
+from solvers import clarabel
+
+
+def searched(instance: Instance, **more: object) -> OrderSearch:
+    search = OrderSearch(instance, **more)  # type: ignore[arg-type]
+    while not search.advance(10.0):
+        pass
+    return search
+
+
+@settings(max_examples=400)
+@given(common())
+def test_closed_form_prices_and_theorem_8_agree(instance: Instance) -> None:
+    speedup = instance.speedup
+    assert isinstance(speedup, Power)
+    paper = hesrpt_total(instance.sizes, speedup.p, instance.servers)
+    search = searched(instance)
+    assert search.value == pytest.approx(paper, rel=1e-10)
+    assert search.bound == pytest.approx(paper, rel=1e-10)
+    by_roots = float(search.prices() @ instance.sizes)  # of the dual, one after the other
+    assert by_roots == pytest.approx(paper, rel=1e-8)
+
+
+@settings(max_examples=60)
+@given(common(6, extreme=False))
+def test_the_program_agrees_and_proves_it(instance: Instance) -> None:
+    search = searched(instance)
+    found = clarabel.solve(Allocation(instance).ordered(search.order.tolist()))
+    assert found.bound is not None
+    assert instance.objective_of(found.solution) == pytest.approx(search.value, rel=1e-6)
+    assert found.bound == pytest.approx(search.value, rel=1e-6)
+    assert found.bound <= search.value * (1 + 1e-9)
+
+
+@settings(max_examples=40)
+@given(various(4))
+@example(  # one job's share is nothing beside the other's, and still it has a price
+    cluster(
+        [1, 1],
+        Power(p=0.5),
+        100,
+        weights=[1, 3],
+        own=[Power(p=0.98828125), Amdahl(parallel=0.984375)],
+        objective="weighted-flow-time",
+    )
+)
+def test_no_order_is_better_than_the_certified_one(instance: Instance) -> None:
+    result = schedopt.solve(instance)
+    assert result.proven and result.solution["certified"] == "all" and result.violations == ()
+    names = [job.name for job in instance.jobs]
+    orders = [",".join(order) for order in permutations(names)]
+    values = [schedopt.solve(instance, options={"order": order}).objective for order in orders]
+    assert result.objective == pytest.approx(min(v for v in values if v is not None), rel=2e-6)
+    search = searched(instance)
+    if not search.leaves():
+        assert search.bound == pytest.approx(search.value, rel=1e-9)
+
+
+@settings(max_examples=10)
+@given(various(3))
+def test_programs_of_all_orders_agree_with_the_search(instance: Instance) -> None:
+    values, bounds = [], []
+    for order in permutations(range(len(instance.jobs))):
+        found = clarabel.solve(Allocation(instance).ordered(order))
+        values.append(instance.objective_of(found.solution))
+        assert found.bound is not None  # on this order: what is played may be a better one
+        bounds.append(found.bound)
+    best = searched(instance).value
+    assert min(values) == pytest.approx(best, rel=1e-6)
+    assert min(bounds) == pytest.approx(best, rel=1e-6)
+
+
+@settings(max_examples=10)
+@given(various(3, tables))
+def test_tables_are_solved_by_programs(instance: Instance) -> None:
+    result = schedopt.solve(instance)
+    assert (result.proven, result.violations) == (True, ())
+    best = min(
+        instance.objective_of(clarabel.solve(Allocation(instance).ordered(order)).solution)
+        for order in permutations(range(len(instance.jobs)))
+    )
+    assert result.objective == pytest.approx(best, rel=1e-6)
+
+
+@settings(max_examples=100)
+@given(sizes(7), st.lists(st.integers(1, 5), min_size=7, max_size=7), st.floats(0.05, 1.0))
+def test_the_program_over_subsets_is_exact(x: list[float], w: list[int], p: float) -> None:
+    work, weights = np.array(x), np.array(w[: len(x)], dtype=float)
+    bound, order = best_by_subsets(work, weights, p, 7)
+    value = optimum(work[order], weights[order], p, 7).value
+    if len(x) <= 5:
+        orders = map(list, permutations(range(len(x))))
+        best = min(optimum(work[o], weights[o], p, 7).value for o in orders)
+        assert value == pytest.approx(best, rel=1e-9)
+    assert bound <= value * (1 + 1e-9)
+
+
+@settings(max_examples=60)
+@given(common(5, extreme=False), st.randoms(use_true_random=False))
+def test_pooling_gives_the_optimum_of_any_order(instance: Instance, random: object) -> None:
+    order = list(range(len(instance.jobs)))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    names = ",".join(f"j{j}" for j in reversed(order))
+    result = schedopt.solve(instance, options={"order": names})
+    program = schedopt.solve(instance, solver="clarabel", options={"order": names})
+    assert result.violations == program.violations == ()
+    assert result.objective == pytest.approx(program.objective, rel=1e-6)
+    assert program.bound is not None
+    assert program.bound == pytest.approx(result.objective, rel=1e-6)
+    assert result.solution["certified"] == "given"
+
+
+@settings(max_examples=60)
+@given(common(5))
+def test_sizes_beyond_the_digits_of_an_interior_point_are_not_called_optimal(
+    instance: Instance,
+) -> None:
+    best = searched(instance).value
+    result = schedopt.solve(instance, solver="clarabel")
+    assert result.violations == ()
+    assert result.objective is not None
+    assert result.objective >= best * (1 - 1e-9)
+    assert not result.proven or result.objective == pytest.approx(best, rel=2e-6)
+
+
+def test_the_examples_of_the_paper() -> None:
+    twins = schedopt.solve("instances/hesrpt/twins.json")
+    assert twins.objective == pytest.approx((1 + 3**0.5) / 10**0.5, rel=1e-12)
+    assert twins.solution["epochs"][0]["share"] == pytest.approx({"a": 0.75, "b": 0.25})
+    amdahl = schedopt.solve("instances/hesrpt/amdahl-twins.json")
+    assert amdahl.objective == pytest.approx(0.538525057659, abs=1e-12)
+    assert amdahl.solution["epochs"][0]["share"]["a"] == pytest.approx(0.710726722683, abs=1e-11)
+
+
+def test_shortest_first_is_not_optimal_for_unequal_speedups() -> None:
+    instance = schedopt.load("instances/hesrpt/not-shortest-first.json")
+    best = schedopt.solve(instance)
+    shortest = ",".join(sorted(instance.index, key=lambda n: instance.sizes[instance.index[n]]))
+    other = schedopt.solve(instance, options={"order": shortest})
+    assert best.solution["order"][0] == "long-but-parallel"
+    assert best.solution["certified"] == "all"
+    assert other.objective is not None and best.objective is not None
+    assert other.objective > best.objective * 1.001
+    ends = other.solution["completion"]
+    assert ends["short-but-serial"] <= ends["long-but-parallel"]
+    assert other.proven and other.solution["certified"] == "given"
+
+
+@settings(max_examples=25)
+@given(various(5))
+def test_the_least_makespan_is_that_of_the_program(instance: Instance) -> None:
+    import msgspec
+
+    instance = msgspec.structs.replace(instance, objective="makespan")
+    high, low, _ = least_makespan(instance)
+    assert low == pytest.approx(high, rel=1e-14)
+    found = clarabel.solve(Allocation(instance))
+    assert instance.objective_of(found.solution) == pytest.approx(high, rel=1e-6)
+    assert found.bound == pytest.approx(high, rel=1e-5)
+    assert found.bound <= high * (1 + 1e-9)
+    assert schedopt.solve(instance).violations == ()
+
+
+@settings(max_examples=8)
+@given(
+    various(3),
+    st.sampled_from([0.1, 0.25, 0.5]),
+    st.sampled_from([0.5, 0.7, 1.0]),
+)
+def test_floors_and_caps_are_kept_at_the_least_cost(
+    instance: Instance, floor: float, cap: float
+) -> None:
+    rules = [
+        FairShare(by="team", at_least={"a": floor}, name="floor"),
+        Shares(jobs=("j0",), at_most=cap, name="cap"),
+    ]
+    result = schedopt.solve(instance, constraints=rules)
+    assert result.proven and result.violations == ()
+    free = schedopt.solve(instance)
+    assert result.objective is not None and free.objective is not None
+    assert result.objective >= free.objective * (1 - 1e-7)
+    values = [
+        clarabel.solve(Allocation(instance).add(*rules).ordered(order))
+        for order in permutations(range(len(instance.jobs)))
+    ]
+    least = min(instance.objective_of(v.solution) for v in values if v.solution is not None)
+    assert result.objective == pytest.approx(least, rel=1e-5)
+
+
+def test_floors_that_cannot_hold_are_named() -> None:
+    result = schedopt.solve("instances/hesrpt/floors.json")
+    assert (result.termination, result.conflict) == ("infeasible", ("a fifth each",))
+    nothing = cluster([1, 2], Power(p=0.5))
+    stuck = schedopt.solve(nothing, constraints=[Shares(jobs=("j0",), at_most=0.0, name="none")])
+    assert stuck.conflict == ("none",)
+
+
+def test_native_constraints_are_kept_and_nothing_is_claimed_beyond() -> None:
+    instance = cluster([3, 2, 1], Power(p=0.5))
+    free = schedopt.solve(instance)
+    model = Allocation(instance, order=["j2", "j1", "j0"])
+    result = schedopt.solve(model.add(model.completion["j0"] <= 1.2))
+    assert result.solution["completion"]["j0"] <= 1.2 + 1e-6
+    assert result.bound is None and not result.proven and not result.checked
+    assert free.objective is not None and result.objective is not None
+    assert result.objective > free.objective
+    never = Allocation(instance)
+    impossible = schedopt.solve(never.add(never.completion["j0"] <= 0.01))
+    assert (impossible.termination, impossible.conflict) == (
+        "infeasible",
+        ("native constraints",),
+    )
+
+
+def test_weights_of_twenty_jobs_are_certified() -> None:
+    random = np.random.default_rng(3)
+    x, w = random.pareto(1.5, 20) + 1, random.integers(1, 9, 20)
+    instance = cluster(x, Power(p=0.4), 1000, weights=w, objective="weighted-flow-time")
+    result = schedopt.solve(instance)
+    assert result.proven and result.solution["certified"] == "all" and result.violations == ()
+
+
+@pytest.mark.parametrize(
+    "kind", [Power(p=0.7), Amdahl(parallel=0.9), Table(points=((1, 1), (9, 4)))]
+)
+def test_whole_servers_cost_no_less_and_agree_with_the_program(kind: object) -> None:
+    divided = cluster([4, 3, 2], kind, 7)
+    whole = cluster([4, 3, 2], kind, 7, whole=True)
+    result = schedopt.solve(whole)
+    assert result.proven and result.violations == ()
+    free = schedopt.solve(divided)
+    assert free.objective is not None and result.objective is not None
+    assert result.objective >= free.objective * (1 - 1e-9)
+    program = schedopt.solve(whole, solver="clarabel")
+    assert program.objective == pytest.approx(result.objective, rel=1e-6)
+
+
+def test_arrivals_are_solved_over_all_timelines() -> None:
+    instance = schedopt.load("instances/hesrpt/arrivals.json")
+    result = schedopt.solve(instance)
+    assert result.proven and result.solution["certified"] == "all" and result.violations == ()
+    for policy in ("hesrpt", "srpt", "equi", "knee"):
+        played = schedopt.evaluate(instance, policy)
+        assert played.violations == ()
+        assert played.objective is not None and result.objective is not None
+        assert played.objective >= result.objective * (1 - 1e-7)
+
+
+@settings(max_examples=30)
+@given(speedups, st.floats(1, 50), st.sampled_from([1, 10, 10**6]))
+def test_one_job_has_everything(speedup: object, size: float, servers: int) -> None:
+    instance = cluster([size], speedup, servers)
+    result = schedopt.solve(instance)
+    alone = size / float(instance.speedups[0].at(servers))
+    assert result.objective == pytest.approx(alone, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("order", "says"), [("j0", "names of all jobs"), ("j0,j9", "name of a job"), ("j0,j0", "names")]
+)
+def test_orders_that_are_none_are_refused(order: str, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        Allocation(cluster([1, 2], Power(p=0.5)), order=order)
+
+
+def test_prices_refuse_what_they_cannot_see() -> None:
+    instance = schedopt.load("instances/hesrpt/teams.json")
+    with pytest.raises(InputError, match="finance floor"):
+        schedopt.solve(instance, solver="prices")
+
+
+def test_a_time_limit_keeps_an_honest_gap() -> None:
+    instance = schedopt.generate("hesrpt", "mixed", seed=1, options={"jobs": 25, "servers": 20})
+    result = schedopt.solve(instance, time_limit=2.0)
+    assert result.termination == "time-limit" and result.violations == ()
+    assert result.bound is not None and result.objective is not None
+    assert 0 < result.bound < result.objective
+    assert result.solution_status == "feasible"
+    assert "certified" not in result.solution

@@ -1,0 +1,194 @@
+"""msfq instances: what is refused and where, shapes of sizes, generators, traces, bundled files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from builders.msfq import at_load, one_or_all
+
+from instances import files
+from instances.errors import InputError
+from instances.msfq import (
+    BoundedPareto,
+    Deterministic,
+    Empirical,
+    Exponential,
+    Hyperexponential,
+    Instance,
+    JobClass,
+    Lognormal,
+)
+from instances.msfq.generators import GENERATORS
+from instances.msfq.traces import read_trace
+
+FOLDER = Path(files.__file__).parent / "msfq"
+GOOD: dict[str, Any] = {
+    "problem": "msfq",
+    "name": "q",
+    "servers": 4,
+    "classes": [
+        {"need": 1, "arrival_rate": 1.0, "service_rate": 1.0},
+        {"need": 4, "arrival_rate": 0.25, "service_rate": 1.0},
+    ],
+}
+
+
+def changed(change: dict[str, Any], at: int | None = None) -> bytes:
+    document = json.loads(json.dumps(GOOD))
+    (document if at is None else document["classes"][at]).update(change)
+    return json.dumps(document).encode()
+
+
+@pytest.mark.parametrize(
+    ("change", "at", "place"),
+    [
+        ({"arrival_rate": 0}, 0, "classes[0].arrival_rate"),
+        ({"arrival_rate": -1}, 1, "classes[1].arrival_rate"),
+        ({"arrival_rate": nan}, 0, ""),
+        ({"service_rate": 0}, 0, "classes[0].service_rate"),
+        ({"need": 5}, 1, "classes[1].need"),
+        ({"need": 1}, 1, "classes[1].need"),
+        ({"need": 1.5}, 0, "classes[0].need"),
+        ({"need": 0}, 0, "classes[0].need"),
+        ({"servers": 0}, None, "servers"),
+        ({"classes": []}, None, "classes"),
+        ({"sizes": {"kind": "lognormal", "scv": 0}}, 0, "classes[0].sizes.scv"),
+        ({"sizes": {"kind": "pareto"}}, 0, "classes[0].sizes"),
+        ({"sizes": {"kind": "empirical", "values": [1, 0]}}, 0, "classes[0].sizes.values[1]"),
+        ({"rate": 1}, 0, "classes[0]"),
+        ({"objective": "median"}, None, "objective"),
+        (
+            {"constraints": [{"kind": "response-time", "need": 3, "at_most": 1}]},
+            None,
+            "constraints[0].need",
+        ),
+        (
+            {"constraints": [{"kind": "response-time", "need": 4, "at_most": 0}]},
+            None,
+            "constraints[0].at_most",
+        ),
+    ],
+)
+def test_what_is_refused_and_where(change: dict[str, Any], at: int | None, place: str) -> None:
+    with pytest.raises(InputError) as caught:
+        files.parse(changed(change, at), file="q.json")
+    assert str(caught.value).startswith("q.json")
+    assert place in str(caught.value)
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, nan, inf])
+def test_rates_in_python_are_checked_too(rate: float) -> None:
+    with pytest.raises(InputError, match="finite number > 0"):
+        JobClass(need=1, arrival_rate=rate, service_rate=1.0)
+    with pytest.raises(InputError, match="finite number > 0"):
+        JobClass(need=1, arrival_rate=1.0, service_rate=rate)
+
+
+def test_loads_and_weights() -> None:
+    queue = files.parse(changed({}))
+    assert queue.load == pytest.approx(1 / 4 + 1 / 4)
+    assert queue.weights("mean") == pytest.approx((0.8, 0.2))
+    assert queue.weights("weighted") == pytest.approx((0.5, 0.5))
+    assert queue.scaled(2.5).load == pytest.approx(1.0)
+    assert queue.one_or_all == (0, 1)
+
+
+SHAPES = [
+    Exponential(),
+    Deterministic(),
+    Hyperexponential(scv=4.0),
+    Lognormal(scv=1.5),
+    BoundedPareto(alpha=1.5, ratio=1000.0),
+    BoundedPareto(alpha=1.0, ratio=50.0),
+    Empirical(values=(1.0, 2.0, 7.0)),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: str(s.__struct_config__.tag))
+def test_drawn_sizes_have_mean_one_and_the_stated_spread(shape: Any) -> None:
+    from policies.msfq.random_kernels import size, stream
+
+    draw = stream(7, 1)
+    values = shape.scaled if isinstance(shape, Empirical) else np.empty(0)
+    shapes = np.array([shape.parameters()], dtype=float)
+    starts = np.array([0, values.size])
+    sizes = np.array([size(draw, shapes, 0, values, starts) for _ in range(200_000)])
+    error = 5 * np.sqrt(shape.second_moment / sizes.size)
+    assert abs(sizes.mean() - 1) < error
+    assert np.mean(sizes**2) == pytest.approx(shape.second_moment, rel=0.1)
+    assert sizes.min() > 0
+
+
+def test_generators_keep_load_and_seed() -> None:
+    make = GENERATORS["one-or-all"]
+    queue = make(0, k=8, load=0.7, p1=0.5)
+    assert queue.load == pytest.approx(0.7)
+    assert queue.weights("mean")[0] == pytest.approx(0.5)
+    several = GENERATORS["multi-class"]
+    assert several(3) == several(3) != several(4)
+    assert several(3).load == pytest.approx(0.9)
+    assert all(24 % job.need == 0 for job in several(5).classes)
+    for bad in ({"k": 1}, {"load": 1.0}, {"p1": 0.0}, {"cores": 3}):
+        with pytest.raises(InputError):
+            make(0, **bad)
+    with pytest.raises(InputError, match="divisors"):
+        several(0, k=7, classes=4)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*-*.json")), ids=lambda p: p.stem)
+def test_bundled_files_say_what_they_show(path: Path) -> None:
+    queue = files.load(path)
+    assert queue.name == path.stem
+    assert len(queue.description) > 40
+    assert queue.load < 1
+
+
+def test_borg_is_the_26_classes_stable_below_4_96() -> None:
+    borg: Instance = files.load(FOLDER / "borg-cell-b.json")
+    assert len(borg.classes) == 26
+    assert borg.servers == 2048
+    assert borg.arrival_rate / borg.load == pytest.approx(4.96, abs=0.005)
+    assert borg.arrival_rate == pytest.approx(4.0, rel=1e-4)
+
+
+def test_traces_are_read_in_order(tmp_path: Path) -> None:
+    queue = one_or_all(4)
+    (tmp_path / "t.csv").write_text("need,time,size\n1,0,2\n4,0,1\n1,1.5,3\n")
+    trace = read_trace(tmp_path / "t.csv", queue)
+    assert trace.times.tolist() == [0, 0, 1.5]
+    assert trace.classes.tolist() == [0, 1, 0]
+    assert trace.sizes.tolist() == [2, 1, 3]
+    log = "; a log\n1 10 0 60 4 -1 -1 4 -1\n2 12 0 0 1 -1 -1 1 -1\n3 15 0 30 -1 -1 -1 1 -1\n"
+    (tmp_path / "t.swf.gz").write_bytes(gzip.compress(log.encode()))
+    trace = read_trace(tmp_path / "t.swf.gz", queue)
+    assert trace.times.tolist() == [10, 15]
+    assert trace.classes.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("time,need,size\n1,1,1\n0.5,1,1\n", "line 3: found 0.5; expected no time before 1"),
+        ("time,need,size\nnan,1,1\n", "a finite time"),
+        ("time,need,size\n1,3,1\n", "the need of a class"),
+        ("time,need,size\n1,1.5,1\n", "the need of a class"),
+        ("time,need,size\n1,1,-1\n", "a finite size > 0"),
+        ("time,need,size\n1,1\n", "three numbers"),
+        ("time,size\n1,1\n", "the columns time, need, size"),
+        ("time,need,size\n", "a job or more"),
+        ("", "the columns"),
+    ],
+)
+def test_bad_traces_are_refused_with_their_line(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_trace(path, at_load(4, 0.5))
+    assert says in str(caught.value)
+    assert "bad.csv" in str(caught.value)

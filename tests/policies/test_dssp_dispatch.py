@@ -1,0 +1,252 @@
+"""The dispatch simulator: compiled against plain, and against what every schedule must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from instances.dssp import Instance, Job, Scheduled, bounding
+from policies.dssp import dispatchers
+from policies.dssp.dispatch import play, play_plainly
+from policies.registry import NotApplicableError, registered
+from schedopt import evaluate, solve
+from schedopt.problems import two_phase as composing
+from solvers.result import Result
+from validation.documents import check
+
+DISPATCHERS = tuple(dispatchers.KEYS)
+LENGTHS = st.one_of(
+    st.integers(0, 4).map(float),
+    st.sampled_from([0.1, 0.2, 0.3, 1e-9, 1e9]),
+    st.floats(0, 10, allow_nan=False),
+)
+STAGES = st.lists(st.lists(LENGTHS, min_size=1, max_size=5), min_size=1, max_size=4)
+
+
+def night(
+    jobs: Sequence[Sequence[Sequence[float]]], processors: int, deadline: float = 10.0
+) -> Instance:
+    """Build an instance of unit rewards from the stages of its jobs."""
+    return Instance(
+        name="small",
+        processors=processors,
+        deadline=deadline,
+        jobs=tuple(
+            Job(name=f"j{i}", reward=1, stages=tuple(map(tuple, stages)), priority=(i * 7) % 3)
+            for i, stages in enumerate(jobs)
+        ),
+    )
+
+
+@given(jobs=st.lists(STAGES, min_size=1, max_size=8), processors=st.integers(1, 6), data=st.data())
+def test_compiled_equals_plain_to_the_last_bit(
+    jobs: list[list[list[float]]], processors: int, data: st.DataObject
+) -> None:
+    instance = night(jobs, processors)
+    run = np.array(sorted(data.draw(st.sets(st.integers(0, len(jobs) - 1)))), dtype=np.int64)
+    for name in DISPATCHERS:
+        key = dispatchers.KEYS[name]
+        if name == "random":
+            draws = key(instance, 3)
+            ours, plain = play(instance, run, draws=draws), play_plainly(instance, run, draws=draws)
+        else:
+            keys = key(instance)
+            ours, plain = play(instance, run, keys=keys), play_plainly(instance, run, keys=keys)
+        for a, b in zip(ours, plain, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def random_night(rng: np.random.Generator) -> Instance:
+    """Draw an instance with ties, zero lengths, whole and real lengths, late rewards."""
+    scale = float(rng.choice([1.0, 0.1, 1 / 3, 1e6]))
+    jobs = tuple(
+        Job(
+            name=f"j{i}",
+            reward=float(rng.integers(0, 5)),
+            priority=float(rng.integers(0, 3)),
+            stages=tuple(
+                tuple((rng.integers(0, 6, rng.integers(1, 5)) * scale).tolist())
+                for _ in range(rng.integers(1, 4))
+            ),
+            **({"demand": 3.0 * scale, "critical_path": 2.0 * scale} if rng.random() < 0.1 else {}),
+        )
+        for i in range(rng.integers(1, 7))
+    )
+    late = ((0.0, 0.5), (3.0 * scale, 0.0)) if rng.random() < 0.2 else ()
+    return Instance(
+        name="random",
+        processors=int(rng.integers(1, 6)),
+        deadline=float(rng.integers(1, 16)) * scale,
+        jobs=jobs,
+        late=late,
+    )
+
+
+def knapsack(instance: Instance) -> float:
+    """Return the best total reward that fits: what no schedule can beat, by trying all subsets."""
+    demand = {j.name: sum(map(sum, j.stages or ())) for j in instance.jobs}
+    path = {j.name: sum(map(max, j.stages or ())) for j in instance.jobs}
+    room = instance.processors * instance.horizon * (1 + 1e-9)
+    able = [j for j in instance.jobs if path[j.name] <= instance.horizon * (1 + 1e-9)]
+    return max(
+        sum(j.reward for j in chosen)
+        for size in range(len(able) + 1)
+        for chosen in combinations(able, size)
+        if sum(demand[j.name] for j in chosen) <= room
+    )
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_ten_thousand_schedules_keep_the_rules_and_the_bound(part: int) -> None:
+    """2,500 instances each: the checker finds nothing, and nothing beats the knapsack bound."""
+    rng = np.random.default_rng(part)
+    policies = registered("dssp")
+    for i in range(2_500):
+        instance = random_night(rng)
+        name = DISPATCHERS[i % len(DISPATCHERS)]
+        solution = policies[name].run(instance, **({"seed": i} if name == "random" else {}))
+        document = as_result(instance, name, solution)
+        assert check(instance, document).ok, check(instance, document).violations
+        assert instance.objective_of(solution) <= knapsack(instance) * (1 + 1e-9)
+
+
+def as_result(instance: Instance, policy: str, solution: Scheduled) -> Result:
+    import msgspec
+
+    return Result(
+        instance=instance.name,
+        problem="dssp",
+        policy=policy,
+        termination="completed",
+        solution_status="feasible",
+        sense="maximize",
+        objective=instance.objective_of(solution),
+        solution=msgspec.to_builtins(solution),
+    )
+
+
+@given(jobs=st.lists(STAGES, min_size=1, max_size=6), processors=st.integers(1, 5))
+def test_no_processor_is_idle_while_a_task_is_runnable(
+    jobs: list[list[list[float]]], processors: int
+) -> None:
+    instance = night(jobs, processors)
+    for name in ("lcpf", "cpa", "random"):
+        tasks = evaluate(instance, name).solution["tasks"]
+        ends = {}
+        for task in tasks:
+            at = task["job"], task["stage"]
+            ends[at] = max(ends.get(at, 0.0), task["end"])
+        for task in tasks:
+            runnable = ends.get((task["job"], task["stage"] - 1), 0.0)
+            if task["start"] > runnable:  # it waited: then all processors were busy until it began
+                for moment in {runnable, *(t["start"] for t in tasks), *(t["end"] for t in tasks)}:
+                    if runnable <= moment < task["start"]:
+                        busy = sum(t["start"] <= moment < t["end"] for t in tasks)
+                        assert busy == processors
+
+
+def test_lcpf_stays_with_a_job_and_cpa_alternates() -> None:
+    """As the paper says of its Figure 1, on one processor (section 3.2)."""
+    instance = night([[[3.0, 3.0], [3.0, 3.0]], [[2.0, 2.0], [2.0, 2.0]]], 1)
+    lcpf = evaluate(instance, "lcpf").solution["completion"]
+    cpa = evaluate(instance, "cpa").solution["completion"]
+    assert lcpf == {"j0": 12.0, "j1": 20.0}
+    assert cpa["j1"] - cpa["j0"] <= 4 or cpa["j0"] > 12
+
+
+def test_static_keys_by_hand() -> None:
+    instance = night([[[2.0]], [[1.0], [3.0]], [[3.0]]], 1)
+    order = {
+        "first": ["j0", "j1", "j2"],
+        "priority": ["j0", "j1", "j2"],
+        "stcpu": ["j0", "j2", "j1"],
+        "lcpf": ["j1", "j2", "j0"],
+        "ltcpu": ["j1", "j2", "j0"],
+        "scpf": ["j0", "j2", "j1"],
+    }
+    for name, expected in order.items():
+        completion = evaluate(instance, name).solution["completion"]
+        assert sorted(completion, key=completion.__getitem__) == expected, name
+
+
+def test_planning_uses_predictions_and_what_happens_uses_the_tasks() -> None:
+    jobs = (
+        Job(name="a", reward=1, stages=((5.0,),), demand=1, critical_path=1),
+        Job(name="b", reward=1, stages=((1.0,),), demand=9, critical_path=9),
+    )
+    instance = Instance(name="p", processors=1, deadline=10, jobs=jobs)
+    assert evaluate(instance, "lcpf").solution["completion"] == {"a": 6.0, "b": 1.0}
+    assert evaluate(instance, "stcpu").solution["completion"] == {"a": 5.0, "b": 6.0}
+
+
+def test_a_job_without_stages_cannot_be_dispatched() -> None:
+    jobs = (Job(name="a", reward=1, demand=1, critical_path=1),)
+    instance = Instance(name="p", processors=1, deadline=10, jobs=jobs)
+    for name in ("lcpf", "greedy+lcpf", "maxk"):
+        result = evaluate(instance, name)
+        assert result.termination == "not-applicable"
+        assert "jobs[0]" in str(result.message)
+    with pytest.raises(NotApplicableError):
+        dispatchers.simulated(instance, "lcpf", np.array([0]))
+
+
+@given(jobs=st.lists(STAGES, min_size=1, max_size=6), processors=st.integers(1, 5))
+def test_guaranteed_fill_completes_all_that_is_selected(
+    jobs: list[list[list[float]]], processors: int
+) -> None:
+    """Theorem 4, for any non-delay dispatcher."""
+    instance = night(jobs, processors)
+    for name in DISPATCHERS:
+        result = evaluate(instance, f"greedy+{name}", options={"fill": "guaranteed"})
+        assert result.objective == len(result.solution["selected"])
+
+
+@given(jobs=st.lists(STAGES, min_size=1, max_size=6), processors=st.integers(1, 4))
+def test_maxk_takes_jobs_that_fit_and_not_the_next(
+    jobs: list[list[list[float]]], processors: int
+) -> None:
+    instance = night(jobs, processors)
+    for name in ("lcpf", "random", "stcpu"):
+        result = evaluate(instance, f"maxk+{name}", seed=5)
+        chosen = result.solution["selected"]
+        assert result.objective == len(chosen)
+        able = [j for j in instance.jobs if sum(map(max, j.stages or ())) <= instance.deadline]
+        by_demand = sorted(able, key=lambda j: sum(map(sum, j.stages or ())))
+        if len(chosen) < len(by_demand):
+            more = np.array(sorted(instance.index[j.name] for j in by_demand[: len(chosen) + 1]))
+            played = dispatchers.simulated(instance, name, more, 5)
+            if {j.name for j in by_demand[: len(chosen)]} == set(chosen):
+                assert np.nanmax(played.completion) > instance.deadline
+
+
+def test_two_phases_with_the_optimum_keep_its_side_constraints() -> None:
+    result = evaluate("instances/dssp/night.json.gz", "selection+lcpf", options={"fill": 0.9})
+    assert result.violations == ()
+    assert max(result.solution["shares"]["team"].values()) <= 0.3 * 1.0 / 1.0
+    best = solve("instances/dssp/night.json.gz", options={"fill": 0.9})
+    assert set(result.solution["selected"]) == set(best.solution["selected"])
+    assert result.objective <= best.objective
+
+
+def test_names_of_two_phases() -> None:
+    from instances.errors import InputError
+
+    assert composing.policy("dssp", "greedy+lcpf").phase == "both"
+    for wrong in ("lcpf+greedy", "greedy+greedy", "greedy+", "+lcpf", "gredy+lcpf"):
+        with pytest.raises(InputError):
+            composing.policy("dssp", wrong)
+
+
+def test_the_bounding_night() -> None:
+    jobs = (Job(name="a", reward=1, stages=((5.0,),), demand=1, critical_path=1),)
+    planned = Instance(name="p", processors=1, deadline=4, jobs=jobs)
+    late = Instance(name="p", processors=1, deadline=4, jobs=jobs, late=((0, 0.5), (2, 0.0)))
+    assert bounding(planned).demands.tolist() == [5.0]
+    assert bounding(late).deadline == 6.0
+    plain = night([[[1.0]]], 1)
+    assert bounding(plain) is plain

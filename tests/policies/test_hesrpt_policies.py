@@ -1,0 +1,178 @@
+"""Sharing policies: closed forms against the simulator, optima against the search."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from builders.hesrpt import cluster, common, sizes, speedups, tables, various
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import schedopt
+from instances.hesrpt import Amdahl, Instance, Power, Table
+from policies.hesrpt.closed import (
+    equi_times,
+    hesrpt_shares,
+    hesrpt_times,
+    hesrpt_total,
+    srpt_times,
+)
+from policies.hesrpt.knee import cost, knee_shares
+from policies.hesrpt.simulator import play
+from policies.registry import NotApplicableError, registered
+
+POLICIES = registered("hesrpt")
+
+
+@settings(max_examples=1000)
+@given(common())
+def test_closed_forms_and_the_simulator_agree(instance: Instance) -> None:
+    speedup = instance.speedup
+    assert isinstance(speedup, Power)
+    given_ = (instance.sizes, speedup.p, float(instance.servers))
+    for name, times in (("hesrpt", hesrpt_times), ("equi", equi_times), ("srpt", srpt_times)):
+        result = POLICIES[name].run(instance)
+        played = np.array([result.completion[job.name] for job in instance.jobs])
+        completion, _ = times(*given_)
+        np.testing.assert_allclose(completion, played, rtol=1e-10)
+    total = instance.objective_of(POLICIES["hesrpt"].run(instance))
+    assert hesrpt_total(*given_) == pytest.approx(total, rel=1e-10)
+
+
+@given(st.integers(1, 500), st.floats(0.01, 0.999))
+def test_shares_rise_with_the_rank_and_sum_to_one(count: int, p: float) -> None:
+    shares = hesrpt_shares(count, p)
+    assert shares.sum() == pytest.approx(1.0, rel=1e-12)
+    assert (np.diff(shares) <= 0).all()
+    direct = (np.arange(count, 0, -1) / count) ** (1 / (1 - p))
+    np.testing.assert_allclose(shares, -np.diff(direct, append=0.0), atol=1e-9)
+
+
+@settings(max_examples=100)
+@given(common())
+def test_no_policy_beats_hesrpt_and_none_is_faulted(instance: Instance) -> None:
+    results = schedopt.evaluate(instance, ["hesrpt", "helrpt", "srpt", "equi", "hell"])
+    best = results[0].objective
+    assert best is not None
+    for result in results:
+        assert result.violations == ()
+        assert result.checked
+        assert result.objective is not None
+        assert result.objective >= best * (1 - 1e-9)
+
+
+@settings(max_examples=100)
+@given(st.one_of(various(6), various(4, tables)))
+def test_every_policy_plays_any_speedup(instance: Instance) -> None:
+    for name, policy in POLICIES.items():
+        if name in ("hesrpt", "knee"):
+            continue
+        result = schedopt.evaluate(instance, name)
+        assert result.violations == (), (name, policy)
+
+
+@given(various(6))
+def test_helrpt_completes_all_at_once_and_soonest(instance: Instance) -> None:
+    ends = POLICIES["helrpt"].run(instance).completion.values()
+    assert max(ends) == pytest.approx(min(ends), rel=1e-9)
+    import msgspec
+
+    best = schedopt.solve(msgspec.structs.replace(instance, objective="makespan"))
+    assert max(ends) == pytest.approx(best.objective, rel=1e-9)
+
+
+@given(sizes(8), st.floats(0.05, 1.0))
+def test_the_makespan_of_theorem_2_is_the_norm_by_the_speed(x: list[float], p: float) -> None:
+    ends = POLICIES["helrpt"].run(cluster(x, Power(p=p), 7)).completion.values()
+    logs = np.log(x) / p
+    norm = np.exp(p * (logs.max() + np.log(np.exp(logs - logs.max()).sum())))
+    assert max(ends) == pytest.approx(norm / 7**p, rel=1e-9)
+
+
+def test_hesrpt_needs_one_power_or_to_be_told() -> None:
+    instance = cluster([1, 2], Amdahl(parallel=0.9))
+    with pytest.raises(NotApplicableError, match="option p"):
+        POLICIES["hesrpt"].run(instance)
+    assert POLICIES["hesrpt"].run(instance, p=0.5).completion["j0"] > 0
+    assert schedopt.evaluate(instance, "hesrpt").termination == "not-applicable"
+
+
+def test_hell_is_srpt_from_one_half_on_and_one_server_each_below() -> None:
+    for p in (0.5, 0.9, 1.0):
+        instance = cluster([3, 1, 2], Power(p=p), 8)
+        assert POLICIES["hell"].run(instance) == POLICIES["srpt"].run(instance)
+    first = POLICIES["hell"].run(cluster([3, 1, 2], Power(p=0.4), 8)).epochs[0]
+    assert first.share == dict.fromkeys(("j0", "j1", "j2"), 1 / 8)
+    few = POLICIES["hell"].run(cluster([3, 1, 2], Power(p=0.4), 2)).epochs[0]
+    assert few.share == {"j1": 1 / 2, "j2": 1 / 2}
+
+
+@pytest.mark.parametrize(
+    "kind", [Power(p=0.6), Amdahl(parallel=0.8), Table(points=((1, 1), (4, 3)))]
+)
+def test_a_knee_is_where_one_more_server_saves_alpha(kind: Amdahl) -> None:
+    for size_by_alpha in (0.5, 3.0, 20.0):
+        k = float(kind.knee(size_by_alpha))
+        step = 1e-6
+        for at, saves in ((k * (1 + 1e-3), False), (k * (1 - 1e-3), True)):
+            saving = size_by_alpha * (1 / kind.at(at) - 1 / kind.at(at + step)) / step
+            assert (saving > 1) == saves or k in (1, 4)
+
+
+def test_the_best_alpha_is_no_worse_than_others() -> None:
+    instance = schedopt.generate("hesrpt", seed=2, options={"jobs": 40, "p": 0.3})
+    best = schedopt.evaluate(instance, "knee").objective
+    assert best is not None
+    for alpha in np.geomspace(1e-12, 1e3, 60).tolist():
+        assert cost(instance, alpha) >= best * (1 - 1e-3)
+    given_ = schedopt.evaluate(instance, "knee", options={"alpha": 1e-4}).objective
+    assert given_ == pytest.approx(cost(instance, 1e-4), rel=1e-12)
+
+
+def test_knees_are_given_from_the_smallest_until_servers_end() -> None:
+    instance = cluster([1, 4, 9], Power(p=1.0), 10)
+    jobs = np.array([0, 1, 2])
+    shares = knee_shares(instance, jobs, instance.sizes, 0.04)
+    np.testing.assert_allclose(shares, [0.5, 0.5, 0.0])
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5)), min_size=1, max_size=8),
+    st.sampled_from(["hesrpt", "equi", "srpt", "helrpt"]),
+)
+def test_arrivals_are_waited_for(jobs: list[tuple[int, int]], name: str) -> None:
+    import msgspec
+
+    instance = cluster([size for size, _ in jobs], Power(p=0.5), 4)
+    late = [
+        msgspec.structs.replace(job, arrival=float(arrival))
+        for job, (_, arrival) in zip(instance.jobs, jobs, strict=True)
+    ]
+    instance = msgspec.structs.replace(instance, jobs=tuple(late))
+    result = schedopt.evaluate(instance, name)
+    assert result.violations == ()
+    assert result.checked
+
+
+@given(various(5, speedups))
+def test_shares_are_constant_between_events(instance: Instance) -> None:
+    calls: list[int] = []
+
+    def counted(night: Instance, jobs: object, left: object) -> object:
+        calls.append(1)
+        return np.full(len(left), 1 / len(left))  # type: ignore[arg-type]
+
+    ends, epochs = play(instance, counted)  # type: ignore[arg-type]
+    assert len(calls) == len(epochs) == len(np.unique(ends))
+
+
+def test_many_jobs_are_done_in_closed_form_and_checked() -> None:
+    instance = schedopt.generate("hesrpt", seed=1, options={"jobs": 20_000})
+    best = schedopt.solve(instance)
+    assert best.proven and best.violations == ()
+    for name in ("hesrpt", "equi", "srpt"):
+        result = schedopt.evaluate(instance, name)
+        assert result.violations == () and not result.solution.get("epochs")
+        if name == "hesrpt":
+            assert result.objective == pytest.approx(best.objective, rel=1e-10)

@@ -1,0 +1,260 @@
+"""Queueing policies: the compiled simulator against its plain definition, and what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from builders.msfq import at_load, one_or_all
+
+from instances.errors import InputError
+from instances.files import load
+from instances.msfq import Deterministic, Hyperexponential, Instance, JobClass
+from instances.msfq.generators import GENERATORS
+from instances.msfq.traces import Trace
+from policies.msfq import plans
+from policies.msfq.plain import play_plainly
+from policies.msfq.plans import Plan
+from policies.msfq.registered import PLANS
+from policies.msfq.simulation import play, summary
+from policies.msfq.stability import region, require_stable
+from policies.registry import UnstableError, registered
+from schedopt import evaluate
+
+BUNDLED = Path(__file__).parent.parent.parent / "instances" / "msfq"
+SEVERAL = GENERATORS["multi-class"](2, k=12, classes=4, load=0.85)
+ODD = Instance(
+    name="odd",
+    servers=7,
+    classes=tuple(
+        JobClass(need=need, arrival_rate=rate, service_rate=1.0)
+        for need, rate in ((3, 0.5), (1, 1.5), (5, 0.25), (2, 0.4))
+    ),
+)
+
+
+def random_trace(queue: Instance, jobs: int, seed: int) -> Trace:
+    """Draw a trace in which nothing falls together but some jobs that arrive at one time."""
+    draw = np.random.default_rng(seed)
+    times = np.cumsum(draw.exponential(1 / queue.arrival_rate, jobs) * (draw.random(jobs) < 0.9))
+    classes = draw.choice(len(queue.classes), jobs, p=queue.weights("mean"))
+    rates = np.array([job.service_rate for job in queue.classes])
+    return Trace(times, classes.astype(np.int64), draw.exponential(1.0, jobs) / rates[classes])
+
+
+CASES: list[tuple[str, Instance, dict[str, Any]]] = [
+    *[(name, queue, {}) for name in ("fcfs", "first-fit", "msf", "adaptive-quickswap")
+      for queue in (at_load(8, 0.8), SEVERAL, ODD)],
+    *[("msfq", at_load(8, 0.9), {"threshold": l, "variant": v})
+      for l in (0, 3, 7) for v in ("literal", "lazy")],
+    ("two-threshold", at_load(8, 0.9), {}),
+    ("two-threshold", at_load(8, 0.9), {"threshold": 5, "b0": 4, "b1": 1.5, "b2": 6}),
+    *[("static-quickswap", queue, {"handover": h})
+      for queue in (at_load(8, 0.9), SEVERAL, ODD) for h in ("overlap", "drain")],
+    ("static-quickswap", SEVERAL, {"threshold": 0, "order": "ascending"}),
+    ("static-quickswap", ODD, {"threshold": "1,3,0,0", "order": "1,5,2,3"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "queue", "options"), CASES)
+def test_the_compiled_simulator_is_the_plain_one(
+    name: str, queue: Instance, options: dict[str, Any]
+) -> None:
+    trace = random_trace(queue, 3000, seed=len(name))
+    plan = PLANS[name](queue, **options)
+    plainly = play_plainly(queue, plan.rule(), trace)
+    compiled = play(queue, plan, arrivals=3000, trace=trace, each=True)
+    assert not np.isnan(plainly).any()
+    np.testing.assert_array_equal(compiled.responses, plainly)
+    assert compiled.counts.sum() == 3000
+    assert compiled.areas.sum() == pytest.approx(plainly.sum(), rel=1e-9)
+
+
+def test_static_quickswap_with_a_drain_is_msfq_for_one_or_all() -> None:
+    queue = at_load(8, 0.9)
+    trace = random_trace(queue, 5000, seed=3)
+    for l in (0, 4, 7):
+        a = play(queue, plans.msfq(queue, l), arrivals=5000, trace=trace, each=True)
+        b = plans.static(queue, f"{l},0", "drain")
+        np.testing.assert_array_equal(
+            a.responses, play(queue, b, arrivals=5000, trace=trace, each=True).responses
+        )
+
+
+def test_two_threshold_without_bounds_is_lazy_msfq() -> None:
+    queue = at_load(8, 0.9)
+    trace = random_trace(queue, 5000, seed=4)
+    for l in (0, 3, 6):
+        a = play(queue, plans.msfq(queue, l, "lazy"), arrivals=5000, trace=trace, each=True)
+        b = play(queue, plans.two_threshold(queue, l), arrivals=5000, trace=trace, each=True)
+        np.testing.assert_array_equal(a.responses, b.responses)
+
+
+def test_msf_is_msfq_at_zero_on_the_same_jobs() -> None:
+    queue = at_load(8, 0.8)
+    a = play(queue, plans.msfq(queue, 0), arrivals=20_000, seed=1, common=True, each=True)
+    b = play(queue, PLANS["msf"](queue), arrivals=20_000, seed=1, common=True, each=True)
+    np.testing.assert_array_equal(a.responses, b.responses)
+
+
+@pytest.mark.parametrize("name", ["msf", "adaptive-quickswap", "static-quickswap", "nmsr"])
+def test_drawn_and_carried_sizes_give_the_same_means(name: str) -> None:
+    queue = SEVERAL.scaled(0.6 * SEVERAL.arrival_rate)
+    found = []
+    for common in (False, True):
+        played = play(queue, PLANS[name](queue), arrivals=400_000, seed=2, common=common)
+        found.append(summary(queue, played, 400_000, msgspec.UNSET))
+    a, b = found
+    assert isinstance(a.confidence, float)
+    assert isinstance(b.confidence, float)
+    both = float(np.hypot(a.confidence, b.confidence))
+    assert abs(a.mean_response_time - b.mean_response_time) < 2 * both
+
+
+def test_figure_2_at_rate_7() -> None:
+    queue = load(BUNDLED / "one-or-all.json").scaled(7.0)
+    for options, expected in (({"threshold": 0}, 322.0), ({"threshold": 31}, 26.1)):
+        found = evaluate(queue, "msfq", options={**options, "arrivals": 20_000_000}, seed=1)
+        assert not found.violations
+        assert isinstance(found.confidence, float)
+        assert abs((found.objective or 0) - expected) < 1.5 * found.confidence
+        assert found.confidence < 0.05 * expected
+
+
+def mm1(load: float, square: float) -> float:
+    """Pollaczek and Khinchine's mean response time at unit size."""
+    return 1 + load * square / (2 * (1 - load))
+
+
+@pytest.mark.parametrize("shape", [Deterministic(), Hyperexponential(scv=3.0)])
+def test_one_class_that_needs_all_servers_is_an_mg1(shape: Any) -> None:
+    job = JobClass(need=5, arrival_rate=0.6, service_rate=1.0, sizes=shape)
+    queue = Instance(name="mg1", servers=5, classes=(job,))
+    found = evaluate(queue, "fcfs", options={"arrivals": 2_000_000}, seed=3)
+    assert isinstance(found.confidence, float)
+    exact = mm1(0.6, shape.second_moment)
+    assert abs((found.objective or 0) - exact) < 2 * found.confidence
+    assert found.solution["utilization"] == pytest.approx(0.6, rel=0.02)
+
+
+def test_percentiles_are_those_of_an_mm1() -> None:
+    job = JobClass(need=1, arrival_rate=0.5, service_rate=1.0)
+    queue = Instance(name="mm1", servers=1, classes=(job,))
+    found = evaluate(queue, "msf", options={"arrivals": 4_000_000})
+    for p, value in found.solution["classes"][0]["percentiles"].items():
+        assert value == pytest.approx(-np.log(1 - int(p) / 100) / 0.5, rel=0.03)
+
+
+def test_fcfs_is_stable_just_where_the_formula_says() -> None:
+    queue = one_or_all(4, 1.0, 0.3)
+    limit = queue.scaled(queue.arrival_rate / region(queue, "fcfs").load)
+
+    def growth(rate: float) -> float:
+        near = limit.scaled(rate * limit.arrival_rate)
+        played = play(near, PLANS["fcfs"](near), arrivals=2_000_000, seed=1, warm=0)
+        means = played.sums.sum(axis=1) / played.counts.sum(axis=1)
+        return float(means[-10:].mean() / means[:10].mean())
+
+    assert growth(1.05) > 3.0
+    assert growth(0.95) < 2.0
+    assert limit.load < 0.9, "the formula must ask for more than the load"
+
+
+@pytest.mark.parametrize(
+    ("name", "queue", "says"),
+    [
+        ("msfq", one_or_all(2, 1.5, 0.5), "need 1: 0.75, need 2: 0.5"),
+        ("fcfs", at_load(32, 0.9), "under fcfs"),
+        ("static-quickswap", ODD.scaled(3.5), "static-quickswap"),
+    ],
+)
+def test_unstable_systems_are_said_to_be_so(name: str, queue: Instance, says: str) -> None:
+    with pytest.raises(UnstableError, match=says):
+        require_stable(queue, name)
+    result = evaluate(queue, name)
+    assert result.termination == "unstable"
+    assert result.objective is None
+    assert not result.violations
+
+
+def test_a_queue_that_grows_is_noticed_where_no_region_is_known() -> None:
+    queue = ODD.scaled(0.97 * ODD.arrival_rate / ODD.load)
+    result = evaluate(queue, "fcfs", options={"arrivals": 300_000})
+    assert result.termination == "unstable"
+    assert "kept growing" in str(result.message)
+
+
+def test_the_same_seed_gives_the_same_answer_and_another_does_not() -> None:
+    queue = at_load(8, 0.8)
+    runs = [evaluate(queue, "msf", options={"arrivals": 20_000}, seed=s) for s in (1, 1, 2)]
+    assert runs[0].objective == runs[1].objective != runs[2].objective
+
+
+def test_memory_grows_with_the_queue_not_with_the_arrivals() -> None:
+    import tracemalloc
+
+    queue, peaks = at_load(8, 0.5), []
+    for arrivals in (100_000, 3_000_000):
+        tracemalloc.start()
+        play(queue, plans.msfq(queue, 4), arrivals=arrivals)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
+
+
+def test_a_trace_is_played_as_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("time,need,size\n0,1,2\n0,1,2\n1,2,3\n1,1,1\n")
+    queue = one_or_all(2)
+    found = evaluate(queue, "fcfs", options={"trace": str(tmp_path / "t.csv")})
+    # The large job starts at 2, ends at 5; the last small one follows.
+    assert found.solution["classes"][0]["mean_response_time"] == pytest.approx((2 + 2 + 5) / 3)
+    assert found.solution["classes"][1]["mean_response_time"] == pytest.approx(4)
+    assert found.objective == pytest.approx(13 / 4)
+    assert not found.violations
+
+
+def test_numbers_in_the_system_and_phases_are_told_where_asked() -> None:
+    queue = at_load(8, 0.9)
+    played = play(queue, plans.msfq(queue, 4), arrivals=50_000, grid=np.arange(100, 1000, 1.0))
+    assert played.samples.shape == (900, 2)
+    assert played.samples.sum() > 0
+    assert played.phases[0].sum() == pytest.approx(played.time, rel=1e-9)
+    assert (played.phases[1, 1:] > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("msfq", {"threshold": 8}, "from 0 to 7"),
+        ("msfq", {"threshold": -1}, "from 0 to k - 1"),
+        ("msfq", {"variant": "eager"}, "literal or lazy"),
+        ("static-quickswap", {"threshold": "1,2,3"}, "one for each class"),
+        ("static-quickswap", {"order": "1,2"}, "the needs 1, 8"),
+        ("nmsr", {"cycle_rate": 0}, "above 0"),
+        ("fcfs", {"arrivals": 10}, "1000"),
+    ],
+)
+def test_bad_options_are_refused(name: str, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        evaluate(at_load(8, 0.5), name, options=options)
+
+
+def test_policies_for_one_or_all_do_not_apply_to_others() -> None:
+    for name in ("msfq", "two-threshold"):
+        result = evaluate(SEVERAL, name)
+        assert result.termination == "not-applicable"
+
+
+def test_every_policy_serves_every_class() -> None:
+    queue = SEVERAL.scaled(0.5 * SEVERAL.arrival_rate)
+    make: Callable[..., Plan]
+    for name, make in PLANS.items():
+        if name in ("msfq", "two-threshold"):
+            continue
+        played = play(queue, make(queue), arrivals=50_000)
+        assert (played.counts.sum(axis=0) > 0).all(), name
+    assert set(PLANS) == set(registered("msfq"))

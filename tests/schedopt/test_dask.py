@@ -1,0 +1,157 @@
+"""A sweep on a Dask cluster: a real scheduler and real workers, on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from instances.errors import InputError
+from instances.files import dump
+from schedopt.sweep import dask as clusters
+from schedopt.sweep.rows import Row
+from schedopt.sweep.sources import generated
+from schedopt.verbs.bench import BenchError, bench
+from schedopt.verbs.generate import generate
+
+COMMAND = [sys.executable, "-m", "distributed.cli.dask_"]
+QUIET = {
+    "stdout": subprocess.DEVNULL,
+    "stderr": subprocess.DEVNULL,
+    "start_new_session": True,
+}
+
+
+@dataclass
+class Cluster:
+    """A scheduler, and workers that come and go."""
+
+    folder: Path
+    scheduler: subprocess.Popen[bytes]
+    workers: list[subprocess.Popen[bytes]]
+
+    @property
+    def address(self) -> str:
+        return str(json.loads((self.folder / "scheduler.json").read_text())["address"])
+
+    def hire(self, *flags: str) -> None:
+        words = ["--scheduler-file", str(self.folder / "scheduler.json"), "--host", "127.0.0.1"]
+        words += ["--nthreads", "1", "--no-dashboard", "--local-directory", str(self.folder)]
+        command = [*COMMAND[:2], f"{COMMAND[2]}worker", *words, *flags]
+        self.workers.append(subprocess.Popen(command, **QUIET))  # type: ignore[call-overload]
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    file = tmp_path / "dask" / "scheduler.json"
+    file.parent.mkdir()
+    words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+    command = [*COMMAND[:2], f"{COMMAND[2]}scheduler", *words]
+    found = Cluster(file.parent, subprocess.Popen(command, **QUIET), [])  # type: ignore[call-overload]
+    for _ in range(600):
+        if file.exists() and file.read_text().strip():
+            break
+        time.sleep(0.05)
+    yield found
+    for process in (*found.workers, found.scheduler):  # each with all that it has started
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def timeless(rows: list[Row]) -> list[Row]:
+    return [msgspec.structs.replace(row, seconds=0.0, reference_seconds=0.0) for row in rows]
+
+
+def test_the_same_rows_from_one_process_four_and_a_cluster_that_loses_a_worker(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    folder = tmp_path / "nights"
+    folder.mkdir()
+    for seed in range(6):
+        dump(generate("dssp", seed=seed, options={"nights": 1}), folder / f"n{seed}.json.gz")
+    dump(generate("epoch", seed=1), folder / "e.json")
+    sweep = {
+        "paths": folder,
+        "generated": generated("dssp", "uncorrelated", seeds=range(10), options={"jobs": 200}),
+        "policies": {"dssp": ["greedy", "core", "greedy+lcpf", "random"]},
+        "options": {"fill": [0.9, 1.0]},
+        "seeds": [3, 4],
+    }
+    one = bench(**sweep)  # type: ignore[arg-type]
+    for _ in range(3):
+        cluster.hire("--no-nanny")
+    killed = []
+
+    def kill_one(done: int, total: int) -> None:
+        if done >= total // 3 and not killed:
+            killed.append((done, total))
+            os.kill(cluster.workers[0].pid, signal.SIGKILL)
+
+    output = tmp_path / "rows.parquet"
+    many = bench(**sweep, cluster=cluster.address, output=output, progress=kill_one)  # type: ignore[arg-type]
+    assert killed[0][0] < killed[0][1] == 17
+    assert cluster.workers[0].wait(10) == -signal.SIGKILL
+    assert timeless(many) == timeless(one)
+    assert timeless(bench(**sweep, jobs=4)) == timeless(one)  # type: ignore[arg-type]
+    assert bench(**sweep, output=output) == many  # type: ignore[arg-type]
+
+
+def test_a_corrupt_file_and_a_hung_policy_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.hire()  # under a nanny: a worker that by itself may have no process of its own
+    bad, slow = tmp_path / "bad.json", tmp_path / "slow.json"
+    bad.write_text('{"problem": "dssp", "name": "n", "processors": 0, "deadline": 1, "jobs": []}')
+    dump(generate("msfq", seed=1), slow)
+    with pytest.raises(BenchError) as caught:
+        bench(
+            [bad, slow],
+            generated=generated("dssp", "uncorrelated", seeds=[1]),
+            policies={"dssp": ["greedy"], "msfq": ["msfq"]},
+            options={"msfq": {"arrivals": 10**9}},
+            time_limit=1.0,
+            grace=3.0,
+            cluster=cluster.address,
+        )
+    assert [line for line in caught.value.failures if "bad.json: processors" in line]
+    hung, sound = caught.value.rows
+    assert hung.termination == "time-limit"
+    assert "ended after 4 s" in str(hung.message)
+    assert sound.gap is not None
+
+
+def test_what_is_no_cluster_is_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {"generated": generated("dssp", "uncorrelated", seeds=[1]), "policies": ["greedy"]}
+    monkeypatch.setattr(clusters, "PATIENCE", 1.0)
+    for address in ("tcp://127.0.0.1:9", "not an address"):
+        with pytest.raises(InputError, match="Dask scheduler that answers"):
+            bench(**few, cluster=address)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="a cluster with workers"):
+        bench(**few, cluster=cluster.address)  # type: ignore[arg-type]
+
+
+def test_a_scheduler_that_is_gone_ends_the_sweep_with_its_rows_kept(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    cluster.hire("--no-nanny")
+    sources = generated("dssp", "uncorrelated", seeds=range(12), options={"jobs": 50})
+    output = tmp_path / "rows.jsonl"
+
+    def kill(done: int, total: int) -> None:
+        if done == 3:
+            cluster.scheduler.kill()
+
+    words = {"generated": sources, "policies": ["greedy"], "output": output}
+    with pytest.raises(InputError, match="run again to go on"):
+        bench(**words, cluster=cluster.address, progress=kill)  # type: ignore[arg-type]
+    assert 3 <= output.read_bytes().count(b"\n") < 12
+    assert len(bench(**words)) == 12  # type: ignore[arg-type]

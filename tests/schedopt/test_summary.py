@@ -1,0 +1,257 @@
+"""Summaries, profiles, pairs and changes: beside calculations small enough to do by hand."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from instances.errors import InputError
+from schedopt.analysis.summary import changes, contenders, paired, profiles, summary
+from schedopt.cli import app
+from schedopt.sweep.rows import FORMATS, Row, table
+from schedopt.sweep.sources import generated
+from schedopt.verbs.bench import bench
+from schedopt.verbs.plot import plot, save
+
+
+def row(instance: str, policy: str, objective: float | None, **more: Any) -> Row:
+    """Return a row whose reference is a proven 100, unless said otherwise."""
+    problem = more.get("problem", "dssp")
+    reference = more.get("reference", 100.0)
+    gap = None
+    if objective is not None and reference is not None and not more.get("violations"):
+        short = reference - objective if problem == "dssp" else objective - reference
+        gap = short / reference
+    told = {
+        "instance": instance,
+        "problem": problem,
+        "policy": policy,
+        "objective": objective,
+        "reference": reference,
+        "reference_bound": reference,
+        "reference_proven": reference is not None,
+        "gap": gap,
+        "seconds": 1.0,
+        "seed": 0,
+        "violations": (),
+        "message": None,
+        "file": f"{instance}.json",
+        "reference_seconds": 2.0,
+        "key": "-".join(
+            map(str, [problem, instance, policy, more.get("seed"), more.get("options")])
+        ),
+    }
+    return Row(**(told | more))
+
+
+ROWS = [
+    row("one", "a", 100.0, seconds=0.5),
+    row("one", "b", 90.0),
+    row("two", "a", 80.0, seconds=1.5),
+    row("two", "b", 80.0),
+    row("three", "a", 50.0, reference_proven=False),
+    row("three", "b", 99.0, violations=("too much",)),
+    row("four", "a", None, termination="not-applicable"),
+    row("four", "b", 70.0),
+    row("five", "a", None, termination="time-limit"),
+]
+
+
+def test_a_summary_is_what_one_would_count() -> None:
+    a, b = summary(ROWS)
+    assert (a.problem, a.contender, a.runs, a.counted) == ("dssp", "a", 5, 3)
+    assert (a.mean, a.median, a.worst) == (pytest.approx(0.7 / 3), 0.2, 0.5)
+    assert (a.worst_instance, a.worst_file) == ("three", "three.json")
+    assert (a.instances, a.wins, a.at_optimum) == (4, 3, 1)  # nobody counts on five
+    assert a.proven == 4 / 5
+    assert (a.seconds, a.total_seconds) == (1.0, 5.0)
+    assert a.endings == {"not-applicable": 1, "time-limit": 1}
+    assert (b.counted, b.mean, b.worst_instance) == (3, pytest.approx(0.2), "four")
+    assert (b.wins, b.at_optimum, b.endings) == (2, 0, {"violations": 1})
+
+
+def test_less_is_better_where_it_is() -> None:
+    rows = [row("one", p, v, problem="epoch") for p, v in (("x", 100.0), ("y", 150.0))]
+    x, y = summary(rows)
+    assert (x.wins, y.wins) == (1, 0)
+    assert [p.ratios for p in profiles(rows)] == [(1.0,), (1.5,)]
+    (pair,) = paired(rows, "x", "y")
+    assert (pair.better, pair.mean) == (1, pytest.approx(1 / 3))
+
+
+def test_a_profile_is_a_share_of_instances_within_a_factor() -> None:
+    a, b = profiles(ROWS)
+    assert a.instances == b.instances == 4
+    assert a.ratios == (1.0, 1.0, 1.0)
+    assert b.ratios == (1.0, 1.0, pytest.approx(100 / 90))
+    assert [a.at(t) for t in (1, 2)] == [0.75, 0.75]
+    assert [b.at(t) for t in (1, 1.1, 1.12)] == [0.5, 0.5, 0.75]
+    fast, _ = profiles(ROWS[:4], measure="seconds")
+    assert fast.ratios == (1.0, 1.5)
+
+
+def test_nothing_at_all_against_something_is_infinitely_worse() -> None:
+    rows = [row("one", "a", 0.0), row("one", "b", 5.0), row("two", "a", 0.0), row("two", "b", 0.0)]
+    a, b = profiles(rows)
+    assert a.ratios == (1.0, float("inf"))
+    assert b.ratios == (1.0, 1.0)
+    assert a.at(1e300) == 0.5
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 5), st.integers(1, 9)), min_size=1)
+)
+def test_profiles_and_wins_agree_with_counting_by_brute_force(
+    drawn: list[tuple[str, int, int]],
+) -> None:
+    values = {(policy, f"i{i}"): float(value) for policy, i, value in drawn}
+    rows = [row(i, policy, value) for (policy, i), value in values.items()]
+    best = {i: max(v for (_, j), v in values.items() if i == j) for _, i in values}
+    standings = {s.contender: s for s in summary(rows)}
+    for profile in profiles(rows):
+        mine = {i: v for (p, i), v in values.items() if p == profile.contender}
+        for tau in (1.0, 1.5, 2.0, 4.5, 9.0):
+            within = sum(best[i] <= tau * v * (1 + 1e-12) for i, v in mine.items())
+            assert profile.at(tau) == within / len(best)
+        assert standings[profile.contender].wins == sum(best[i] == v for i, v in mine.items())
+
+
+def test_a_pair_and_its_interval_beside_all_resamples_there_are() -> None:
+    a, b = [90.0, 80.0, 100.0, 60.0], [100.0, 80.0, 50.0, 40.0]
+    rows = [row(f"i{i}", "a", v) for i, v in enumerate(a)]
+    rows += [row(f"i{i}", "b", v) for i, v in enumerate(b)]
+    (pair,) = paired(rows, "a", "b", level=0.8, resamples=200_000)
+    gains = [-0.1, 0.0, 0.5, 1 / 3]
+    assert (pair.instances, pair.better, pair.same, pair.worse) == (4, 2, 1, 1)
+    assert pair.mean == pytest.approx(statistics.mean(gains))
+    assert pair.median == pytest.approx(statistics.median(gains))
+    means = [statistics.mean(picked) for picked in itertools.product(gains, repeat=4)]
+    low, high = np.quantile(means, [0.1, 0.9])
+    assert (pair.low, pair.high) == (pytest.approx(low, abs=0.01), pytest.approx(high, abs=0.01))
+    (other,) = paired(rows, "b", "a", level=0.8)
+    assert (other.better, other.worse, other.mean) == (1, 2, pytest.approx(-pair.mean))
+    assert paired(rows, "a", "b") == paired(rows, "a", "b")
+
+
+def test_a_pair_needs_instances_on_which_both_count() -> None:
+    with pytest.raises(InputError, match="did you mean 'greedy'"):
+        paired([row("one", "greedy", 1.0)], "gredy", "greedy")
+    with pytest.raises(InputError, match="both a and b count"):
+        paired([row("one", "a", 1.0), row("two", "b", 1.0)], "a", "b")
+
+
+def test_seeds_are_averaged_and_options_are_contenders() -> None:
+    rows = [row("one", "r", v, seed=s) for s, v in ((1, 80.0), (2, 100.0))]
+    rows += [row("one", "f", v, options={"fill": f}) for f, v in ((0.5, 90.0), (1.0, 95.0))]
+    assert set(contenders(rows).values()) == {"r", "f fill=0.5", "f fill=1.0"}
+    assert {s.contender: s.wins for s in summary(rows)} == {
+        "r": 0,
+        "f fill=0.5": 0,
+        "f fill=1.0": 1,
+    }
+    (pair,) = paired(rows, "r", "f fill=0.5")
+    assert pair.same == 1
+    missing = [*rows[:1], row("one", "r", None, seed=2), *rows[2:]]
+    with pytest.raises(InputError, match="both"):
+        paired(missing, "r", "f fill=0.5")
+
+
+def test_changes_are_told_one_by_one() -> None:
+    new = [
+        row("one", "a", 100.0, seconds=9.0),
+        row("one", "b", 95.0),
+        row("two", "a", 70.0),
+        row("two", "b", 80.0),
+        row("three", "a", 50.0),
+        row("three", "b", 99.0),
+        row("four", "a", 60.0),
+        row("six", "a", 1.0),
+        row("five", "a", None, termination="time-limit"),
+    ]
+    found = changes(ROWS, new)
+    assert (found.rows, found.same) == (8, 3)
+    told = {(c.instance, c.contender, c.what): (c.before, c.after, c.better) for c in found.changes}
+    assert told["one", "b", "objective"] == (90.0, 95.0, True)
+    assert told["two", "a", "objective"] == (80.0, 70.0, False)
+    assert told["two", "a", "gap"] == (0.2, 0.3, False)
+    assert told["three", "a", "reference_proven"] == (False, True, True)
+    assert told["three", "b", "violations"] == (["too much"], [], True)
+    assert told["four", "a", "termination"] == ("not-applicable", "completed", True)
+    assert told["four", "a", "objective"] == (None, 60.0, None)
+    assert not any(instance == "five" for instance, _, _ in told)
+    assert found.gone == ("b on four, seed 0",)
+    assert found.new == ("a on six, seed 0",)
+    assert found.seconds == (0.5 + 1 + 1.5 + 5, 9.0 + 7)
+    moved = [msgspec.structs.replace(r, file=f"elsewhere/{r.file}") for r in ROWS]
+    assert changes(ROWS, moved).same == len(ROWS)
+    assert changes(ROWS, ROWS).changes == ()
+
+
+# --- the verb, and the picture ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def real() -> list[Row]:
+    sources = generated("dssp", "uncorrelated", seeds=range(4), options={"jobs": 30})
+    sources += generated("epoch", seeds=[1, 2])
+    return bench(generated=sources)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_the_verb_says_what_the_functions_say(real: list[Row], tmp_path: Path, suffix: str) -> None:
+    file, old = tmp_path / f"rows{suffix}", tmp_path / f"old{suffix}"
+    file.write_bytes(table(real, suffix))
+    old.write_bytes(table(real[1:], suffix))
+    words = ["summary", str(file), str(old), "--compare", "greedy,core", "--profiles"]
+    done = CliRunner().invoke(app, [*words, "--json"])
+    assert done.exit_code == 0
+    told = json.loads(done.stdout)
+    assert told["summary"] == msgspec.to_builtins(summary(real))
+    assert told["pairs"] == msgspec.to_builtins(paired(real, "greedy", "core"))
+    assert told["changes"]["new"] == [f"{real[0].policy} on {real[0].instance}, seed 0"]
+    assert len(told["profiles"]) == len(profiles(real))
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0
+    for word in ("greedy beside core", "within a factor", "say the same", "95% interval"):
+        assert word in done.stdout
+
+
+def test_the_verb_refuses_what_it_cannot_tell(real: list[Row], tmp_path: Path) -> None:
+    file, empty = tmp_path / "rows.jsonl", tmp_path / "empty.jsonl"
+    file.write_bytes(table(real, ".jsonl"))
+    empty.write_bytes(b"")
+    for words in (
+        [empty],
+        [tmp_path / "missing.csv"],
+        [file, "--compare", "greedy"],
+        [file, "--compare", "greedy,gredy"],
+        [file, "--measure", "money"],
+    ):
+        done = CliRunner().invoke(app, ["summary", *map(str, words)])
+        assert isinstance(done.exception, InputError), words
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_plot_draws_profiles(real: list[Row], tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"rows{suffix}"
+    evil = [msgspec.structs.replace(r, policy="<script>$x_^$") for r in real[:1]]
+    file.write_bytes(table([*evil, *real[1:]], suffix))
+    figure = plot(file)
+    names = [text.get_text() for axes in figure.axes for text in axes.get_legend().get_texts()]
+    assert "greedy" in names
+    assert len(figure.axes) == 2
+    for ending in (".png", ".html"):
+        save(figure, tmp_path / f"p{ending}")
+        data = (tmp_path / f"p{ending}").read_bytes()
+        assert len(data) > 5_000
+        assert b"<script" not in data

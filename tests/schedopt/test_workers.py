@@ -1,0 +1,251 @@
+"""Processes that die, hang, and have no room to write: what is computed stays, once each."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from formulations.constraints import Constraint, FairShare
+from instances.dssp import Instance
+from instances.files import dump
+from schedopt.sweep.measure import Task
+from schedopt.sweep.plan import Run
+from schedopt.sweep.rows import FORMATS, Row, read_rows
+from schedopt.sweep.sources import FileSource, generated
+from schedopt.sweep.workers import MOST_STARTS, Hand
+from schedopt.verbs.bench import bench
+from schedopt.verbs.generate import generate
+
+ROOT = Path(__file__).parent.parent.parent
+FEW = generated("dssp", "uncorrelated", seeds=range(12), options={"jobs": 50})
+
+
+def timeless(rows: list[Row]) -> list[Row]:
+    return [msgspec.structs.replace(row, seconds=0.0, reference_seconds=0.0) for row in rows]
+
+
+def by_instance(rows: list[Row]) -> dict[str, Row]:
+    return {row.file: row for row in rows}
+
+
+def hard(folder: Path) -> Path:
+    """Write an instance that HiGHS does not prove in any time that a test has."""
+    night = generate("dssp", "strongly-correlated", seed=1, options={"jobs": 1000, "groups": 3})
+    dump(night, folder / "hard.json")
+    return folder / "hard.json"
+
+
+RULE = FairShare(by="team", at_most={"team-01": 0.9})
+
+
+class Endless(Constraint, frozen=True, kw_only=True, tag="endless"):
+    """Stops the process that solves under it, which so never comes to its time limit."""
+
+    def rows(self, night: Instance, capacity: float) -> Iterator[Any]:
+        os.kill(os.getpid(), signal.SIGSTOP)
+        yield from ()
+
+    def broken(self, night: Instance, chosen: frozenset[str]) -> Iterator[str]:
+        yield from ()
+
+
+def test_killed_workers_are_replaced_and_nothing_is_lost() -> None:
+    killed: list[int] = []
+
+    def kill_all(done: int, total: int) -> None:
+        if done == 3:
+            for child in multiprocessing.active_children():
+                killed.append(child.pid or 0)
+                os.kill(child.pid or 0, signal.SIGKILL)
+
+    rows = bench(generated=FEW, policies=["greedy", "core"], jobs=2, progress=kill_all)
+    assert len(killed) == 2
+    assert timeless(rows) == timeless(bench(generated=FEW, policies=["greedy", "core"]))
+    assert not multiprocessing.active_children()
+
+
+def test_an_instance_whose_process_always_dies_is_given_up(tmp_path: Path) -> None:
+    source = FileSource(hard(tmp_path))
+    run = Run("key", "greedy", 0, {})
+    task = Task(source, source.digest(), (run,), (RULE,), time_limit=60.0)
+    hand, deaths = Hand(), []
+    over = threading.Event()
+
+    def kill() -> None:
+        while not over.wait(0.05):
+            for child in multiprocessing.active_children():
+                if child.pid not in deaths:
+                    time.sleep(0.5)
+                    deaths.append(child.pid)
+                    os.kill(child.pid or 0, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    outcome = hand.compute(task, None)
+    over.set()
+    killer.join()
+    hand.release()
+    assert isinstance(outcome, str)
+    assert "hard.json: its process was ended from outside" in outcome
+    assert len(deaths) == MOST_STARTS
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_policy_that_hangs_is_ended_and_its_row_says_so(tmp_path: Path, jobs: int) -> None:
+    dump(generate("msfq", seed=1), tmp_path / "queue.json")
+    words = {
+        "policies": {"dssp": ["greedy", "core"], "msfq": ["msfq"]},
+        "options": {"msfq": {"arrivals": 10**9}},  # a simulation of minutes
+        "time_limit": 1.0,
+        "grace": 2.0,
+        "jobs": jobs,
+    }
+    began = time.monotonic()
+    hung, *others = bench(tmp_path, generated=FEW[:3], **words)  # type: ignore[arg-type]
+    assert time.monotonic() - began < 25
+    assert (hung.termination, hung.objective, hung.gap) == ("time-limit", None, None)
+    assert hung.message == "its process was ended after 3 s, the time limit and the grace"
+    assert hung.seconds == 3.0
+    assert [row.termination for row in others] == ["completed"] * 6
+    assert all(row.gap is not None for row in others)
+
+
+def test_a_solver_that_hangs_is_ended_and_policies_go_on_without_it() -> None:
+    words = {"constraints": {"dssp": [Endless()]}, "time_limit": 1.0, "grace": 1.0}
+    words |= {"generated": [*FEW[:2], *generated("epoch", seeds=[1])]}
+    policies = {"dssp": ["greedy", "core"], "epoch": ["dp"]}
+    *rows, sound = bench(**words, policies=policies)  # type: ignore[arg-type]
+    assert len(rows) == 4
+    for row in rows:
+        assert row.reference is None
+        assert row.gap is None
+        assert not row.reference_proven
+        assert row.termination == "completed"
+        assert row.objective is not None
+        assert "no reference: its process was ended after 2 s" in str(row.message)
+    assert sound.gap == 0
+
+
+# --- kill -9, and a full disk ----------------------------------------------------------------
+
+
+def test_kill_9_five_times_at_random_moments_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    output, policies, instances = tmp_path / "rows.jsonl", "greedy,greedy-half,core", 36
+    rule = tmp_path / "rule.json"
+    rule.write_text('{"kind": "fair-share", "by": "team", "at_most": {"lighting": 0.3}}')
+    words = ["--generate", f"dssp/render-night,seeds=1-{instances},nights=2,stages=false"]
+    words += ["--policy", policies, "--constraints", str(rule)]
+    command = [sys.executable, "-m", "schedopt", "bench", *words, "--output", str(output)]
+    seed = random.randrange(10**9)  # noqa: S311
+    print(f"moments drawn with seed {seed}")
+    draw = random.Random(seed)  # noqa: S311
+    kept: dict[str, Row] = {}
+    for kill in range(5):
+        enough = len(kept) + draw.randint(1, 3 * instances // 6 - 6)
+        process = subprocess.Popen(
+            [*command, "--jobs", str(1 + kill % 2)],
+            cwd=ROOT,
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while not output.exists() or output.read_bytes().count(b"\n") < enough:
+            assert process.poll() is None
+            time.sleep(0.005)
+        time.sleep(draw.uniform(0.0, 0.05))
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        _all_gone(process.pid)
+        found = {row.key: row for row in read_rows(output, cut=True)}
+        assert len(found) < 3 * instances, f"kill {kill} came too late to show anything"
+        assert kept.items() <= found.items(), "what was written once stays as it is"
+        assert len(found) == output.read_bytes().count(b"\n"), "none twice"
+        kept = found
+    subprocess.run([*command, "--jobs", "2"], cwd=ROOT, check=True, capture_output=True)
+    rows = read_rows(output)
+    assert len({row.key for row in rows}) == len(rows) == 3 * instances
+    assert all(row == kept[row.key] for row in rows if row.key in kept)
+    assert len(kept) < len(rows)
+    output.unlink()
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    assert timeless(read_rows(output)) == timeless(rows)
+
+
+def test_ctrl_c_ends_all_processes_and_keeps_what_is_done(tmp_path: Path) -> None:
+    output = tmp_path / "rows.jsonl"
+    words = ["bench", "--generate", "dssp/render-night,seeds=1-2000,stages=false", "--jobs", "2"]
+    words += ["--policy", "greedy", "--output", str(output)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "schedopt", *words],
+        cwd=ROOT,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not output.exists() or output.read_bytes().count(b"\n") < 3:
+        assert process.poll() is None
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out == ""
+    assert "run it again to go on" in err
+    assert "Traceback" not in err
+    _all_gone(process.pid)
+    assert 3 <= len(read_rows(output)) < 2000
+
+
+def _all_gone(group: int) -> None:
+    """Make sure that no process of a killed bench lives on."""
+    for _ in range(500):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
+    raise AssertionError("its workers outlive it")
+
+
+FULL = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, ({bytes}, {bytes}))
+from schedopt.__main__ import main
+sys.argv = ["schedopt", *{words!r}]
+main()
+"""
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_full_disk_is_said_and_what_was_written_stays_valid(tmp_path: Path, suffix: str) -> None:
+    output = tmp_path / f"rows{suffix}"
+    words = ["bench", "--generate", "dssp/uncorrelated,seeds=0-11,jobs=50"]
+    words += ["--policy", "greedy", "--output", str(output)]
+    script = FULL.format(bytes=2500, words=words)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "expected room to write" in done.stderr
+    journal = output if suffix == ".jsonl" else Path(f"{output}.journal.jsonl")
+    assert list(tmp_path.iterdir()) == [journal]
+    kept = read_rows(journal)
+    assert 1 <= len(kept) < 12
+    rows = bench(generated=FEW, policies=["greedy"], output=output)
+    assert len(rows) == 12
+    assert rows[: len(kept)] == kept
+    assert list(tmp_path.iterdir()) == [output]
+    assert read_rows(output) == rows

@@ -1,0 +1,193 @@
+"""The checker against broken solutions of every sort."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from builders.dssp import night
+
+from formulations.constraints import (
+    Apart,
+    AtLeast,
+    AtMost,
+    Constraint,
+    FairShare,
+    Forbid,
+    Imply,
+    Require,
+    Resource,
+    Together,
+)
+from instances.dssp import Instance, Job, Selected
+from instances.errors import InputError
+from instances.files import load
+from schedopt.verbs.solve import solve
+from solvers import Result
+from validation.documents import check
+
+INSTANCE = night([(5, 5), (4, 3), (3, 2), (2, 4)])
+
+
+def document(**changes: Any) -> Result:
+    """Return the optimum of INSTANCE (j0, j1, j2; 12) with changes to the document."""
+    return msgspec.structs.replace(solve(INSTANCE), **changes)
+
+
+def choosing(instance: Instance, *names: str) -> Result:
+    """Return a document that chooses these jobs and is right about all the rest."""
+    positions = [instance.index[name] for name in names]
+    solution = Selected.of(instance, positions)
+    reward = instance.objective_of(solution)
+    return document(
+        objective=reward,
+        bound=reward,
+        instance=instance.name,
+        solution=msgspec.to_builtins(solution),
+    )
+
+
+def test_a_right_document_passes() -> None:
+    report = check(INSTANCE, document())
+    assert report.ok
+    assert report.unchecked == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"objective": 13.0}, "the selected jobs earn 12"),
+        ({"objective": None}, "a solution without an objective"),
+        ({"bound": 11.0}, "wrong side"),
+        ({"bound": 15.0}, "called optimal at a gap of 0.25"),
+        ({"bound": 15.0}, "gap 0.0 where"),
+        ({"bound": None}, "called optimal without a bound"),
+        ({"bound": None}, "a gap without"),
+        ({"gap": 0.1}, "gap 0.1 where"),
+        ({"gap": None}, "gap None where"),
+        ({"solution_status": "none"}, "an objective without a solution"),
+        ({"solution_status": "none"}, "a solution although solution_status is none"),
+        ({"termination": "infeasible"}, "a solution although infeasible"),
+        ({"conflict": ("x",)}, "a conflict although not infeasible"),
+        ({"options": {"fill": 0.5}}, "capacity: the selected jobs need 10 of 5"),
+    ],
+)
+def test_documents_that_contradict_themselves(changes: dict[str, Any], says: str) -> None:
+    violations = check(INSTANCE, document(**changes)).violations
+    assert any(says in violation for violation in violations), violations
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"selected": ["j0", "j1", "nobody"]}, "no job is called 'nobody'"),
+        ({"selected": ["j0", "j1", "j1"]}, "j1 is there twice"),
+        ({"selected": ["j0", "j1", "j3"]}, "the selected jobs need 12 of 10"),
+        ({"selected": ["j0", "j1"]}, "the selected jobs earn 9, not 12"),
+        ({"selected": ["j0", "j1"]}, "demand: 8, not 10"),
+        ({"demand": 9.0}, "demand: 10, not 9"),
+        ({"capacity": 11.0}, "capacity: 10, not 11"),
+        ({"shares": {"team": {"fx": 0.5, "light": 0.3}}}, "shares: wrong for team"),
+        ({"shares": {"team": {"fx": 0.6, "light": 0.3, "anim": 0.2}}}, "wrong for team fx"),
+        ({"shares": {"team": {"fx": 0.5, "light": 0.3, "anim": 0.2}, "x": {}}}, "wrong for x"),
+        ({"shares": {}}, "shares: wrong for team"),
+    ],
+)
+def test_solutions_that_are_wrong(change: dict[str, Any], says: str) -> None:
+    result = document()
+    broken = msgspec.structs.replace(result, solution={**result.solution, **change})
+    violations = check(INSTANCE, broken).violations
+    assert any(says in violation for violation in violations), violations
+
+
+RULES: list[tuple[Constraint, tuple[str, ...], tuple[str, ...], str]] = [
+    (FairShare(by="team", at_most={"fx": 0.5}), ("j0",), ("j0", "j3"), "fx gets 0.9, at most"),
+    (FairShare(by="team", at_least={"fx": 0.5}), ("j0",), ("j3",), "fx gets 0.4, at least"),
+    (
+        FairShare(by="team", at_most={"fx": 0.5}, of="selected"),
+        ("j0", "j1", "j2"),
+        ("j0", "j1"),
+        "fx gets 0.625",
+    ),
+    (
+        FairShare(by="team", at_least={"anim": 0.3}, of="selected"),
+        ("j0", "j2"),
+        ("j0",),
+        "anim gets 0, at least 0.3",
+    ),
+    (Require(jobs=("j1", "j2")), ("j1", "j2"), ("j1",), "j2 is not selected"),
+    (Forbid(jobs=("j1",)), ("j2",), ("j1",), "j1 is selected"),
+    (Imply(if_="j0", then="j1"), ("j0", "j1"), ("j0",), "j0 is selected, j1 is not"),
+    (Together(jobs=("j0", "j1")), ("j0", "j1"), ("j1",), "but not j0"),
+    (Apart(jobs=("j0", "j1")), ("j0",), ("j0", "j1"), "j0, j1 are all selected"),
+    (AtMost(jobs=("j0", "j1"), count=1), ("j1",), ("j0", "j1"), "2 selected, at most 1"),
+    (AtLeast(by="team", group="fx", count=2), ("j0", "j3"), ("j0",), "1 selected, at least 2"),
+    (
+        Resource(name="disk", capacity=3, use={"j0": 2, "j1": 2}),
+        ("j0",),
+        ("j0", "j1"),
+        "disk: 4 of 3 used",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "keeps", "breaks", "says"), RULES)
+def test_every_kind_of_side_constraint(
+    rule: Constraint, keeps: tuple[str, ...], breaks: tuple[str, ...], says: str
+) -> None:
+    assert check(INSTANCE, choosing(INSTANCE, *keeps), [rule]).ok
+    report = check(INSTANCE, choosing(INSTANCE, *breaks), [rule])
+    assert any(says in violation for violation in report.violations), report.violations
+    ruled = night([(5, 5), (4, 3), (3, 2), (2, 4)], constraints=[rule])
+    assert not check(ruled, choosing(ruled, *breaks)).ok
+
+
+def test_constraints_of_the_document_count_too() -> None:
+    result = solve(INSTANCE, constraints=[Forbid(jobs=("j0",), name="no j0")])
+    assert result.constraints[0]["kind"] == "forbid"
+    tampered = msgspec.structs.replace(choosing(INSTANCE, "j0"), constraints=result.constraints)
+    assert check(INSTANCE, tampered).violations == ["no j0: j0 is selected"]
+
+
+def test_a_job_that_cannot_be_in_time() -> None:
+    late = Job(name="late", reward=1, stages=((6.0,), (5.0,)))
+    instance = Instance(name="n", processors=4, deadline=10, jobs=(late,))
+    violations = check(instance, choosing(instance, "late")).violations
+    assert violations == ["deadline: late has a critical path of 11, over 10"]
+
+
+def test_predictions_are_what_a_selection_is_judged_by() -> None:
+    instance = load("instances/dssp/predictions.json")
+    result = solve(instance)
+    assert result.violations == ()
+    chosen = [job for job in instance.jobs if job.name in result.solution["selected"]]
+    assert result.solution["demand"] == pytest.approx(sum(j.planned_demand for j in chosen))
+
+
+def test_rounding_is_forgiven_and_nothing_more() -> None:
+    tenths = night([(1, 0.1), (1, 0.2)], capacity=0.3)  # 0.1 + 0.2 > 0.3 in binary
+    assert check(tenths, choosing(tenths, "j0", "j1")).ok
+    over = night([(1, 0.1), (1, 0.2000001)], capacity=0.3)
+    assert not check(over, choosing(over, "j0", "j1")).ok
+    whole = night([(1, 2**40), (1, 1)], capacity=2**40)
+    assert not check(whole, choosing(whole, "j0", "j1")).ok
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"instance": "other"}, "instance"),
+        ({"problem": "epoch"}, "problem"),
+        ({"options": {"fill": "much"}}, "options.fill"),
+        ({"options": {"fill": -1}}, "options.fill"),
+        ({"solution": {"selected": "j0"}}, "solution.selected"),
+        ({"solution": {"selectd": []}}, "solution"),
+        ({"constraints": ({"kind": "no-such"},)}, "constraints[0].kind"),
+        ({"constraints": ({"kind": "forbid", "jobs": ["q"]},)}, "constraints[0].jobs[0]"),
+    ],
+)
+def test_documents_that_cannot_be_read(changes: dict[str, Any], place: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check(INSTANCE, document(**changes))
+    assert caught.value.place == place

@@ -1,0 +1,105 @@
+"""The checker of msfq finds each way in which a result can be wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import msgspec
+import pytest
+from builders.msfq import at_load
+
+from formulations.constraints import ResponseTime
+from schedopt import check, evaluate, solve
+from solvers.result import Result
+
+QUEUE = at_load(3, 0.5)
+
+
+@cache
+def good(what: str) -> Result:
+    if what == "threshold":
+        return solve(QUEUE)
+    if what == "table":
+        return solve(at_load(2, 0.5), formulation="optimal-policy")
+    return evaluate(QUEUE, "msf", options={"arrivals": 50_000})
+
+
+def broken(what: str, change: Callable[[Any], None]) -> Result:
+    document = json.loads(msgspec.json.encode(good(what)))
+    change(document)
+    return msgspec.convert(document, Result)
+
+
+@pytest.mark.parametrize("what", ["threshold", "table", "simulated"])
+def test_what_is_right_passes(what: str) -> None:
+    queue = at_load(2, 0.5) if what == "table" else QUEUE
+    assert check(queue, good(what)).ok
+
+
+def scaled_curve(d: Any) -> None:
+    d["solution"]["curve"] = [v * 1.01 for v in d["solution"]["curve"]]
+    for key in ("objective", "bound"):
+        d[key] *= 1.01
+    for c in d["solution"]["classes"]:
+        c["mean_response_time"] *= 1.01
+    for key in ("mean_response_time", "weighted_response_time"):
+        d["solution"][key] *= 1.01
+
+
+def worse_threshold(d: Any) -> None:
+    d["solution"]["threshold"] = (d["solution"]["threshold"] + 1) % 3
+
+
+@pytest.mark.parametrize(
+    ("what", "change", "says"),
+    [
+        ("threshold", scaled_curve, "truncated chain"),
+        ("threshold", worse_threshold, "at the threshold"),
+        ("threshold", lambda d: d["solution"].update(threshold=3), "within 0..k-1"),
+        ("threshold", lambda d: d["solution"]["curve"].pop(), "2 values"),
+        ("threshold", lambda d: d["solution"]["curve"].__setitem__(2, 0.5), "falls to 0.5"),
+        ("threshold", lambda d: d.update(objective=1.0, bound=1.0), "objective"),
+        (
+            "threshold",
+            lambda d: d["solution"].update(weighted_response_time=1.0),
+            "weighted_response_time: the classes make",
+        ),
+        ("threshold", lambda d: d["solution"]["classes"].reverse(), "not those of the instance"),
+        (
+            "simulated",
+            lambda d: d["solution"]["classes"][0].update(mean_number=9.0),
+            "Little's law",
+        ),
+        ("simulated", lambda d: d["solution"].update(utilization=0.9), "load balance"),
+        ("simulated", lambda d: d["solution"].update(utilization=1.5), "no share"),
+        (
+            "simulated",
+            lambda d: d["solution"]["classes"][0]["percentiles"].update({"99": 0.01}),
+            "percentiles",
+        ),
+        ("table", lambda d: d["solution"]["at_empty"].pop(), "tables"),
+        ("table", lambda d: d["solution"]["admit"].clear(), "tables"),
+    ],
+)
+def test_what_is_wrong_is_found(what: str, change: Callable[[Any], None], says: str) -> None:
+    queue = at_load(2, 0.5) if what == "table" else QUEUE
+    report = check(queue, broken(what, change))
+    assert any(says in violation for violation in report.violations), report.violations
+
+
+def test_a_table_that_does_otherwise_is_found() -> None:
+    def always_small(d: Any) -> None:
+        rows = d["solution"]["at_empty"]
+        d["solution"]["at_empty"] = [row[0] + "S" * (len(row) - 1) for row in rows]
+
+    report = check(at_load(2, 0.5), broken("table", always_small))
+    assert any("the table gets" in violation for violation in report.violations)
+
+
+def test_response_times_are_judged() -> None:
+    rule = ResponseTime(need=3, at_most=1.01, name="tight")
+    result = evaluate(QUEUE, "msf", options={"arrivals": 50_000}, constraints=[rule])
+    assert any(v.startswith("tight: need 3") for v in result.violations)
