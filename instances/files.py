@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
+from instances.decode_errors import explained
 from instances.errors import InputError, listing, shown, suggestion
-from instances.places import explained
 
 PROBLEMS = ("dssp", "hesrpt", "epoch", "msfq")
 MOST_BYTES = 256 * 2**20

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from formulations.protocol import Formulation, Knapsack
 from solvers.result import NOISE, Limits, Result, Seconds, Termination, gap
-from solvers.running import Run, concluded
+from solvers.running import Run, make_result
 
 STEP = 0.1
 """Seconds between two looks at the clock, and between two chances for Ctrl-C."""
@@ -84,7 +84,7 @@ def solve(
     selected = formulation.selected(  # type: ignore[attr-defined]
         knapsack.positions[search.chosen()]
     )
-    result = concluded(
+    result = make_result(
         formulation,
         run,
         solver="core",

@@ -14,8 +14,8 @@ from ortools.sat.python import cp_model
 
 from formulations.protocol import Formulation
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
-from solvers.result import Limits, Result, Seconds, Termination, gap, settled
-from solvers.running import Run, concluded
+from solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound
+from solvers.running import Run, make_result
 
 _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 
@@ -60,7 +60,7 @@ def solve(
     sign = 1 if formulation.sense == "maximize" else -1
     run = _Run(limits, scale=scale, known=bound, sign=sign)
     met = None if hint is None or model.native else formulation.instance.objective_of(hint)
-    if gap(met, settled(met, bound)) == 0.0:
+    if gap(met, snap_bound(met, bound)) == 0.0:
         status, solution = cp_model.OPTIMAL, hint
         built = formulation.seconds + time.perf_counter() - began
         began = time.perf_counter()
@@ -182,9 +182,9 @@ def _result(formulation: Formulation, run: _Run, status: Any, solution: Any) -> 
         stopped, message = "error", f"no solution {model.inexact}; there may be one"
     elif stopped == "optimal" and run.status is None:
         message = "the given schedule meets the given bound: nothing was searched"
-    elif stopped == "optimal" and not model.exact and settled(objective, run.known) != objective:
+    elif stopped == "optimal" and not model.exact and snap_bound(objective, run.known) != objective:
         message = f"optimal {model.inexact}"
-    return concluded(
+    return make_result(
         formulation,
         run,
         solver="cp-sat",

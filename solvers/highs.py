@@ -15,7 +15,7 @@ from formulations.protocol import Formulation
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
 from solvers.matrix import Matrix, translate
 from solvers.result import NOISE, Limits, Result, Seconds, Termination
-from solvers.running import Run, concluded
+from solvers.running import Run, make_result
 
 TOLERANCE = 1e-8
 """Feasibility and integrality, on rows that sum to about a million at most: see `matrix`."""
@@ -166,7 +166,7 @@ def _result(formulation: Formulation, engine: Any, matrix: Matrix, run: _Run) ->
         solution = formulation.decode(lambda v: by_id.get(id(v), v.value))
         if status == highspy.HighsModelStatus.kModelEmpty:
             bound = formulation.instance.objective_of(solution)
-    return concluded(
+    return make_result(
         formulation,
         run,
         solver="highs",

@@ -11,7 +11,7 @@ import msgspec
 from formulations.protocol import Formulation
 from solvers.conflict import smallest_conflict
 from solvers.result import NOISE, Limits, Result, Seconds, Termination, gap
-from solvers.running import Run, concluded
+from solvers.running import Run, make_result
 
 STEP = 0.1
 """Seconds between two looks at the clock, and between two chances for Ctrl-C."""
@@ -79,7 +79,7 @@ def solve(formulation: Formulation, limits: Limits | None = None) -> Result:
     if search.infeasible:
         stopped = "infeasible"
         conflict = tuple(smallest_conflict(list(formulation.side()), search.holds))
-    result = concluded(
+    result = make_result(
         formulation,
         run,
         solver="numeric",

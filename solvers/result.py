@@ -130,7 +130,7 @@ def gap(objective: float | None, bound: float | None) -> float | None:
     return abs(objective - bound) / max(1e-10, abs(objective))
 
 
-def settled(objective: float | None, bound: float | None) -> float | None:
+def snap_bound(objective: float | None, bound: float | None) -> float | None:
     """Return the bound, put right where rounding alone keeps it from the objective."""
     if objective is None or bound is None:
         return bound

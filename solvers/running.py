@@ -18,7 +18,7 @@ from solvers.result import (
     Termination,
     as_document,
     gap,
-    settled,
+    snap_bound,
 )
 
 
@@ -79,7 +79,7 @@ class Run:
             self.trace.append((round(time.perf_counter() - self.began, 6), best, bound))
 
 
-def concluded(
+def make_result(
     formulation: Formulation,
     run: Run,
     *,
@@ -113,7 +113,7 @@ def concluded(
         What else there is to say.
     """
     objective = None if solution is None else formulation.instance.objective_of(solution)
-    bound = settled(objective, bound)
+    bound = snap_bound(objective, bound)
     if objective is not None and bound is not None:
         ahead = objective - bound if formulation.sense == "maximize" else bound - objective
         if ahead > 0:  # a bound that was beaten is none

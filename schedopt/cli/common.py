@@ -72,7 +72,7 @@ def declared(files: list[Path] | None, instance: Any) -> list[Any]:
     return [declared for file in files or () for declared in constraints_from(file, problem)]
 
 
-def undeclared(files: list[Path] | None) -> list[Any]:
+def constraints_of_any(files: list[Path] | None) -> list[Any]:
     """Read side constraints for a bench, before any instance is known: of whichever problem."""
     from schedopt.verbs.generate import any_constraints_from
 

@@ -16,10 +16,10 @@ from schedopt.cli.common import (
     Options,
     TimeLimit,
     app,
+    constraints_of_any,
     print_json,
     say,
     split,
-    undeclared,
 )
 
 GRACE = 60.0
@@ -80,7 +80,7 @@ def bench(
         "cluster": cluster,
         "seeds": seed,
         "options": split(option),
-        "constraints": undeclared(constraints),
+        "constraints": constraints_of_any(constraints),
         "time_limit": time_limit,
         "grace": grace,
         "output": output,

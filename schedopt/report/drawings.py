@@ -12,7 +12,7 @@ from typing import Any
 from instances.errors import InputError
 from schedopt.analysis.contenders import counts
 from schedopt.sweep.measure import solutions
-from schedopt.sweep.plan import Sweep, Terms
+from schedopt.sweep.plan import ProblemPlan, Sweep
 from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import from_label
 from schedopt.verbs.bench import task_of
@@ -81,7 +81,7 @@ def chosen(cases: Mapping[str, Sequence[Row]], most: int) -> list[str]:
     return [file for file in cases if file in files]
 
 
-def drawn(row: Row, sweep: Sweep, of: Mapping[str, Terms]) -> list[Picture]:
+def drawn(row: Row, sweep: Sweep, of: Mapping[str, ProblemPlan]) -> list[Picture]:
     """Return the pictures of a row's policy and of its reference.
 
     Parameters
@@ -90,7 +90,7 @@ def drawn(row: Row, sweep: Sweep, of: Mapping[str, Terms]) -> list[Picture]:
         The row of the instance's best policy.
     sweep : Sweep
         What the bench did.
-    of : mapping of str to Terms
+    of : mapping of str to ProblemPlan
         What that means for each problem.
     """
     caption = f"Best policy: {row.policy}"

@@ -24,7 +24,7 @@ from schedopt.report import drawings
 from schedopt.report.charts import charts
 from schedopt.report.measuring import summaries
 from schedopt.report.sections import counted, failed, problem_section
-from schedopt.sweep.plan import Sweep, terms
+from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row
 from schedopt.terminal.tables import Advance
 
@@ -186,7 +186,7 @@ def _drawn(
     """Yield instance files with their pictures, as they are drawn."""
     cases = _by_file(rows)
     wanted = drawings.chosen(cases, most)
-    of = terms(sweep, dict.fromkeys(row.problem for row in rows))
+    of = problem_plans(sweep, dict.fromkeys(row.problem for row in rows))
     for number, file in enumerate(wanted, start=1):
         best = drawings.best(cases[file], catalog.formulation_type(cases[file][0].problem).sense)
         if best is not None:

@@ -18,7 +18,7 @@ from instances.errors import InputError, shown
 from schedopt import __version__
 from schedopt.sweep.measure import Task
 from schedopt.sweep.rows import Row
-from schedopt.sweep.workers import Hand, HandError, Outcome
+from schedopt.sweep.workers import Outcome, Worker, WorkerError
 
 PATIENCE = 30.0
 """Seconds to wait for a scheduler, and for its first worker."""
@@ -35,9 +35,9 @@ def work(task: Task, grace: float | None) -> bytes:
         The outcome, as JSON: plain data is all that travels back.
     """
     multiprocessing.current_process().daemon = False  # or it may have no process beside it
-    if not hasattr(_MINE, "hand"):
-        _MINE.hand = Hand()
-    return msgspec.json.encode(_MINE.hand.compute(task, grace))
+    if not hasattr(_MINE, "worker"):
+        _MINE.worker = Worker()
+    return msgspec.json.encode(_MINE.worker.compute(task, grace))
 
 
 def release() -> str:
@@ -115,7 +115,7 @@ def _workforce(client: Any) -> int:
 def _through(
     client: Any, distributed: Any, tasks: Sequence[Task], grace: float | None, most: int
 ) -> Iterator[tuple[Task, Outcome]]:
-    """Submit tasks, a few more at a time than there are hands, and yield their outcomes."""
+    """Submit tasks, a few more at a time than there are workers, and yield their outcomes."""
     waiting = iter(tasks)
     running: dict[str, Task] = {}
     futures: dict[str, Any] = {}
@@ -154,7 +154,7 @@ def _outcome(distributed: Any, future: Any) -> Outcome:
         raise CancelledError
     error = future.exception()
     if isinstance(error, distributed.scheduler.KilledWorker):
-        return "its worker was ended from outside, every time"
-    if isinstance(error, HandError):
+        return "the worker was killed on every attempt"
+    if isinstance(error, WorkerError):
         return "its worker was closed"
     return f"{type(error).__name__}: {shown(str(error))}"

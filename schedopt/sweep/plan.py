@@ -70,7 +70,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Terms:
+class ProblemPlan:
     """What a sweep means for one problem.
 
     Attributes
@@ -86,7 +86,7 @@ class Terms:
     constraints: tuple[Constraint, ...]
 
 
-def terms(sweep: Sweep, problems: Iterable[str]) -> dict[str, Terms]:
+def problem_plans(sweep: Sweep, problems: Iterable[str]) -> dict[str, ProblemPlan]:
     """Return what a sweep means for each of the problems that its instances are of.
 
     Raises
@@ -103,7 +103,7 @@ def terms(sweep: Sweep, problems: Iterable[str]) -> dict[str, Terms]:
     settings = _settings(sweep.options, chosen)
     rules = sweep.constraints
     return {
-        problem: Terms(
+        problem: ProblemPlan(
             policies=tuple(chosen[problem]),
             settings=settings[problem],
             constraints=tuple(rules.get(problem, ()) if isinstance(rules, Mapping) else rules),
@@ -177,7 +177,7 @@ def _settings(
     return found
 
 
-def runs(label: str, digest: str, problem: str, sweep: Sweep, of: Terms) -> list[Run]:
+def runs(label: str, digest: str, problem: str, sweep: Sweep, of: ProblemPlan) -> list[Run]:
     """Return the runs that an instance contributes: by policy, then options, then seed."""
     common = hashlib.sha256(
         msgspec.json.encode(

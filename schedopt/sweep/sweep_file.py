@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import msgspec
 
+from instances.decode_errors import convert
 from instances.errors import InputError, joined, shown
 from instances.files import read_bytes
-from instances.places import convert
 from schedopt.sweep.sources import GeneratedSource, generated, instance_files, seeds_of
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]

@@ -24,6 +24,8 @@ Outcome = list[Row] | str
 MOST_STARTS = 3
 """An instance whose process ends unasked as often as this is given up."""
 
+KILLED = f"killed on every attempt ({MOST_STARTS})"
+
 READING = 120.0
 """Seconds more for reading an instance, and for loading and compiling what it needs."""
 PATIENCE = 5.0
@@ -34,11 +36,11 @@ _STARTING = threading.Lock()
 _STEP: msgspec.json.Decoder[Step] = msgspec.json.Decoder(Step)
 
 
-class HandError(Exception):
-    """A hand was closed while it worked."""
+class WorkerError(Exception):
+    """A worker was closed while it worked."""
 
 
-class Hand:
+class Worker:
     """A process that computes one instance after the other.
 
     It is started when it is first needed. Where it dies, the instance is tried again in a new one;
@@ -62,8 +64,8 @@ class Hand:
 
         Raises
         ------
-        HandError
-            If the hand is closed meanwhile.
+        WorkerError
+            If the worker is closed meanwhile.
         """
         self._busy = True
         try:
@@ -83,7 +85,7 @@ class Hand:
                 return last.why
             self.release()
             if self._closed:
-                raise HandError
+                raise WorkerError
             if late:
                 if not isinstance(last, Begun):
                     return f"{task.source.label}: it took too long to read, or to get ready"
@@ -91,7 +93,7 @@ class Hand:
             else:
                 losses += 1
                 if losses == MOST_STARTS:
-                    return f"{task.source.label}: its process was ended from outside, every time"
+                    return f"{task.source.label}: the worker was {KILLED}"
             task = replace(task, runs=tuple(run for run in task.runs if run.key not in done))
 
     def _follow(
@@ -144,7 +146,7 @@ class Hand:
         self._process = self._line = None
 
     def close(self) -> None:
-        """End the process for good; a task that it is at ends with `HandError`."""
+        """End the process for good; a task that it is at ends with `WorkerError`."""
         with _STARTING:
             self._closed = True
             if self._busy and self._process is not None:
@@ -187,22 +189,24 @@ def _serve(line: Connection) -> None:
             line.send_bytes(msgspec.json.encode(step))
 
 
-def local(tasks: Sequence[Task], hands: int, grace: float | None) -> Iterator[tuple[Task, Outcome]]:
+def local(
+    tasks: Sequence[Task], workers: int, grace: float | None
+) -> Iterator[tuple[Task, Outcome]]:
     """Do tasks in processes of this machine, and yield each outcome as it is known."""
-    crew = [Hand() for _ in range(min(hands, len(tasks)))]
-    free: queue.SimpleQueue[Hand] = queue.SimpleQueue()
-    for hand in crew:
-        free.put(hand)
+    staff = [Worker() for _ in range(min(workers, len(tasks)))]
+    free: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+    for worker in staff:
+        free.put(worker)
 
     def attempt(task: Task) -> Outcome:
-        hand = free.get()
+        worker = free.get()
         try:
-            return hand.compute(task, grace)
+            return worker.compute(task, grace)
         finally:
-            free.put(hand)
+            free.put(worker)
 
     try:
-        with ThreadPoolExecutor(len(crew)) as threads:
+        with ThreadPoolExecutor(len(staff)) as threads:
             running = {threads.submit(attempt, task): task for task in tasks}
             try:
                 for future in as_completed(running):
@@ -210,8 +214,8 @@ def local(tasks: Sequence[Task], hands: int, grace: float | None) -> Iterator[tu
             finally:  # done, interrupted, or no longer wanted
                 for future in running:
                     future.cancel()
-                for hand in crew:
-                    hand.close()
+                for worker in staff:
+                    worker.close()
     finally:
-        for hand in crew:
-            hand.release()
+        for worker in staff:
+            worker.release()

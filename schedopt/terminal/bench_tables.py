@@ -80,7 +80,7 @@ def pairs(found: Sequence[Pair]) -> None:
         out.print(
             f"  advantage {_signed(pair.mean)} in the mean ({pair.level:.0%} interval "
             f"{_signed(pair.low)} to {_signed(pair.high)}), {_signed(pair.median)} in the median"
-            + ("" if sure else "; the interval holds 0: not settled by these instances")
+            + ("" if sure else "; the interval holds 0: not snap_bound by these instances")
         )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from instances.constraints import Constraint
 from instances.errors import InputError, shown
 from schedopt.sweep.measure import Done, Failed, Task, steps
-from schedopt.sweep.plan import Options, Sweep, Terms, runs, terms
+from schedopt.sweep.plan import Options, ProblemPlan, Sweep, problem_plans, runs
 from schedopt.sweep.rows import Row, Rows
 from schedopt.sweep.sources import FileSource, Source, instance_files
 
@@ -129,7 +129,7 @@ def bench(
     return finished
 
 
-def task_of(source: Source, sweep: Sweep, of: Mapping[str, Terms]) -> Task:
+def task_of(source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan]) -> Task:
     """Return what a sweep does with one instance.
 
     Raises
@@ -166,7 +166,7 @@ def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[
             failures.append(str(error))
         else:
             usable.append(source)
-    of = terms(sweep, dict.fromkeys(problems.values()))
+    of = problem_plans(sweep, dict.fromkeys(problems.values()))
     return [task_of(source, sweep, of) for source in usable], failures
 
 

@@ -24,7 +24,7 @@ from schedopt.sweep.measure import Task
 from schedopt.sweep.plan import Run
 from schedopt.sweep.rows import FORMATS, Row, read_rows
 from schedopt.sweep.sources import FileSource, generated
-from schedopt.sweep.workers import MOST_STARTS, Hand
+from schedopt.sweep.workers import MOST_STARTS, Worker
 from schedopt.verbs.bench import bench
 from schedopt.verbs.generate import generate
 
@@ -80,7 +80,7 @@ def test_an_instance_whose_process_always_dies_is_given_up(tmp_path: Path) -> No
     source = FileSource(hard(tmp_path))
     run = Run("key", "greedy", 0, {})
     task = Task(source, source.digest(), (run,), (RULE,), time_limit=60.0)
-    hand, deaths = Hand(), []
+    worker, deaths = Worker(), []
     over = threading.Event()
 
     def kill() -> None:
@@ -93,10 +93,10 @@ def test_an_instance_whose_process_always_dies_is_given_up(tmp_path: Path) -> No
 
     killer = threading.Thread(target=kill)
     killer.start()
-    outcome = hand.compute(task, None)
+    outcome = worker.compute(task, None)
     over.set()
     killer.join()
-    hand.release()
+    worker.release()
     assert isinstance(outcome, str)
     assert "hard.json: its process was ended from outside" in outcome
     assert len(deaths) == MOST_STARTS

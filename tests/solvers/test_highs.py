@@ -20,7 +20,7 @@ from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 from solvers import Limits, Result, highs
 from solvers.matrix import translate
-from solvers.result import gap, settled
+from solvers.result import gap, snap_bound
 
 
 @pytest.fixture(scope="module")
@@ -151,9 +151,9 @@ def test_gap_and_noise() -> None:
     assert gap(None, 1.0) is None
     assert gap(10.0, 11.0) == pytest.approx(0.1)
     assert gap(0.0, 0.0) == 0.0
-    assert settled(10.0, 10.0 + 1e-9) == 10.0
-    assert settled(1e-12, 2e-12) == 2e-12
-    assert settled(10.0, 10.1) == 10.1
+    assert snap_bound(10.0, 10.0 + 1e-9) == 10.0
+    assert snap_bound(1e-12, 2e-12) == 2e-12
+    assert snap_bound(10.0, 10.1) == 10.1
 
 
 @pytest.mark.parametrize("seed", [6, 8, 14, 16])

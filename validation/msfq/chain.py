@@ -58,7 +58,7 @@ class System(NamedTuple):
         return (a * small + b * large) / (a + b)
 
 
-def settled(times: Callable[[tuple[int, int]], tuple[float, float]], system: System) -> Any:
+def snap_bound(times: Callable[[tuple[int, int]], tuple[float, float]], system: System) -> Any:
     """Return both classes' times on a box so large that a larger one changes little, else None."""
     small, large = system.most
     before = times((small, large))

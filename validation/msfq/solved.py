@@ -47,13 +47,13 @@ def _against_chain(
     queue: Instance, solution: Thresholded, constraints: Sequence[Constraint], report: Report
 ) -> None:
     """Recompute the whole curve, and which thresholds keep the side constraints."""
-    from validation.msfq.chain import System, msfq_times, settled
+    from validation.msfq.chain import System, msfq_times, snap_bound
 
     system = System.of(queue)
     lazy = solution.variant == "lazy"
     best = inf
     for l, claimed in enumerate(solution.curve):
-        found = settled(partial(msfq_times, system, l, lazy), system)
+        found = snap_bound(partial(msfq_times, system, l, lazy), system)
         if found is None:
             return
         small, large = found
@@ -92,10 +92,10 @@ def check_table(queue: Instance, solution: OptimalTable, claim: Result, report: 
     if not (shaped and known) or claim.objective is None:
         return
     if queue.servers == 2 and queue.load <= LIGHT:
-        from validation.msfq.chain import System, settled, table_times
+        from validation.msfq.chain import System, snap_bound, table_times
 
         system = System.of(queue)
-        found = settled(partial(table_times, system, solution), system)
+        found = snap_bound(partial(table_times, system, solution), system)
         ours = claim.objective if found is None else system.objective(queue.objective, *found)
         report.expect(
             abs(ours - claim.objective) <= 1e-3 * ours,

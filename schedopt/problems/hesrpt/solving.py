@@ -17,7 +17,7 @@ from schedopt.problems.hesrpt.timelines import count_timelines, timelines
 from solvers import clarabel
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
 from solvers.result import NOISE, Limits, Result, Seconds, Termination
-from solvers.running import Run, concluded
+from solvers.running import Run, make_result
 
 STEP = 0.2
 """Seconds between two looks at the clock."""
@@ -279,7 +279,7 @@ class _Job:
     def result(self, stopped: Termination, solver: str | None) -> Result:
         """Return the result, not yet checked."""
         bound: float | None = None if self.bound == -inf or stopped == "infeasible" else self.bound
-        result = concluded(
+        result = make_result(
             self.model,
             self.run,
             solver=solver or self.by,
