@@ -88,4 +88,4 @@ def test_time_limit_and_gap() -> None:
 def test_progress_is_watched() -> None:
     seen: list[tuple[float | None, float | None]] = []
     run([8.0, 7.0, "done"], Limits(watch=lambda seconds, best, bound: seen.append((best, bound))))
-    assert seen == [(4.0, 8.0), (4.0, 7.0)]
+    assert seen == [(4.0, 8.0), (4.0, 7.0), (4.0, 4.0)]

@@ -1,0 +1,80 @@
+"""The one loop that drives a search of our own: advance it, watch it, stop it in time."""
+
+from __future__ import annotations
+
+import platform
+import time
+from typing import Protocol
+
+from solvers.result import NOISE, Termination, gap
+from solvers.running import Run
+
+STEP = 0.1
+"""Seconds between two looks at the clock, and between two chances for Ctrl-C."""
+
+
+class Search(Protocol):
+    """A search that works in short steps and can be asked at any time."""
+
+    @property
+    def value(self) -> float | None:
+        """The best objective so far; None while nothing has been found."""
+        ...
+
+    @property
+    def bound(self) -> float | None:
+        """A bound that holds by now; None while there is none."""
+        ...
+
+    def advance(self, seconds: float) -> bool:
+        """Work for about that long; tell whether there is nothing left to do."""
+        ...
+
+
+def version() -> str:
+    """Return the version of what compiles the searches, numba, and of Python."""
+    from importlib.metadata import version as installed
+
+    return f"numba {installed('numba')}, Python {platform.python_version()}"
+
+
+def drive(search: Search, run: Run) -> tuple[Termination, str]:
+    """Advance a search until it is done, near enough, out of time or memory, or interrupted.
+
+    Parameters
+    ----------
+    search : Search
+        Keeps what it has found, however it ends.
+    run : Run
+        Its limits are kept, its trace is written.
+
+    Returns
+    -------
+    termination : str
+        ``optimal`` where the gap is closed as far as was asked, or where the search ended without
+        a solution or a bound to compare; ``completed`` where it ended with a gap.
+    message : str
+        What went wrong, where something did.
+    """
+    limits = run.limits
+    try:
+        while True:
+            spent = time.perf_counter() - run.began
+            left = STEP if limits.time_limit is None else min(STEP, limits.time_limit - spent)
+            done = search.advance(max(left, 0.0))
+            spent = time.perf_counter() - run.began
+            value, bound = search.value, search.bound
+            run.note(value, bound)
+            if limits.watch:
+                limits.watch(spent, value, bound)
+            distance = gap(value, bound)
+            if distance is not None and distance <= max(limits.gap, NOISE):
+                return "optimal", ""
+            if done:
+                return "optimal" if distance is None else "completed", ""
+            if limits.time_limit is not None and spent >= limits.time_limit:
+                return "time-limit", ""
+    except KeyboardInterrupt:
+        return "interrupted", ""
+    except MemoryError as error:
+        return "error", str(error)
