@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isqrt
 
+from instances.arithmetic import divisors
 from instances.epoch import fits
-
-
-def divisors(number: int) -> list[int]:
-    """Return the divisors of a number, the largest first."""
-    small = [d for d in range(1, isqrt(number) + 1) if number % d == 0]
-    return sorted({*small, *(number // d for d in small)}, reverse=True)
 
 
 def least_epochs(descending: Sequence[int], nodes: int, inequity: int) -> int:

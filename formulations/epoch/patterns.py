@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from formulations.epoch.bounding import divisors
+from instances.arithmetic import divisors
 
 Pattern = tuple[tuple[int, int], ...]
 """Slots as (width, count), the widest first: a slot holds a job of its width or less."""

@@ -13,8 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from ortools.sat.python import cp_model
 
-from formulations.epoch.bounding import divisors, most_epochs
+from formulations.epoch.bounding import most_epochs
 from formulations.epoch.patterns import Pattern
+from instances.arithmetic import divisors
 from instances.epoch import Instance
 
 Epochs = list[list[int]]

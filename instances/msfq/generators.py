@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from instances.arithmetic import divisors
 from instances.errors import InputError, shown
 from instances.msfq.records import Instance, JobClass
 from instances.options import Option, is_count, is_number
@@ -39,14 +40,14 @@ def _multi_class(seed: int, values: Mapping[str, Any]) -> Instance:
     """
     draw = np.random.Generator(np.random.PCG64(seed))
     k, count = values["k"], values["classes"]
-    divisors = [need for need in range(1, k + 1) if k % need == 0]
-    if count > len(divisors):
+    whole = divisors(k)[::-1]
+    if count > len(whole):
         raise InputError(
-            f"at most {len(divisors)}, the divisors of {k}",
+            f"at most {len(whole)}, the divisors of {k}",
             found=shown(count),
             place="option classes",
         )
-    needs = sorted(draw.choice(divisors, size=count, replace=False).tolist())
+    needs = sorted(draw.choice(whole, size=count, replace=False).tolist())
     parts = draw.random(count) / np.array(needs, dtype=float)
     sizes = np.exp(values["spread"] * draw.standard_normal(count))
     rate = values["load"] * k / float(parts @ (np.array(needs) * sizes))

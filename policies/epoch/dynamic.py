@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
+from instances.arithmetic import divisors
 from instances.epoch import Instance, Partitioned, partitioned
-from policies.epoch.greedy import divisors
 from policies.registry import NotApplicableError, Policy, register
 
 MOST_STEPS = 2_000_000

@@ -6,18 +6,12 @@ Source: McCann and Zahorjan, TR 94-10-05, University of Washington, 1994, sectio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isqrt
 
+from instances.arithmetic import divisors
 from instances.epoch import Instance, Partitioned, partitioned
 from policies.registry import Policy, register
 
 PAPER = "McCann and Zahorjan, TR 94-10-05, University of Washington, 1994"
-
-
-def divisors(number: int) -> list[int]:
-    """Return the divisors of a number, the largest first."""
-    small = [d for d in range(1, isqrt(number) + 1) if number % d == 0]
-    return sorted({*small, *(number // d for d in small)}, reverse=True)
 
 
 def equi_epochs(ascending: Sequence[int], nodes: int) -> list[int]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from instances.arithmetic import divisors
 from instances.epoch import Instance, Partitioned, partitioned
-from policies.epoch.greedy import PAPER, divisors
+from policies.epoch.greedy import PAPER
 from policies.registry import NotApplicableError, Policy, register
 
 MOST_LOOKED_AT = 10_000_000
