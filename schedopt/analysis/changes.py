@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from schedopt.analysis.contenders import SAME, better, contenders, options_of, sign_of
+from schedopt.analysis.contenders import (
+    SAME,
+    better,
+    contenders,
+    options_of,
+    reference_seconds,
+    sign_of,
+)
 from schedopt.sweep.rows import Row
 
 
@@ -80,8 +87,8 @@ def changes(old: Iterable[Row], new: Iterable[Row]) -> Changes:
         new=tuple(_named(row) for key, row in after.items() if key not in before),
         seconds=(sum(was.seconds for was, _ in both), sum(now.seconds for _, now in both)),
         reference_seconds=(
-            _references([was for was, _ in both]),
-            _references([n for _, n in both]),
+            reference_seconds(was for was, _ in both),
+            reference_seconds(now for _, now in both),
         ),
     )
 
@@ -93,12 +100,6 @@ def _identity(row: Row, moved: bool) -> tuple[str, str, str, str, int]:
 
 def _named(row: Row) -> str:
     return f"{row.policy} {options_of(row)}".strip() + f" on {row.instance}, seed {row.seed}"
-
-
-def _references(rows: Sequence[Row]) -> float:
-    """Return the references' time, each counted once for the rows that share it."""
-    return sum({(row.file, row.reference, row.reference_seconds): row.reference_seconds
-                for row in rows}.values())  # fmt: skip
 
 
 def _compared(was: Row, now: Row, contender: str) -> Iterator[Change]:

@@ -1,9 +1,12 @@
-"""Who is compared with whom: contenders, which runs of theirs count, and what is better."""
+"""Who is compared with whom: contenders, which of their runs count, and what is better."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import Literal
+
+import msgspec
 
 from schedopt.problems import catalog
 from schedopt.sweep.rows import Row
@@ -12,6 +15,8 @@ SAME = 1e-9
 """Numbers that differ by less than this, relatively, are the same."""
 
 Measure = Literal["objective", "seconds"]
+Sense = Literal["maximize", "minimize"]
+Counts = Callable[[Row], bool]
 
 
 def contenders(rows: Iterable[Row]) -> dict[str, str]:
@@ -34,19 +39,112 @@ def options_of(row: Row) -> str:
     return " ".join(f"{key}={value}" for key, value in sorted(row.options.items()))
 
 
+def by_problem(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Return the rows of each problem, in their order."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.problem, []).append(row)
+    return found
+
+
 def counts(row: Row) -> bool:
     """Tell whether a run counts: it breaks nothing, and answers the reference's question."""
     asked = row.gap is not None or row.reference is None
     return row.objective is not None and not row.violations and asked
 
 
+def sense_of(problem: str) -> Sense:
+    """Return what a problem does with its objective."""
+    sense: Sense = catalog.formulation_type(problem).sense
+    return sense
+
+
 def sign_of(problem: str, measure: Measure) -> float:
     """Return 1 where more is better, -1 where less is."""
     if measure == "seconds":
         return -1.0
-    return 1.0 if catalog.formulation_type(problem).sense == "maximize" else -1.0
+    return 1.0 if sense_of(problem) == "maximize" else -1.0
 
 
 def better(a: float, b: float, sign: float) -> bool:
     """Tell whether a is better than b, beyond rounding."""
     return sign * (a - b) > SAME * max(abs(a), abs(b))
+
+
+def reference_seconds(rows: Iterable[Row]) -> float:
+    """Return what the references took, each counted once for the rows that share it."""
+    return sum({(row.file, row.reference, row.reference_seconds): row.reference_seconds
+                for row in rows}.values())  # fmt: skip
+
+
+class Scores(msgspec.Struct, frozen=True, kw_only=True):
+    """What each contender of a problem gets on each instance.
+
+    Attributes
+    ----------
+    problem : str
+    measure : {"objective", "seconds"}
+    sign : float
+        1 where more is better, -1 where less is.
+    of : mapping of str to mapping of str to float
+        For each contender its score by file: the mean over its seeds, where all of them count.
+    best : mapping of str to float
+        The best score on each file. Its files are the problem's instances.
+    """
+
+    problem: str
+    measure: Measure
+    sign: float
+    of: Mapping[str, Mapping[str, float]]
+    best: Mapping[str, float]
+
+
+def scored(
+    problem: str,
+    rows: Sequence[Row],
+    who: Mapping[str, str],
+    measure: Measure = "objective",
+    counts: Counts = counts,
+) -> Scores:
+    """Return the scores of one problem.
+
+    Parameters
+    ----------
+    problem : str
+    rows : sequence of Row
+        The problem's.
+    who : mapping of str to str
+        The contender of each row, by its key.
+    measure : {"objective", "seconds"}
+    counts : callable
+        Which runs count.
+    """
+    runs: dict[str, dict[str, list[float | None]]] = {}
+    for row in rows:
+        value = getattr(row, measure) if counts(row) else None
+        runs.setdefault(who[row.key], {}).setdefault(row.file, []).append(value)
+    of = {
+        name: {file: fmean(v for v in values if v is not None) for file, values in files.items()
+               if None not in values}
+        for name, files in runs.items()
+    }  # fmt: skip
+    sign = sign_of(problem, measure)
+    best: dict[str, float] = {}
+    for scores in of.values():
+        for file, value in scores.items():
+            if file not in best or sign * value > sign * best[file]:
+                best[file] = value
+    return Scores(problem=problem, measure=measure, sign=sign, of=of, best=best)
+
+
+def all_scores(
+    rows: Iterable[Row], measure: Measure = "objective"
+) -> list[tuple[Scores, list[Row], dict[str, str]]]:
+    """Return each problem's scores, with its rows and the contender of each row by its key."""
+    rows = list(rows)
+    who = contenders(rows)
+    found = []
+    for problem, mine in by_problem(rows).items():
+        names = {row.key: who[row.key] for row in mine}
+        found.append((scored(problem, mine, names, measure), mine, names))
+    return found

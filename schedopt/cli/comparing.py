@@ -168,7 +168,10 @@ def summary(
 
     Exit status: 0 it is told, 2 bad input.
     """
-    from schedopt.analysis import summary as summarizing
+    from schedopt.analysis.changes import changes
+    from schedopt.analysis.pairs import paired
+    from schedopt.analysis.profiles import profiles as profiled
+    from schedopt.analysis.summary import summary as summarize
     from schedopt.sweep.rows import read_rows
     from schedopt.terminal import bench_tables as scoreboards
 
@@ -177,14 +180,14 @@ def summary(
     rows = read_rows(file)
     if not rows:
         raise InputError("rows of a bench", found="none", file=str(file))
-    pairs = [pair for text in compare or () for pair in summarizing.paired(rows, *_two(text))]
-    found: dict[str, Any] = {"summary": summarizing.summary(rows)}
+    pairs = [pair for text in compare or () for pair in paired(rows, *_two(text))]
+    found: dict[str, Any] = {"summary": summarize(rows)}
     if profiles or measure != "objective":
-        found["profiles"] = summarizing.profiles(rows, measure=measure)  # type: ignore[arg-type]
+        found["profiles"] = profiled(rows, measure=measure)  # type: ignore[arg-type]
     if pairs:
         found["pairs"] = pairs
     if earlier is not None:
-        found["changes"] = summarizing.changes(read_rows(earlier), rows)
+        found["changes"] = changes(read_rows(earlier), rows)
     if json:
         print_json(found)
         return

@@ -6,16 +6,16 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from schedopt.problems.dssp.drawing import COLOURS
+from schedopt.pictures.style import colours
 
 
 def curves(outcome: Any, title: str) -> Figure:
     """Draw an outcome's curves; predicted ones are dashed in the colour of the actual ones."""
     figure = Figure(figsize=(9, 5), layout="constrained")
     axes = figure.subplots()
-    names = list(dict.fromkeys(label.split(",")[0] for label in outcome.curves))
+    look = colours(dict.fromkeys(label.split(",")[0] for label in outcome.curves))
     for label, (x, y) in outcome.curves.items():
-        colour = COLOURS[names.index(label.split(",")[0]) % len(COLOURS)]
+        colour = look[label.split(",")[0]]
         axes.plot(x, y, color=colour, linestyle="--" if "predicted" in label else "-", label=label)
     axes.set_xlabel(outcome.xlabel)
     axes.set_ylabel(outcome.ylabel)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 
 from matplotlib.figure import Figure
 
-from schedopt.analysis.summary import Profile
-from schedopt.problems.dssp.drawing import COLOURS
+from schedopt.analysis.profiles import Profile
+from schedopt.formats import counted
+from schedopt.pictures.style import label, lines
 
 MOST = 4.0
-"""Factors beyond this are not drawn: whoever is that far behind is not close on any of them."""
-STYLES = ("-", "--", ":", "-.")
+"""Ratios beyond this are not drawn: whoever is that far behind is not close on any of them."""
 
 
 def profiles(found: Sequence[Profile]) -> Figure:
@@ -22,31 +21,20 @@ def profiles(found: Sequence[Profile]) -> Figure:
     panels = figure.subplots(len(problems), 1, squeeze=False)[:, 0]
     for axes, problem in zip(panels, problems, strict=True):
         mine = [profile for profile in found if profile.problem == problem]
-        ends = [r for profile in mine for r in profile.ratios if isfinite(r)]
-        most = min(MOST, 1 + 1.1 * (max(ends, default=1.0) - 1)) if max(ends, default=1) > 1 else 2
-        for position, profile in enumerate(mine):
-            # Lines that lie on each other are told apart by their dashes.
-            colour = COLOURS[position % len(COLOURS)]
-            style = STYLES[position % len(STYLES)]
-            x, y = _steps(profile, most)
-            axes.step(x, y, where="post", color=colour, linestyle=style)
-            axes.plot([], [], color=colour, linestyle=style, label=_short(profile.contender))
+        steps = {profile.contender: profile.steps() for profile in mine}
+        far = max(ratios[-1] for ratios, _ in steps.values())
+        most = min(MOST, 1 + 1.1 * (far - 1)) if far > 1 else 2.0
+        look = lines(steps)
+        for name, (ratios, shares) in steps.items():
+            colour, dash = look[name]
+            drawn = {"color": colour, "linestyle": dash}
+            end = max(most, ratios[-1])
+            axes.step([*ratios, end], [*shares, shares[-1]], where="post", **drawn)
+            axes.plot([], [], label=label(name), **drawn)
         axes.set_xlim(1, most)
         axes.set_ylim(0, 1.02)
-        axes.set_xlabel(f"times worse than the best, by {mine[0].measure}")
+        axes.set_xlabel(f"ratio to the best, by {mine[0].measure}")
         axes.set_ylabel("share of instances")
-        axes.set_title(f"{problem}: {mine[0].instances} instances")
+        axes.set_title(f"{problem}: {counted(mine[0].instances, 'instance')}")
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     return figure
-
-
-def _steps(profile: Profile, most: float) -> tuple[list[float], list[float]]:
-    """Return where the share grows, and to what, from 1 to the end of the picture."""
-    x = [1.0, *(ratio for ratio in profile.ratios if 1.0 < ratio <= most), most]
-    return x, [profile.at(value) for value in x]
-
-
-def _short(name: str) -> str:
-    """Return a name as matplotlib shows it as it is: a dollar begins no mathematics."""
-    name = name.replace("$", r"\$")
-    return name if len(name) <= 40 else f"{name[:39]}…"

@@ -7,17 +7,18 @@ from html import escape
 from math import log10
 from typing import Any
 
-from schedopt.report.measuring import Summary, profiles, quantile
+import numpy as np
+
+from schedopt.analysis.profiles import Profile
+from schedopt.analysis.summary import Standing
+from schedopt.formats import percent
+from schedopt.pictures.style import lines
 from schedopt.sweep.rows import Row
-from schedopt.terminal.tables import percent
 
 Chart = dict[str, Any]
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8A8A8A")
-"""Okabe and Ito's, told apart by the colour-blind too; without yellow, which white swallows."""
-
-DASHES = ("solid", "dash", "dot")
-"""Where there are more policies than colours."""
+DASHES = {"solid": "solid", "dashed": "dash", "dotted": "dot", "dashdot": "dashdot"}
+"""What plotly calls the dashes."""
 
 MANY = 400
 """Rows of a policy from which on the chart shows quantiles in place of every point."""
@@ -32,19 +33,11 @@ WIDE = 2.0
 """The gap beyond which gaps stand on a logarithmic axis, as multiples of the reference."""
 
 
-def styles(policies: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return a colour and a dash for each policy, the same in all charts of a problem."""
-    return {
-        policy: (COLOURS[i % len(COLOURS)], DASHES[i // len(COLOURS) % len(DASHES)])
-        for i, policy in enumerate(policies)
-    }
-
-
-def profile(rows: Sequence[Row], sense: str) -> Chart:
-    """Return performance profiles: on which part of the instances is a policy how near the best."""
-    found = profiles(rows, sense)
-    look = styles(list(found))
-    far = max(ratios[-1] for ratios, _ in found.values())
+def profile(profiles: Sequence[Profile]) -> Chart:
+    """Return performance profiles: how near the best a policy is, and on how many instances."""
+    found = {profile.contender: profile.steps() for profile in profiles}
+    look = lines(found)
+    far = max((ratios[-1] for ratios, _ in found.values()), default=1.0)
     end = 1 + 1.05 * (far - 1) if far > 1 else 1.1
     traces = [
         {
@@ -53,21 +46,26 @@ def profile(rows: Sequence[Row], sense: str) -> Chart:
             "name": text(policy),
             "meta": policy,  # as it is, for the page's legend
             "x": [*_thin(ratios), end],
-            "y": [*_thin(parts), parts[-1]],
-            "line": {"shape": "hv", "width": 2, "color": look[policy][0], "dash": look[policy][1]},
-            "hovertemplate": "within %{x:.4~g} times the best on %{y:.1%}<extra>%{fullData.name}"
+            "y": [*_thin(shares), shares[-1]],
+            "line": {
+                "shape": "hv",
+                "width": 2,
+                "color": look[policy][0],
+                "dash": DASHES[look[policy][1]],
+            },
+            "hovertemplate": "within a factor of %{x:.4~g} on %{y:.1%}<extra>%{fullData.name}"
             "</extra>",
         }
-        for policy, (ratios, parts) in found.items()
+        for policy, (ratios, shares) in found.items()
     ]
     scale = "log" if end > FAR else "linear"
     room = [0, log10(end)] if scale == "log" else [1, end]
     return {
         "data": traces,
         "layout": {
-            "xaxis": {"title": {"text": "times the best policy"}, "type": scale, "range": room},
+            "xaxis": {"title": {"text": "ratio to the best"}, "type": scale, "range": room},
             "yaxis": {
-                "title": {"text": "part of the runs"},
+                "title": {"text": "share of instances"},
                 "tickformat": ".0%",
                 "range": [-0.02, 1.03],
             },
@@ -82,16 +80,16 @@ def _thin(numbers: Sequence[float]) -> Sequence[float]:
     return numbers if last < STEPS else [numbers[last * i // STEPS] for i in range(STEPS + 1)]
 
 
-def gaps(rows: Sequence[Row], summaries: Sequence[Summary]) -> Chart:
+def gaps(rows: Sequence[Row], standings: Sequence[Standing]) -> Chart:
     """Return the distribution of each policy's gaps, the least median on top."""
-    look = styles([summary.policy for summary in summaries])
-    known = [summary for summary in summaries if summary.median is not None]
-    order = sorted(known, key=lambda summary: (summary.median, summary.mean), reverse=True)
-    wide = any((summary.worst or 0.0) > WIDE for summary in known)
+    look = lines(standing.contender for standing in standings)
+    known = [standing for standing in standings if standing.median is not None]
+    order = sorted(known, key=lambda standing: (standing.median, standing.mean), reverse=True)
+    wide = any((standing.worst or 0.0) > WIDE for standing in known)
     traces = []
-    for summary in order:
-        mine = [r for r in rows if r.policy == summary.policy and r.gap is not None]
-        colour = look[summary.policy][0]
+    for standing in order:
+        mine = [r for r in rows if r.policy == standing.contender and r.gap is not None]
+        colour = look[standing.contender][0]
         traces.append(_few(mine, colour, wide) if len(mine) <= MANY else _many(mine, colour, wide))
     times = {"title": {"text": "times the reference"}, "type": "log", "hoverformat": ".4~g"}
     part = {"title": {"text": "gap to the reference"}, "tickformat": ".3~p", "hoverformat": ".3~p"}
@@ -122,10 +120,10 @@ def _few(rows: Sequence[Row], colour: str, wide: bool) -> Chart:
 
 def _many(rows: Sequence[Row], colour: str, wide: bool) -> Chart:
     """Return quantiles alone: the points would be too many to tell apart, or to send."""
-    ordered = sorted(_place(row.gap, wide) for row in rows)
     marks = {"lowerfence": 0.0, "q1": 0.25, "median": 0.5, "q3": 0.75, "upperfence": 1.0}
-    box = _box(rows[0].policy, colour)
-    return box | {mark: [quantile(ordered, part)] for mark, part in marks.items()}
+    found = np.quantile([_place(row.gap, wide) for row in rows], list(marks.values()))
+    places = {mark: [float(value)] for mark, value in zip(marks, found, strict=True)}
+    return _box(rows[0].policy, colour) | places
 
 
 def _place(gap: float | None, wide: bool) -> float:
@@ -153,6 +151,8 @@ def text(name: str) -> str:
     return escape(name, quote=False)
 
 
-def charts(rows: Sequence[Row], summaries: Sequence[Summary], sense: str) -> Mapping[str, Chart]:
-    """Return the charts of one problem, by name."""
-    return {"profile": profile(rows, sense), "gaps": gaps(rows, summaries)}
+def charts(
+    rows: Sequence[Row], standings: Sequence[Standing], profiles: Sequence[Profile]
+) -> Mapping[str, Chart]:
+    """Return the charts of one problem, by name; a row's policy is its contender."""
+    return {"profile": profile(profiles), "gaps": gaps(rows, standings)}

@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import Any
 
 from instances.errors import InputError
-from schedopt.analysis.contenders import counts
+from schedopt.analysis.contenders import counts, sign_of
 from schedopt.sweep.measure import solutions
 from schedopt.sweep.plan import ProblemPlan, Sweep
 from schedopt.sweep.rows import Row
@@ -46,14 +46,17 @@ class Picture:
     note: str = ""
 
 
-def best(rows: Sequence[Row], sense: str) -> Row | None:
+def best(rows: Sequence[Row]) -> Row | None:
     """Return the best row of one instance: the first of the least gap, or of the best objective."""
     with_gap = [row for row in rows if row.gap is not None]
     if with_gap:
         return min(with_gap, key=lambda row: row.gap or 0.0)
     fine = [row for row in rows if counts(row)]
-    sign = -1.0 if sense == "maximize" else 1.0
-    return min(fine, key=lambda row: sign * (row.objective or 0.0), default=None)
+    return max(
+        fine,
+        key=lambda row: sign_of(row.problem, "objective") * (row.objective or 0.0),
+        default=None,
+    )
 
 
 def chosen(cases: Mapping[str, Sequence[Row]], most: int) -> list[str]:

@@ -5,33 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from schedopt.report.measuring import Summary
-from schedopt.sweep.rows import Row
-from schedopt.terminal.tables import percent
+from schedopt.analysis.summary import Overview, Standing
+from schedopt.formats import counted, duration, percent
 
-HEADINGS = ("policy", "mean gap", "median", "worst", "on", "at the optimum", "best of all", "time")
+HEADINGS = ("policy", "mean gap", "median", "worst", "on", "wins", "optimal", "time")
 
 
-def problem_section(
-    problem: str, sense: str, rows: Sequence[Row], summaries: Sequence[Summary]
-) -> str:
+def problem_section(overview: Overview, sense: str, standings: Sequence[Standing]) -> str:
     """Return a problem's summary, and places for its charts."""
-    cases = {row.file: row for row in rows}
-    proven = sum(row.reference_proven for row in cases.values())
-    name, verb = escape(problem), escape(sense)
-    ordered = sorted(summaries, key=_standing)
-    left_out = sum(summary.runs - summary.gaps for summary in summaries)
+    name, verb = escape(overview.problem), escape(sense)
+    ordered = sorted(standings, key=_rank)
+    proven = f"optimum proven for {overview.proven:,}"
+    left_out = sum(standing.runs - standing.counted for standing in standings)
     return f"""<section class="problem" aria-label="{name}">
 <h2>{name}</h2>
-<p class="quiet">{counted(len(cases), "instance")} to {verb}; optimum proven for {proven:,}.</p>
+<p class="quiet">{counted(overview.instances, "instance")} to {verb}; {proven}.</p>
 <div class="scroll"><table class="summary">
 <thead><tr>{"".join(f'<th scope="col">{heading}</th>' for heading in HEADINGS)}</tr></thead>
 <tbody>
-{"".join(_line(summary) for summary in ordered)}</tbody></table></div>
+{"".join(_line(standing) for standing in ordered)}</tbody></table></div>
 {_left_out(left_out)}
 <div class="charts">
 <figure><figcaption>Performance profiles
-<small>On which part of the runs is a policy within so many times the best of all?
+<small>On which share of the instances is a policy within a factor of the best?
 Higher and further left is better.</small></figcaption>
 <div class="chart" data-problem="{name}" data-chart="profile"></div></figure>
 <figure><figcaption>Gaps
@@ -41,38 +37,25 @@ Higher and further left is better.</small></figcaption>
 </div></section>"""
 
 
-def counted(count: int, what: str) -> str:
-    """Return how many of something there are, in words that fit one, too."""
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+def _rank(standing: Standing) -> tuple[bool, float]:
+    return standing.mean is None, standing.mean or 0.0
 
 
-def _standing(summary: Summary) -> tuple[bool, float]:
-    return summary.mean is None, summary.mean or 0.0
-
-
-def _line(summary: Summary) -> str:
-    worst = summary.worst_on
-    on = escape(worst.instance) if worst is not None and (worst.gap or 0.0) > 0 else ""
+def _line(standing: Standing) -> str:
+    on = escape(standing.worst_instance or "") if (standing.worst or 0.0) > 0 else ""
     cells = (
-        f'<span class="name">{escape(summary.policy)}</span>',
-        *(_gap(gap) for gap in (summary.mean, summary.median, summary.worst)),
+        f'<span class="name">{escape(standing.contender)}</span>',
+        *(_gap(gap) for gap in (standing.mean, standing.median, standing.worst)),
         f'<span class="name">{on}</span>',
-        f"{summary.optimal:,} of {summary.gaps:,}" if summary.gaps else "",
-        f"{summary.best:,} of {summary.cases:,}",
-        _duration(summary.seconds),
+        f"{standing.wins:,} of {standing.instances:,}",
+        f"{standing.at_optimum:,} of {standing.counted:,}" if standing.counted else "–",
+        duration(standing.seconds),
     )
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>\n"
 
 
 def _gap(gap: float | None) -> str:
     return "–" if gap is None else escape(percent(gap))
-
-
-def _duration(seconds: float) -> str:
-    scale, unit = (1.0, "s") if seconds >= 1 or not seconds else (1e3, "ms")
-    if 0 < seconds < 1e-3:
-        scale, unit = 1e6, "µs"
-    return f"{scale * seconds:.3g} {unit}"
 
 
 def _left_out(count: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -18,15 +18,18 @@ import msgspec
 from instances.errors import InputError, shown
 from instances.files import write_bytes
 from schedopt import __version__
-from schedopt.analysis.contenders import contenders
-from schedopt.problems import catalog
+from schedopt.analysis.contenders import by_problem, contenders, sense_of
+from schedopt.analysis.profiles import profiles
+from schedopt.analysis.summary import overview, summary
+from schedopt.formats import counted
 from schedopt.report import drawings
 from schedopt.report.charts import charts
-from schedopt.report.measuring import summaries
-from schedopt.report.sections import counted, failed, problem_section
+from schedopt.report.sections import failed, problem_section
 from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row
-from schedopt.terminal.tables import Advance
+
+Advance = Callable[[int, int], None]
+"""Called with how many are done and how many there are."""
 
 PICTURES = 12
 """Instances that are drawn, unless told otherwise."""
@@ -65,8 +68,7 @@ def write(
         If the name ends otherwise, or the place cannot be written to.
     """
     named(path)
-    names = contenders(rows)  # a policy in several settings is several
-    rows = [msgspec.structs.replace(row, policy=names[row.key]) for row in rows]
+    rows = _by_contender(rows)
     drawn: dict[str, list[drawings.Picture]] = {}
     try:
         if sweep is not None:
@@ -102,6 +104,7 @@ def page(
     failures : sequence of str
         A line for each instance that could not be used.
     """
+    rows = _by_contender(rows)
     script, style, plotly = asset("page.js"), asset("page.css"), _plotly()
     cases = _by_file(rows)
     place = {file: i for i, file in enumerate(cases)}
@@ -114,11 +117,13 @@ def page(
         "charts": {},
     }
     sections = []
-    for problem, mine in _by_problem(rows).items():
-        sense = catalog.formulation_type(problem).sense
-        found = summaries(mine, sense)
-        data["charts"][problem] = charts(mine, found, sense)
-        sections.append(problem_section(problem, sense, mine, found))
+    standings, lines = summary(rows), profiles(rows)
+    grouped = by_problem(rows)
+    for what in overview(rows):
+        found = [standing for standing in standings if standing.problem == what.problem]
+        profiled = [profile for profile in lines if profile.problem == what.problem]
+        data["charts"][what.problem] = charts(grouped[what.problem], found, profiled)
+        sections.append(problem_section(what, sense_of(what.problem), found))
     return Template(asset("page.html")).substitute(
         policy=_policy(script, plotly.source),
         style=style,
@@ -131,6 +136,12 @@ def page(
         plotly=plotly.packed,
         script=script,
     )
+
+
+def _by_contender(rows: Sequence[Row]) -> list[Row]:
+    """Return rows whose policy is their contender: one in several settings is several."""
+    names = contenders(rows)
+    return [msgspec.structs.replace(row, policy=names[row.key]) for row in rows]
 
 
 COLUMNS = (
@@ -173,13 +184,6 @@ def _by_file(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return cases
 
 
-def _by_problem(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    problems: dict[str, list[Row]] = {}
-    for row in rows:
-        problems.setdefault(row.problem, []).append(row)
-    return problems
-
-
 def _drawn(
     rows: Sequence[Row], sweep: Sweep, most: int, progress: Advance | None
 ) -> Iterator[tuple[str, list[drawings.Picture]]]:
@@ -188,7 +192,7 @@ def _drawn(
     wanted = drawings.chosen(cases, most)
     of = problem_plans(sweep, dict.fromkeys(row.problem for row in rows))
     for number, file in enumerate(wanted, start=1):
-        best = drawings.best(cases[file], catalog.formulation_type(cases[file][0].problem).sense)
+        best = drawings.best(cases[file])
         if best is not None:
             yield file, drawings.drawn(best, sweep, of)
         if progress:

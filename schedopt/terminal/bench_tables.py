@@ -7,37 +7,36 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from schedopt.analysis import summary as summarizing
-from schedopt.analysis.summary import Changes, Pair, Profile, Standing
+from schedopt.analysis import summary as summaries
+from schedopt.analysis.changes import Changes
+from schedopt.analysis.pairs import Pair
+from schedopt.analysis.profiles import TAUS, Profile
+from schedopt.analysis.summary import Standing
+from schedopt.formats import counted, duration, number, percent, signed
 from schedopt.sweep.rows import Row
-from schedopt.terminal.tables import number, out, percent
+from schedopt.terminal.tables import out
 
 MOST_CHANGES = 40
 
 
 def summary(rows: Sequence[Row]) -> None:
     """Show, for each problem and policy, how far it falls short, where most, and who is best."""
-    found = summarizing.summary(rows)
-    for problem in dict.fromkeys(standing.problem for standing in found):
-        mine = [row for row in rows if row.problem == problem]
-        files = {row.file: row for row in mine}
-        proven = sum(row.reference_proven for row in files.values())
+    found = summaries.summary(rows)
+    for what in summaries.overview(rows):
         table = _table(
-            f"{problem}: {len(files)} instances, optimum proven for {proven}",
+            f"{what.problem}: {counted(what.instances, 'instance')}, "
+            f"optimum proven for {what.proven:,}",
             ("policy", "mean gap", "median", "worst", "on", "wins", "optimal", "proven",
              "seconds", "left out"),
             left=("policy", "on", "left out"),
         )  # fmt: skip
-        standings = [standing for standing in found if standing.problem == problem]
+        standings = [standing for standing in found if standing.problem == what.problem]
         for standing in standings:
             table.add_row(*map(escape, _standing(standing)))
         out.print(table)
         if any("violations" in standing.endings for standing in standings):
             out.print("left out: runs that break side constraints, or that have no gap otherwise")
-        took = sum(
-            {(r.file, r.reference, r.reference_seconds): r.reference_seconds for r in mine}.values()
-        )
-        out.print(f"the optima took {took:.2f} s in all")
+        out.print(f"the references took {duration(what.reference_seconds)} together")
 
 
 def _standing(standing: Standing) -> list[str]:
@@ -45,10 +44,10 @@ def _standing(standing: Standing) -> list[str]:
     endings = [f"{count} {why}" for why, count in standing.endings.items()]
     return [
         standing.contender,
-        *(percent(v) if counted else "-" for v in (standing.mean, standing.median, standing.worst)),
-        str(standing.worst_instance) if standing.worst else "",
-        f"{standing.wins} of {standing.instances}",
-        f"{standing.at_optimum} of {counted}" if counted else "-",
+        *(percent(v) if counted else "–" for v in (standing.mean, standing.median, standing.worst)),
+        str(standing.worst_instance) if (standing.worst or 0.0) > 0 else "",
+        f"{standing.wins:,} of {standing.instances:,}",
+        f"{standing.at_optimum:,} of {counted:,}" if counted else "–",
         f"{standing.proven:.0%}",
         f"{standing.seconds:.4f}",
         ", ".join(endings),
@@ -61,10 +60,10 @@ def profiles(found: Sequence[Profile]) -> None:
     for problem, measure in kinds:
         mine = [p for p in found if (p.problem, p.measure) == (problem, measure)]
         title = f"{problem}: share of {mine[0].instances} instances within a factor of the best"
-        columns = [f"{tau:g}" for tau in summarizing.TAUS]
+        columns = [f"{tau:g}" for tau in TAUS]
         table = _table(f"{title}, by {measure}", ("policy", *columns), left=("policy",))
         for profile in mine:
-            shares = (f"{profile.at(tau):.0%}" for tau in summarizing.TAUS)
+            shares = (f"{profile.at(tau):.0%}" for tau in TAUS)
             table.add_row(escape(profile.contender), *shares)
         out.print(table)
 
@@ -78,9 +77,9 @@ def pairs(found: Sequence[Pair]) -> None:
         )
         sure = pair.low > 0 or pair.high < 0
         out.print(
-            f"  advantage {_signed(pair.mean)} in the mean ({pair.level:.0%} interval "
-            f"{_signed(pair.low)} to {_signed(pair.high)}), {_signed(pair.median)} in the median"
-            + ("" if sure else "; the interval holds 0: not snap_bound by these instances")
+            f"  advantage {signed(pair.mean)} in the mean ({pair.level:.0%} interval "
+            f"{signed(pair.low)} to {signed(pair.high)}), {signed(pair.median)} in the median"
+            + ("" if sure else "; the interval holds 0: not settled by these instances")
         )
 
 
@@ -117,10 +116,6 @@ def _value(value: object) -> str:
     if isinstance(value, list):
         return "; ".join(value) or "none"
     return str(value)
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3%}"
 
 
 def _table(title: str, heads: Sequence[str], left: Sequence[str]) -> Table:

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from schedopt.formats import number, percent
 from solvers.result import Result, Watch, as_document, gap
 
 out = Console(highlight=False)
@@ -229,20 +230,6 @@ def doctor(findings: Sequence[Any]) -> None:
         mark = "[green]well[/]" if finding.ok else "[red]ILL[/]"
         table.add_row(finding.name, mark, escape(finding.detail))
     out.print(table)
-
-
-def number(value: float | None) -> str:
-    """Return a number for people: thousands apart, no more digits than it has."""
-    if value is None:
-        return "unknown"
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
-
-
-def percent(value: float | None) -> str:
-    """Return a fraction as a percentage."""
-    if value is None:
-        return "unknown"
-    return f"{value:.2%}" if value == 0 or abs(value) >= 1e-4 else f"{100 * value:.1e}%"
 
 
 _VERDICTS = {True: "[green]holds[/]", False: "[red]differs[/]", None: "cannot be judged"}

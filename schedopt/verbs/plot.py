@@ -78,7 +78,7 @@ def read(path: str | Path) -> Any:
 
 
 def _profiles(found: Sequence[Row]) -> Any:
-    from schedopt.analysis.summary import profiles
+    from schedopt.analysis.profiles import profiles
     from schedopt.pictures import profiles as pictures
 
     profiled = profiles(found)

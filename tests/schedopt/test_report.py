@@ -10,21 +10,19 @@ import re
 import subprocess
 import sys
 import zipfile
-from math import inf
 from pathlib import Path
 
 import pytest
 from builders.reports import EVIL, row
-from hypothesis import given
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from instances.errors import InputError
+from schedopt.analysis.profiles import profiles
+from schedopt.analysis.summary import summary
 from schedopt.cli import app
 from schedopt.report import write
 from schedopt.report.charts import MANY, charts
 from schedopt.report.drawings import BUDGET, Picture, best, chosen
-from schedopt.report.measuring import profiles, quantile, summaries
 from schedopt.report.writing import as_script, page
 from schedopt.sweep.plan import Sweep
 from schedopt.sweep.rows import Row
@@ -34,103 +32,21 @@ ROOT = Path(__file__).parent.parent.parent
 DSSP, EPOCH = Path("instances/dssp"), Path("instances/epoch")
 
 
-def two_policies() -> list[Row]:
-    """Return a policy that is at 1, 2 and 4 times the other, which has no answer on a fourth."""
-    mine, others = (8.0, 8.0, 8.0, 8.0), (8.0, 4.0, 2.0, None)
-    rows = [row(instance=str(i), policy="whole", objective=v) for i, v in enumerate(mine)]
-    rows += [row(instance=str(i), policy="part", objective=v) for i, v in enumerate(others)]
-    return rows
-
-
-def test_profiles_by_hand() -> None:
-    found = profiles(two_policies(), "maximize")
-    assert found == {
-        "whole": ((1.0,), (1.0,)),
-        "part": ((1.0, 2.0, 4.0), (0.25, 0.5, 0.75)),
-    }
-    turned = profiles(two_policies(), "minimize")
-    assert turned["part"] == ((1.0,), (0.75,))
-    assert turned["whole"] == ((1.0, 2.0, 4.0), (0.5, 0.75, 1.0))
-
-
-def test_a_policy_without_randomness_counts_for_each_seed() -> None:
-    rows = [row(policy="drawn", seed=seed, objective=8.0 - 4 * seed) for seed in range(2)]
-    rows.append(row(policy="fixed", seed=0, objective=8.0))
-    assert profiles(rows, "maximize")["fixed"] == ((1.0,), (1.0,))
-    assert profiles(rows, "maximize")["drawn"] == ((1.0, 2.0), (0.5, 1.0))
-    found = {summary.policy: summary for summary in summaries(rows, "maximize")}
-    assert (found["fixed"].runs, found["fixed"].cases, found["fixed"].best) == (1, 2, 2)
-    assert (found["drawn"].runs, found["drawn"].cases, found["drawn"].best) == (2, 2, 1)
-
-
-@given(
-    st.lists(
-        st.tuples(*[st.one_of(st.none(), st.integers(0, 9).map(float))] * 3),
-        min_size=1,
-        max_size=8,
-    ),
-    st.sampled_from(["maximize", "minimize"]),
-)
-def test_profiles_are_what_their_definition_says(
-    table: list[tuple[float | None, ...]], sense: str
-) -> None:
-    rows = [
-        row(instance=str(i), policy="abc"[p], objective=value)
-        for i, line in enumerate(table)
-        for p, value in enumerate(line)
-    ]
-    found = profiles(rows, sense)
-    for p, policy in enumerate("abc"):
-        steps = dict(zip(*found[policy], strict=True))
-        assert list(steps) == sorted(steps)
-        assert min(steps) == 1
-        for limit, part in steps.items():
-            within = sum(ratio(line, line[p], sense) <= limit * (1 + 1e-12) for line in table)
-            assert part == pytest.approx(within / len(table))
-
-
-def ratio(line: tuple[float | None, ...], value: float | None, sense: str) -> float:
-    known = [v for v in line if v is not None]
-    if value is None:
-        return inf
-    if sense == "maximize":
-        return 1.0 if value == max(known) else max(known) / value if value else inf
-    return 1.0 if value == min(known) else value / min(known) if min(known) else inf
-
-
-def test_summaries_by_hand() -> None:
-    rows = [row(instance=str(i), policy="p", gap=gap) for i, gap in enumerate((0.0, 0.2, 0.1))]
-    rows.append(row(instance="3", policy="p", gap=None, objective=None))
-    (found,) = summaries(rows, "maximize")
-    assert (found.mean, found.median, found.worst) == (pytest.approx(0.1), 0.1, 0.2)
-    assert found.worst_on is rows[1]
-    assert (found.runs, found.gaps, found.optimal) == (4, 3, 1)
-    assert (found.cases, found.best) == (4, 3)
-
-
-@given(st.lists(st.floats(-10, 10), min_size=1, max_size=50), st.sampled_from([0, 0.25, 0.5, 1]))
-def test_quantiles_are_numpys(numbers: list[float], part: float) -> None:
-    import numpy as np
-
-    assert quantile(sorted(numbers), part) == pytest.approx(np.quantile(numbers, part))
-
-
 def test_what_answers_another_question_is_no_contender() -> None:
     rows = [row(policy="epochs", objective=32.0, gap=0.0)]
     rows += [row(policy="rectangles", objective=16.0, gap=None)]
     rows += [row(policy="breaks", objective=1.0, gap=None, violations=("cap",))]
-    found = profiles(rows, "minimize")
-    assert found["epochs"] == ((1.0,), (1.0,))
-    assert found["rectangles"] == found["breaks"] == ((1.0,), (0.0,))
-    assert best(rows, "minimize") is rows[0]
-    assert best(rows[1:], "minimize") is None
+    shares = {profile.contender: profile.at(1e9) for profile in profiles(rows)}
+    assert shares == {"epochs": 1.0, "rectangles": 0.0, "breaks": 0.0}
+    assert best(rows) is rows[0]
+    assert best(rows[1:]) is None
 
 
 def test_without_a_reference_policies_still_compare() -> None:
-    blank = {"gap": None, "reference": None, "reference_proven": False}
+    blank = {"gap": None, "reference": None, "reference_proven": False, "problem": "epoch"}
     rows = [row(policy=p, objective=v, **blank) for p, v in (("a", 4.0), ("b", 2.0))]
-    assert profiles(rows, "minimize")["a"] == ((1.0, 2.0), (0.0, 1.0))
-    assert best(rows, "minimize") is rows[1]
+    assert [profile.ratios for profile in profiles(rows)] == [(2.0,), (1.0,)]
+    assert best(rows) is rows[1]
 
 
 def test_charts_are_what_plotly_takes() -> None:
@@ -140,9 +56,9 @@ def test_charts_are_what_plotly_takes() -> None:
     many = [row(instance=str(i), policy="b", gap=i / MANY) for i in range(MANY + 1)]
     far = [row(instance=str(i), policy="c", objective=2.0**-i, gap=2.0**i) for i in range(6)]
     for rows in (few, many, far):
-        for chart in charts(rows, summaries(rows, "maximize"), "maximize").values():
+        for chart in charts(rows, summary(rows), profiles(rows)).values():
             assert len(Figure(chart).data) == len({r.policy for r in rows})
-    shown = charts(many, summaries(many, "maximize"), "maximize")["gaps"]["data"][0]
+    shown = charts(many, summary(many), profiles(many))["gaps"]["data"][0]
     assert "x" not in shown
     assert shown["median"] == [0.5]
 
@@ -303,7 +219,7 @@ def test_the_wheel_carries_page_style_and_script(tmp_path: Path) -> None:
 def test_policies_whose_long_names_begin_alike_stay_apart() -> None:
     names = ["x" * 99 + end for end in "ab"]
     rows = [row(policy=name) for name in names]
-    found = charts(rows, summaries(rows, "maximize"), "maximize")["gaps"]
+    found = charts(rows, summary(rows), profiles(rows))["gaps"]
     assert sorted(trace["y0"] for trace in found["data"]) == names
 
 

@@ -185,7 +185,7 @@ def test_hovering_over_a_profile_names_policy_and_values(page: Browser) -> None:
     """
     ratio, part = page.execute_script(script)
     text = point_at(page, "profile", ratio, part)
-    assert "within 1 times the best on" in text
+    assert "within a factor of 1 on" in text
     assert "greedy" in text or "core" in text or "maxk" in text
     assert f"{part:.1%}" in text
 

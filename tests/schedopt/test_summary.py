@@ -16,7 +16,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from instances.errors import InputError
-from schedopt.analysis.summary import changes, contenders, paired, profiles, summary
+from schedopt.analysis.changes import changes
+from schedopt.analysis.contenders import contenders
+from schedopt.analysis.pairs import paired
+from schedopt.analysis.profiles import profiles
+from schedopt.analysis.summary import summary
 from schedopt.cli import app
 from schedopt.sweep.rows import FORMATS, Row, table
 from schedopt.sweep.sources import generated

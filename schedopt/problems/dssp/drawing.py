@@ -10,10 +10,7 @@ import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
-COLOURS = (
-    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999",
-)  # fmt: skip
-"""Told apart by the colour-blind too: Okabe and Ito, Color Universal Design, 2008."""
+from schedopt.pictures.style import BLUE, COLOURS, GREEN, PALE, RED, colours, label
 
 MANY = 2_000
 """Tasks from which on edges would hide them."""
@@ -27,15 +24,15 @@ def jobs(night: Any) -> Figure:
     axes = figure.subplots()
     unit, word = _unit(night.deadline)
     labels = _labels(night)
-    for k, group in enumerate(dict.fromkeys(labels.values())):
+    for group, colour in colours(dict.fromkeys(labels.values())).items():
         mine = [j for j, job in enumerate(night.jobs) if labels[job.name] == group]
         axes.scatter(
             night.demands[mine] / unit,
             night.critical_paths[mine] / unit,
             s=22,
-            color=COLOURS[k % len(COLOURS)],
+            color=colour,
             alpha=0.8,
-            label=_short(group),
+            label=label(group),
         )
     axes.axhline(night.deadline / unit, label="deadline", **DEADLINE)
     if night.demands.size and night.demands.min() > 0:
@@ -43,7 +40,7 @@ def jobs(night: Any) -> Figure:
     axes.set_xlabel(f"demand, processor {word}")
     axes.set_ylabel(f"critical path, {word}")
     total = night.demands.sum() / night.capacity()
-    axes.set_title(f"{_short(night.name)}: {len(night.jobs)} jobs ask for {total:.0%} of the night")
+    axes.set_title(f"{label(night.name)}: {len(night.jobs)} jobs ask for {total:.0%} of the night")
     _legend(axes)
     return figure
 
@@ -58,16 +55,16 @@ def selection(document: Any, night: Any | None = None) -> Figure:
         if night is not None and by in night.groups:
             capacity = document.solution["capacity"]
             asked = [night.demands[night.groups[by][name]].sum() / capacity for name in names]
-            axes.barh(names, asked, color="#DDDDDD", label="asked for")
-        axes.barh(names, [groups[name] for name in names], color=COLOURS[0], label="selected")
+            axes.barh(names, asked, color=PALE, label="asked for")
+        axes.barh(names, [groups[name] for name in names], color=BLUE, label="selected")
         _caps(axes, by, names, document, night)
         axes.invert_yaxis()
-        axes.set_yticks(range(len(names)), [_short(name) for name in names])
-        axes.set_title(_short(by), loc="left", fontsize=10)
+        axes.set_yticks(range(len(names)), [label(name) for name in names])
+        axes.set_title(label(by), loc="left", fontsize=10)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     rows[-1].set_xlabel("share of the capacity")
     rows[0].legend(loc="lower right", frameon=False)
-    figure.suptitle(f"{_short(document.instance)}: {_title(document)}")
+    figure.suptitle(f"{label(document.instance)}: {_title(document)}")
     return figure
 
 
@@ -78,7 +75,7 @@ def _caps(axes: Any, by: str, names: list[str], document: Any, night: Any | None
     for rule in rules:
         if rule.get("kind") != "fair-share" or rule.get("by") != by:
             continue
-        for field, colour in (("at_most", "#D55E00"), ("at_least", "#009E73")):
+        for field, colour in (("at_most", RED), ("at_least", GREEN)):
             for name, share in (rule.get(field) or {}).items():
                 if name in names:
                     at = names.index(name)
@@ -105,7 +102,7 @@ def schedule(documents: Sequence[Any], night: Any | None = None) -> Figure:
         axes = figure.add_subplot(grid[i, :])
         _gantt(axes, document, night, unit)
         _time(axes, deadline, longest / unit, word)
-        axes.set_title(f"{_short(document.instance)}: {_title(document)}", fontsize=10)
+        axes.set_title(f"{label(document.instance)}: {_title(document)}", fontsize=10)
     done, busy = figure.add_subplot(grid[count, 0]), figure.add_subplot(grid[count, 1])
     for k, document in enumerate(documents):
         ends = np.array([*document.solution["completion"].values()]) / unit
@@ -121,12 +118,12 @@ def schedule(documents: Sequence[Any], night: Any | None = None) -> Figure:
     return figure
 
 
-def _profile(axes: Any, times: Any, colour: str, label: str, *, rising: bool) -> None:
+def _profile(axes: Any, times: Any, colour: str, who: str, *, rising: bool) -> None:
     """Draw which part of some things has happened, or has not, by each time."""
     part = np.arange(len(times) + 1) / max(1, len(times))
     heights = part if rising else 1 - part
     steps = np.concatenate(([0.0], np.sort(times)))
-    axes.step(steps, heights, where="post", color=colour, label=_short(label))
+    axes.step(steps, heights, where="post", color=colour, label=label(who))
 
 
 def _gantt(axes: Any, document: Any, night: Any | None, unit: float) -> None:
@@ -134,7 +131,7 @@ def _gantt(axes: Any, document: Any, night: Any | None, unit: float) -> None:
     tasks = document.solution["tasks"]
     labels = {task["job"]: task["job"] for task in tasks} if night is None else _labels(night)
     groups = list(dict.fromkeys(labels[name] for name in labels))
-    colour = {group: COLOURS[k % len(COLOURS)] for k, group in enumerate(groups)}
+    colour = colours(groups)
     start = np.array([task["start"] for task in tasks]) / unit
     end = np.array([task["end"] for task in tasks]) / unit
     row = np.array([task["processor"] for task in tasks], dtype=float)
@@ -161,7 +158,7 @@ def _gantt(axes: Any, document: Any, night: Any | None, unit: float) -> None:
     axes.set_ylabel("processor")
     if len(groups) <= len(COLOURS):
         for group in groups:
-            axes.bar(0, 0, color=colour[group], label=_short(group))
+            axes.bar(0, 0, color=colour[group], label=label(group))
         _legend(axes)
 
 
@@ -202,12 +199,6 @@ def _who(document: Any) -> str:
 def _title(document: Any) -> str:
     what = f"{_who(document)}, reward {document.objective:,.6g}"
     return what + (" (proven optimal)" if document.proven else "")
-
-
-def _short(text: str, most: int = 40) -> str:
-    """Cut a name, and keep matplotlib from reading it as mathematics."""
-    text = text if len(text) <= most else f"{text[: most - 1]}…"
-    return text.replace("$", r"\$")
 
 
 def _legend(axes: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle as Patch
 
-from schedopt.problems.dssp.drawing import COLOURS
+from schedopt.pictures.style import BLUE, colours, label
 
 MANY = 64
 """Jobs from which on names would not be readable."""
@@ -26,13 +26,13 @@ def jobs(instance: Any) -> Figure:
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.subplots()
     minima = instance.minima[instance.descending]
-    axes.bar(range(1, len(minima) + 1), minima, color=COLOURS[0])
+    axes.bar(range(1, len(minima) + 1), minima, color=BLUE)
     axes.axhline(instance.nodes, color="black", linestyle="--", label="nodes")
     axes.set_xlabel("jobs, the largest first")
     axes.set_ylabel("minimum, nodes")
     load = minima.sum() / instance.nodes
     axes.set_title(
-        f"{_short(instance.name)}: {len(minima)} jobs ask for {load:.0%} of {instance.nodes} nodes"
+        f"{label(instance.name)}: {len(minima)} jobs ask for {load:.0%} of {instance.nodes} nodes"
     )
     axes.legend(frameon=False)
     return figure
@@ -54,7 +54,7 @@ def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     minimum = {} if instance is None else {job.name: job.minimum for job in instance.jobs}
     names = list(minimum) or sorted({bar[0] for d in documents for bar in _bars(d.solution)})
-    colour = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+    colour = colours(names)
     for axes, document in zip(grid, documents, strict=False):
         _schedule(axes, document, colour, minimum)
     for axes in grid[len(documents) :]:
@@ -74,7 +74,7 @@ def filling(document: Any, counts: Sequence[int]) -> Figure:
     """
     figure = Figure(figsize=(3.2 * len(counts), 3.4), layout="constrained")
     everyone = list(document.solution["rectangles"])
-    colour = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(everyone)}
+    colour = colours(everyone)
     for axes, count in zip(figure.subplots(1, len(counts), squeeze=False)[0], counts, strict=True):
         shown = set(everyone[:count])
         _boxes(axes, [bar for bar in _bars(document.solution) if bar[0] in shown], colour, {})
@@ -90,7 +90,7 @@ def _schedule(axes: Any, document: Any, colour: dict[str, str], minimum: dict[st
     who = document.policy or document.formulation
     proven = ", proven optimal" if document.proven else ""
     axes.set_title(
-        f"{_short(document.instance)}: {who}\n{document.objective:g} reallocations, "
+        f"{label(document.instance)}: {who}\n{document.objective:g} reallocations, "
         f"{document.objective / nodes:.2f} a node{proven}",
         fontsize=10,
     )
@@ -106,7 +106,7 @@ def _boxes(axes: Any, bars: list[Bar], colour: dict[str, str], minimum: dict[str
             axes.plot([first, first + min(minimum[name], width)], [level, level], color="black")
         if len(colour) <= MANY:
             middle = (first + width / 2, start + height / 2)
-            axes.annotate(_short(name, 8), middle, ha="center", va="center", fontsize=7)
+            axes.annotate(label(name, 8), middle, ha="center", va="center", fontsize=7)
 
 
 def _frame(axes: Any, nodes: int) -> None:
@@ -153,9 +153,3 @@ def _pieces(rectangles: dict[str, Any], nodes: int) -> Iterator[Bar]:
         for first in (n for n in mine if n - 1 not in mine):
             after = next(n for n in range(first, nodes + 1) if n not in mine)
             yield name, first, after - first, start, height
-
-
-def _short(text: str, most: int = 40) -> str:
-    """Cut a name, and keep matplotlib from reading it as mathematics."""
-    text = text if len(text) <= most else f"{text[: most - 1]}…"
-    return text.replace("$", r"\$")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from schedopt.problems.dssp.drawing import COLOURS
+from schedopt.pictures.style import COLOURS, colours, label
 
 MANY = 24
 """Jobs up to which each has a colour and a name of its own."""
@@ -23,7 +23,7 @@ def jobs(instance: Any) -> Figure:
     kinds = [COLOURS[k % len(COLOURS)] for k in instance.kinds[order]]
     left.bar(np.arange(len(order)), instance.sizes[order], color=kinds, width=0.8 if few else 1.0)
     if few:
-        names = [_short(instance.jobs[j].name, 14) for j in order]
+        names = [label(instance.jobs[j].name, 14) for j in order]
         left.set_xticks(np.arange(len(order)), names, rotation=60, ha="right", fontsize=8)
     else:
         left.set_xlabel("jobs, the smallest first")
@@ -39,7 +39,7 @@ def jobs(instance: Any) -> Figure:
     right.set_ylabel("speedup")
     right.legend(frameon=False, fontsize=8)
     figure.suptitle(
-        f"{_short(instance.name)}: {len(order)} jobs, {instance.servers:,} servers", fontsize=10
+        f"{label(instance.name)}: {len(order)} jobs, {instance.servers:,} servers", fontsize=10
     )
     return figure
 
@@ -59,7 +59,7 @@ def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
     names = list(documents[0].solution["order"])
     if instance is not None:
         names = [job.name for job in instance.jobs]
-    colour = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+    colour = colours(names)
     for document, (left, right) in zip(documents, rows, strict=True):
         _shares(left, document.solution, names, colour)
         _left(right, document.solution)
@@ -87,7 +87,7 @@ def _shares(axes: Any, solution: Any, names: list[str], colour: dict[str, str]) 
         heights = np.array([epoch["share"].get(name, 0.0) for epoch in epochs])
         top = base + np.append(heights, heights[-1])
         axes.fill_between(
-            edges, base, top, step="post", color=colour[name], linewidth=0, label=_short(name, 16)
+            edges, base, top, step="post", color=colour[name], linewidth=0, label=label(name, 16)
         )
         base = top
 
@@ -105,7 +105,7 @@ def _left(axes: Any, solution: Any) -> None:
 def _title(document: Any) -> str:
     who = document.policy or document.formulation
     proven = ", proven optimal" if document.proven else ""
-    return f"{_short(document.instance)}: {who}, {document.objective:,.6g}{proven}"
+    return f"{label(document.instance)}: {who}, {document.objective:,.6g}{proven}"
 
 
 def _kind(speedup: Any) -> str:
@@ -115,9 +115,3 @@ def _kind(speedup: Any) -> str:
     if hasattr(base, "parallel"):
         return f"Amdahl, f = {base.parallel:g}"
     return "table"
-
-
-def _short(text: str, most: int = 40) -> str:
-    """Cut a name, and keep matplotlib from reading it as mathematics."""
-    text = text if len(text) <= most else f"{text[: most - 1]}…"
-    return text.replace("$", r"\$")

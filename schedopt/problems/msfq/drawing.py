@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from schedopt.problems.dssp.drawing import COLOURS
+from schedopt.pictures.style import BLUE, ORANGE, RED, label
 
 WINDOW = 40
 """Waiting jobs of each class that the picture of a policy shows."""
@@ -19,13 +19,14 @@ def jobs(queue: Any) -> Figure:
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
     at = np.arange(len(queue.classes))
-    axes.bar(at - 0.2, queue.weights("mean"), 0.4, color=COLOURS[0], label="of the jobs")
-    axes.bar(at + 0.2, queue.weights("weighted"), 0.4, color=COLOURS[1], label="of the load")
+    axes.bar(at - 0.2, queue.weights("mean"), 0.4, color=BLUE, label="of the jobs")
+    axes.bar(at + 0.2, queue.weights("weighted"), 0.4, color=ORANGE, label="of the load")
     axes.set_xticks(at, [str(job.need) for job in queue.classes], rotation=60 * (len(at) > 10))
     axes.set_xlabel("servers that a job needs")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    name = queue.name.replace("$", r"\$")
-    axes.set_title(f"{name}: {queue.servers} servers, load {queue.load:.3g}", fontsize=10)
+    axes.set_title(
+        f"{label(queue.name)}: {queue.servers} servers, load {queue.load:.3g}", fontsize=10
+    )
     axes.legend(frameon=False)
     return figure
 
@@ -40,7 +41,7 @@ def selection(document: Any, queue: Any | None = None) -> Figure:
 
 def _title(document: Any) -> str:
     who = document.policy or document.formulation
-    return f"{document.instance}: {who}, {document.objective:,.6g}".replace("$", r"\$")
+    return f"{label(document.instance)}: {who}, {document.objective:,.6g}"
 
 
 def _curve(document: Any) -> Figure:
@@ -48,9 +49,9 @@ def _curve(document: Any) -> Figure:
     axes = figure.subplots()
     solution = document.solution
     curve = np.array([np.nan if v is None else v for v in solution["curve"]])
-    axes.plot(np.arange(curve.size), curve, color=COLOURS[0], marker="." if curve.size < 80 else "")
+    axes.plot(np.arange(curve.size), curve, color=BLUE, marker="." if curve.size < 80 else "")
     l = solution["threshold"]
-    axes.plot([l], [curve[l]], "o", color=COLOURS[5], label=f"best: l = {l}")
+    axes.plot([l], [curve[l]], "o", color=RED, label=f"best: l = {l}")
     if np.nanmax(curve) > 4 * np.nanmin(curve):
         axes.set_yscale("log")
     axes.set_xlabel("threshold l")
@@ -72,7 +73,7 @@ def _table(document: Any) -> Figure:
         figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True
     ):
         table = np.array([[letters.index(x) for x in row[:WINDOW]] for row in rows[:WINDOW]])
-        colours = ["#EEEEEE", COLOURS[0], COLOURS[5]][: len(letters)]
+        colours = ["#EEEEEE", BLUE, RED][: len(letters)]
         axes.imshow(
             table, origin="lower", cmap=ListedColormap(colours), vmin=0, vmax=len(letters) - 1
         )
@@ -88,12 +89,12 @@ def _classes(document: Any) -> Figure:
     axes = figure.subplots()
     seen = [c for c in document.solution["classes"] if c["mean_response_time"] is not None]
     at = np.arange(len(seen))
-    axes.bar(at, [c["mean_response_time"] for c in seen], color=COLOURS[0], label="mean")
+    axes.bar(at, [c["mean_response_time"] for c in seen], color=BLUE, label="mean")
     errors = [c.get("confidence") or 0.0 for c in seen]
     axes.errorbar(at, [c["mean_response_time"] for c in seen], errors, fmt="none", color="black")
     tails = [c.get("percentiles", {}).get("99") for c in seen]
     if all(tail is not None for tail in tails):
-        axes.plot(at, tails, "_", markersize=14, color=COLOURS[5], label="99% are faster")
+        axes.plot(at, tails, "_", markersize=14, color=RED, label="99% are faster")
     axes.set_yscale("log")
     axes.set_xticks(at, [str(c["need"]) for c in seen], rotation=60 * (len(at) > 10))
     axes.set_xlabel("servers that a job needs")

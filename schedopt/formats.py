@@ -1,0 +1,86 @@
+"""How numbers and names are written, at a terminal, on a page and in a picture."""
+
+from __future__ import annotations
+
+import unicodedata
+from math import floor, log10
+
+ROUNDING = 1e-9
+"""A fraction below this is rounding error, and is written as 0."""
+
+
+def number(value: float | None) -> str:
+    """Return an objective or a bound: six significant digits, the integer part whole.
+
+    There is no exponent between a millionth and a thousand billions.
+    """
+    if value is None:
+        return "unknown"
+    size = abs(value)
+    if value == 0 or not 1e-6 <= size < 1e15:
+        return f"{value + 0.0:.6g}"  # adding 0 turns -0 into 0
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    text = f"{value:,.{max(0, 5 - floor(log10(size)))}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent(value: float | None) -> str:
+    """Return a fraction as a percentage: two decimals, four where that would say 0.
+
+    What is rounding error says ``0.00%``; what is more than that, and less than can be shown, says
+    ``<0.0001%``.
+    """
+    if value is None:
+        return "unknown"
+    if abs(value) >= 1e-4 or abs(value) <= ROUNDING:
+        return f"{value if abs(value) > ROUNDING else 0:.2%}"
+    if abs(value) >= 1e-6:
+        return f"{value:.4%}"
+    return "<0.0001%" if value > 0 else ">-0.0001%"
+
+
+def signed(value: float) -> str:
+    """Return a fraction as a percentage with its sign; ``0.00%`` has none."""
+    return f"+{percent(value)}" if value > ROUNDING else percent(value)
+
+
+def duration(seconds: float) -> str:
+    """Return a time of three significant digits in the unit that suits it."""
+    if seconds >= 7200:
+        return f"{seconds / 3600:,.1f} h"
+    if seconds >= 600:
+        return f"{seconds / 60:,.0f} min"
+    for scale, unit in ((1.0, "s"), (1e3, "ms")):
+        if not seconds or seconds * scale >= 1:
+            return f"{scale * seconds:.3g} {unit}"
+    return f"{1e6 * seconds:.3g} µs"
+
+
+def counted(count: int, what: str) -> str:
+    """Return how many of something there are: ``1 run``, ``1,200 runs``."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def plain(text: str) -> str:
+    """Return a name without what would steer a terminal or turn the text around it.
+
+    Control characters, line breaks and the marks of writing direction each become ``�``.
+    """
+    return "".join("�" if _steers(letter) else letter for letter in text)
+
+
+def _steers(letter: str) -> bool:
+    if letter.isascii():
+        return not letter.isprintable()
+    kind = unicodedata.category(letter)
+    return (
+        kind in ("Cc", "Zl", "Zp", "Cs")
+        or "\u202a" <= letter <= "\u202e"
+        or ("\u2066" <= letter <= "\u2069")
+    )
+
+
+def cut(text: str, most: int = 40) -> str:
+    """Return a name that is at most so many characters long, the last one then an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,86 @@
+"""Numbers and names as people read them: no exponents, no control characters."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schedopt.formats import counted, cut, duration, number, percent, plain, signed
+from schedopt.pictures.style import COLOURS, DASHES, label, lines
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (None, "unknown"),
+        (0.0, "0.00%"),
+        (6.2e-17, "0.00%"),
+        (-6.2e-17, "0.00%"),
+        (2e-9, "<0.0001%"),
+        (-2e-9, ">-0.0001%"),
+        (1.2e-6, "0.0001%"),
+        (9.9e-5, "0.0099%"),
+        (0.0001, "0.01%"),
+        (0.04187, "4.19%"),
+        (-0.5, "-50.00%"),
+        (12.5, "1250.00%"),
+    ],
+)
+def test_percentages(value: float | None, says: str) -> None:
+    assert percent(value) == says
+
+
+@given(st.floats(-1e6, 1e6))
+def test_a_percentage_never_has_an_exponent_and_is_near_the_number(value: float) -> None:
+    text = percent(value)
+    assert re.fullmatch(r"-?\d+\.\d\d(\d\d)?%|<0\.0001%|>-0\.0001%", text)
+    if text[0] not in "<>":
+        assert float(text[:-1]) == pytest.approx(100 * value, abs=0.5000001e-2, rel=1e-12)
+    assert signed(value).startswith("+") == (value > 1e-9)
+
+
+def test_numbers_durations_and_counts() -> None:
+    for value, says in (
+        (None, "unknown"),
+        (0.0, "0"),
+        (-0.0, "0"),
+        (12345.0, "12,345"),
+        (0.1 + 0.2, "0.3"),
+        (1234567.25, "1,234,567"),
+        (1234.5678, "1,234.57"),
+        (0.00012345678, "0.000123457"),
+        (1e20, "1e+20"),
+        (float("inf"), "inf"),
+    ):
+        assert number(value) == says
+    assert [duration(s) for s in (0, 2e-6, 0.00123, 1.5, 90, 1234, 9000)] == [
+        "0 s",
+        "2 µs",
+        "1.23 ms",
+        "1.5 s",
+        "90 s",
+        "21 min",
+        "2.5 h",
+    ]
+    assert [counted(n, "run") for n in (0, 1, 1200)] == ["0 runs", "1 run", "1,200 runs"]
+
+
+@given(st.text())
+def test_a_plain_name_moves_no_cursor_and_turns_no_text(name: str) -> None:
+    found = plain(name + "\x1b[31m\x9b\n\u202e\u2028")
+    assert not re.search("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]", found)
+    assert len(found) == len(name) + 9
+
+
+def test_names_in_pictures_are_short_and_no_mathematics() -> None:
+    assert label("$x$" + "y" * 50) == r"\$x\$" + "y" * 36 + "…"
+    assert cut("abc", 3) == "abc"
+    assert cut("abcd", 3) == "ab…"
+
+
+def test_no_two_of_many_lines_look_alike() -> None:
+    names = [str(i) for i in range(len(COLOURS) * len(DASHES))]
+    assert len(set(lines(names).values())) == len(names)
