@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from math import inf, isfinite
 from typing import Any
 
 import msgspec
@@ -13,6 +15,8 @@ from instances.errors import InputError, joined, listing, shown, suggestion
 
 _PATH = re.compile(r"^(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$(?P<path>.*)`)?$", re.DOTALL)
 _TOKEN = re.compile(r"\[\.\.\.\]|\[(\d+)\]|\.([^.\[]+)")
+MOST_DIGITS = 4000
+"""Digits of a whole number beyond which Python refuses to read it."""
 _WORDS = {
     "float": "a number", "int": "a whole number", "str": "a string", "bool": "true or false",
     "array": "a list", "object": "an object", "null": "null",
@@ -40,21 +44,60 @@ def explained(
     if not isinstance(failure, msgspec.ValidationError | RecursionError):
         return _malformed(str(failure), data)
     try:
-        document = json.loads(data)  # lenient where msgspec is not: a number may be out of range
+        document = lenient(data)
     except RecursionError:
         return InputError("JSON", found="brackets nested thousands deep")
     except json.JSONDecodeError as error:
         return _malformed(f"(byte {len(error.doc[: error.pos].encode())})", data)
+    return _located(failure, document, wanted)
+
+
+def _located(failure: Exception, document: Any, wanted: Any) -> InputError:
+    """Find the place of a validation failure in the document, and word it."""
     match = _PATH.match(str(failure))
     what, path = (match["what"], match["path"] or "") if match else (str(failure), "")
+    if "out of range" in what and (beyond := _beyond(document, [])) is not None:
+        return InputError("a finite number", found="a number too large", place=written(beyond))
     tokens = _resolved(path, document, wanted)
-    place = _written(tokens)
+    place = written(tokens)
     if isinstance(failure.__cause__, InputError):
         return failure.__cause__.within(place)
     wrong = _described(what, place, _value(document, tokens), _type(wanted, document, tokens))
     if match and match["key"]:  # keys are strings always: only an empty one can be wrong
         wrong.found = "an empty key"
     return wrong
+
+
+def lenient(data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """Read JSON where msgspec does not: a number that is out of range becomes infinite.
+
+    Parameters
+    ----------
+    data : bytes
+        The text.
+    pairs : callable, optional
+        Makes each object of its keys and values; the last of equal keys counts if not given.
+    """
+    return json.loads(data, parse_int=_integer, object_pairs_hook=pairs)
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= MOST_DIGITS else inf
+
+
+def _beyond(value: Any, place: list[str | int]) -> list[str | int] | None:
+    """Return the place of the first number that is out of range, None if there is none."""
+    if isinstance(value, float):
+        return None if isfinite(value) else place
+    inside: Any = ()
+    if isinstance(value, dict):
+        inside = value.items()
+    elif isinstance(value, list):
+        inside = enumerate(value)
+    for key, item in inside:
+        if (found := _beyond(item, [*place, key])) is not None:
+            return found
+    return None
 
 
 def _described(what: str, place: str, value: Any, info: Any) -> InputError:
@@ -73,7 +116,7 @@ def _described(what: str, place: str, value: Any, info: Any) -> InputError:
             place=place,
         )
     if "out of range" in what:
-        return InputError("a finite number", found="a number too large", place=place)
+        return InputError("a number in range", found=shown(value), place=place)
     if plain := re.match(r"Expected (.*?)(?:, got .*)?$", what):
         words = re.sub(r"`([a-z]+)( \| null)?`", lambda m: _WORDS.get(m[1], m[1]), plain[1])
         words = re.sub(r"(\d)\.0\b", r"\1", words)
@@ -168,7 +211,8 @@ def _value(document: Any, tokens: list[str | int]) -> Any:
     return document
 
 
-def _written(tokens: list[str | int]) -> str:
+def written(tokens: list[str | int]) -> str:
+    """Write the keys and indices that lead to a place: ``jobs[3].stages[0]``."""
     place = ""
     for token in tokens:
         place = joined(place, f"[{token}]" if isinstance(token, int) else token)
@@ -226,20 +270,3 @@ def _choices(info: Any) -> list[str]:
     if isinstance(info, inspect.StructType):
         return [str(info.tag)]
     return [str(value) for value in getattr(info, "values", ())]
-
-
-def convert(raw: Any, wanted: Any, place: str, *, file: str | None = None) -> Any:
-    """Convert decoded JSON strictly into a type, with the place in the error.
-
-    Raises
-    ------
-    InputError
-        With the place below ``place``, what was found and what was expected.
-    """
-    data = msgspec.json.encode(raw)
-    try:
-        return msgspec.json.decode(data, type=wanted)
-    except msgspec.DecodeError as failure:
-        error = explained(failure, data, wanted).within(place)
-        error.file = file
-        raise error from None

@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 import difflib
+import re
 import reprlib
 from collections.abc import Iterable
 from typing import Any
 
-_SHORT = reprlib.Repr()
+_ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that do something to a terminal, such as an escape, instead of standing there."""
+
+MOST_FILE, MOST_PLACE, MOST_FOUND, MOST_EXPECTED = 400, 200, 200, 700
+"""Characters of each part of a message: together less than a screen of 80 by 24."""
+
+LONG_INTEGER = 1000
+"""Bits from which on a whole number is described, not written."""
+
+
+class _Short(reprlib.Repr):
+    """Short representations, also of whole numbers that Python refuses to write out."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        if x.bit_length() > LONG_INTEGER:
+            return f"a whole number of some {x.bit_length() * 0.30103:.0f} digits"
+        return super().repr_int(x, level)
+
+
+_SHORT = _Short()
 _SHORT.maxstring = _SHORT.maxother = 60
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 3
 _SHORT.maxlevel = 2
@@ -40,9 +60,24 @@ class InputError(ValueError):
         return self
 
     def __str__(self) -> str:
-        parts = [part for part in (self.file, self.place) if part]
-        what = f"found {self.found}; " if self.found else ""
-        return ": ".join([*parts, f"{what}expected {self.expected}"])
+        parts = [clipped(self.file or "", MOST_FILE), clipped(self.place, MOST_PLACE)]
+        what = f"found {clipped(self.found, MOST_FOUND)}; " if self.found else ""
+        says = f"{what}expected {clipped(self.expected, MOST_EXPECTED)}"
+        return ": ".join([*filter(None, parts), says])
+
+
+def printable(text: str) -> str:
+    r"""Return a text in one line of which no character acts on a terminal: ESC becomes ``\x1b``."""
+    return _ACTING.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def clipped(text: str, most: int) -> str:
+    """Return a printable text of at most ``most`` characters; what is too long lacks its middle."""
+    text = printable(text)
+    if len(text) <= most:
+        return text
+    head = (most - 3) * 2 // 3
+    return f"{text[:head]}...{text[head + 3 - most :]}"
 
 
 def joined(outer: str, inner: str) -> str:

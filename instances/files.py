@@ -12,8 +12,23 @@ from typing import Any
 
 import msgspec
 
-from instances.decode_errors import explained
+from instances.decoding import decode, decode_part
 from instances.errors import InputError, listing, shown, suggestion
+
+__all__ = [
+    "MOST_BYTES",
+    "PROBLEMS",
+    "decode",
+    "dump",
+    "encode",
+    "instance_type",
+    "load",
+    "parse",
+    "problem_of",
+    "read",
+    "read_bytes",
+    "write_bytes",
+]
 
 PROBLEMS = ("dssp", "hesrpt", "epoch", "msfq")
 MOST_BYTES = 256 * 2**20
@@ -33,12 +48,10 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
         If it is not there, not a file, not readable, broken, or larger than ``most`` bytes.
     """
     path = Path(path)
-    too_large = InputError(f"at most {most // 2**20} MiB of text", found="more", file=str(path))
     try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        with gzip.open(path) if packed else path.open("rb") as file:
-            data = file.read(most + 1)
+        with path.open("rb") as file:  # once: what comes through a pipe comes once
+            packed = file.peek(2)[:2] == b"\x1f\x8b"
+            data = (gzip.GzipFile(fileobj=file) if packed else file).read(most + 1)
     except IsADirectoryError:
         raise InputError("a file", found="a directory", file=str(path)) from None
     except FileNotFoundError:
@@ -46,27 +59,14 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise InputError("an intact gzip file", found=str(error), file=str(path)) from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError("a readable file", found=reason, file=str(path)) from None
+        raise InputError("a readable file", found=_reason(error), file=str(path)) from None
     if len(data) > most:
-        raise too_large
+        raise InputError(f"at most {most // 2**20} MiB of text", found="more", file=str(path))
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
-    """Decode JSON strictly into a type.
-
-    Raises
-    ------
-    InputError
-        With the file, the place, what was found and what was expected.
-    """
-    try:
-        return msgspec.json.decode(data, type=wanted)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
-        error = explained(failure, data, wanted)
-        error.file = file
-        raise error from None
+def _reason(error: OSError | ValueError) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
 def read(path: str | Path, wanted: Any) -> Any:
@@ -98,7 +98,7 @@ def parse(data: bytes, *, file: str | None = None) -> Any:
 
 def problem_of(data: bytes, *, file: str | None = None) -> str:
     """Return the problem that JSON text says it is an instance of; it is one of `PROBLEMS`."""
-    problem: str = decode(data, _Head, file=file).problem
+    problem = decode_part(data, _Head, file=file).problem
     instance_type(problem, file=file)
     return problem
 
@@ -134,13 +134,17 @@ def write_bytes(path: str | Path, data: bytes) -> None:
         If the folder is not there or nothing can be written in it.
     """
     path = Path(path)
-    if path.exists() and not path.is_file():  # a pipe or /dev/stdout is written as it is
-        _write_through(path, data)
-        return
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise InputError("a place to write to", found=error.strerror, file=str(path)) from None
+        if path.exists() and not path.is_file():  # a pipe or /dev/stdout is written as it is
+            path.write_bytes(data)
+        else:
+            _replace(Path(os.path.realpath(path)), data)  # behind a link, its target
+    except (OSError, ValueError) as error:
+        raise InputError("a place to write to", found=_reason(error), file=str(path)) from None
+
+
+def _replace(path: Path, data: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".schedopt-")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -150,16 +154,6 @@ def write_bytes(path: str | Path, data: bytes) -> None:
         os.umask(umask)
         Path(name).chmod(path.stat().st_mode if path.exists() else 0o666 & ~umask)
         Path(name).replace(path)
-    except OSError as error:
-        Path(name).unlink(missing_ok=True)
-        raise InputError("a place to write to", found=error.strerror, file=str(path)) from None
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-def _write_through(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise InputError("a place to write to", found=error.strerror, file=str(path)) from None

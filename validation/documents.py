@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from instances.constraints import Constraint, check_names, check_references
-from instances.decode_errors import convert
+from instances.decoding import convert
 from instances.errors import InputError, shown
 from solvers.result import Result
 from validation.report import Report, same

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from instances.decode_errors import convert
+from instances.decoding import convert
 from instances.errors import InputError, joined, shown
 from instances.files import read_bytes
 from schedopt.sweep.sources import GeneratedSource, generated, instance_files, seeds_of
@@ -105,7 +105,7 @@ def _decoded(data: bytes, file: str) -> Declaration:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"TOML: {shown(str(error))}") from None
     _check_finite(document, "")
-    return convert(document, Declaration, "", file=file)  # type: ignore[no-any-return]
+    return convert(document, Declaration, "", file=file)
 
 
 def _check_finite(value: Any, place: str) -> None:

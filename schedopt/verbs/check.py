@@ -55,9 +55,13 @@ def reports(instance: Any, path: str | Path) -> list[tuple[Result, Report]]:
 
     data = read_bytes(path)
     several = data.lstrip().startswith(b"[")
-    documents = decode(data, tuple[Result, ...] if several else Result, file=str(path))
+    documents: tuple[Result, ...] = (
+        decode(data, tuple[Result, ...], file=str(path))
+        if several
+        else (decode(data, Result, file=str(path)),)
+    )
     found = []
-    for i, result in enumerate(documents if several else (documents,)):
+    for i, result in enumerate(documents):
         try:
             found.append((result, judge(instance, result)))
         except InputError as error:
