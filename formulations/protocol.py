@@ -39,10 +39,22 @@ class Formulation(Protocol):
     sense: ClassVar[Literal["maximize", "minimize"]]
     known_options: ClassVar[Mapping[str, Option]]
     instance: Any
-    model: Any
-    options: dict[str, Any]
-    added: Sequence[Constraint]
     seconds: float
+
+    @property
+    def model(self) -> Any:
+        """The native model."""
+        ...
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options in force."""
+        ...
+
+    @property
+    def added(self) -> Sequence[Constraint]:
+        """The side constraints beyond the instance's."""
+        ...
 
     def add(self, *constraints: Constraint) -> Self:
         """Add side constraints, and return the formulation itself."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from math import lcm
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from ortools.sat.python import cp_model
-
-from formulations.epoch.widths import grid, possible_widths
+from formulations.epoch.writing import Value
 from instances.constraints import Constraint
 from instances.epoch import Instance, Rectangle, Scheduled
+from instances.epoch.widths import coarser, grid, possible_widths
 from instances.errors import InputError, shown
 from instances.options import Option, checked
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import CpModel, IntVar, LinearExprT
 
 MOST_NODES = 1_024
 """Nodes up to which the widths of schedules are looked for."""
@@ -45,9 +47,12 @@ class Rectangles:
 
     Attributes
     ----------
+    narrowest : list of int
+        For each job the narrowest width that it can have in any schedule.
     model : cp_model.CpModel
-        Add native constraints as you like; `runs[job name][width]` says whether a job has a width,
-        and `starts[job name]` is when it starts, in units of 1/`units` of a quantum.
+        Built when first asked for. Add native constraints as you like; `runs[job name][width]` says
+        whether a job has a width, and `starts[job name]` is when it starts, in units of 1/`units`
+        of a quantum.
 
     Raises
     ------
@@ -64,7 +69,7 @@ class Rectangles:
     name: ClassVar[str] = "rectangles"
     engine: ClassVar[str] = "cp-sat"
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
-    known_options: ClassVar[dict[str, Option]] = {"widths": WIDTHS}
+    known_options: ClassVar[Mapping[str, Option]] = {"widths": WIDTHS}
     reward_scale: ClassVar[float] = 1.0
     loss: ClassVar[int] = 0
     inexact: ClassVar[str] = "among schedules of fewer widths, since all would need too fine a grid"
@@ -76,7 +81,7 @@ class Rectangles:
         began = time.perf_counter()
         self.instance = instance
         self.added: list[Constraint] = []
-        self.asked: dict[str, cp_model.IntVar] = {}
+        self.asked: dict[str, IntVar] = {}
         self.add(*instance.constraints)
         nodes, jobs = instance.nodes, len(instance.jobs)
         if nodes > MOST_NODES:
@@ -86,13 +91,13 @@ class Rectangles:
         if widths != "any":
             every = [w for w in every if w & (w - 1) == 0 or w == nodes]
         self._allowed = widths
-        self.widths = _coarser(every, nodes, jobs)
+        self.widths = coarser(every, nodes, jobs, MOST_UNITS)
         self.exact = self.widths == every
         self.units = grid(self.widths, nodes, jobs)
-        self._least = [min(w for w in every if w >= job.minimum) for job in instance.jobs]
-        self.model = cp_model.CpModel()
-        self._build()
-        self._stated = len(self.model.proto.constraints)
+        self.narrowest = [min(w for w in every if w >= job.minimum) for job in instance.jobs]
+        self._pieces: _Pieces | None = None
+        self._ordered = False
+        self._stated = 0
         self.seconds = time.perf_counter() - began
 
     @property
@@ -100,54 +105,39 @@ class Rectangles:
         """How finely the quantum is cut, and whether any schedule is on that grid."""
         return {"widths": self._allowed, "units": self.units, "exact": self.exact}
 
-    def bound(self) -> float:
-        """Return an overhead that no schedule is below: each job's narrowest possible width."""
-        return float(max(sum(self._least), self.instance.nodes))
+    @property
+    def model(self) -> CpModel:
+        """The CP-SAT model."""
+        return self._built().model
 
-    def _build(self) -> None:
-        instance, model = self.instance, self.model
-        whole = lcm(*self.widths, instance.nodes)
-        self.runs: dict[str, dict[int, cp_model.IntVar]] = {}
-        self.starts: dict[str, cp_model.IntVar] = {}
-        intervals, demands = [], []
-        for job in instance.jobs:
-            able = [w for w in self.widths if w >= job.minimum]
-            runs = self.runs[job.name] = {
-                w: model.new_bool_var(f"runs[{job.name},{w}]") for w in able
-            }
-            latest = self.units - whole // max(able)
-            start = self.starts[job.name] = model.new_int_var(0, latest, f"start[{job.name}]")
-            model.add_exactly_one(runs.values())
-            for w, run in runs.items():
-                height = whole // w
-                model.add(start <= self.units - height).only_enforce_if(run)
-                intervals.append(
-                    model.new_optional_fixed_size_interval_var(
-                        start, height, run, f"piece[{job.name},{w}]"
-                    )
-                )
-                demands.append(w)
-        model.add_cumulative(intervals, demands, instance.nodes)
-        self._ordered()
-        model.minimize(sum(self._width(job.name) for job in instance.jobs))
+    @property
+    def runs(self) -> dict[str, dict[int, IntVar]]:
+        """Whether a job has a width, by name and width."""
+        return self._built().runs
 
-    def _ordered(self) -> None:
-        """Break the symmetry: of two jobs the larger is no narrower; equals start in order.
+    @property
+    def starts(self) -> dict[str, IntVar]:
+        """When a job starts, in units of 1/`units` of a quantum, by name."""
+        return self._built().starts
 
-        Two jobs that both fit on both widths could change places.
+    def _built(self) -> _Pieces:
+        if self._pieces is None:
+            began = time.perf_counter()
+            self._pieces = _Pieces(self.instance, self.widths, self.units)
+            self._stated = len(self._pieces.model.proto.constraints)
+            self.seconds += time.perf_counter() - began
+        return self._pieces
+
+    def in_order(self) -> None:
+        """State the order that jobs may be given since they can change places.
+
+        Native constraints may tell them apart: only for a model that has none.
         """
-        jobs, model = self.instance.jobs, self.model
-        order = self.instance.ascending
-        for i, j in pairwise(order):
-            first, second = jobs[i].name, jobs[j].name
-            model.add(self._width(first) <= self._width(second))
-            if jobs[i].minimum == jobs[j].minimum:
-                for w in self.runs[first]:
-                    both = [self.runs[first][w], self.runs[second][w]]
-                    model.add(self.starts[first] <= self.starts[second]).only_enforce_if(both)
-
-    def _width(self, name: str) -> Any:
-        return sum(w * run for w, run in self.runs[name].items())
+        pieces = self._built()
+        if not self.native and not self._ordered:
+            pieces.in_order()
+            self._ordered = True
+            self._stated = len(pieces.model.proto.constraints)
 
     def add(self, *constraints: Constraint) -> Self:
         """Refuse side constraints, which speak of epochs.
@@ -168,7 +158,9 @@ class Rectangles:
     @property
     def native(self) -> int:
         """How many native constraints the user added."""
-        return len(self.model.proto.constraints) - self._stated
+        if self._pieces is None:
+            return 0
+        return len(self._pieces.model.proto.constraints) - self._stated
 
     def side(self) -> dict[str, list[Any]]:
         """Return the user's native constraints: none of ours can be to blame."""
@@ -186,7 +178,7 @@ class Rectangles:
                 yield run, float(w == piece.nodes)
             yield self.starts[name], round(piece.start * self.units)
 
-    def decode(self, value: Callable[[Any], float]) -> Scheduled:
+    def decode(self, value: Value) -> Scheduled:
         """Turn values of the variables into rectangles."""
         whole = lcm(*self.widths, self.instance.nodes)
         rectangles = {}
@@ -198,10 +190,51 @@ class Rectangles:
         return Scheduled(rectangles=rectangles)
 
 
-def _coarser(widths: list[int], nodes: int, jobs: int) -> list[int]:
-    """Leave out the widths that make the grid finest, until it is coarse enough; never N."""
-    kept = list(widths)
-    while grid(kept, nodes, jobs) > MOST_UNITS:
-        others = {w: grid([u for u in kept if u != w], nodes, jobs) for w in kept if w != nodes}
-        kept.remove(min(others, key=lambda w: (others[w], -w)))
-    return kept
+class _Pieces:
+    """The model itself: each job's width and start, and that all nodes are always used."""
+
+    def __init__(self, instance: Instance, widths: list[int], units: int) -> None:
+        from ortools.sat.python import cp_model
+
+        self.instance = instance
+        self.model: CpModel = cp_model.CpModel()
+        self.runs: dict[str, dict[int, IntVar]] = {}
+        self.starts: dict[str, IntVar] = {}
+        model, whole = self.model, lcm(*widths, instance.nodes)
+        intervals, demands = [], []
+        for job in instance.jobs:
+            able = [w for w in widths if w >= job.minimum]
+            runs = self.runs[job.name] = {
+                w: model.new_bool_var(f"runs[{job.name},{w}]") for w in able
+            }
+            latest = units - whole // max(able)
+            start = self.starts[job.name] = model.new_int_var(0, latest, f"start[{job.name}]")
+            model.add_exactly_one(runs.values())
+            for w, run in runs.items():
+                height = whole // w
+                model.add(start <= units - height).only_enforce_if(run)
+                piece = f"piece[{job.name},{w}]"
+                intervals.append(
+                    model.new_optional_fixed_size_interval_var(start, height, run, piece)
+                )
+                demands.append(w)
+        model.add_cumulative(intervals, demands, instance.nodes)
+        model.minimize(sum(self.width(job.name) for job in instance.jobs))
+
+    def width(self, name: str) -> LinearExprT:
+        """Return a job's width."""
+        return sum(w * run for w, run in self.runs[name].items())
+
+    def in_order(self) -> None:
+        """Break the symmetry: of two jobs the larger is no narrower; equals start in order.
+
+        Two jobs that both fit on both widths could change places.
+        """
+        jobs, model = self.instance.jobs, self.model
+        for i, j in pairwise(self.instance.ascending):
+            first, second = jobs[i].name, jobs[j].name
+            model.add(self.width(first) <= self.width(second))
+            if jobs[i].minimum == jobs[j].minimum:
+                for w in self.runs[first]:
+                    both = [self.runs[first][w], self.runs[second][w]]
+                    model.add(self.starts[first] <= self.starts[second]).only_enforce_if(both)

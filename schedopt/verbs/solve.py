@@ -108,7 +108,7 @@ def _modelled(what: Any, formulation: str | None, options: Mapping[str, Any] | N
         from instances.files import load
 
         what = load(what)
-    if hasattr(what, "model"):
+    if hasattr(what, "known_options"):
         if formulation is not None or options:
             raise InputError("no formulation and no options beside a model that is built already")
         return what

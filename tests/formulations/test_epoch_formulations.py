@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 
 from formulations.constraints import Apart, Forbid, Together
 from formulations.epoch import Partition, Rectangles
-from formulations.epoch.bounding import least_epochs, most_epochs
-from formulations.epoch.partition import SHAPES
-from formulations.epoch.widths import possible_widths
+from formulations.epoch.writing import FORMS
 from instances.epoch import Instance
 from instances.epoch.generators import GENERATORS
+from instances.epoch.widths import possible_widths
 from instances.errors import InputError
 from policies.epoch.buddies import is_power
 from schedopt import evaluate, solve
 from solvers import Limits, cpsat
+from solvers.epochs.bounding import least_epochs, most_epochs
+from solvers.epochs.forms import written
 
 
 @settings(max_examples=120)
@@ -31,8 +32,8 @@ def test_all_three_models_find_the_fewest_epochs(instance: Instance) -> None:
     minima = instance.minima[instance.descending].tolist()
     nodes, k = instance.nodes, instance.inequity
     assert least_epochs(minima, nodes, k) <= best <= most_epochs(minima, nodes, k)
-    for shape in SHAPES:
-        result = cpsat.solve(Partition(instance, model=shape), Limits(threads=1))
+    for form in FORMS:
+        result = cpsat.solve(written(Partition(instance, model=form)), Limits(threads=1))
         assert result.proven
         assert result.objective == result.bound == nodes * best
     result = solve(instance, threads=1)
@@ -86,7 +87,7 @@ def test_planted_optima_are_proven(inequity: int) -> None:
 
 
 def test_too_many_patterns_fall_back_to_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("formulations.epoch.partition.MOST_PATTERNS", 3)
+    monkeypatch.setattr("solvers.epochs.forms.MOST_PATTERNS", 3)
     instance = GENERATORS["planted"](1, nodes=24, epochs=4, inequity=2, most=6)
     result = solve(instance, threads=1)
     assert result.options["model"] == "counts"

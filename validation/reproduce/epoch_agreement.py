@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from instances.epoch import Instance
 from instances.epoch.generators import GENERATORS
 from policies.registry import NotApplicableError
 from solvers import Limits
-from validation.reproduce.epoch_examples import PAPER, packed, policy
+from validation.reproduce.epoch_shared import PAPER, packed, policy
 from validation.reproduce.ledger import Claim, Outcome, reproduction
 
 
@@ -68,13 +66,16 @@ def opt_epoch(quick: bool) -> Outcome:
 def _all_methods(instance: Instance) -> tuple[set[float], int]:
     """Return the optima that the methods find, and how many find none in their time."""
     from formulations.epoch import Partition
-    from formulations.epoch.partition import SHAPES
+    from formulations.epoch.writing import FORMS
     from solvers import cpsat
+    from solvers.epochs.bounding import least_overhead
+    from solvers.epochs.forms import written
 
     found, missing = set(), 0
-    for shape in SHAPES:
-        model: Any = Partition(instance, model=shape)
-        result = cpsat.solve(model, Limits(threads=1, time_limit=2.0), bound=model.bound())
+    bound = least_overhead(instance)
+    for form in FORMS:
+        model = written(Partition(instance, model=form))
+        result = cpsat.solve(model, Limits(threads=1, time_limit=2.0), bound=bound)
         if result.proven and result.objective is not None:
             found.add(result.objective)
         else:

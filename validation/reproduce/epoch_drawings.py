@@ -11,7 +11,7 @@ from instances.epoch import Instance
 from instances.epoch.generators import GENERATORS
 from policies.epoch.buddies import Piece, buddy
 from policies.registry import registered
-from validation.reproduce.epoch_examples import EXACT, PAPER, optimum, packed, policy
+from validation.reproduce.epoch_shared import EXACT, PAPER, optimum, packed, policy
 from validation.reproduce.ledger import Claim, Outcome, reproduction
 
 DRAWN = "A drawing without numbers in the text."

@@ -9,7 +9,7 @@ import numpy as np
 
 from instances.epoch.generators import drawn_uniform, mean_minimum
 from policies.epoch.kernels import BUDDY, CODES, HYBRID, overheads
-from validation.reproduce.epoch_examples import PAPER
+from validation.reproduce.epoch_shared import PAPER
 from validation.reproduce.ledger import Claim, Curve, Outcome, reproduction
 
 NAMES = {

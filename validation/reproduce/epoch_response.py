@@ -11,8 +11,8 @@ import numpy as np
 
 from policies.epoch.closed_system import Arrivals, arrivals, simulate
 from policies.epoch.kernels import speedup
-from validation.reproduce.epoch_examples import PAPER
 from validation.reproduce.epoch_overhead import CASES, NAMES, Point, jobs_axis
+from validation.reproduce.epoch_shared import PAPER
 from validation.reproduce.ledger import Claim, Curve, Outcome, reproduction
 
 EQUAL = ("buddy-star", "equi-epoch")

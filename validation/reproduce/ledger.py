@@ -11,9 +11,11 @@ HOMES = {
     "dssp": ("dssp_examples", "dssp_dispatching", "dssp_rewards", "dssp_theorems"),
     "hesrpt": ("hesrpt_theorems", "hesrpt_lemmas", "hesrpt_figures"),
     "epoch": (
+        "epoch_tables",
+        "epoch_examples",
+        "epoch_theorems",
         "epoch_drawings",
         "epoch_agreement",
-        "epoch_examples",
         "epoch_overhead",
         "epoch_response",
     ),

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from formulations.epoch.slots import Pattern
 from instances.arithmetic import divisors
-
-Pattern = tuple[tuple[int, int], ...]
-"""Slots as (width, count), the widest first: a slot holds a job of its width or less."""
 
 MOST_WIDTHS = 30
 """Widths of slots in one epoch, beyond which there are too many patterns to begin with."""
@@ -60,14 +57,6 @@ def _even(nodes: int, jobs: int) -> Pattern:
     if wider == 0:
         return ((width, jobs),)
     return ((width + 1, wider), (width, jobs - wider))
-
-
-@dataclass
-class _Tail:
-    """The widths below a leader, widest first, and how many jobs could use slots that wide."""
-
-    widths: list[int]
-    useful: list[int]
 
 
 class _Led:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from instances.arithmetic import divisors
-from instances.epoch import fits
+from instances.epoch import Instance, fits
+
+
+def least_overhead(instance: Instance) -> float:
+    """Return an overhead that no partition is below, whatever the side constraints."""
+    minima = instance.minima[instance.descending].tolist()
+    return float(instance.nodes * least_epochs(minima, instance.nodes, instance.inequity))
 
 
 def least_epochs(descending: Sequence[int], nodes: int, inequity: int) -> int:

@@ -7,7 +7,7 @@ a width that is in no such multiset is in no schedule.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import lcm
 
@@ -41,6 +41,15 @@ def possible_widths(nodes: int, jobs: int, least: int) -> list[int]:
 def grid(widths: Iterable[int], nodes: int, jobs: int) -> int:
     """Return into how many units the quantum is cut, so that every rectangle's height is whole."""
     return int(lcm(*widths, nodes) * Fraction(jobs, nodes))
+
+
+def coarser(widths: Sequence[int], nodes: int, jobs: int, most: int) -> list[int]:
+    """Leave out the widths that make the grid finest, until it has few units enough; never N."""
+    kept = list(widths)
+    while grid(kept, nodes, jobs) > most:
+        others = {w: grid([u for u in kept if u != w], nodes, jobs) for w in kept if w != nodes}
+        kept.remove(min(others, key=lambda w: (others[w], -w)))
+    return kept
 
 
 def _balanced(widths: set[int], prime: int, total: Fraction) -> set[int]:

@@ -1,0 +1,123 @@
+"""What every way to write a partition for CP-SAT shares: Direct, Slots and Counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+
+from instances.constraints import Constraint
+from instances.epoch import Instance, Partitioned, partitioned
+from instances.options import Option
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import CpModel, IntVar
+
+Epochs = list[list[int]]
+"""For each epoch the positions of its jobs."""
+
+Value = Callable[[Any], float]
+"""The value that an answer gives a variable."""
+
+FORMS = ("slots", "counts", "direct")
+
+MODEL = Option(
+    default="auto",
+    expected=f"auto, or one of {', '.join(FORMS)}: how the partition is written",
+    accepts=lambda value: value == "auto" or value in FORMS,
+)
+
+
+class Declared:
+    """What a CP-SAT formulation says of itself, the same however a partition is written."""
+
+    problem: ClassVar[str] = "epoch"
+    name: ClassVar[str] = "partition"
+    engine: ClassVar[str] = "cp-sat"
+    sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
+    known_options: ClassVar[Mapping[str, Option]] = {"model": MODEL}
+    reward_scale: ClassVar[float] = 1.0
+    loss: ClassVar[int] = 0
+    exact: ClassVar[bool] = True
+
+
+class Source(Protocol):
+    """What a form is written from: a `Partition`."""
+
+    instance: Instance
+    added: list[Constraint]
+
+
+class Form(Declared):
+    """A partition written in one of the strong ways, each a formulation of its own.
+
+    A form takes no further constraints: those go to the `Partition` that it was written from.
+
+    Attributes
+    ----------
+    model : cp_model.CpModel
+    asked : dict of str to IntVar
+        For each side constraint, the literal that asks for it.
+    """
+
+    form: ClassVar[str]
+
+    def __init__(self, source: Source) -> None:
+        from ortools.sat.python import cp_model
+
+        self.instance = source.instance
+        self.added = list(source.added)
+        self.model: CpModel = cp_model.CpModel()
+        self.asked: dict[str, IntVar] = {}
+        self.seconds = 0.0
+        self.native = 0
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Which form this is."""
+        return {"model": self.form}
+
+    def add(self, *constraints: Constraint) -> Self:
+        """Refuse side constraints.
+
+        Raises
+        ------
+        TypeError
+            If there are any: a form is written from a `Partition` that has them all.
+        """
+        if constraints:
+            raise TypeError("add side constraints to the partition, then write it in this form")
+        return self
+
+    def ask(self, name: str, wanted: bool) -> None:
+        """Ask for a side constraint, or do not."""
+        ask(self.model, self.asked[name], wanted)
+
+    def side(self) -> dict[str, list[Any]]:
+        """Return the literal that asks for each side constraint, by its name."""
+        return {name: [asked] for name, asked in self.asked.items()}
+
+    def hint(self, solution: Partitioned) -> Iterable[tuple[Any, float]]:
+        """Yield a value for each variable that a known partition gives one."""
+        yield from self.hints(positions(self.instance, solution))
+
+    def decode(self, value: Value) -> Partitioned:
+        """Turn values of the variables into epochs with real allotments."""
+        return partitioned(self.instance, self.epochs(value))
+
+    def hints(self, epochs: Epochs) -> Iterable[tuple[Any, float]]:
+        """Yield values of the variables from epochs."""
+        raise NotImplementedError
+
+    def epochs(self, value: Value) -> Epochs:
+        """Return the epochs that values of the variables mean."""
+        raise NotImplementedError
+
+
+def positions(instance: Instance, solution: Partitioned) -> Epochs:
+    """Return the positions of each epoch's jobs."""
+    return [[instance.index[name] for name in epoch.nodes] for epoch in solution.epochs]
+
+
+def ask(model: CpModel, asked: IntVar, wanted: bool) -> None:
+    """Fix the literal that asks for a side constraint."""
+    model.proto.variables[asked.index].domain[:] = [int(wanted)] * 2
