@@ -43,7 +43,7 @@ class Formulation(Protocol):
 
     @property
     def model(self) -> Any:
-        """The native model."""
+        """The native model; it may be built when it is first asked for."""
         ...
 
     @property

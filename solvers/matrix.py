@@ -13,6 +13,8 @@ from pyomo.common.gc_manager import PauseGC
 from pyomo.core.expr import LinearExpression
 from pyomo.repn import generate_standard_repn
 
+from instances.errors import InputError
+
 Floats = NDArray[np.float64]
 LARGEST_SUM = 2.0**20
 LARGEST_BOUND = 1e19
@@ -65,7 +67,7 @@ def translate(model: Any) -> Matrix:
 
     Raises
     ------
-    ValueError
+    InputError
         If an expression is not linear, or there is not exactly one objective.
     """
     with PauseGC():
@@ -83,7 +85,7 @@ def _translate(model: Any) -> Matrix:
     dropped = (column_lower == 0) & (column_upper == 0)
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) != 1:
-        raise ValueError(f"expected one objective in the model, found {len(objectives)}")
+        raise InputError("one objective", found=str(len(objectives)), place="model")
     goal = _linear(objectives[0].expr, objectives[0].name, place)
     cost = np.zeros(len(columns))
     cost[goal.columns] = np.where(dropped[goal.columns], 0.0, goal.coefficients)
@@ -140,7 +142,11 @@ def _linear(expression: Any, name: str, place: dict[int, int]) -> _Linear:
     if not ids or len(set(ids)) < len(ids) or not all(map(place.__contains__, ids)):
         body = generate_standard_repn(expression)
         if not body.is_linear():
-            raise ValueError(f"{name} is not linear; HiGHS takes linear models")
+            raise InputError(
+                "linear expressions: HiGHS takes linear models",
+                found=f"{name} is not linear",
+                place="model",
+            )
         ids = [id(v) for v in body.linear_vars]
     return _Linear(
         constant=float(pyo.value(body.constant)),

@@ -13,8 +13,8 @@ ROOT = Path(__file__).parent.parent
 MAY_IMPORT = {
     "instances": set(),
     "formulations": {"instances"},
-    "policies": {"instances"},
     "solvers": {"instances", "formulations"},
+    "policies": {"instances", "formulations", "solvers"},
     "validation": {"instances", "formulations", "policies", "solvers"},
     "schedopt": {"instances", "formulations", "policies", "solvers", "validation"},
 }
@@ -106,7 +106,10 @@ HEAVY = {"numba", "pyomo", "cvxpy", "ortools", "highspy", "polars", "scipy", "pa
         ("policies.dssp", set()),
         ("solvers.result", set()),
         ("validation.dssp", set()),
-        ("formulations.dssp", {"pyomo", "scipy"}),
+        ("formulations.dssp", set()),
+        ("formulations.dssp.selection", set()),
+        ("solvers.knapsack", set()),
+        ("solvers.selecting", set()),
         ("instances.epoch.generators", set()),
         ("policies.epoch", set()),
         ("validation.epoch", set()),

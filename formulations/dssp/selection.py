@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from math import fsum, isfinite
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-import pyomo.environ as pyo
-from pyomo.common.gc_manager import PauseGC
-from pyomo.core.expr import LinearExpression
+from numpy.typing import NDArray
 
 from formulations.dssp.rows import Row, rows
 from formulations.protocol import Knapsack
 from instances.constraints import Constraint, check_names, check_references, label
 from instances.dssp import FILL, Instance, Selected
 from instances.options import Option, checked
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+    from formulations.dssp.native import Native
 
 
 class Selection:
@@ -32,8 +34,10 @@ class Selection:
 
     Attributes
     ----------
-    model : pyomo.environ.ConcreteModel
-        With variables ``x[job name]``; add native constraints to it as you like.
+    stated : list of (str, Row)
+        The rows of the side constraints, under their names.
+    open : ndarray of bool, shape (J,)
+        The jobs that can be selected at all: T_∞(j) > D earns nothing, T_1(j) > r·P·D cannot fit.
 
     Raises
     ------
@@ -49,7 +53,7 @@ class Selection:
     name: ClassVar[str] = "selection"
     engine: ClassVar[str] = "pyomo"
     sense: ClassVar[Literal["maximize", "minimize"]] = "maximize"
-    known_options: ClassVar[dict[str, Option]] = {"fill": FILL}
+    known_options: ClassVar[Mapping[str, Option]] = {"fill": FILL}
 
     def __init__(self, night: Instance, *, fill: float | Literal["guaranteed"] = 1.0) -> None:
         checked({"fill": fill}, self.known_options, "selection")
@@ -57,31 +61,29 @@ class Selection:
         self.instance = night
         self.fill = night.fill(fill)
         self.options: dict[str, Any] = {"fill": self.fill}
-        self.added: list[Constraint] = []
-        with PauseGC():  # nothing of a model is garbage while it grows
-            self.model = self._build()
-            for position, constraint in enumerate(night.constraints):
-                self._state(constraint, label(constraint, position))
+        self.added: Sequence[Constraint] = ()
+        self.stated: list[tuple[str, Row]] = []
+        self.open: NDArray[np.bool_] = night.in_time & (night.demands <= night.room(self.fill))
+        self._native: Native | None = None
+        for position, constraint in enumerate(night.constraints):
+            self._state(constraint, label(constraint, position))
         self.seconds = time.perf_counter() - began
 
-    def _build(self) -> Any:
-        night, model = self.instance, pyo.ConcreteModel()
-        model.jobs = pyo.Set(initialize=list(night.index), dimen=1)
-        model.x = pyo.Var(model.jobs, domain=pyo.Binary)
-        self._x = list(model.x.values())
-        in_vain = ~night.in_time | (night.demands > night.room(self.fill))
-        for j in np.flatnonzero(in_vain):  # T_∞(j) > D earns nothing; T_1(j) > r·P·D cannot fit
-            self._x[j].setub(0)
-        model.reward = pyo.Objective(  # equation 1
-            expr=_dot(night.rewards.tolist(), self._x), sense=pyo.maximize
-        )
-        model.capacity = pyo.Constraint(  # equation 2; room is r·P·D, its rounding forgiven
-            expr=(None, _dot(night.demands.tolist(), self._x), night.room(self.fill))
-        )
-        self._reward = model.reward.expr
-        model.side = pyo.Constraint(pyo.Any)
-        model.lifted = pyo.Var(pyo.Any, domain=pyo.Binary, dense=False)
-        return model
+    @property
+    def model(self) -> pyo.ConcreteModel:
+        """The Pyomo model, with variables ``x[job name]``; add native constraints as you like.
+
+        It is built when it is first asked for.
+        """
+        return self._written().model
+
+    def _written(self) -> Native:
+        if self._native is None:
+            from formulations.dssp.native import Native
+
+            room = self.instance.room(self.fill)
+            self._native = Native(self.instance, room, self.open, self.stated)
+        return self._native
 
     def add(self, *constraints: Constraint) -> Self:
         """Add side constraints to those of the instance.
@@ -99,47 +101,39 @@ class Selection:
         for constraint in constraints:
             position = len(self.instance.constraints) + len(self.added)
             self._state(constraint, label(constraint, position))
-            self.added.append(constraint)
+            self.added = (*self.added, constraint)
         self.seconds += time.perf_counter() - began
         return self
 
     def _state(self, constraint: Constraint, name: str) -> None:
-        """State a side constraint as rows of the model, under its name."""
-        model = self.model
+        """State a side constraint as rows, under its name."""
         for row in rows(constraint, self.instance, self.instance.capacity(self.fill)):
-            body = _dot(row.coefficients, [self._x[j] for j in row.jobs])
-            if row.unless_all:
-                lifted = model.lifted[name, row.what]
-                for j in row.unless_all:
-                    model.side[name, row.what, j] = (None, lifted - self._x[j], 0.0)
-                body += _most_negative(row) * -lifted
-            model.side[name, row.what] = (_bound(row.lower), body, _bound(row.upper))
+            self.stated.append((name, row))
+            if self._native is not None:
+                self._native.state(name, row)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the user has changed the native model: then it alone says what is meant."""
+        return self._native is not None and self._native.changed()
 
     def side(self) -> dict[str, list[Any]]:
-        """Return the Pyomo constraints behind each side constraint, native ones too, by name."""
+        """Return the rows behind each side constraint, by name.
+
+        They are Pyomo's, with those that the user added, once there is a native model.
+        """
+        if self._native is not None:
+            return self._native.side()
         found: dict[str, list[Any]] = {}
-        for index, row in self.model.side.items():
-            found.setdefault(index[0], []).append(row)
-        for component in self.model.component_objects(pyo.Constraint, active=True):
-            if component.name not in ("capacity", "side"):
-                found.setdefault(component.name, []).extend(component.values())
+        for name, row in self.stated:
+            found.setdefault(name, []).append(row)
         return found
 
     def plain(self) -> Knapsack | None:
         """Return the knapsack that this is while nothing but equations 1 and 2 is in it."""
-        model = self.model
-        untouched = (
-            sum(1 for _ in model.component_data_objects(pyo.Constraint, active=True)) == 1
-            and model.capacity.active
-            and model.reward.expr is self._reward
-            and len(list(model.component_objects(pyo.Var))) == 2
-            and not any(x.fixed or x.lb != 0 for x in self._x)
-        )
-        if not untouched:
+        if self.stated or self.changed:
             return None
-        night = self.instance
-        open_ = np.array([x.ub == 1 for x in self._x], dtype=bool)
-        positions = np.flatnonzero(open_)
+        night, positions = self.instance, np.flatnonzero(self.open)
         room = night.room(self.fill)
         return Knapsack(night.rewards[positions], night.demands[positions], room, positions)
 
@@ -151,25 +145,8 @@ class Selection:
 
     def decode(self, value: Callable[[Any], float]) -> Selected:
         """Turn values of the variables into a selection."""
-        chosen = [j for j, x in enumerate(self._x) if value(x) > 0.5]
-        return self.selected(chosen)
+        return self.selected([j for j, x in enumerate(self._written().x) if value(x) > 0.5])
 
-    def selected(self, positions: Sequence[int]) -> Selected:
+    def selected(self, positions: Sequence[int] | NDArray[np.intp]) -> Selected:
         """Return the solution record of the jobs at these positions."""
         return Selected.of(self.instance, np.asarray(positions, dtype=np.int64), self.fill)
-
-
-def _dot(coefficients: Sequence[float], variables: Sequence[Any]) -> Any:
-    """Return the sum of coefficient·variable; built whole, since term by term is slow."""
-    return LinearExpression(
-        constant=0.0, linear_coefs=list(coefficients), linear_vars=list(variables)
-    )
-
-
-def _bound(value: float) -> float | None:
-    return float(value) if isfinite(value) else None
-
-
-def _most_negative(row: Row) -> float:
-    """Return how far below its lower bound the row can fall: what lifting it must make up for."""
-    return min(0.0, fsum(c for c in row.coefficients if c < 0) - row.lower)

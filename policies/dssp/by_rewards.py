@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.dssp.items import Floats, Items, Mask
 from policies.registry import NotApplicableError
+from solvers.knapsack.items import Floats, Items, Mask
 
 MEMORY: Final = 1 << 30
 """Bytes that the table of decisions may take."""

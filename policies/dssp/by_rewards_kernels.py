@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from policies.dssp.items import Floats, Mask
+from solvers.knapsack.items import Floats, Mask
 
 
 @njit(cache=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from policies.dssp.items import Floats, Items, Mask
+from solvers.knapsack.items import Floats, Items, Mask
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from instances.dssp import FILL, Instance, Selected
 from instances.options import Option, is_number
-from policies.dssp.items import Items, Mask
 from policies.registry import NotApplicableError, Policy, register
+from solvers.knapsack.items import Items, Mask
 
 KPP: Final = "Kellerer, Pferschy and Pisinger, Knapsack Problems, Springer 2004"
 
@@ -158,7 +158,7 @@ def core(items: Items) -> Mask:
     NotApplicableError
         If the search outgrows its memory; the message says so.
     """
-    from policies.dssp.core import Core, CoreMemoryError
+    from solvers.knapsack.search import Core, CoreMemoryError
 
     search = Core(items.rewards, items.weights, items.room)
     try:

@@ -9,7 +9,7 @@ from typing import Any
 from instances.constraints import Constraint
 from instances.errors import InputError, shown
 from schedopt.problems import catalog
-from solvers.result import Limits
+from solvers import selecting
 
 
 def policy(problem: str, name: str, constraints: Sequence[Constraint] = ()) -> Any:
@@ -55,7 +55,7 @@ def _by_formulation(problem: str, constraints: Sequence[Constraint]) -> Any:
 
     def run(instance: Any, **options: Any) -> Any:
         model = kind(instance, **options).add(*constraints)
-        result = selected(model, Limits())
+        result = selecting.solve(model)
         if not result.proven:
             why = result.conflict or (result.termination,)
             raise NotApplicableError(f"{kind.name} has no optimum to dispatch: {', '.join(why)}")
@@ -72,16 +72,3 @@ def _by_formulation(problem: str, constraints: Sequence[Constraint]) -> Any:
         options=kind.known_options,
         phase="choose",
     )
-
-
-def selected(model: Any, limits: Limits) -> Any:
-    """Solve a selection: the core algorithm where it is a plain knapsack, else HiGHS."""
-    knapsack = model.plain()
-    if knapsack is not None:
-        from policies.dssp.core import Core
-        from solvers import core
-
-        return core.solve(model, knapsack, Core, limits)
-    from solvers import highs
-
-    return highs.solve(model, limits)

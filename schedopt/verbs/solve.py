@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from functools import cache
 from math import inf, isnan
 from pathlib import Path
 from typing import Any
@@ -135,25 +134,13 @@ def _run(model: Any, solver: str | None, limits: Limits) -> Result:
         return scheduling.solve(model, limits)
     if model.engine == "cvxpy":
         return _allocated(model, solver, limits)
-    knapsack = model.plain() if solver in (None, "core") and hasattr(model, "plain") else None
-    if knapsack is not None:
-        from policies.dssp.core import Core
-        from solvers import core
+    from solvers import selecting
 
-        _warm(Core)
-        return core.solve(model, knapsack, Core, limits)
-    if solver == "core":
-        raise InputError(
-            "a selection without side constraints, or --solver highs",
-            found=f"side constraints {', '.join(model.side()) or 'in the model'}",
-            place="solver core",
-        )
-    from solvers import highs
+    if not hasattr(model, "plain"):  # a Pyomo formulation of another kind
+        from solvers import highs
 
-    try:
         return highs.solve(model, limits, hint=_hint(model))
-    except ValueError as error:  # a native constraint that is not linear
-        raise InputError(str(error), place="model") from error
+    return selecting.solve(model, limits, solver=solver, hint=lambda: _hint(model))
 
 
 def _allocated(model: Any, solver: str | None, limits: Limits) -> Result:
@@ -167,12 +154,6 @@ def _allocated(model: Any, solver: str | None, limits: Limits) -> Result:
             place="solver prices",
         )
     return allocating.solve(model, limits, solver)
-
-
-@cache
-def _warm(algorithm: Any) -> None:
-    """Run the algorithm once on nothing much, so that compiling is not counted as solving."""
-    algorithm([2.0, 1.0], [1.0, 1.0], 1.0).advance(0.0)
 
 
 def _hint(model: Any) -> Any | None:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from instances.dssp import Instance, Job, Selected
 from policies.dssp import by_rewards, selectors
-from policies.dssp.core import Core, CoreMemoryError
-from policies.dssp.items import Items
 from policies.registry import NotApplicableError, registered
+from solvers.knapsack.items import Items
+from solvers.knapsack.search import Core, CoreMemoryError
 
 GUARANTEE = {
     "greedy": 0.0,

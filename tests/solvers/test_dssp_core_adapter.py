@@ -13,7 +13,7 @@ from formulations.constraints import Require
 from formulations.dssp import Selection
 from instances.errors import InputError
 from schedopt.verbs.solve import solve
-from solvers import Limits, core
+from solvers import Limits, Result, knapsack
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=9))
@@ -57,11 +57,9 @@ class Scripted:
         return np.array([False, True, False])
 
 
-def run(steps: list[object], limits: Limits | None = None) -> core.Result:
+def run(steps: list[object], limits: Limits | None = None) -> Result:
     selection = Selection(night([(5, 9), (4, 5), (3, 5)]))
-    knapsack = selection.plain()
-    assert knapsack is not None
-    return core.solve(selection, knapsack, Scripted(steps), limits)
+    return knapsack.solve(selection, limits, start=Scripted(steps))
 
 
 def test_an_interruption_keeps_what_is_found() -> None:

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from ortools.algorithms.python import knapsack_solver
 
-from policies.dssp import core as core_module
-from policies.dssp import core_kernels
 from policies.dssp.by_rewards import optimum
-from policies.dssp.core import Core, CoreMemoryError, bound_by_count
-from policies.dssp.items import Items
+from solvers.knapsack import kernels as core_kernels
+from solvers.knapsack import search as core_module
+from solvers.knapsack.items import Items
+from solvers.knapsack.search import Core, CoreMemoryError, bound_by_count
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from instances.dssp import Scheduled, bounding
-from schedopt.problems import two_phase as composing
+from solvers import selecting
 from solvers.result import Limits, Result, Seconds
 
 POLICIES = ("selection+lcpf", "selection+cpa", "greedy+lcpf")
@@ -61,11 +61,11 @@ def _relaxed(model: Any, limits: Limits) -> Result:
     from formulations.dssp import Selection
 
     night = bounding(model.instance)
-    selection: Any = Selection(night).add(*(model.added if night is model.instance else ()))
+    selection = Selection(night).add(*(model.added if night is model.instance else ()))
     if limits.time_limit is not None:
         limits = replace(limits, time_limit=PATIENCE * limits.time_limit)
     limits = replace(limits, gap=0.0, watch=None)
-    return composing.selected(selection, limits)  # type: ignore[no-any-return]
+    return selecting.solve(selection, limits)
 
 
 def _start(model: Any, limits: Limits) -> tuple[Scheduled | None, bool]:

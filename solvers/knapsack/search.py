@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policies.dssp.items import Floats, Items, Mask, decimal_scale
+from solvers.knapsack.items import Floats, Items, Mask, decimal_scale
 
 _CHUNK: Final = 1 << 21  # states between two looks at the clock and the keyboard: some 30 ms
 _FIRST_CHUNK: Final = 1 << 15  # what the bound by the number of items is not worth its time for
@@ -137,7 +137,7 @@ class Core:
         CoreMemoryError
             If more states are open than the memory holds; value, bound and selection stay valid.
         """
-        from policies.dssp import core_kernels as kernels
+        from solvers.knapsack import kernels
 
         end = perf_counter() + seconds
         while not self._proven:
@@ -162,7 +162,7 @@ class Core:
 
     def _start(self) -> None:
         """Set up the break solution, the first incumbent and the state to start from."""
-        from policies.dssp import core_kernels as kernels
+        from solvers.knapsack import kernels
 
         weights, rewards, room = self._weights, self._rewards, self._items.room
         if rewards.size:  # what no set of weights can sum to is no room
@@ -199,7 +199,7 @@ class Core:
 
     def _best(self) -> tuple[Mask, float]:
         """Return the best selection so far and its reward."""
-        from policies.dssp import core_kernels as kernels
+        from solvers.knapsack import kernels
 
         found = float(self._cursor["value"][0])
         if self._chosen is None or self._chosen[0] != found:
@@ -225,7 +225,7 @@ class Core:
 
     def _grow_tree(self) -> None:
         """Drop the nodes that are not needed; if most are, double them."""
-        from policies.dssp import core_kernels as kernels
+        from solvers.knapsack import kernels
 
         kernels.sweep(self._cursor[0], self._states[2], self._tree)
         size = self._tree[0].size

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from policies.dssp.items import Floats, Mask
+from solvers.knapsack.items import Floats, Mask
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
 Cursor = Any

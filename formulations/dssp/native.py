@@ -1,0 +1,125 @@
+"""A selection in Pyomo's words, for those who add constraints of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import fsum, isfinite
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+from pyomo.common.gc_manager import PauseGC
+from pyomo.core.expr import LinearExpression
+
+from formulations.dssp.rows import Row
+from instances.dssp import Instance
+
+
+class Native:
+    """The Pyomo model of a selection.
+
+    Parameters
+    ----------
+    night : Instance
+        The jobs.
+    room : float
+        What their demands may sum to.
+    open_ : ndarray of bool, shape (J,)
+        The jobs that can be selected at all.
+    stated : iterable of (str, Row)
+        The rows of the side constraints, under their names.
+
+    Attributes
+    ----------
+    model : pyomo.environ.ConcreteModel
+        With variables ``x[job name]``.
+    x : list
+        The variables, in the order of the jobs.
+    """
+
+    def __init__(
+        self,
+        night: Instance,
+        room: float,
+        open_: NDArray[np.bool_],
+        stated: Iterable[tuple[str, Row]],
+    ) -> None:
+        self.model = model = pyo.ConcreteModel()
+        with PauseGC():  # nothing of a model is garbage while it grows
+            model.jobs = pyo.Set(initialize=list(night.index), dimen=1)
+            model.x = pyo.Var(model.jobs, domain=pyo.Binary)
+            self.x: list[Any] = list(model.x.values())
+            for j in np.flatnonzero(~open_):
+                self.x[j].setub(0)
+            model.reward = pyo.Objective(  # equation 1
+                expr=_dot(night.rewards.tolist(), self.x), sense=pyo.maximize
+            )
+            model.capacity = pyo.Constraint(  # equation 2
+                expr=(None, _dot(night.demands.tolist(), self.x), room)
+            )
+            model.side = pyo.Constraint(pyo.Any)
+            model.lifted = pyo.Var(pyo.Any, domain=pyo.Binary, dense=False)
+            for name, row in stated:
+                self._state(name, row)
+        self._known = self._signature()
+
+    def state(self, name: str, row: Row) -> None:
+        """State a row of a side constraint under its name."""
+        changed = self.changed()
+        self._state(name, row)
+        if not changed:
+            self._known = self._signature()
+
+    def _state(self, name: str, row: Row) -> None:
+        model = self.model
+        body = _dot(row.coefficients, [self.x[j] for j in row.jobs])
+        if row.unless_all:
+            lifted = model.lifted[name, row.what]
+            for j in row.unless_all:
+                model.side[name, row.what, j] = (None, lifted - self.x[j], 0.0)
+            body += _most_negative(row) * -lifted
+        model.side[name, row.what] = (_bound(row.lower), body, _bound(row.upper))
+
+    def side(self) -> dict[str, list[Any]]:
+        """Return the Pyomo constraints behind each side constraint, the user's own too, by name."""
+        found: dict[str, list[Any]] = {}
+        for index, row in self.model.side.items():
+            found.setdefault(index[0], []).append(row)
+        for component in self.model.component_objects(pyo.Constraint, active=True):
+            if component.name not in ("capacity", "side"):
+                found.setdefault(component.name, []).extend(component.values())
+        return found
+
+    def changed(self) -> bool:
+        """Tell whether the user has changed anything in the model."""
+        return self._signature() != self._known
+
+    def _signature(self) -> list[object]:
+        """Return what a change by the user shows in: every row, the objective, every bound."""
+        model = self.model
+        value = pyo.value
+        rows = model.component_data_objects(pyo.Constraint, active=True)
+        goals = model.component_data_objects(pyo.Objective, active=True)
+        variables = model.component_data_objects(pyo.Var)
+        return [
+            *((id(row), id(row.body), value(row.lower), value(row.upper)) for row in rows),
+            *((id(goal), id(goal.expr), goal.sense) for goal in goals),
+            *((id(x), id(x.domain), x.fixed, x.lb, x.ub) for x in variables),
+        ]
+
+
+def _dot(coefficients: Sequence[float], variables: Sequence[Any]) -> Any:
+    """Return the sum of coefficient·variable; built whole, since term by term is slow."""
+    return LinearExpression(
+        constant=0.0, linear_coefs=list(coefficients), linear_vars=list(variables)
+    )
+
+
+def _bound(value: float) -> float | None:
+    return float(value) if isfinite(value) else None
+
+
+def _most_negative(row: Row) -> float:
+    """Return how far below its lower bound the row can fall: what lifting it must make up for."""
+    return min(0.0, fsum(c for c in row.coefficients if c < 0) - row.lower)

@@ -1,0 +1,61 @@
+"""Which engine solves a selection: the knapsack's own where it is plain, else HiGHS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from instances.errors import InputError
+from solvers.result import Limits, Result
+
+if TYPE_CHECKING:
+    from formulations.dssp.selection import Selection
+    from instances.dssp import Selected
+
+SOLVERS = ("core", "highs")
+"""The engines that take a selection."""
+
+
+def solve(
+    model: Selection,
+    limits: Limits | None = None,
+    *,
+    solver: str | None = None,
+    hint: Callable[[], Selected | None] | None = None,
+) -> Result:
+    """Solve a selection with the engine that suits it.
+
+    Parameters
+    ----------
+    model : Selection
+        With any side constraints, native ones too.
+    limits : Limits, optional
+        When to stop; by default with a proof.
+    solver : {"core", "highs"}, optional
+        The engine; by default ``core`` for a plain knapsack and ``highs`` for any other.
+    hint : callable, optional
+        Finds a selection to start HiGHS from; called only where HiGHS is.
+
+    Returns
+    -------
+    Result
+        Not yet checked.
+
+    Raises
+    ------
+    InputError
+        If ``core`` is asked for and the selection is no plain knapsack, or the model is not linear.
+    """
+    if solver in (None, "core") and model.plain() is not None:
+        from solvers import knapsack
+
+        return knapsack.solve(model, limits)
+    if solver == "core":
+        raise InputError(
+            "a selection without side constraints, or --solver highs",
+            found=f"side constraints {', '.join(model.side()) or 'in the model'}",
+            place="solver core",
+        )
+    from solvers import highs
+
+    return highs.solve(model, limits, hint=hint() if hint else None)
