@@ -33,7 +33,7 @@ def fair_share() -> None:
     for seed in range(1, 6):
         options = {"nights": 56, "stages": False, "teams": 20}
         night = generate("dssp", seed=seed, options=options)
-        shares = solve(night).solution["shares"]["team"]
+        shares = solve(night).solution.shares["team"]
         rule = FairShare(by="team", at_most={team: 0.9 * share for team, share in shares.items()})
         ours, result = best_of(3, partial(solve, night, constraints=[rule]))
         matrix = translate(Selection(night).add(rule).model)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from typing_extensions import TypeVar
+
+from instances.constraints import Constraint
 
 Termination = Literal[
     "optimal",
@@ -61,8 +64,8 @@ class Seconds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     check: float = 0.0
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A result document, of a solver or of a policy.
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What results and their documents have in common: all but the solution and the rules.
 
     Attributes
     ----------
@@ -83,8 +86,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Where the objective was simulated: the half-width of its 95% interval, in its own unit.
     trace : tuple
         [seconds, incumbent, bound] each time one of the two improved.
-    constraints : tuple
-        The side constraints beyond those in the instance file.
     conflict : tuple of str
         Where infeasible: a smallest set of side constraints that cannot hold together.
     checked : bool
@@ -109,18 +110,58 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     seconds: Seconds = Seconds()
     seed: int = 0
     options: dict[str, Any] = {}
-    constraints: tuple[dict[str, Any], ...] = ()
     checked: bool = False
     violations: tuple[str, ...] = ()
     conflict: tuple[str, ...] = ()
     trace: tuple[tuple[float, float | None, float | None], ...] = ()
     message: str | UnsetType = UNSET
-    solution: dict[str, Any] = {}
 
     @property
     def proven(self) -> bool:
         """Whether the objective is the optimum, not only the best that was found."""
         return self.solution_status == "optimal"
+
+
+class Document(Outcome, frozen=True, kw_only=True):
+    """A result as a file holds it; a checker decodes what is in it afresh.
+
+    Attributes
+    ----------
+    constraints : tuple of dict
+        The side constraints beyond those in the instance file.
+    solution : dict
+        Empty where there is none.
+    """
+
+    constraints: tuple[dict[str, Any], ...] = ()
+    solution: dict[str, Any] = {}
+
+
+S = TypeVar("S", default=Any)
+
+
+class Result(Outcome, Generic[S], frozen=True, kw_only=True):
+    """A result of a solver or of a policy.
+
+    Attributes
+    ----------
+    constraints : tuple of Constraint
+        The side constraints beyond those of the instance.
+    solution : object or None
+        The problem's own record, such as `instances.dssp.Selected`.
+    """
+
+    constraints: tuple[Constraint, ...] = ()
+    solution: S | None = None
+
+    def document(self) -> Document:
+        """Return the result as a file holds it."""
+        own = {name: getattr(self, name) for name in Outcome.__struct_fields__}
+        return Document(
+            **own,
+            constraints=tuple(as_document(rule) for rule in self.constraints),
+            solution={} if self.solution is None else as_document(self.solution),
+        )
 
 
 def gap(objective: float | None, bound: float | None) -> float | None:

@@ -16,7 +16,6 @@ from solvers.result import (
     Result,
     SolutionStatus,
     Termination,
-    as_document,
     gap,
     snap_bound,
 )
@@ -90,7 +89,7 @@ def make_result(
     bound: float | None,
     options: Mapping[str, Any],
     message: str = "",
-) -> Result:
+) -> Result[Any]:
     """Return the result of a run, not yet checked: `optimal` only where the bound is met.
 
     Parameters
@@ -145,8 +144,8 @@ def make_result(
             "time_limit": limits.time_limit,
             **options,
         },
-        constraints=tuple(as_document(c) for c in formulation.added),
+        constraints=tuple(formulation.added),
         trace=tuple(run.trace),
         message=message or msgspec.UNSET,
-        solution={} if solution is None else as_document(solution),
+        solution=solution,
     )

@@ -44,13 +44,13 @@ def test_the_policy_recipe() -> None:
     use = """
 import schedopt
 result = schedopt.evaluate("instances/dssp/night.json.gz", "smallest-first")
-assert result.solution["demand"] <= result.solution["capacity"]
+assert result.solution.demand <= result.solution.capacity
 rows = schedopt.bench("instances/dssp/greedy-trap.json", policies=["greedy", "smallest-first"])
 both = schedopt.evaluate("instances/dssp/night.json.gz", "smallest-first+most-tasks")
-assert both.solution["completion"].keys() == set(result.solution["selected"])
+assert both.solution.completion.keys() == set(result.solution.selected)
 shares = schedopt.evaluate("instances/hesrpt/twins.json", "by-root")
 assert shares.violations == () and shares.checked
-print(len(rows), len(result.solution["selected"]))
+print(len(rows), len(result.solution.selected))
 """
     rows, selected = python(code + use).split()
     assert rows == "2"
@@ -59,7 +59,7 @@ print(len(rows), len(result.solution["selected"]))
 
 def test_the_constraint_recipe() -> None:
     code = "\n".join(blocks(section("Add a constraint kind")))
-    check = "\nassert result.solution['demand'] <= 20_000_000 and result.checked"
+    check = "\nassert result.solution.demand <= 20_000_000 and result.checked"
     objective, violations = python(code + check).split()
     assert float(objective) > 0
     assert violations == "()"
@@ -104,7 +104,7 @@ def test_the_problem_recipe(copy: Path) -> None:
     use = """
 import schedopt
 result = schedopt.solve("some.json")
-assert result.solution == {"picked": "c"} and result.checked and not result.violations, result
+assert result.solution.picked == "c" and result.checked and not result.violations, result
 (row,) = schedopt.bench("some.json")
 assert row.gap == 0.5 and row.policy == "first", row
 from schedopt.verbs.contents import sections

@@ -10,18 +10,20 @@ from typing import Any
 from instances.constraints import Constraint, check_names, check_references
 from instances.decoding import convert
 from instances.errors import InputError, shown
-from solvers.result import Result
+from solvers.result import Document, Outcome, Result
 from validation.report import Report, same
 
 
-def check(instance: Any, result: Result, constraints: Sequence[Constraint] | None = None) -> Report:
+def check(
+    instance: Any, result: Document, constraints: Sequence[Constraint] | None = None
+) -> Report:
     """Recompute a result from the raw instance, without any solver.
 
     Parameters
     ----------
     instance : Instance
         What was solved.
-    result : Result
+    result : Document
         The document.
     constraints : sequence of Constraint, optional
         The side constraints beyond the instance's; read from the document where not given.
@@ -56,7 +58,24 @@ def check(instance: Any, result: Result, constraints: Sequence[Constraint] | Non
     return report
 
 
-def as_record(result: Result) -> Any:
+def result_of(document: Document) -> Result[Any]:
+    """Return a document as a result, its solution and its side constraints decoded.
+
+    Raises
+    ------
+    InputError
+        With the place, if a part cannot be read.
+    """
+    checker = importlib.import_module(f"validation.{document.problem}")
+    own = {name: getattr(document, name) for name in Outcome.__struct_fields__}
+    return Result(
+        **own,
+        constraints=convert(document.constraints, checker.CONSTRAINTS, "constraints"),
+        solution=as_record(document) if document.solution else None,
+    )
+
+
+def as_record(result: Document) -> Any:
     """Return a document's solution as the problem's record.
 
     Raises
@@ -68,7 +87,7 @@ def as_record(result: Result) -> Any:
     return convert(result.solution, checker.solution_type(result.solution), "solution")
 
 
-def _consistent(result: Result, report: Report, near: float) -> None:
+def _consistent(result: Document, report: Report, near: float) -> None:
     """Check what the document says of itself: statuses, bound, gap; ``near`` counts as met."""
     objective, bound = result.objective, result.bound
     if result.solution_status == "none":

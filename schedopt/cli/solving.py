@@ -65,7 +65,7 @@ def solve(
             options=split(option),
             watch=watch,
         )
-    deliver(result, json, output, lambda: showing.result(instance, result))
+    deliver(result.document(), json, output, lambda: showing.result(instance, result))
     raise typer.Exit(status(result))
 
 
@@ -94,7 +94,8 @@ def evaluate(
     results = run(instance, names, options=split(option), seed=seed, constraints=rules)
     if not results:
         raise InputError("a policy", found=repr(policy), place="--policy")
-    shown: Any = results[0] if len(results) == 1 else results
+    documents = [result.document() for result in results]
+    shown: Any = documents[0] if len(results) == 1 else documents
     deliver(shown, json, output, lambda: showing.results(instance, results))
     for result in results:
         if not result.solution:

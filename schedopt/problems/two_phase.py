@@ -59,9 +59,7 @@ def _by_formulation(problem: str, constraints: Sequence[Constraint]) -> Any:
         if not result.proven:
             why = result.conflict or (result.termination,)
             raise NotApplicableError(f"{kind.name} has no optimum to dispatch: {', '.join(why)}")
-        from validation.documents import as_record
-
-        return as_record(result)
+        return result.solution
 
     return Policy(
         name=kind.name,

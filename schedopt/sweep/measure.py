@@ -279,7 +279,7 @@ def shortfall(result: Result, reference: Result) -> float | None:
     """
     if result.objective is None or reference.objective is None or result.violations:
         return None
-    if "rectangles" in result.solution and "epochs" in reference.solution:
+    if hasattr(result.solution, "rectangles") and hasattr(reference.solution, "epochs"):
         return None  # what reallocates nodes at other times answers another question
     short = reference.objective - result.objective
     if reference.sense == "minimize":

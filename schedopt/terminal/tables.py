@@ -13,8 +13,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from instances.constraints import FairShare
 from schedopt.formats import number, percent
-from solvers.result import Result, Watch, as_document, gap
+from solvers.result import Result, Watch, gap
 
 out = Console(highlight=False)
 if not out.is_terminal:
@@ -85,17 +86,18 @@ def result(instance: Any, document: Result) -> None:
         "[bold]seconds",
         f"build {seconds.build:.3f}, solve {seconds.solve:.3f}, check {seconds.check:.3f}",
     )
-    if document.problem == "hesrpt" and document.solution:
-        head.add_row("[bold]completion", _completions(document.solution))
-    if document.problem == "epoch" and "epochs" in document.solution:
-        head.add_row("[bold]epochs", _epochs(document.solution["epochs"]))
-    if "makespan" in document.solution:
+    solution: Any = document.solution
+    if document.problem == "hesrpt" and solution:
+        head.add_row("[bold]completion", _completions(solution))
+    if document.problem == "epoch" and hasattr(solution, "epochs"):
+        head.add_row("[bold]epochs", _epochs(solution.epochs))
+    if hasattr(solution, "makespan"):
         head.add_row("[bold]schedule", _times(instance, document))
-    if "threshold" in document.solution:
-        head.add_row("[bold]threshold", str(document.solution["threshold"]))
-    for entry in document.solution.get("classes", ())[:40]:
-        time = entry["mean_response_time"]
-        head.add_row(f"[bold]need {entry['need']}", f"mean response time {number(time)}")
+    if isinstance(getattr(solution, "threshold", None), int):
+        head.add_row("[bold]threshold", str(solution.threshold))
+    for entry in getattr(solution, "classes", ())[:40]:
+        time = entry.mean_response_time
+        head.add_row(f"[bold]need {entry.need}", f"mean response time {number(time)}")
     out.print(head)
     for group_table in _shares(instance, document):
         out.print(group_table)
@@ -109,32 +111,33 @@ def result(instance: Any, document: Result) -> None:
         out.print(f"[yellow]note:[/] {escape(str(document.message))}")
 
 
-def _completions(solution: Mapping[str, Any]) -> str:
+def _completions(solution: Any) -> str:
     """Say which jobs complete first, when and with what share at the start; and what is proven."""
-    first: Mapping[str, float] = (solution.get("epochs") or ({"share": {}},))[0]["share"]
+    first: Mapping[str, float] = solution.epochs[0].share if solution.epochs else {}
     parts = [
-        f"{escape(name)} at {number(solution['completion'][name])}"
+        f"{escape(name)} at {number(solution.completion[name])}"
         + (f" ({percent(first[name])} at first)" if name in first else "")
-        for name in solution["order"][:8]
+        for name in solution.order[:8]
     ]
-    more = ", ..." if len(solution["order"]) > 8 else ""
+    more = ", ..." if len(solution.order) > 8 else ""
     over = {"all": "; proven over all orders", "given": "; proven for this order"}
-    return ", ".join(parts) + more + over.get(solution.get("certified", ""), "")
+    return ", ".join(parts) + more + over.get(solution.certified or "", "")
 
 
 def _epochs(epochs: Sequence[Any]) -> str:
     """Say how many epochs there are, and how many jobs each of the first holds."""
-    counts = [str(len(epoch["nodes"])) for epoch in epochs[:20]]
+    counts = [str(len(epoch.nodes)) for epoch in epochs[:20]]
     more = ", ..." if len(epochs) > 20 else ""
     return f"{len(epochs)}, of {', '.join(counts)}{more} jobs"
 
 
 def _times(instance: Any, document: Result) -> str:
     """Say how a schedule went: what was in time, how long it took, how busy it was."""
-    ends = document.solution["completion"]
+    solution: Any = document.solution
+    ends = solution.completion
     done = sum(end <= instance.deadline * (1 + 1e-11) for end in ends.values())
-    makespan = document.solution["makespan"] / instance.deadline
-    busy = document.solution["utilization"]
+    makespan = solution.makespan / instance.deadline
+    busy = solution.utilization
     return (
         f"{done} of {len(ends)} jobs in time, makespan {makespan:.2f} deadlines, "
         f"busy {busy:.1%} until the deadline"
@@ -143,14 +146,15 @@ def _times(instance: Any, document: Result) -> str:
 
 def _shares(instance: Any, document: Result) -> Iterator[Table]:
     """Yield a table for each grouping: who asked for how much, and who got what."""
-    chosen = set(document.solution.get("selected", ()))
-    if "shares" not in document.solution:
+    solution: Any = document.solution
+    if not hasattr(solution, "shares"):
         return
+    chosen = set(solution.selected)
     total = len(instance.jobs)
-    used = document.solution["demand"] / document.solution["capacity"]
-    verb, what = ("run", "asked for") if "tasks" in document.solution else ("selected", "used")
+    used = solution.demand / solution.capacity
+    verb, what = ("run", "asked for") if hasattr(solution, "tasks") else ("selected", "used")
     out.print(f"\n{len(chosen)} of {total} jobs {verb}, {used:.1%} of the capacity {what}")
-    for by, shares in document.solution["shares"].items():
+    for by, shares in solution.shares.items():
         if len(shares) > 40:
             continue
         table = Table(title=escape(by), title_justify="left")
@@ -160,7 +164,7 @@ def _shares(instance: Any, document: Result) -> Iterator[Table]:
         for group, share in sorted(shares.items()):
             mine = instance.groups[by][group]
             picked = sum(instance.jobs[j].name in chosen for j in mine)
-            asked = instance.demands[mine].sum() / document.solution["capacity"]
+            asked = instance.demands[mine].sum() / solution.capacity
             at_cap = group in caps and share > caps[group] - 0.005
             table.add_row(
                 escape(group),
@@ -178,12 +182,11 @@ def _bounds(instance: Any, document: Result, by: str) -> tuple[dict[str, float],
     """Return the fair-share caps and floors in force on a grouping, the tightest of each."""
     caps: dict[str, float] = {}
     floors: dict[str, float] = {}
-    added = [as_document(c) for c in instance.constraints] + list(document.constraints)
-    for constraint in added:
-        if constraint["kind"] == "fair-share" and constraint["by"] == by:
-            for group, share in constraint.get("at_most", {}).items():
+    for rule in [*instance.constraints, *document.constraints]:
+        if isinstance(rule, FairShare) and rule.by == by:
+            for group, share in rule.at_most.items():
                 caps[group] = min(share, caps.get(group, 1.0))
-            for group, share in constraint.get("at_least", {}).items():
+            for group, share in rule.at_least.items():
                 floors[group] = max(share, floors.get(group, 0.0))
     return caps, floors
 

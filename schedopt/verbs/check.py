@@ -7,7 +7,7 @@ from typing import Any
 
 from instances.errors import InputError
 from instances.files import decode, load, read_bytes
-from solvers.result import Result
+from solvers.result import Document, Result
 from validation.report import Report
 
 
@@ -36,6 +36,8 @@ def check(instance: Any, result: Any) -> Report:
     if isinstance(instance, str | Path):
         instance = load(instance)
     if isinstance(result, Result):
+        result = result.document()
+    if isinstance(result, Document):
         return judge(instance, result)
     found = [judged for _, judged in reports(instance, result)]
     if len(found) != 1:
@@ -43,7 +45,7 @@ def check(instance: Any, result: Any) -> Report:
     return found[0]
 
 
-def reports(instance: Any, path: str | Path) -> list[tuple[Result, Report]]:
+def reports(instance: Any, path: str | Path) -> list[tuple[Document, Report]]:
     """Check every result in a file: one document, or the list that several policies make.
 
     Raises
@@ -55,10 +57,10 @@ def reports(instance: Any, path: str | Path) -> list[tuple[Result, Report]]:
 
     data = read_bytes(path)
     several = data.lstrip().startswith(b"[")
-    documents: tuple[Result, ...] = (
-        decode(data, tuple[Result, ...], file=str(path))
+    documents: tuple[Document, ...] = (
+        decode(data, tuple[Document, ...], file=str(path))
         if several
-        else (decode(data, Result, file=str(path)),)
+        else (decode(data, Document, file=str(path)),)
     )
     found = []
     for i, result in enumerate(documents):

@@ -15,7 +15,7 @@ from instances.options import checked
 from schedopt import __version__
 from schedopt.problems import catalog
 from schedopt.problems import two_phase as composing
-from solvers.result import Result, Seconds, as_document
+from solvers.result import Result, Seconds
 
 
 @overload
@@ -147,7 +147,7 @@ def _evaluated(
         sense=formulation.sense,
         seed=seed,
         options=settings,
-        constraints=tuple(as_document(c) for c in constraints),
+        constraints=tuple(constraints),
     )
     warm(policy)
     began = time.perf_counter()
@@ -165,7 +165,7 @@ def _evaluated(
         solution_status="feasible",
         objective=instance.objective_of(solution),
         confidence=getattr(solution, "confidence", msgspec.UNSET),
-        solution=as_document(solution),
+        solution=solution,
     )
     return _judged(instance, done, constraints, began, solved)
 
@@ -175,7 +175,7 @@ def _judged(
 ) -> Result:
     from validation.documents import check
 
-    report = check(instance, result, constraints)
+    report = check(instance, result.document(), constraints)
     seconds = Seconds(solve=solved - began, check=time.perf_counter() - solved)
     return msgspec.structs.replace(
         result,

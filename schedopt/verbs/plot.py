@@ -15,7 +15,7 @@ from instances.errors import InputError, shown
 from instances.files import decode, load, parse, read_bytes, write_bytes
 from schedopt.sweep import rows
 from schedopt.sweep.rows import Row
-from solvers.result import Result
+from solvers.result import Document, Result
 
 FORMATS = (".png", ".svg", ".html")
 
@@ -54,7 +54,7 @@ def plot(what: Any, *, instance: Any | None = None) -> Any:
     pictures = _pictures(drawn[0].problem)
     if hasattr(pictures, "results"):
         return pictures.results(drawn, instance)
-    if all("tasks" in result.solution for result in drawn):
+    if all(hasattr(result.solution, "tasks") for result in drawn):
         return pictures.schedule(drawn, instance)
     return pictures.selection(drawn[0], instance)
 
@@ -71,10 +71,20 @@ def read(path: str | Path) -> Any:
         return rows.read_rows(path)
     data = read_bytes(path)
     if data.lstrip().startswith(b"["):
-        return list(decode(data, tuple[Result, ...], file=str(path)))
+        return [_result(d, path) for d in decode(data, tuple[Document, ...], file=str(path))]
     if "termination" in decode(data, dict[str, msgspec.Raw], file=str(path)):
-        return decode(data, Result, file=str(path))
+        return _result(decode(data, Document, file=str(path)), path)
     return parse(data, file=str(path))
+
+
+def _result(document: Document, path: str | Path) -> Result[Any]:
+    from validation.documents import result_of
+
+    try:
+        return result_of(document)
+    except InputError as error:
+        error.file = str(path)
+        raise
 
 
 def _profiles(found: Sequence[Row]) -> Any:

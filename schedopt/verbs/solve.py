@@ -159,7 +159,6 @@ def _allocated(model: Any, solver: str | None, limits: Limits) -> Result:
 def _hint(model: Any) -> Any | None:
     """Return the best quick heuristic's solution that breaks nothing, to start a solver from."""
     from schedopt.verbs.evaluate import evaluate
-    from validation.documents import as_record
 
     policies = catalog.HINTS.get(model.problem, ())
     if not policies or len(model.instance.index) < catalog.HINTS_FROM:
@@ -170,14 +169,14 @@ def _hint(model: Any) -> Any | None:
         return None
     sign = 1.0 if model.sense == "maximize" else -1.0
     best = max(feasible, key=lambda result: sign * (result.objective or 0.0))
-    return as_record(best)
+    return best.solution
 
 
 def _report(model: Any, result: Result) -> Any:
     """Check a result; say what in the model no checker can see."""
     from validation.documents import check
 
-    report = check(model.instance, result, model.added)
+    report = check(model.instance, result.document(), model.added)
     declared = [*model.instance.constraints, *model.added]
     names = {label(constraint, i) for i, constraint in enumerate(declared)}
     native = [name for name in model.side() if name not in names]

@@ -70,7 +70,7 @@ def test_jobs_that_cannot_be_in_time_are_dropped() -> None:
     instance = Instance(name="n", processors=1, deadline=10, jobs=(late, *base.jobs))
     for solver in ("core", "highs"):
         result = solve(instance, solver=solver)
-        assert list(result.solution["selected"]) == ["j0"]
+        assert list(result.solution.selected) == ["j0"]
     result = solve(instance, constraints=[Require(jobs=("late",), name="want it")])
     assert (result.termination, result.conflict) == ("infeasible", ("want it",))
 
@@ -82,7 +82,7 @@ def test_fill_scales_the_capacity_and_guaranteed_is_theorem_4() -> None:
         deadline=10,
         jobs=tuple(Job(name=f"j{i}", reward=1, stages=((1.0,) * 4, (1.0,))) for i in range(12)),
     )
-    assert solve(instance, options={"fill": 0.5}).solution["capacity"] == 20
+    assert solve(instance, options={"fill": 0.5}).solution.capacity == 20
     guaranteed = solve(instance, options={"fill": "guaranteed"})
     assert guaranteed.options["fill"] == pytest.approx(1 - (1 - 1 / 4) * 2 / 10)
     assert guaranteed.objective == 6  # 34 of 40, five each

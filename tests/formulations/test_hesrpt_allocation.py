@@ -66,7 +66,7 @@ def test_the_program_agrees_and_proves_it(instance: Instance) -> None:
 )
 def test_no_order_is_better_than_the_certified_one(instance: Instance) -> None:
     result = schedopt.solve(instance)
-    assert result.proven and result.solution["certified"] == "all" and result.violations == ()
+    assert result.proven and result.solution.certified == "all" and result.violations == ()
     names = [job.name for job in instance.jobs]
     orders = [",".join(order) for order in permutations(names)]
     values = [schedopt.solve(instance, options={"order": order}).objective for order in orders]
@@ -127,7 +127,7 @@ def test_pooling_gives_the_optimum_of_any_order(instance: Instance, random: obje
     assert result.objective == pytest.approx(program.objective, rel=1e-6)
     assert program.bound is not None
     assert program.bound == pytest.approx(result.objective, rel=1e-6)
-    assert result.solution["certified"] == "given"
+    assert result.solution.certified == "given"
 
 
 @settings(max_examples=60)
@@ -146,10 +146,10 @@ def test_sizes_beyond_the_digits_of_an_interior_point_are_not_called_optimal(
 def test_the_examples_of_the_paper() -> None:
     twins = schedopt.solve("instances/hesrpt/twins.json")
     assert twins.objective == pytest.approx((1 + 3**0.5) / 10**0.5, rel=1e-12)
-    assert twins.solution["epochs"][0]["share"] == pytest.approx({"a": 0.75, "b": 0.25})
+    assert twins.solution.epochs[0].share == pytest.approx({"a": 0.75, "b": 0.25})
     amdahl = schedopt.solve("instances/hesrpt/amdahl-twins.json")
     assert amdahl.objective == pytest.approx(0.538525057659, abs=1e-12)
-    assert amdahl.solution["epochs"][0]["share"]["a"] == pytest.approx(0.710726722683, abs=1e-11)
+    assert amdahl.solution.epochs[0].share["a"] == pytest.approx(0.710726722683, abs=1e-11)
 
 
 def test_shortest_first_is_not_optimal_for_unequal_speedups() -> None:
@@ -157,13 +157,13 @@ def test_shortest_first_is_not_optimal_for_unequal_speedups() -> None:
     best = schedopt.solve(instance)
     shortest = ",".join(sorted(instance.index, key=lambda n: instance.sizes[instance.index[n]]))
     other = schedopt.solve(instance, options={"order": shortest})
-    assert best.solution["order"][0] == "long-but-parallel"
-    assert best.solution["certified"] == "all"
+    assert best.solution.order[0] == "long-but-parallel"
+    assert best.solution.certified == "all"
     assert other.objective is not None and best.objective is not None
     assert other.objective > best.objective * 1.001
-    ends = other.solution["completion"]
+    ends = other.solution.completion
     assert ends["short-but-serial"] <= ends["long-but-parallel"]
-    assert other.proven and other.solution["certified"] == "given"
+    assert other.proven and other.solution.certified == "given"
 
 
 @settings(max_examples=25)
@@ -220,7 +220,7 @@ def test_native_constraints_are_kept_and_nothing_is_claimed_beyond() -> None:
     free = schedopt.solve(instance)
     model = Allocation(instance, order=["j2", "j1", "j0"])
     result = schedopt.solve(model.add(model.completion["j0"] <= 1.2))
-    assert result.solution["completion"]["j0"] <= 1.2 + 1e-6
+    assert result.solution.completion["j0"] <= 1.2 + 1e-6
     assert result.bound is None and not result.proven and not result.checked
     assert free.objective is not None and result.objective is not None
     assert result.objective > free.objective
@@ -237,7 +237,7 @@ def test_weights_of_twenty_jobs_are_certified() -> None:
     x, w = random.pareto(1.5, 20) + 1, random.integers(1, 9, 20)
     instance = cluster(x, Power(p=0.4), 1000, weights=w, objective="weighted-flow-time")
     result = schedopt.solve(instance)
-    assert result.proven and result.solution["certified"] == "all" and result.violations == ()
+    assert result.proven and result.solution.certified == "all" and result.violations == ()
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_whole_servers_cost_no_less_and_agree_with_the_program(kind: object) -> 
 def test_arrivals_are_solved_over_all_timelines() -> None:
     instance = schedopt.load("instances/hesrpt/arrivals.json")
     result = schedopt.solve(instance)
-    assert result.proven and result.solution["certified"] == "all" and result.violations == ()
+    assert result.proven and result.solution.certified == "all" and result.violations == ()
     for policy in ("hesrpt", "srpt", "equi", "knee"):
         played = schedopt.evaluate(instance, policy)
         assert played.violations == ()
@@ -296,4 +296,4 @@ def test_a_time_limit_keeps_an_honest_gap() -> None:
     assert result.bound is not None and result.objective is not None
     assert 0 < result.bound < result.objective
     assert result.solution_status == "feasible"
-    assert "certified" not in result.solution
+    assert not result.solution.certified

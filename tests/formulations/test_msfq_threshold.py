@@ -174,10 +174,10 @@ def test_area_comes_nearer_than_the_paper_and_both_overestimate() -> None:
 @pytest.mark.parametrize("objective", ["mean", "weighted"])
 def test_the_best_threshold_is_the_least_of_the_curve(objective: str) -> None:
     result = solve(at_load(16, 0.8, objective=objective))
-    curve = result.solution["curve"]
+    curve = result.solution.curve
     assert result.solution_status == "optimal"
     assert not result.violations
-    assert result.objective == min(curve) == curve[result.solution["threshold"]]
+    assert result.objective == min(curve) == curve[result.solution.threshold]
     name = "mean_response_time" if objective == "mean" else "weighted_response_time"
     assert result.solution[name] == result.objective
 
@@ -185,14 +185,14 @@ def test_the_best_threshold_is_the_least_of_the_curve(objective: str) -> None:
 def test_response_times_are_kept_or_said_to_be_impossible() -> None:
     queue = at_load(8, 0.85)
     free = solve(queue)
-    large = free.solution["classes"][1]["mean_response_time"]
+    large = free.solution.classes[1].mean_response_time
     rule = ResponseTime(need=8, at_most=0.97 * large, name="large")
     kept = solve(queue, constraints=[rule])
     assert not kept.violations
     assert kept.objective is not None
     assert free.objective is not None
     assert kept.objective > free.objective
-    assert kept.solution["classes"][1]["mean_response_time"] <= rule.at_most
+    assert kept.solution.classes[1].mean_response_time <= rule.at_most
     other = ResponseTime(need=1, at_most=1000.0)
     none = solve(queue, constraints=[ResponseTime(need=8, at_most=1.5, name="tight"), other])
     assert none.termination == "infeasible"

@@ -273,7 +273,7 @@ def test_real_logs(tmp_path: Path) -> None:
     night = nights.convert(hpc2n, start=0, end=86_400, deadline=86_400, predicted=True)
     result = schedopt.solve(night)
     assert result.termination == "optimal"
-    assert result.solution["demand"] <= night.capacity()
+    assert result.solution.demand <= night.capacity()
 
 
 @given(at=st.integers(0, 2_000), what=st.binary(max_size=4), cut=st.integers(0, 6))

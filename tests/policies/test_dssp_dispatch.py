@@ -136,7 +136,7 @@ def test_no_processor_is_idle_while_a_task_is_runnable(
 ) -> None:
     instance = night(jobs, processors)
     for name in ("lcpf", "cpa", "random"):
-        tasks = evaluate(instance, name).solution["tasks"]
+        tasks = evaluate(instance, name).solution.tasks
         ends = {}
         for task in tasks:
             at = task["job"], task["stage"]
@@ -153,8 +153,8 @@ def test_no_processor_is_idle_while_a_task_is_runnable(
 def test_lcpf_stays_with_a_job_and_cpa_alternates() -> None:
     """As the paper says of its Figure 1, on one processor (section 3.2)."""
     instance = night([[[3.0, 3.0], [3.0, 3.0]], [[2.0, 2.0], [2.0, 2.0]]], 1)
-    lcpf = evaluate(instance, "lcpf").solution["completion"]
-    cpa = evaluate(instance, "cpa").solution["completion"]
+    lcpf = evaluate(instance, "lcpf").solution.completion
+    cpa = evaluate(instance, "cpa").solution.completion
     assert lcpf == {"j0": 12.0, "j1": 20.0}
     assert cpa["j1"] - cpa["j0"] <= 4 or cpa["j0"] > 12
 
@@ -170,7 +170,7 @@ def test_static_keys_by_hand() -> None:
         "scpf": ["j0", "j2", "j1"],
     }
     for name, expected in order.items():
-        completion = evaluate(instance, name).solution["completion"]
+        completion = evaluate(instance, name).solution.completion
         assert sorted(completion, key=completion.__getitem__) == expected, name
 
 
@@ -180,8 +180,8 @@ def test_planning_uses_predictions_and_what_happens_uses_the_tasks() -> None:
         Job(name="b", reward=1, stages=((1.0,),), demand=9, critical_path=9),
     )
     instance = Instance(name="p", processors=1, deadline=10, jobs=jobs)
-    assert evaluate(instance, "lcpf").solution["completion"] == {"a": 6.0, "b": 1.0}
-    assert evaluate(instance, "stcpu").solution["completion"] == {"a": 5.0, "b": 6.0}
+    assert evaluate(instance, "lcpf").solution.completion == {"a": 6.0, "b": 1.0}
+    assert evaluate(instance, "stcpu").solution.completion == {"a": 5.0, "b": 6.0}
 
 
 def test_a_job_without_stages_cannot_be_dispatched() -> None:
@@ -203,7 +203,7 @@ def test_guaranteed_fill_completes_all_that_is_selected(
     instance = night(jobs, processors)
     for name in DISPATCHERS:
         result = evaluate(instance, f"greedy+{name}", options={"fill": "guaranteed"})
-        assert result.objective == len(result.solution["selected"])
+        assert result.objective == len(result.solution.selected)
 
 
 @given(jobs=st.lists(STAGES, min_size=1, max_size=6), processors=st.integers(1, 4))
@@ -213,7 +213,7 @@ def test_maxk_takes_jobs_that_fit_and_not_the_next(
     instance = night(jobs, processors)
     for name in ("lcpf", "random", "stcpu"):
         result = evaluate(instance, f"maxk+{name}", seed=5)
-        chosen = result.solution["selected"]
+        chosen = result.solution.selected
         assert result.objective == len(chosen)
         able = [j for j in instance.jobs if sum(map(max, j.stages or ())) <= instance.deadline]
         by_demand = sorted(able, key=lambda j: sum(map(sum, j.stages or ())))
@@ -227,9 +227,9 @@ def test_maxk_takes_jobs_that_fit_and_not_the_next(
 def test_two_phases_with_the_optimum_keep_its_side_constraints() -> None:
     result = evaluate("instances/dssp/night.json.gz", "selection+lcpf", options={"fill": 0.9})
     assert result.violations == ()
-    assert max(result.solution["shares"]["team"].values()) <= 0.3 * 1.0 / 1.0
+    assert max(result.solution.shares["team"].values()) <= 0.3 * 1.0 / 1.0
     best = solve("instances/dssp/night.json.gz", options={"fill": 0.9})
-    assert set(result.solution["selected"]) == set(best.solution["selected"])
+    assert set(result.solution.selected) == set(best.solution.selected)
     assert result.objective <= best.objective
 
 

@@ -173,6 +173,6 @@ def test_many_jobs_are_done_in_closed_form_and_checked() -> None:
     assert best.proven and best.violations == ()
     for name in ("hesrpt", "equi", "srpt"):
         result = schedopt.evaluate(instance, name)
-        assert result.violations == () and not result.solution.get("epochs")
+        assert result.violations == () and not result.solution.epochs
         if name == "hesrpt":
             assert result.objective == pytest.approx(best.objective, rel=1e-10)

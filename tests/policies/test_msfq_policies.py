@@ -138,14 +138,14 @@ def test_one_class_that_needs_all_servers_is_an_mg1(shape: Any) -> None:
     assert isinstance(found.confidence, float)
     exact = mm1(0.6, shape.second_moment)
     assert abs((found.objective or 0) - exact) < 2 * found.confidence
-    assert found.solution["utilization"] == pytest.approx(0.6, rel=0.02)
+    assert found.solution.utilization == pytest.approx(0.6, rel=0.02)
 
 
 def test_percentiles_are_those_of_an_mm1() -> None:
     job = JobClass(need=1, arrival_rate=0.5, service_rate=1.0)
     queue = Instance(name="mm1", servers=1, classes=(job,))
     found = evaluate(queue, "msf", options={"arrivals": 4_000_000})
-    for p, value in found.solution["classes"][0]["percentiles"].items():
+    for p, value in found.solution.classes[0].percentiles.items():
         assert value == pytest.approx(-np.log(1 - int(p) / 100) / 0.5, rel=0.03)
 
 
@@ -211,8 +211,8 @@ def test_a_trace_is_played_as_it_stands(tmp_path: Path) -> None:
     queue = one_or_all(2)
     found = evaluate(queue, "fcfs", options={"trace": str(tmp_path / "t.csv")})
     # The large job starts at 2, ends at 5; the last small one follows.
-    assert found.solution["classes"][0]["mean_response_time"] == pytest.approx((2 + 2 + 5) / 3)
-    assert found.solution["classes"][1]["mean_response_time"] == pytest.approx(4)
+    assert found.solution.classes[0].mean_response_time == pytest.approx((2 + 2 + 5) / 3)
+    assert found.solution.classes[1].mean_response_time == pytest.approx(4)
     assert found.objective == pytest.approx(13 / 4)
     assert not found.violations
 

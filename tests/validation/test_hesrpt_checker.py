@@ -10,19 +10,19 @@ from builders.hesrpt import cluster
 
 import schedopt
 from instances.hesrpt import Amdahl, Instance, Job, Power, Table
-from solvers.result import Result
+from solvers.result import Document
 
 
-def solved(instance: Instance | None = None) -> tuple[Instance, Result]:
+def solved(instance: Instance | None = None) -> tuple[Instance, Document]:
     instance = instance or cluster([3, 2, 1], Power(p=0.5), objective="mean-flow-time")
-    return instance, schedopt.solve(instance)
+    return instance, schedopt.solve(instance).document()
 
 
-def broken(result: Result, **changes: Any) -> Result:
+def broken(result: Document, **changes: Any) -> Document:
     return msgspec.structs.replace(result, solution={**result.solution, **changes})
 
 
-def violations(instance: Instance, result: Result) -> str:
+def violations(instance: Instance, result: Document) -> str:
     return "\n".join(schedopt.check(instance, result).violations)
 
 
@@ -101,7 +101,7 @@ def test_side_constraints_are_judged(constraint: dict[str, Any], says: str) -> N
 def test_proportions_are_played_back() -> None:
     instance = cluster([3, 2, 1], Power(p=0.5), objective="mean-flow-time")
     many = schedopt.generate("hesrpt", seed=1, options={"jobs": 2000})
-    result = schedopt.evaluate(many, "hesrpt")
+    result = schedopt.evaluate(many, "hesrpt").document()
     assert "proportions" in result.solution and result.violations == ()
     logs = dict(result.solution["proportions"])
     first = result.solution["order"][0]

@@ -7,7 +7,7 @@ from typing import Any
 
 from instances.constraints import Constraint
 from instances.dssp import Instance, Scheduled, Selected, SideConstraint
-from solvers.result import Result
+from solvers.result import Document
 from validation.dssp import schedule, selection
 from validation.report import Report
 
@@ -22,7 +22,7 @@ def solution_type(solution: Mapping[str, Any]) -> type[Selected]:
 def check(
     night: Instance,
     solution: Selected,
-    claim: Result,
+    claim: Document,
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:

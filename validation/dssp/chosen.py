@@ -8,13 +8,13 @@ from math import fsum, isfinite
 from instances.constraints import Constraint, label
 from instances.dssp import Instance, Selected
 from instances.errors import InputError, shown
-from solvers.result import Result
+from solvers.result import Document
 from validation.dssp.constraints import UnknownKindError, broken
 from validation.dssp.facts import Facts
 from validation.report import Report, same
 
 
-def facts_of(night: Instance, claim: Result) -> Facts:
+def facts_of(night: Instance, claim: Document) -> Facts:
     """Return the facts of an instance under the document's option ``fill``, which is r.
 
     Raises

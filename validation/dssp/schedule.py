@@ -13,7 +13,7 @@ from math import fsum
 
 from instances.constraints import Constraint
 from instances.dssp import Instance, PlacedTask, Scheduled
-from solvers.result import Result
+from solvers.result import Document
 from validation.dssp.chosen import check_chosen, facts_of
 from validation.report import Report, same
 
@@ -29,7 +29,7 @@ Placed = dict[tuple[str, int, int], PlacedTask]
 def check(
     night: Instance,
     solution: Scheduled,
-    claim: Result,
+    claim: Document,
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
@@ -41,7 +41,7 @@ def check(
         The raw instance.
     solution : Scheduled
         The schedule.
-    claim : Result
+    claim : Document
         The document: its objective, and its option ``fill``, which is r.
     constraints : sequence of Constraint
         All side constraints; they speak of the jobs that are run.
@@ -159,7 +159,7 @@ def _completion(solution: Scheduled, ends: dict[str, float], slack: float, repor
 
 
 def _objective(
-    night: Instance, claim: Result, ends: dict[str, float], slack: float, report: Report
+    night: Instance, claim: Document, ends: dict[str, float], slack: float, report: Report
 ) -> None:
     """Check what the schedule earns; at a jump of U_D the rounding of times may go either way."""
     reward = {job.name: job.reward for job in night.jobs}

@@ -10,7 +10,7 @@ from math import fsum
 
 from instances.constraints import Constraint
 from instances.dssp import Instance, Selected
-from solvers.result import Result
+from solvers.result import Document
 from validation.dssp.chosen import check_chosen, facts_of
 from validation.report import Report, same
 
@@ -18,7 +18,7 @@ from validation.report import Report, same
 def check(
     night: Instance,
     solution: Selected,
-    claim: Result,
+    claim: Document,
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
@@ -30,7 +30,7 @@ def check(
         The raw instance.
     solution : Selected
         What was chosen.
-    claim : Result
+    claim : Document
         The document: its objective, and its option ``fill``, which is r.
     constraints : sequence of Constraint
         All side constraints, the instance's and those that were added.

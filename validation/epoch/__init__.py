@@ -7,7 +7,7 @@ from typing import Any
 
 from instances.constraints import Constraint
 from instances.epoch import Instance, Partitioned, Scheduled, SideConstraint, Solution
-from solvers.result import Result
+from solvers.result import Document
 from validation.epoch import partition, rectangles
 from validation.report import Report
 
@@ -22,7 +22,7 @@ def solution_type(solution: Mapping[str, Any]) -> type[Partitioned] | type[Sched
 def check(
     instance: Instance,
     solution: Solution,
-    claim: Result,
+    claim: Document,
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from instances.constraints import Apart, Constraint, Together, label
 from instances.epoch import Instance
 from instances.errors import shown
-from solvers.result import Result
+from solvers.result import Document
 from validation.report import Report, same
 
 
 def check_jobs(
-    instance: Instance, allotments: Iterable[tuple[str, int]], claim: Result, report: Report
+    instance: Instance, allotments: Iterable[tuple[str, int]], claim: Document, report: Report
 ) -> None:
     """Check that every job runs once, on no fewer nodes than its minimum and no more than N.
 
@@ -23,7 +23,7 @@ def check_jobs(
         The raw instance.
     allotments : iterable of (str, int)
         Each job's A_j, wherever it runs.
-    claim : Result
+    claim : Document
         The document: its objective is Σ A_j.
     report : Report
         Takes what is found.

@@ -7,7 +7,7 @@ from math import fsum
 
 from instances.constraints import Constraint
 from instances.epoch import Instance, Partitioned
-from solvers.result import Result
+from solvers.result import Document
 from validation.epoch.jobs import check_constraints, check_jobs
 from validation.report import Report, same
 
@@ -15,7 +15,7 @@ from validation.report import Report, same
 def check(
     instance: Instance,
     solution: Partitioned,
-    claim: Result,
+    claim: Document,
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
@@ -27,7 +27,7 @@ def check(
         The raw instance.
     solution : Partitioned
         The epochs.
-    claim : Result
+    claim : Document
         The document.
     constraints : sequence of Constraint
         All side constraints.

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from instances.constraints import Constraint
 from instances.epoch import Instance, Rectangle, Scheduled
-from solvers.result import Result
+from solvers.result import Document
 from validation.epoch.jobs import check_constraints, check_jobs
 from validation.report import Report, same
 
@@ -23,7 +23,7 @@ as evenly as the inequity asks."""
 def check(
     instance: Instance,
     solution: Scheduled,
-    claim: Result,
+    claim: Document,
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
@@ -35,7 +35,7 @@ def check(
         The raw instance.
     solution : Scheduled
         The rectangles.
-    claim : Result
+    claim : Document
         The document.
     constraints : sequence of Constraint
         All side constraints: jobs are in one epoch where they run from one instant to another.
@@ -53,7 +53,9 @@ def check(
     check_constraints(epoch_of, constraints, report)
 
 
-def _areas(instance: Instance, pieces: dict[str, Rectangle], claim: Result, report: Report) -> None:
+def _areas(
+    instance: Instance, pieces: dict[str, Rectangle], claim: Document, report: Report
+) -> None:
     """Check that each job gets N/J node-quanta; in epochs of jobs, the inequity instead."""
     fair = instance.nodes / len(instance.jobs)
     unequal: dict[tuple[float, float], list[int]] = defaultdict(list)

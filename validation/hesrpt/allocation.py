@@ -13,7 +13,7 @@ from msgspec import UNSET
 from instances.constraints import Constraint, FairShare, Shares, label
 from instances.errors import shown
 from instances.hesrpt import Allocated, Instance, Power
-from solvers.result import Result
+from solvers.result import Document
 from validation.hesrpt.speeds import speeds
 from validation.report import Report
 
@@ -26,7 +26,7 @@ WORK = 1e-8
 def check(
     instance: Instance,
     solution: Allocated,
-    claim: Result,
+    claim: Document,
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
@@ -38,7 +38,7 @@ def check(
         The raw instance.
     solution : Allocated
         Who had how much of the servers when.
-    claim : Result
+    claim : Document
         The document, with its objective.
     constraints : sequence of Constraint
         All side constraints, the instance's and those that were added.
@@ -79,7 +79,7 @@ def _completions(instance: Instance, solution: Allocated, report: Report) -> boo
     return True
 
 
-def _objective(instance: Instance, solution: Allocated, claim: Result, report: Report) -> None:
+def _objective(instance: Instance, solution: Allocated, claim: Document, report: Report) -> None:
     flows = [(solution.completion[job.name] - job.arrival, job.weight) for job in instance.jobs]
     ours = {
         "makespan": max(solution.completion.values()),
@@ -91,7 +91,7 @@ def _objective(instance: Instance, solution: Allocated, claim: Result, report: R
     report.expect(met, f"objective: completions make {ours:.12g}, not {claim.objective}")
 
 
-def _certificate(solution: Allocated, claim: Result, report: Report) -> None:
+def _certificate(solution: Allocated, claim: Document, report: Report) -> None:
     if solution.certified == "all":
         report.expect(claim.solution_status == "optimal", "certified over all orders, not optimal")
 

@@ -9,7 +9,7 @@ from typing import Any
 from instances.constraints import Constraint, ResponseTime, label
 from instances.msfq import Instance, OptimalTable, SideConstraint, Simulated, Thresholded
 from instances.msfq.answers import Answer
-from solvers.result import Result
+from solvers.result import Document
 from validation.msfq import simulated, solved
 from validation.report import Report, same
 
@@ -26,7 +26,7 @@ def solution_type(solution: Mapping[str, Any]) -> type[Answer]:
 def check(
     queue: Instance,
     solution: Answer,
-    claim: Result,
+    claim: Document,
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
@@ -38,7 +38,7 @@ def check(
         The raw instance.
     solution : Answer
         What was found.
-    claim : Result
+    claim : Document
         The document: its objective and options.
     constraints : sequence of Constraint
         All side constraints, the instance's and those that were added.
@@ -60,7 +60,7 @@ def check(
         solved.check_table(queue, solution, claim, report)
 
 
-def _weights(queue: Instance, solution: Answer, claim: Result, report: Report) -> None:
+def _weights(queue: Instance, solution: Answer, claim: Document, report: Report) -> None:
     """Recompute E[T] and E[T^w] from the classes' times (section 6.1)."""
     seen = [
         (job, time.mean_response_time)

@@ -8,7 +8,7 @@ from math import inf
 
 from instances.constraints import Constraint, ResponseTime
 from instances.msfq import Instance, OptimalTable, Thresholded
-from solvers.result import Result
+from solvers.result import Document
 from validation.report import Report, same
 
 FEW_SERVERS, LIGHT = 4, 0.7001
@@ -18,7 +18,7 @@ FEW_SERVERS, LIGHT = 4, 0.7001
 def check_curve(
     queue: Instance,
     solution: Thresholded,
-    claim: Result,
+    claim: Document,
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
@@ -74,7 +74,7 @@ def _against_chain(
     )
 
 
-def check_table(queue: Instance, solution: OptimalTable, claim: Result, report: Report) -> None:
+def check_table(queue: Instance, solution: OptimalTable, claim: Document, report: Report) -> None:
     """Check the table's shape, and for two servers what it gets on a blocked chain."""
     rows, columns = solution.large_most + 1, solution.small_most + 1
     tables = [solution.at_empty, *solution.admit]

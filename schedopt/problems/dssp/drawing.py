@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
+from instances.constraints import FairShare
 from schedopt.pictures.style import BLUE, COLOURS, GREEN, PALE, RED, colours, label
 
 MANY = 2_000
@@ -47,13 +47,13 @@ def jobs(night: Any) -> Figure:
 
 def selection(document: Any, night: Any | None = None) -> Figure:
     """Draw the share of the capacity that each group of a selection gets, and asks for."""
-    shares = document.solution.get("shares") or {"": {"all jobs": 0.0}}
+    shares = document.solution.shares or {"": {"all jobs": 0.0}}
     figure = Figure(figsize=(8, 1.2 + 0.4 * sum(map(len, shares.values()))), layout="constrained")
     rows = figure.subplots(len(shares), squeeze=False)[:, 0]
     for axes, (by, groups) in zip(rows, shares.items(), strict=True):
         names = list(groups)
         if night is not None and by in night.groups:
-            capacity = document.solution["capacity"]
+            capacity = document.solution.capacity
             asked = [night.demands[night.groups[by][name]].sum() / capacity for name in names]
             axes.barh(names, asked, color=PALE, label="asked for")
         axes.barh(names, [groups[name] for name in names], color=BLUE, label="selected")
@@ -70,13 +70,12 @@ def selection(document: Any, night: Any | None = None) -> Figure:
 
 def _caps(axes: Any, by: str, names: list[str], document: Any, night: Any | None) -> None:
     """Mark the caps and floors of fair shares of the capacity."""
-    own = () if night is None else msgspec.to_builtins(night.constraints)
-    rules: list[Any] = [*document.constraints, *own]
+    rules = [*document.constraints, *(() if night is None else night.constraints)]
     for rule in rules:
-        if rule.get("kind") != "fair-share" or rule.get("by") != by:
+        if not isinstance(rule, FairShare) or rule.by != by:
             continue
-        for field, colour in (("at_most", RED), ("at_least", GREEN)):
-            for name, share in (rule.get(field) or {}).items():
+        for shares, colour in ((rule.at_most, RED), (rule.at_least, GREEN)):
+            for name, share in shares.items():
                 if name in names:
                     at = names.index(name)
                     axes.plot([share, share], [at - 0.45, at + 0.45], color=colour, linewidth=2)
@@ -95,7 +94,7 @@ def schedule(documents: Sequence[Any], night: Any | None = None) -> Figure:
     count = len(documents)
     figure = Figure(figsize=(9, 3.2 * count + 3.4), layout="constrained")
     grid = figure.add_gridspec(count + 1, 2, height_ratios=[1.2] * count + [1])
-    longest = max((d.solution["makespan"] for d in documents), default=1.0)
+    longest = max((d.solution.makespan for d in documents), default=1.0)
     unit, word = _unit(night.deadline if night is not None else longest)
     deadline = None if night is None else night.deadline / unit
     for i, document in enumerate(documents):
@@ -105,7 +104,7 @@ def schedule(documents: Sequence[Any], night: Any | None = None) -> Figure:
         axes.set_title(f"{label(document.instance)}: {_title(document)}", fontsize=10)
     done, busy = figure.add_subplot(grid[count, 0]), figure.add_subplot(grid[count, 1])
     for k, document in enumerate(documents):
-        ends = np.array([*document.solution["completion"].values()]) / unit
+        ends = np.array([*document.solution.completion.values()]) / unit
         _profile(done, ends, COLOURS[k % len(COLOURS)], _who(document), rising=True)
         last = _releases(document) / unit
         _profile(busy, last, COLOURS[k % len(COLOURS)], _who(document), rising=False)
@@ -128,13 +127,13 @@ def _profile(axes: Any, times: Any, colour: str, who: str, *, rising: bool) -> N
 
 def _gantt(axes: Any, document: Any, night: Any | None, unit: float) -> None:
     """Draw every task as a bar on its processor; very many are drawn as pixels, without edges."""
-    tasks = document.solution["tasks"]
-    labels = {task["job"]: task["job"] for task in tasks} if night is None else _labels(night)
+    tasks = document.solution.tasks
+    labels = {task.job: task.job for task in tasks} if night is None else _labels(night)
     groups = list(dict.fromkeys(labels[name] for name in labels))
     colour = colours(groups)
-    start = np.array([task["start"] for task in tasks]) / unit
-    end = np.array([task["end"] for task in tasks]) / unit
-    row = np.array([task["processor"] for task in tasks], dtype=float)
+    start = np.array([task.start for task in tasks]) / unit
+    end = np.array([task.end for task in tasks]) / unit
+    row = np.array([task.processor for task in tasks], dtype=float)
     corners: Any = np.stack(
         [
             np.stack([start, row - 0.5], axis=-1),
@@ -147,7 +146,7 @@ def _gantt(axes: Any, document: Any, night: Any | None, unit: float) -> None:
     many = len(tasks) > MANY
     bars = PolyCollection(
         corners,
-        facecolors=[colour[labels[task["job"]]] for task in tasks],
+        facecolors=[colour[labels[task.job]] for task in tasks],
         edgecolors="none" if many else "white",
         linewidths=0 if many else 0.6,
         antialiased=not many,
@@ -172,8 +171,8 @@ def _time(axes: Any, deadline: float | None, longest: float, word: str) -> None:
 def _releases(document: Any) -> Any:
     """Return when each processor that works at all ends its last task."""
     last: dict[int, float] = {}
-    for task in document.solution["tasks"]:
-        last[task["processor"]] = max(last.get(task["processor"], 0.0), task["end"])
+    for task in document.solution.tasks:
+        last[task.processor] = max(last.get(task.processor, 0.0), task.end)
     return np.array(list(last.values()))
 
 
@@ -192,7 +191,7 @@ def _unit(scale: float) -> tuple[float, str]:
 
 def _who(document: Any) -> str:
     """Say what made a result, and under which side constraints beyond the instance's."""
-    rules = [rule.get("name") or rule["kind"] for rule in document.constraints]
+    rules = [rule.name or rule.kind() for rule in document.constraints]
     return str(document.policy or document.formulation) + (f", {rules[0]}" if rules else "")
 
 

@@ -95,9 +95,9 @@ def _starts(model: Any) -> Iterator[Scheduled]:
     plans = [(policy, {"fill": fill}) for fill in FILLS for policy in POLICIES]
     for policy, options in [*plans, ("maxk", {})]:
         result = evaluate(night, policy, options=options, constraints=model.added)
-        if not result.solution:
+        if result.solution is None:
             continue
-        found = model.adopt(msgspec.convert(result.solution, Scheduled))
+        found = model.adopt(result.solution)
         names = frozenset(found.selected)
         if not any(broken(rule, facts, names) for rule in [*night.constraints, *model.added]):
             yield found

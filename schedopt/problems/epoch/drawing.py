@@ -73,7 +73,7 @@ def filling(document: Any, counts: Sequence[int]) -> Figure:
         After how many jobs each picture is taken.
     """
     figure = Figure(figsize=(3.2 * len(counts), 3.4), layout="constrained")
-    everyone = list(document.solution["rectangles"])
+    everyone = list(document.solution.rectangles)
     colour = colours(everyone)
     for axes, count in zip(figure.subplots(1, len(counts), squeeze=False)[0], counts, strict=True):
         shown = set(everyone[:count])
@@ -118,38 +118,38 @@ def _frame(axes: Any, nodes: int) -> None:
 
 def _nodes(solution: Any) -> int:
     """Return N: what any epoch, or the pieces at any instant, use together."""
-    if "rectangles" in solution:
-        pieces = solution["rectangles"].values()
-        total: float = sum(p["nodes"] * (p["end"] - p["start"]) for p in pieces)
+    if hasattr(solution, "rectangles"):
+        pieces = solution.rectangles.values()
+        total: float = sum(p.nodes * (p.end - p.start) for p in pieces)
         return round(total)
-    return int(sum(solution["epochs"][0]["nodes"].values()))
+    return int(sum(solution.epochs[0].nodes.values()))
 
 
 def _bars(solution: Any) -> Iterator[Bar]:
     """Yield the boxes: one for a job, or several where its nodes are no neighbours."""
-    if "rectangles" in solution:
-        yield from _pieces(solution["rectangles"], _nodes(solution))
+    if hasattr(solution, "rectangles"):
+        yield from _pieces(solution.rectangles, _nodes(solution))
         return
     start = 0.0
-    for epoch in solution["epochs"]:
+    for epoch in solution.epochs:
         first = 0
-        for name, nodes in epoch["nodes"].items():
-            yield name, first, nodes, start, epoch["duration"]
+        for name, nodes in epoch.nodes.items():
+            yield name, first, nodes, start, epoch.duration
             first += nodes
-        start += epoch["duration"]
+        start += epoch.duration
 
 
 def _pieces(rectangles: dict[str, Any], nodes: int) -> Iterator[Bar]:
     """Yield the boxes of rectangles; where the nodes are not said, the first that are free."""
     free_from = [0.0] * nodes
-    for name, piece in sorted(rectangles.items(), key=lambda item: item[1]["start"]):
-        start, height = piece["start"], piece["end"] - piece["start"]
-        if piece.get("first") is not None:
-            yield name, piece["first"], piece["nodes"], start, height
+    for name, piece in sorted(rectangles.items(), key=lambda item: item[1].start):
+        start, height = piece.start, piece.end - piece.start
+        if piece.first is not None:
+            yield name, piece.first, piece.nodes, start, height
             continue
-        mine = [n for n in range(nodes) if free_from[n] <= start + 1e-9][: piece["nodes"]]
+        mine = [n for n in range(nodes) if free_from[n] <= start + 1e-9][: piece.nodes]
         for n in mine:
-            free_from[n] = piece["end"]
+            free_from[n] = piece.end
         for first in (n for n in mine if n - 1 not in mine):
             after = next(n for n in range(first, nodes + 1) if n not in mine)
             yield name, first, after - first, start, height

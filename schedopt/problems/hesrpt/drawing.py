@@ -56,7 +56,7 @@ def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
     """
     figure = Figure(figsize=(9, 2.6 * len(documents) + 0.6), layout="constrained")
     rows = figure.subplots(len(documents), 2, squeeze=False, sharex=True, width_ratios=[3, 2])
-    names = list(documents[0].solution["order"])
+    names = list(documents[0].solution.order)
     if instance is not None:
         names = [job.name for job in instance.jobs]
     colour = colours(names)
@@ -74,17 +74,17 @@ def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
 
 def _shares(axes: Any, solution: Any, names: list[str], colour: dict[str, str]) -> None:
     """Draw stacked shares; where there are only proportions, nothing but the completions."""
-    epochs = solution.get("epochs") or ()
+    epochs = solution.epochs
     axes.set_ylim(0, 1)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axes.set_ylabel("share of the servers")
     if not epochs:
         axes.annotate("too many jobs to draw", (0.5, 0.5), xycoords="axes fraction", ha="center")
         return
-    edges = [epoch["start"] for epoch in epochs] + [epochs[-1]["end"]]
+    edges = [epoch.start for epoch in epochs] + [epochs[-1].end]
     base = np.zeros(len(edges))
     for name in names:
-        heights = np.array([epoch["share"].get(name, 0.0) for epoch in epochs])
+        heights = np.array([epoch.share.get(name, 0.0) for epoch in epochs])
         top = base + np.append(heights, heights[-1])
         axes.fill_between(
             edges, base, top, step="post", color=colour[name], linewidth=0, label=label(name, 16)
@@ -94,7 +94,7 @@ def _shares(axes: Any, solution: Any, names: list[str], colour: dict[str, str]) 
 
 def _left(axes: Any, solution: Any) -> None:
     """Draw how many jobs are in the system, or were not yet there."""
-    ends = np.sort(np.array(list(solution["completion"].values())))
+    ends = np.sort(np.array(list(solution.completion.values())))
     left = np.arange(len(ends), -1, -1)
     axes.step(np.concatenate([[0.0], ends]), left, where="post", color="black")
     axes.set_ylim(0, len(ends) * 1.05)

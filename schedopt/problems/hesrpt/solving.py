@@ -269,7 +269,7 @@ class _Job:
         from schedopt.verbs.evaluate import evaluate
 
         played = evaluate(self.instance, ["hesrpt", "equi"])
-        ends = next(r.solution["completion"] for r in played if r.solution)
+        ends = next(r.solution.completion for r in played if r.solution)
         order, arrived = _as_played(self.instance, ends)
         self._take_program(order, arrived)
         self.bound = floor
@@ -299,10 +299,10 @@ class _Job:
             over = "all"
         if stopped == "optimal" and not result.proven and self.message:
             result = msgspec.structs.replace(result, termination="completed")
-        certified = {} if over is None else {"certified": over}
-        if over == "given" and not (self.own or result.proven):
-            certified = {}
-        return msgspec.structs.replace(result, solution={**result.solution, **certified})
+        if over is None or (over == "given" and not (self.own or result.proven)):
+            return result
+        solution = msgspec.structs.replace(self.solution, certified=over)
+        return msgspec.structs.replace(result, solution=solution)
 
 
 def _all_orders(instance: Any) -> Iterator[list[int]]:
