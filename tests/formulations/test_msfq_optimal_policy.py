@@ -99,12 +99,12 @@ def test_a_good_two_threshold_rule_comes_within_three_percent() -> None:
 
 def test_the_table_is_read_off_in_letters() -> None:
     solution = optimum(small()).solution
-    assert solution["at_empty"][0][0] == "."
-    assert solution["at_empty"][0][1] == "S"
-    assert solution["at_empty"][5][0] == "L"
-    assert "S" in solution["at_empty"][1], "many small jobs go before a large one"
-    assert len(solution["admit"]) == 1
-    assert all(set(row) <= set("S-") for row in solution["admit"][0])
+    assert solution.at_empty[0][0] == "."
+    assert solution.at_empty[0][1] == "S"
+    assert solution.at_empty[5][0] == "L"
+    assert "S" in solution.at_empty[1], "many small jobs go before a large one"
+    assert len(solution.admit) == 1
+    assert all(set(row) <= set("S-") for row in solution.admit[0])
 
 
 @pytest.mark.parametrize(

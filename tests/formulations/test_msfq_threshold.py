@@ -179,7 +179,7 @@ def test_the_best_threshold_is_the_least_of_the_curve(objective: str) -> None:
     assert not result.violations
     assert result.objective == min(curve) == curve[result.solution.threshold]
     name = "mean_response_time" if objective == "mean" else "weighted_response_time"
-    assert result.solution[name] == result.objective
+    assert getattr(result.solution, name) == result.objective
 
 
 def test_response_times_are_kept_or_said_to_be_impossible() -> None:

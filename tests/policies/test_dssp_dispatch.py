@@ -139,14 +139,14 @@ def test_no_processor_is_idle_while_a_task_is_runnable(
         tasks = evaluate(instance, name).solution.tasks
         ends = {}
         for task in tasks:
-            at = task["job"], task["stage"]
-            ends[at] = max(ends.get(at, 0.0), task["end"])
+            at = task.job, task.stage
+            ends[at] = max(ends.get(at, 0.0), task.end)
         for task in tasks:
-            runnable = ends.get((task["job"], task["stage"] - 1), 0.0)
-            if task["start"] > runnable:  # it waited: then all processors were busy until it began
-                for moment in {runnable, *(t["start"] for t in tasks), *(t["end"] for t in tasks)}:
-                    if runnable <= moment < task["start"]:
-                        busy = sum(t["start"] <= moment < t["end"] for t in tasks)
+            runnable = ends.get((task.job, task.stage - 1), 0.0)
+            if task.start > runnable:  # it waited: then all processors were busy until it began
+                for moment in {runnable, *(t.start for t in tasks), *(t.end for t in tasks)}:
+                    if runnable <= moment < task.start:
+                        busy = sum(t.start <= moment < t.end for t in tasks)
                         assert busy == processors
 
 

@@ -18,9 +18,10 @@ from formulations.dssp import Selection
 from instances.dssp import Instance
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
-from solvers import Limits, Result, highs
+from solvers import Limits, highs
 from solvers.matrix import translate
 from solvers.result import gap, snap_bound
+from validation.documents import result_of
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +124,7 @@ def test_all_rewards_zero() -> None:
 
 def test_a_result_is_the_documents_of_the_contract() -> None:
     result = solve(night([(5, 5), (4, 5), (3, 5)]), solver="highs")
-    document = msgspec.to_builtins(result)
+    document = msgspec.to_builtins(result.document())
     keys = """instance problem formulation solver version termination solution_status sense
         objective bound gap seconds seed options checked violations conflict trace solution"""
     assert set(keys.split()) <= set(document)
