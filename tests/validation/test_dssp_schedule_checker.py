@@ -12,7 +12,7 @@ from instances.constraints import FairShare
 from instances.dssp import Instance, Job
 from instances.files import load
 from schedopt import evaluate
-from solvers.result import Result
+from solvers.result import Document
 from validation.documents import check
 
 
@@ -59,7 +59,7 @@ def document() -> dict[str, Any]:
 
 
 def judged(changed: dict[str, Any], night: Instance | None = None) -> list[str]:
-    return check(night or a_night(), msgspec.convert(changed, Result)).violations
+    return check(night or a_night(), msgspec.convert(changed, Document)).violations
 
 
 def test_a_right_schedule_passes() -> None:
@@ -123,6 +123,6 @@ def test_side_constraints_speak_of_the_jobs_that_are_run() -> None:
 def test_many_faults_are_counted_not_listed() -> None:
     night = load("instances/dssp/night.json.gz")
     result = evaluate(night, "lcpf")
-    changed = copy.deepcopy(msgspec.to_builtins(result))
+    changed = copy.deepcopy(msgspec.to_builtins(result.document()))
     del changed["solution"]["tasks"][:500]
     assert any("and 490 more" in violation for violation in judged(changed, night))

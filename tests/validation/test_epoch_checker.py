@@ -12,7 +12,7 @@ from instances.constraints import Apart, Together
 from instances.epoch import Instance
 from instances.epoch.generators import named
 from schedopt import check, evaluate
-from solvers.result import Result
+from solvers.result import Document
 
 
 def instance(**fields: Any) -> Instance:
@@ -23,10 +23,10 @@ def instance(**fields: Any) -> Instance:
 def broken(policy: str, change: Callable[[Any], None], over: Instance | None = None) -> str:
     """Return what the checker says of a policy's result after a change to its document."""
     over = over or instance()
-    document = msgspec.to_builtins(evaluate(over, policy))
-    assert check(over, msgspec.convert(document, Result)).ok
+    document = msgspec.to_builtins(evaluate(over, policy).document())
+    assert check(over, msgspec.convert(document, Document)).ok
     change(document)
-    return "; ".join(check(over, msgspec.convert(document, Result)).violations)
+    return "; ".join(check(over, msgspec.convert(document, Document)).violations)
 
 
 def first(document: Any) -> Any:

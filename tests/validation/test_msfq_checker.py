@@ -13,13 +13,13 @@ from builders.msfq import at_load
 
 from formulations.constraints import ResponseTime
 from schedopt import check, evaluate, solve
-from solvers.result import Result
+from solvers.result import Document
 
 QUEUE = at_load(3, 0.5)
 
 
 @cache
-def good(what: str) -> Result:
+def good(what: str) -> Document:
     if what == "threshold":
         return solve(QUEUE)
     if what == "table":
@@ -27,10 +27,10 @@ def good(what: str) -> Result:
     return evaluate(QUEUE, "msf", options={"arrivals": 50_000})
 
 
-def broken(what: str, change: Callable[[Any], None]) -> Result:
-    document = json.loads(msgspec.json.encode(good(what)))
+def broken(what: str, change: Callable[[Any], None]) -> Document:
+    document = json.loads(msgspec.json.encode(good(what).document()))
     change(document)
-    return msgspec.convert(document, Result)
+    return msgspec.convert(document, Document)
 
 
 @pytest.mark.parametrize("what", ["threshold", "table", "simulated"])
