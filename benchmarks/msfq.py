@@ -12,8 +12,6 @@ import simpy
 from rich.table import Table
 
 from benchmarks.timing import best_of, out, verdict
-from formulations.msfq.approximation import area
-from formulations.msfq.exact import exact
 from formulations.msfq.system import System
 from instances.files import load
 from instances.msfq import Instance, JobClass
@@ -22,6 +20,8 @@ from policies.msfq.jumping import jumped
 from policies.msfq.plain import play_plainly
 from policies.msfq.registered import PLANS
 from policies.msfq.simulation import play
+from solvers.queues.approximation import area
+from solvers.queues.exact import exact
 
 JOBS = 5_000_000
 FEW = 100_000

@@ -1,16 +1,15 @@
-"""Threshold: the l of MSFQ that makes jobs wait least, found by looking at every one."""
+"""Threshold: the l of MSFQ that makes jobs wait least."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from formulations.msfq import approximation
-from formulations.msfq.exact import exact
-from formulations.msfq.system import Curve, Floats, System, one_or_all
+from formulations.msfq.system import Floats, one_or_all
 from instances.constraints import Constraint, ResponseTime, check_names, check_references, label
 from instances.errors import InputError, shown
 from instances.msfq import ClassTime, Instance, Thresholded
@@ -75,7 +74,7 @@ class Threshold:
     name: ClassVar[str] = "threshold"
     engine: ClassVar[str] = "numeric"
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
-    known_options: ClassVar[dict[str, Option]] = {
+    known_options: ClassVar[Mapping[str, Option]] = {
         "method": Option("exact", "exact, area or paper", lambda v: v in METHODS),
         "variant": Option("literal", "literal or lazy", lambda v: v in VARIANTS),
     }
@@ -105,7 +104,7 @@ class Threshold:
             )
         self.method, self.variant = method, variant
         self.options: dict[str, Any] = {"method": method, "variant": variant}
-        self.added: list[Constraint] = []
+        self.added: Sequence[Constraint] = ()
         self.model = Table(self.system.k)
         self.seconds = time.perf_counter() - began
 
@@ -118,19 +117,21 @@ class Threshold:
             If one is of another kind than ``response-time``, or of a class that is not there.
         """
         together = [*self.instance.constraints, *self.added, *constraints]
+        taken: list[ResponseTime] = []
         for constraint in constraints:
             if not isinstance(constraint, ResponseTime):
                 raise InputError("a kind that a threshold takes (one of 'response-time')",
                                  found=shown(constraint.kind()), place="constraints")  # fmt: skip
+            taken.append(constraint)
         check_names(together)
         check_references(together, self.instance.index, self.instance.groups)
-        self.added.extend(constraints)
+        self.added = (*self.added, *taken)
         return self
 
     def side(self) -> dict[str, list[Any]]:
         """Return each side constraint by name."""
         declared = [*self.instance.constraints, *self.added]
-        return {label(constraint, i): [constraint] for i, constraint in enumerate(declared)}
+        return {label(rule, i): [rule] for i, rule in enumerate(declared)}
 
     def hint(self, solution: Thresholded) -> Iterable[tuple[Any, float]]:
         """Yield nothing: every threshold is looked at anyway."""
@@ -140,32 +141,17 @@ class Threshold:
         """Return the solution at the threshold that ``value("threshold")`` tells."""
         return self.solution(int(value("threshold")))
 
-    def evaluate(self) -> Iterator[int]:
-        """Fill in the table, yielding the threshold after each step: the likeliest come first."""
-        model, system = self.model, self.system
-        quick = (
-            approximation.paper(system) if self.method == "paper" else approximation.area(system)
-        )
-        if self.method != "exact":
-            model.small[:], model.large[:], model.assumption_ok[:] = quick
-            yield system.k - 1
-            return
-        for l in np.argsort(self._objective(system, quick), kind="stable").tolist():
-            model.small[l], model.large[l] = exact(system, l, self.variant)
-            yield l
-
-    def _objective(self, system: System, curve: Curve) -> Floats:
-        combine = system.mean if self.instance.objective == "mean" else system.weighted
-        return combine(curve.small, curve.large)
+    def objective(self, small: Floats, large: Floats) -> Floats:
+        """Return E[T], or E[T^w], from both classes' mean response times, shape (thresholds,)."""
+        combine = self.system.mean if self.instance.objective == "mean" else self.system.weighted
+        return combine(small, large)
 
     @property
     def curve(self) -> Floats:
         """The objective at each l, shape (k,); NaN where it is not evaluated yet."""
-        return self._objective(
-            self.system, Curve(self.model.small, self.model.large, self.model.assumption_ok)
-        )
+        return self.objective(self.model.small, self.model.large)
 
-    def kept(self, names: Iterable[str] | None = None) -> Any:
+    def kept(self, names: Iterable[str] | None = None) -> NDArray[np.bool_]:
         """Return which evaluated thresholds keep the side constraints of these names (all)."""
         model = self.model
         good = model.allowed & np.isfinite(self.curve)
@@ -200,53 +186,3 @@ class Threshold:
             variant=self.variant,
             assumption_ok=bool(model.assumption_ok[threshold]),
         )
-
-    def search(self) -> Enumeration:
-        """Return the search that a numeric solver drives."""
-        return Enumeration(self)
-
-
-class Enumeration:
-    """Looks at one threshold after the other; can be stopped at any time."""
-
-    names: Sequence[str]
-
-    def __init__(self, formulation: Threshold) -> None:
-        self._formulation = formulation
-        self._steps = formulation.evaluate()
-        self._done = False
-
-    @property
-    def value(self) -> float | None:
-        """The best objective so far."""
-        best = self._formulation.best()
-        return None if best is None else float(self._formulation.curve[best])
-
-    @property
-    def bound(self) -> float | None:
-        """No threshold's objective can be told before it is looked at: known at the end only."""
-        return self.value if self._done else None
-
-    @property
-    def infeasible(self) -> bool:
-        """Whether every threshold was looked at, and none keeps the side constraints."""
-        return self._done and self.value is None
-
-    def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether all thresholds have been looked at."""
-        began = time.perf_counter()
-        while not self._done:
-            if next(self._steps, None) is None:
-                self._done = True
-            elif time.perf_counter() - began > seconds:
-                break
-        return self._done
-
-    def solution(self) -> Thresholded | None:
-        """Return the best so far."""
-        best = self._formulation.best()
-        return None if best is None else self._formulation.solution(best)
-
-    def holds(self, names: frozenset[str]) -> bool:
-        """Tell whether some threshold keeps these side constraints."""
-        return bool(self._formulation.kept(names).any())

@@ -48,7 +48,7 @@ class Solver:
 SOLVERS: dict[str, Solver] = {
     "highs": Solver("linear models in Pyomo, with any side constraints", "pyomo"),
     "cp-sat": Solver("schedules and partitions, exactly, with any side constraints", "cp-sat"),
-    "numeric": Solver("thresholds by enumeration, optimal policies by value iteration", "numeric"),
+    "queues": Solver("thresholds by enumeration, optimal policies by value iteration", "numeric"),
     "core": Solver("selections without side constraints: an exact knapsack algorithm", "pyomo"),
     "prices": Solver("allocations without side constraints: the dual, over all orders", "cvxpy"),
     "clarabel": Solver("allocations, as convex programs, with any side constraints", "cvxpy"),

@@ -125,9 +125,9 @@ def _run(model: Any, solver: str | None, limits: Limits) -> Result:
 
         return packing.solve(model, limits)
     if model.engine == "numeric":
-        from solvers import numeric
+        from solvers import queues
 
-        return numeric.solve(model, limits)
+        return queues.solve(model, limits)
     if model.engine == "cp-sat":
         from schedopt.problems.dssp import schedules as scheduling
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from formulations.msfq.approximation import paper
-from formulations.msfq.exact import exact, exact_curve
 from formulations.msfq.system import one_or_all
 from instances.msfq import Instance, JobClass, Simulated
 from policies.msfq import plans
 from policies.msfq.registered import PLANS
 from policies.msfq.simulation import play, summary
+from solvers.queues.approximation import paper
+from solvers.queues.exact import exact, exact_curve
 from validation.reproduce.ledger import Claim, Outcome, reproduction
 
 PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Quickswap, 2025"

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from formulations.msfq.approximation import paper
-from formulations.msfq.exact import exact
 from formulations.msfq.system import System
+from solvers.queues.approximation import paper
+from solvers.queues.exact import exact
 from validation.reproduce.cycle_kernels import cycles, exceptional
 from validation.reproduce.ledger import Claim, Outcome, reproduction
 from validation.reproduce.msfq_figures import PAPER

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from formulations.msfq import optimal_kernels as kernels
 from formulations.msfq.system import System
+from solvers.queues import optimal_kernels as kernels
 
 SWEEPS = 200
 MIXED = 10

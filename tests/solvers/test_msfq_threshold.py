@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from formulations.constraints import Forbid, ResponseTime
 from formulations.msfq import Threshold
-from formulations.msfq.approximation import area, paper
-from formulations.msfq.exact import exact, exact_curve
-from formulations.msfq.inverse import best_response_time, fewest_servers, largest_arrival_rate
 from formulations.msfq.system import System
 from instances.errors import InputError
 from policies.msfq.jumping import jumped
 from schedopt import solve
+from solvers.queues.approximation import area, paper
+from solvers.queues.exact import exact, exact_curve
+from solvers.queues.inverse import best_response_time, fewest_servers, largest_arrival_rate
 from validation.msfq import chain
 
 

@@ -22,9 +22,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from formulations.msfq import exact_kernels
-from formulations.msfq.exact_kernels import QUANTITIES
 from formulations.msfq.system import Curve, System
+from solvers.queues import exact_kernels
+from solvers.queues.exact_kernels import QUANTITIES
 
 Variant = Literal["literal", "lazy"]
 kernels: Any = exact_kernels

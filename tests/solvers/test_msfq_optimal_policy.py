@@ -11,13 +11,13 @@ from builders.msfq import at_load, one_or_all
 
 from formulations.constraints import ResponseTime
 from formulations.msfq import OptimalPolicy, Threshold
-from formulations.msfq.chain import Box, iterate, table_of, two_threshold
-from formulations.msfq.exact import exact
 from instances.errors import InputError
 from instances.files import load
 from instances.msfq import Instance
 from policies.msfq.registered import PLANS
 from schedopt import evaluate, solve
+from solvers.queues.chain import Box, iterate, table_of, two_threshold
+from solvers.queues.exact import exact
 from solvers.result import Result
 from validation.msfq import program
 from validation.msfq.chain import System as Raw
@@ -65,7 +65,7 @@ def test_it_bounds_every_policy_and_every_threshold(queue: Instance) -> None:
 @pytest.mark.parametrize("queue", [one_or_all(2, 0.4, 0.3), at_load(3, 0.5, objective="weighted")])
 def test_value_iteration_and_the_linear_program_agree(queue: Instance) -> None:
     model = OptimalPolicy(queue)
-    costs, box = (model.model[0], model.model[1]), Box(24, 20)
+    costs, box = (model.model.small_cost, model.model.large_cost), Box(24, 20)
     gain = 0.0
     for _, low, high in iterate(model.system, costs, box, blocked=True):
         gain = 0.5 * (low + high)

@@ -9,6 +9,7 @@ import msgspec
 from formulations.msfq.threshold import Threshold
 from instances.errors import InputError, shown
 from instances.msfq import Instance
+from solvers.queues.thresholds import evaluate
 
 BISECTIONS = 60
 
@@ -26,8 +27,7 @@ def best_response_time(queue: Instance, *, method: str = "area", variant: str = 
     if queue.load >= 1:
         return inf
     model = Threshold(queue, method=method, variant=variant)  # type: ignore[arg-type]
-    for _ in model.evaluate():
-        pass
+    evaluate(model)
     best = model.best()
     return inf if best is None else float(model.curve[best])
 
