@@ -39,6 +39,10 @@ class _Head(msgspec.Struct):
     problem: str
 
 
+class _Logged(msgspec.Struct):
+    log: str | None = None
+
+
 def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """Read a file, decompressed if it is gzip.
 
@@ -91,9 +95,24 @@ def load(path: str | Path) -> Any:
 
 
 def parse(data: bytes, *, file: str | None = None) -> Any:
-    """Decode an instance of any problem from JSON text."""
+    """Decode an instance of any problem from JSON text; what it names beside its file is read."""
     problem = problem_of(data, file=file)
-    return decode(data, instance_type(problem, file=file), file=file)
+    instance = decode(data, instance_type(problem, file=file), file=file)
+    if file is None or not hasattr(instance, "read_beside"):
+        return instance
+    try:
+        return instance.read_beside(file)
+    except InputError as error:
+        error.file = error.file or file
+        raise
+
+
+def beside(data: bytes, *, file: str | None = None) -> tuple[str, ...]:
+    """Return the names of the files beside it without which an instance's text says too little."""
+    if not hasattr(instance_type(problem_of(data, file=file)), "read_beside"):
+        return ()
+    log: str | None = decode(data, _Logged, file=file).log
+    return () if log is None else (log,)
 
 
 def problem_of(data: bytes, *, file: str | None = None) -> str:
@@ -119,8 +138,13 @@ def encode(record: Any, *, indent: int = 0) -> bytes:
 
 
 def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
-    """Write a record as JSON (gzipped if the name ends in .gz), whole or not at all."""
+    """Write a record as JSON (gzipped if the name ends in .gz), whole or not at all.
+
+    What an instance has beside its file is written there first.
+    """
     data = encode(record, indent=indent)
+    if hasattr(record, "write_beside"):
+        record.write_beside(path)
     # No time stamp and no file name inside: the same record is the same file.
     write_bytes(path, gzip.compress(data, mtime=0) if str(path).endswith(".gz") else data)
 

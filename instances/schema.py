@@ -18,11 +18,14 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _FIELD = re.compile(r"^(\w+(?:, \w+)*) : .*$")
 _ONE_OF_TWO = [{"required": ["jobs"]}, {"required": ["by", "group"]}]
-_ALTERNATIVES: dict[str, dict[str, Any]] = {
-    "Job": {"anyOf": [{"required": ["stages"]}, {"required": ["demand", "critical_path"]}]},
-    "FairShare": {"anyOf": [{"required": ["at_most"]}, {"required": ["at_least"]}]},
-    "AtMost": {"oneOf": _ONE_OF_TWO},
-    "AtLeast": {"oneOf": _ONE_OF_TWO},
+_ALTERNATIVES: dict[tuple[str, str], dict[str, Any]] = {
+    ("dssp", "Job"): {
+        "anyOf": [{"required": ["stages"]}, {"required": ["demand", "critical_path"]}]
+    },
+    ("dssp", "FairShare"): {"anyOf": [{"required": ["at_most"]}, {"required": ["at_least"]}]},
+    ("dssp", "AtMost"): {"oneOf": _ONE_OF_TWO},
+    ("dssp", "AtLeast"): {"oneOf": _ONE_OF_TWO},
+    ("msfq", "Instance"): {"oneOf": [{"required": ["classes"]}, {"required": ["log"]}]},
 }
 """Of the rules that records check in code, those that a schema can say: by problem and type."""
 
@@ -47,8 +50,7 @@ def schema(problem: str) -> dict[str, Any]:
     definitions = components.pop("$defs")
     for name, definition in definitions.items():
         _described(definition)
-        if problem == "dssp":
-            definition.update(_ALTERNATIVES.get(name, {}))
+        definition.update(_ALTERNATIVES.get((problem, name), {}))
     return {
         "$schema": DIALECT,
         "title": f"{problem} instance",

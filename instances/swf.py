@@ -1,7 +1,8 @@
 """Logs in the Standard Workload Format (SWF), read strictly; each problem takes from them its own.
 
-A log has a line for each job, of 18 numbers; -1 says that one is not known. Lines that begin with a
-semicolon are remarks, some of which (``; MaxProcs: 128``) say what the machine is.
+A log has a line for each job, of 18 numbers (or 21, of which the last three are extensions); -1
+says that one is not known. Lines that begin with a semicolon are remarks, some of which
+(``; MaxProcs: 128``) say what the machine is.
 
 Source: Feitelson, Tsafrir and Krakov, "Experience with using the Parallel Workloads Archive",
 JPDC 74, 2014.
@@ -20,8 +21,8 @@ from instances.errors import InputError, shown
 from instances.files import read_bytes
 from instances.options import Option, is_count, is_number
 
-FIELDS = 18
-MOST_PROCESSORS = 10**6
+FIELDS, EXTENDED = 18, 21
+MOST_PROCESSORS = 2**31 - 1
 _SUBMIT, _WAIT, _RUN, _USED, _ASKED, _PLANNED, _STATUS, _USER, _GROUP, _QUEUE = (
     1, 2, 3, 4, 7, 8, 10, 11, 12, 14,
 )  # fmt: skip
@@ -273,11 +274,11 @@ def _parsed(text: str) -> tuple[dict[str, str], list[tuple[int, list[float]]]]:
 
 
 def _fields(words: str, line: int) -> list[float]:
-    """Return the numbers of a line: 18 of them, each 0 or more, or -1."""
+    """Return the numbers of a line: 18 of them, or 21, each 0 or more, or -1."""
     cells = words.split()
     place = f"line {line}"
-    if len(cells) != FIELDS:
-        expected = f"the {FIELDS} fields of the Standard Workload Format"
+    if len(cells) not in (FIELDS, EXTENDED):
+        expected = f"the {FIELDS} fields of the Standard Workload Format, or {EXTENDED}"
         raise InputError(expected, found=f"{len(cells)}: {shown(words.strip())}", place=place)
     fields: list[float] = []
     for number, cell in enumerate(cells, 1):

@@ -5,6 +5,14 @@ Multiserver Job Scheduling with Quickswap", 2025.
 """
 
 from instances.msfq.answers import ClassTime, OptimalTable, Simulated, Thresholded
+from instances.msfq.log_answers import (
+    Bracketed,
+    LogAnswer,
+    Measures,
+    Replayed,
+    Started,
+    Windowed,
+)
 from instances.msfq.records import Instance, JobClass, SideConstraint
 from instances.msfq.sizes import (
     BoundedPareto,
@@ -18,6 +26,7 @@ from instances.msfq.sizes import (
 
 __all__ = [
     "BoundedPareto",
+    "Bracketed",
     "ClassTime",
     "Deterministic",
     "Empirical",
@@ -25,10 +34,15 @@ __all__ = [
     "Hyperexponential",
     "Instance",
     "JobClass",
+    "LogAnswer",
     "Lognormal",
+    "Measures",
     "OptimalTable",
+    "Replayed",
     "Shape",
     "SideConstraint",
     "Simulated",
+    "Started",
     "Thresholded",
+    "Windowed",
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from math import fsum, inf
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
@@ -21,10 +23,16 @@ from instances.msfq.sizes import (
     Positive,
 )
 
+if TYPE_CHECKING:
+    from instances.msfq.log_answers import LogAnswer
+    from instances.msfq.logs import Jobs
+
 SideConstraint = ResponseTime
 AnyShape = Exponential | Deterministic | Hyperexponential | Lognormal | BoundedPareto | Empirical
 LEAST, MOST = 1e-30, 1e30
 """Rates that are taken."""
+MOST_SERVERS = 10**7
+"""Of a queue of classes, whose formulations and simulators have a place for each server."""
 
 
 class JobClass(
@@ -88,24 +96,39 @@ class Instance(
         k, at least 1.
     objective : {"mean", "weighted"}
         E[T], or E[T^w] with each class weighing as much as its load (section 6.1).
-    classes : tuple of JobClass
-        One for each server need; their order decides where a policy leaves a choice open.
+    classes : tuple of JobClass, optional
+        One for each server need; their order decides where a policy leaves a choice open. Either
+        these or a log.
+    log : str, optional
+        Jobs that came one by one, in place of classes: the name of a table beside this file, in
+        Parquet or CSV, with a row for each and the columns submit, need and run, and perhaps
+        estimate, user, group, queue and name.
     constraints : tuple of Constraint
         Bounds on mean response times.
     """
 
     name: Name
     description: str | None = None
-    servers: Annotated[int, msgspec.Meta(ge=1, le=10**7)]
+    servers: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
     objective: Literal["mean", "weighted"] = "mean"
-    classes: Annotated[tuple[JobClass, ...], msgspec.Meta(min_length=1)]
+    classes: Annotated[tuple[JobClass, ...], msgspec.Meta(min_length=1)] = ()
+    log: str | None = None
     constraints: tuple[SideConstraint, ...] = ()
 
     def __post_init__(self) -> None:
         if self.servers < 1:
             raise InputError("a number >= 1", found=shown(self.servers), place="servers")
-        if not self.classes:
-            raise InputError("a class or more", found="none", place="classes")
+        if self.log is not None:
+            from instances.msfq.log_files import check_name
+
+            check_name(self.log)
+            if self.classes:
+                raise InputError("classes or a log", found="both", place="log")
+        elif not self.classes:
+            raise InputError("a class or more, or a log", found="none", place="classes")
+        elif self.servers > MOST_SERVERS:
+            expected = f"at most {MOST_SERVERS}, with classes"
+            raise InputError(expected, found=shown(self.servers), place="servers")
         seen: dict[int, int] = {}
         for i, job in enumerate(self.classes):
             place = f"classes[{i}].need"
@@ -120,7 +143,59 @@ class Instance(
         if not fsum(job.work for job in self.classes) < inf:
             raise InputError("a finite load", found="an overflow", place="classes")
         check_names(self.constraints)
-        check_references(self.constraints, self.index, self.groups)
+        if self.log is None:  # the needs of a log are known once it has been read
+            check_references(self.constraints, self.index, self.groups)
+
+    def __reduce__(self) -> tuple[Callable[..., Instance], tuple[object, ...]]:
+        """Take the jobs of a log along, from process to process."""
+        return _remade, (msgspec.json.encode(self), self.__dict__.get("jobs"))
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        """The log's jobs.
+
+        Raises
+        ------
+        InputError
+            If there is no log, or it was not read: the instance is from no file.
+        """
+        if self.log is None:
+            raise InputError("an instance of a log", found="one of classes", place="log")
+        raise InputError("a log that was read: load the instance from its file", place="log")
+
+    def with_jobs(self, jobs: Jobs) -> Instance:
+        """Return the same instance with the jobs of its log.
+
+        Raises
+        ------
+        InputError
+            If there is no log, a job is too wide, or a side constraint is on a need of none.
+        """
+        if self.log is None:
+            raise InputError("an instance of a log", found="one of classes", place="log")
+        widest = int(jobs.need.max())
+        if widest > self.servers:
+            expected = f"needs of at most {self.servers}, all servers"
+            raise InputError(expected, found=shown(widest), place="log")
+        whole = msgspec.structs.replace(self)
+        whole.__dict__["jobs"] = jobs
+        check_references(whole.constraints, whole.index, whole.groups)
+        return whole
+
+    def read_beside(self, file: str) -> Instance:
+        """Return the same instance with what stands beside its file: the jobs of a log."""
+        if self.log is None:
+            return self
+        from instances.msfq.log_files import read_jobs
+
+        return self.with_jobs(read_jobs(Path(file).parent / self.log, self.servers))
+
+    def write_beside(self, file: str | Path) -> None:
+        """Write what stands beside the instance's file: the jobs of a log."""
+        if self.log is not None:
+            from instances.msfq.log_files import write_jobs
+
+            write_jobs(self.jobs, Path(file).parent / self.log)
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -129,17 +204,28 @@ class Instance(
 
     @cached_property
     def groups(self) -> dict[str, dict[str, list[int]]]:
-        """The classes, by need."""
+        """The classes, by need; those of a log are the needs of its jobs."""
+        if self.log is not None:
+            labels = self.jobs.labels("need")
+            return {"need": {name: [] for name in labels.names} if labels else {}}
         return {"need": {str(job.need): [i] for i, job in enumerate(self.classes)}}
 
     @property
     def arrival_rate(self) -> float:
-        """λ, of all classes together."""
+        """λ, of all classes together; of a log, its jobs but the first over its span."""
+        if self.log is not None:
+            return (len(self.jobs) - 1) / self.jobs.span if self.jobs.span else inf
         return fsum(job.arrival_rate for job in self.classes)
 
     @property
     def load(self) -> float:
-        """Σ j·λ_j/(k·μ_j): no policy is stable unless it is below 1 (Theorem 2)."""
+        """Σ j·λ_j/(k·μ_j): no policy is stable unless it is below 1 (Theorem 2).
+
+        Of a log: all work over what the servers could do from the first submit to the last.
+        """
+        if self.log is not None:
+            span = self.jobs.span
+            return self.jobs.work / (self.servers * span) if span else inf
         return fsum(job.work for job in self.classes) / self.servers
 
     @property
@@ -153,7 +239,7 @@ class Instance(
     @property
     def memoryless(self) -> bool:
         """Whether all sizes are exponential."""
-        return all(isinstance(job.sizes, Exponential) for job in self.classes)
+        return self.log is None and all(isinstance(job.sizes, Exponential) for job in self.classes)
 
     def weights(self, objective: str | None = None) -> tuple[float, ...]:
         """Return what each class weighs in E[T] (λ_j/λ) or E[T^w] (ρ_j/ρ).
@@ -179,8 +265,13 @@ class Instance(
         )
         return msgspec.structs.replace(self, classes=classes)
 
-    def objective_of(self, solution: Answer) -> float:
+    def objective_of(self, solution: Answer | LogAnswer) -> float:
         """Return E[T] or E[T^w], as the instance asks."""
         if self.objective == "mean":
             return solution.mean_response_time
         return solution.weighted_response_time
+
+
+def _remade(data: bytes, jobs: Jobs | None) -> Instance:
+    made = msgspec.json.decode(data, type=Instance)
+    return made if jobs is None else made.with_jobs(jobs)

@@ -1,13 +1,15 @@
-"""A log in the Standard Workload Format as a queue: a class for each need, and the trace itself."""
+"""A log as a queue: a class for each need and the trace itself, or all its jobs, one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import fsum
 from pathlib import Path
+from typing import Any
 
-from instances.errors import InputError
+from instances.errors import InputError, shown
 from instances.files import write_bytes
+from instances.msfq import log_converters
 from instances.msfq.records import AnyShape, Instance, JobClass
 from instances.msfq.sizes import Empirical, Exponential
 from instances.msfq.traces import COLUMNS
@@ -16,15 +18,46 @@ from instances.swf import WINDOW, Entry, Log, read_log, spread
 
 NEEDS = ("exact", "powers")
 SIZES = ("exponential", "empirical")
-OPTIONS = WINDOW | {
+KINDS = ("classes", "jobs")
+CLASSES = WINDOW | {
     "needs": Option("exact", f"one of {', '.join(NEEDS)}", lambda v: v in NEEDS),
     "sizes": Option("exponential", f"one of {', '.join(SIZES)}", lambda v: v in SIZES),
     "trace": Option(None, "a .csv to write", lambda v: isinstance(v, str) and v.endswith(".csv")),
 }
-"""The options of `convert`."""
+"""The options of `classes`."""
+OPTIONS = (
+    log_converters.OPTIONS
+    | CLASSES
+    | {"as": Option("classes", f"one of {', '.join(KINDS)}", lambda v: v in KINDS)}
+)
+"""The options of `convert`: what the log is to become, and those of either kind."""
 
 
-def convert(
+def convert(path: str | Path, **options: Any) -> Instance:
+    """Make an instance of a log: a class for each need, or with ``as=jobs`` every job.
+
+    Parameters
+    ----------
+    path : str or Path
+        A log in the Standard Workload Format; as jobs also a dump of ``sacct -P`` or a CSV.
+    **options : object
+        Those of `classes`, or of `instances.msfq.log_converters.convert`.
+
+    Raises
+    ------
+    InputError
+        With the file, the line, what was found and what was expected.
+    """
+    given = {key: value for key, value in options.items() if key != "as"}
+    kind = options.get("as", "classes")
+    if kind not in KINDS:
+        raise InputError(f"one of {', '.join(KINDS)}", found=shown(kind), place="option as")
+    if kind == "jobs":
+        return log_converters.convert(path, **given)
+    return classes(path, **checked(given, CLASSES, "convert to msfq classes"))
+
+
+def classes(
     path: str | Path,
     *,
     name: str | None = None,
@@ -60,7 +93,7 @@ def convert(
         With the file, the line, what was found and what was expected.
     """
     asked = {"name": name, "needs": needs, "sizes": sizes, "trace": trace, **window}
-    checked({key: value for key, value in asked.items() if value is not None}, OPTIONS, "swf")
+    checked({key: value for key, value in asked.items() if value is not None}, CLASSES, "swf")
     log = read_log(path, **window)  # type: ignore[arg-type]
     span = log.entries[-1].submit - log.entries[0].submit
     if span <= 0:

@@ -1,0 +1,163 @@
+"""What is found for a log: a replay under a policy, bounds on all schedules, a window's optimum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from instances.msfq.logs import Floats
+
+
+class Measures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a user, a queue, or the jobs of one need got.
+
+    Attributes
+    ----------
+    jobs : int
+        How many they are.
+    mean_response_time, mean_wait : float
+        From submit to end, and from submit to start, in the log's unit.
+    mean_bounded_slowdown : float
+        The mean of max(1, response / max(run, τ)) (Feitelson and Rudolph, JSSPP 1998).
+    """
+
+    jobs: int
+    mean_response_time: float
+    mean_wait: float
+    mean_bounded_slowdown: float
+
+
+class LogAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What every answer for a log tells.
+
+    Attributes
+    ----------
+    jobs : int
+        How many there are.
+    mean_response_time : float
+        The mean of end minus submit over all jobs.
+    weighted_response_time : float
+        The same, each job weighing its servers times its run time.
+    """
+
+    jobs: int
+    mean_response_time: float
+    weighted_response_time: float
+
+
+class Replayed(LogAnswer, frozen=True, kw_only=True, dict=True):
+    """A log replayed under a policy.
+
+    `starts` is beside what JSON holds: when each job started, where it was replayed just now.
+
+    Attributes
+    ----------
+    mean_wait : float
+        The mean of start minus submit.
+    mean_bounded_slowdown : float
+        The mean of max(1, response / max(run, τ)), τ = ``slowdown_bound``.
+    slowdown_bound : float
+        τ, in the log's unit.
+    utilization : float
+        Work done over servers times the time from the first submit to the last end.
+    loss_of_capacity : float
+        The share of the servers that was idle though waiting jobs could have filled it, were they
+        divisible: min(idle, waiting need), over time.
+    fairness : float or None
+        Jain's index of the users' mean bounded slowdowns, 1 where all are alike; null where the log
+        does not say whose the jobs are.
+    makespan : float
+        From the first submit to the last end.
+    confidence : float or None
+        Half-width of the objective's 95% interval, by batch means; null where jobs are too few.
+    estimates : {"given", "exact"}
+        What the policy took for each job's run time.
+    by : dict
+        ``user``, ``group``, ``queue`` and ``need``: for each name, what its jobs got.
+    """
+
+    mean_wait: float
+    mean_bounded_slowdown: float
+    slowdown_bound: float
+    utilization: float
+    loss_of_capacity: float
+    fairness: float | None
+    makespan: float
+    confidence: float | None
+    estimates: str
+    by: dict[str, dict[str, Measures]]
+
+    @property
+    def starts(self) -> Floats | None:
+        """When each job started, shape (jobs,); None for a record that was read from a file."""
+        found: Floats | None = self.__dict__.get("_starts")
+        return found
+
+    def started(self, starts: Floats) -> Replayed:
+        """Return the same record with the starts that it is of."""
+        whole = msgspec.structs.replace(self)
+        whole.__dict__["_starts"] = starts
+        return whole
+
+
+class Bracketed(LogAnswer, frozen=True, kw_only=True, dict=True):
+    """The best policy of several on a log, and how much better any schedule could have been.
+
+    Attributes
+    ----------
+    policy : str
+        Which policy was best.
+    policies : dict of str to float
+        The objective of each that was tried.
+    bounds : dict of str to float
+        Lower bounds on the objective by name; ``preemptive`` and those before it hold for schedules
+        that preempt, too.
+    """
+
+    policy: str
+    policies: dict[str, float]
+    bounds: dict[str, float]
+
+    @property
+    def starts(self) -> Floats | None:
+        """When each job started under the best policy; None for a record read from a file."""
+        found: Floats | None = self.__dict__.get("_starts")
+        return found
+
+    def started(self, starts: Floats) -> Bracketed:
+        """Return the same record with the best policy's starts."""
+        whole = msgspec.structs.replace(self)
+        whole.__dict__["_starts"] = starts
+        return whole
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a job of a window starts.
+
+    Attributes
+    ----------
+    job : int
+        Its row in the log, from 0.
+    start : float
+    """
+
+    job: int
+    start: float
+
+
+class Windowed(LogAnswer, frozen=True, kw_only=True):
+    """A schedule of some jobs of a log, alone on the machine.
+
+    Attributes
+    ----------
+    first, count : int
+        Which jobs: so many from the first, by row from 0.
+    starts : tuple of Started
+        In the log's order.
+    """
+
+    first: int
+    count: int
+    starts: tuple[Started, ...]

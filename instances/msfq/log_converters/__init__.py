@@ -1,0 +1,114 @@
+"""Logs of other formats as instances that hold their jobs: SWF, ``sacct -P``, any CSV."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from instances.errors import InputError
+from instances.msfq.log_converters import cleaning, sacct, swf, table
+from instances.msfq.log_files import ENDINGS
+from instances.msfq.records import Instance
+from instances.options import Option, checked
+
+READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
+    "swf": (swf.read, swf.OPTIONS),
+    "sacct": (sacct.read, sacct.OPTIONS),
+    "csv": (table.read, table.OPTIONS),
+}
+"""How each format is read, and the options that are its own."""
+
+
+def _is_log(value: Any) -> bool:
+    return isinstance(value, str) and value.lower().endswith(ENDINGS)
+
+
+COMMON = (
+    cleaning.BOUNDS
+    | cleaning.RULES
+    | {
+        "name": Option(None, "a name", lambda v: isinstance(v, str) and bool(v)),
+        "format": Option(None, f"one of {', '.join(READERS)}", lambda v: v in READERS),
+        "log": Option(None, f"a name that ends in {', '.join(ENDINGS)}", _is_log),
+    }
+)
+"""Options of every format: the window, the machine, the rules, how the table is to be called."""
+
+OPTIONS = COMMON | {key: option for _, own in READERS.values() for key, option in own.items()}
+"""The options of all formats."""
+
+
+def convert(path: str | Path, **options: Any) -> Instance:
+    """Make an instance of a log that holds its jobs, one by one.
+
+    What was left out, cut off or shifted stands in the instance's description.
+
+    Parameters
+    ----------
+    path : str or Path
+        A log in the Standard Workload Format, a dump of ``sacct -P``, or a CSV; perhaps gzipped.
+    **options : object
+        See `OPTIONS`: ``format`` where it cannot be told from the file; ``processors`` where the
+        log does not say how many the machine has; ``log``, the name of the table beside the
+        instance.
+
+    Raises
+    ------
+    InputError
+        With the file, the line, what was found and what was expected.
+    """
+    path = Path(path)
+    kind = options.get("format") or told(path)
+    reader, own = READERS[kind]
+    given = checked(options, COMMON | own, f"convert of {kind} to jobs")
+    try:
+        raw = reader(path, **{key: value for key, value in given.items() if key in own})
+        servers = _machine(given.get("processors"), raw.processors)
+        jobs = cleaning.clean(raw, servers, given)
+    except InputError as error:
+        error.file = error.file or str(path)
+        raise
+    name = given.get("name") or _stem(path)
+    log = given.get("log") or f"{name.replace('/', '-').replace(chr(92), '-')}.parquet"
+    if log == path.name:
+        expected = "another name than the log's own, which it would be written over"
+        raise InputError(expected, found=log, place="option log", file=str(path))
+    machine = f" ({raw.computer})" if raw.computer else ""
+    head = f"{len(jobs)} of {raw.rows} jobs of {_stem(path)}{machine}"
+    described = "; ".join([head, *raw.notes]) + "."
+    made = Instance(name=name, description=described, servers=servers, log=log)
+    return made.with_jobs(jobs)
+
+
+def told(path: Path) -> str:
+    """Tell a log's format from its name, or from its first line."""
+    endings = [ending.lower() for ending in path.suffixes]
+    if ".swf" in endings:
+        return "swf"
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        with gzip.open(path) if packed else path.open("rb") as file:
+            head = file.readline(2**16).decode("utf-8", "replace")
+    except (OSError, EOFError):
+        return "csv"  # its reader says what is wrong with the file
+    titles = head.strip().lower().split("|")
+    if len(titles) > 1 and "submit" in titles and {"jobid", "elapsed", "elapsedraw"} & set(titles):
+        return "sacct"
+    return "csv"
+
+
+def _machine(given: int | None, said: int | None) -> int:
+    if given is None and said is None:
+        raise InputError(
+            "option 'processors': this log does not say what the machine has", place="option"
+        )
+    return given or said or 0
+
+
+def _stem(path: Path) -> str:
+    name = path.name.encode("utf-8", "replace").decode("utf-8")  # any bytes may name a file
+    plain = name.removesuffix(".gz")
+    return plain.rsplit(".", 1)[0] or name

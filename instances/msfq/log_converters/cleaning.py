@@ -1,0 +1,276 @@
+"""Rules that turn what a log says into jobs that can be replayed; each says how often it applied.
+
+Source of most of them: Feitelson, Tsafrir and Krakov, "Experience with using the Parallel Workloads
+Archive", JPDC 74, 2014, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.errors import InputError
+from instances.msfq.logs import MOST_NEED, Floats, Jobs, Labels, Names
+from instances.options import Option, is_count, is_number
+
+Mask = NDArray[np.bool_]
+HOUR = 3600.0
+
+
+def _choice(default: str, *others: str) -> Option:
+    known = (default, *others)
+    return Option(default, f"one of {', '.join(known)}", lambda value: value in known)
+
+
+RULES = {
+    "wide": _choice("drop", "clip", "refuse"),
+    "negative": _choice("drop", "refuse"),
+    "missing": _choice("drop", "refuse"),
+    "zero": _choice("drop", "one", "refuse"),
+    "unordered": _choice("sort", "raise", "refuse"),
+    "overrun": _choice("raise", "clip", "keep", "drop", "refuse"),
+    "unestimated": _choice("keep", "run", "drop", "refuse"),
+}
+"""What is done with jobs that are wider than the machine (``clip``: they take all of it), that have
+times or needs below 0, that lack submit, need or run time, that ran for no time (``one``: for one
+unit of it), that were submitted before the job above (``raise``: they come with that one), that
+outran their estimate (``raise`` the estimate; ``clip`` the run time, as where they are killed), and
+that have no estimate (``run``: it is the run time). ``refuse`` makes each of them an error.
+"""
+
+BOUNDS = {
+    "processors": Option(
+        None,
+        f"a whole number from 1 to {MOST_NEED}",
+        lambda v: is_count(v) and v <= MOST_NEED,
+    ),
+    "start": Option(None, "a time of the log, 0 or more", lambda v: is_number(v) and v >= 0),
+    "end": Option(None, "a time of the log, 0 or more", lambda v: is_number(v) and v >= 0),
+    "jobs": Option(None, "a whole number of at least 1", is_count),
+}
+"""The machine, and the window: jobs submitted from ``start`` on and before ``end``, the first
+``jobs`` of those that can be replayed."""
+
+
+@dataclass
+class Raw:
+    """What a log says, before any rule; NaN is unknown.
+
+    Attributes
+    ----------
+    submit, need, run, estimate : ndarray of float, shape (rows,)
+    user, group, queue : Labels, optional
+    name : ndarray of str, optional
+    line : ndarray of int, shape (rows,)
+        Each row's line in the file.
+    rows : int
+        How many rows the log has, with those that its reader left out.
+    notes : list of str
+        What the reader left out or took for something else, and how often.
+    processors : int, optional
+        What the log says that the machine has.
+    computer : str, optional
+        What it says that the machine is.
+    """
+
+    submit: Floats
+    need: Floats
+    run: Floats
+    estimate: Floats
+    line: NDArray[np.int64]
+    rows: int
+    user: Labels | None = None
+    group: Labels | None = None
+    queue: Labels | None = None
+    name: Names | None = None
+    notes: list[str] = field(default_factory=list)
+    processors: int | None = None
+    computer: str | None = None
+
+    def keep(self, mask: Mask) -> None:
+        """Leave out all rows but these."""
+        for key in ("submit", "need", "run", "estimate", "line"):
+            setattr(self, key, getattr(self, key)[mask])
+        for key in ("user", "group", "queue"):
+            labels: Labels | None = getattr(self, key)
+            if labels is not None:
+                setattr(self, key, Labels(labels.codes[mask], labels.names))
+        if self.name is not None:
+            self.name = self.name[mask]
+
+
+def clean(raw: Raw, servers: int, given: Mapping[str, Any]) -> Jobs:
+    """Apply the rules, and note what each did; ``raw`` is used up.
+
+    Parameters
+    ----------
+    raw : Raw
+    servers : int
+        The machine's.
+    given : mapping
+        Of `RULES` and `BOUNDS`, those that are not at their default.
+
+    Raises
+    ------
+    InputError
+        If a rule is to refuse what it found, or no job is left: with the reasons.
+    """
+    rules = {key: given.get(key, option.default) for key, option in RULES.items()}
+    _window(raw, given.get("start"), given.get("end"))
+    _unknown(raw, rules["missing"])
+    _negative(raw, rules["negative"])
+    _zero(raw, rules["zero"])
+    _wide(raw, rules["wide"], servers)
+    _order(raw, rules["unordered"])
+    _estimates(raw, rules)
+    if (most := given.get("jobs")) is not None:
+        raw.keep(np.arange(len(raw.submit)) < most)
+    if not len(raw.submit):
+        reasons = "; ".join(raw.notes) or "it has no line of a job"
+        raise InputError(
+            "a job or more that can be replayed", found=f"none of {raw.rows}: {reasons}"
+        )
+    return Jobs(
+        submit=raw.submit,
+        need=raw.need.astype(np.int32),
+        run=raw.run,
+        estimate=raw.estimate if np.isfinite(raw.estimate).any() else None,
+        user=_used(raw.user),
+        group=_used(raw.group),
+        queue=_used(raw.queue),
+        name=raw.name,
+    )
+
+
+def note(raw: Raw, mask: Mask, words: str, rule: str = "") -> bool:
+    """Note how many rows a rule applies to; an error if it is to refuse them."""
+    count = int(np.count_nonzero(mask))
+    if not count:
+        return False
+    if rule == "refuse":
+        line = int(raw.line[np.argmax(mask)])
+        raise InputError(f"no job {words}", found=f"{count}", place=f"line {line}")
+    raw.notes.append(f"{count} {words}")
+    return True
+
+
+def _drop(raw: Raw, mask: Mask, words: str, rule: str = "drop") -> None:
+    prefix = "" if rule == "refuse" else "left out, "
+    if note(raw, mask, prefix + words, rule):
+        raw.keep(~mask)
+
+
+def _window(raw: Raw, start: float | None, end: float | None) -> None:
+    """Take jobs submitted within a window; those of unknown submit time are left to count."""
+    outside = np.zeros(len(raw.submit), dtype=np.bool_)
+    if start is not None:
+        outside |= raw.submit < start
+    if end is not None:
+        outside |= raw.submit >= end
+    raw.rows -= int(np.count_nonzero(outside))
+    raw.keep(~outside)
+
+
+def _unknown(raw: Raw, rule: str) -> None:
+    _drop(raw, ~np.isfinite(raw.submit), "of unknown submit time", rule)
+    _drop(raw, ~np.isfinite(raw.run), "of unknown run time", rule)
+    _drop(raw, ~np.isfinite(raw.need), "of unknown processors", rule)
+
+
+def _negative(raw: Raw, rule: str) -> None:
+    _drop(raw, raw.submit < 0, "of a submit time below 0", rule)
+    _drop(raw, raw.run < 0, "of a run time below 0", rule)
+    _drop(raw, raw.need < 0, "of processors below 0", rule)
+    _drop(raw, raw.need == 0, "of no processors", rule)
+    _drop(raw, raw.need != np.floor(raw.need), "of a part of a processor", rule)
+
+
+def _zero(raw: Raw, rule: str) -> None:
+    none = raw.run == 0
+    if rule == "one":
+        note(raw, none, "of no run time, taken to be 1")
+        raw.run[none] = 1.0
+    else:
+        _drop(raw, none, "of no run time", rule)
+
+
+def _wide(raw: Raw, rule: str, servers: int) -> None:
+    wide = raw.need > servers
+    words = f"wider than the machine's {servers} processors"
+    if rule == "clip":
+        note(raw, wide, f"{words}, taken to need all of them")
+        raw.need[wide] = servers
+    else:
+        _drop(raw, wide, words, rule)
+
+
+def _order(raw: Raw, rule: str) -> None:
+    """Put jobs in the order in which they came; jumps of up to an hour are told apart."""
+    if not len(raw.submit):
+        return
+    latest = np.maximum.accumulate(raw.submit)
+    late = raw.submit < latest
+    steps = np.diff(raw.submit, prepend=raw.submit[0])
+    hours = int(np.count_nonzero((steps < 0) & (steps >= -HOUR)))
+    words = "submitted before a job above"
+    if late.any() and hours:
+        words += f" ({hours} times the log goes back by an hour or less, as clocks may in autumn)"
+    ways = {"sort": ", put in order", "raise": ", taken to come with that one"}
+    if not note(raw, late, words + ways.get(rule, ""), rule):
+        return
+    if rule == "raise":
+        raw.submit = latest
+        return
+    order = np.argsort(raw.submit, kind="stable")
+    for key in ("submit", "need", "run", "estimate", "line"):
+        setattr(raw, key, getattr(raw, key)[order])
+    for key in ("user", "group", "queue"):
+        labels: Labels | None = getattr(raw, key)
+        if labels is not None:
+            setattr(raw, key, Labels(labels.codes[order], labels.names))
+    if raw.name is not None:
+        raw.name = raw.name[order]
+
+
+def _estimates(raw: Raw, rules: Mapping[str, str]) -> None:
+    raw.estimate[~(raw.estimate > 0)] = np.nan
+    none = np.isnan(raw.estimate)
+    if none.all() and rules["unestimated"] == "keep":
+        if len(none):
+            raw.notes.append("no estimates")
+        return
+    rule = rules["unestimated"]
+    if rule in ("drop", "refuse"):
+        _drop(raw, none, "of unknown estimate", rule)
+    elif rule == "run":
+        note(raw, none, "of unknown estimate, taken to be the run time")
+        raw.estimate = np.where(none, raw.run, raw.estimate)
+    else:
+        note(raw, none, "of unknown estimate")
+    over, rule = raw.estimate < raw.run, rules["overrun"]
+    words = "that ran longer than their estimate"
+    if rule in ("drop", "refuse"):
+        _drop(raw, over, words, rule)
+        return
+    ways = {"raise": ", which was raised", "clip": ", cut off there", "keep": ""}
+    note(raw, over, words + ways[rule])
+    if rule == "raise":
+        raw.estimate = np.where(over, raw.run, raw.estimate)
+    elif rule == "clip":
+        raw.run = np.where(over, raw.estimate, raw.run)
+
+
+def _used(labels: Labels | None) -> Labels | None:
+    """Return labels of which only the used names are left; nothing where none is known."""
+    if labels is None or not (labels.codes >= 0).any():
+        return None
+    used, first = np.unique(labels.codes, return_index=True)
+    order = used[np.argsort(first)]
+    order = order[order >= 0]
+    renumbered = np.full(len(labels.names) + 1, -1, dtype=np.int32)
+    renumbered[order] = np.arange(len(order), dtype=np.int32)
+    return Labels(renumbered[labels.codes], tuple(labels.names[i] for i in order.tolist()))

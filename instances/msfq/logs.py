@@ -1,0 +1,247 @@
+"""Jobs of a log as columns: when each came, what it needed, how long it ran, and whose it was.
+
+Ten million jobs are a few hundred megabytes this way; as objects they would be tens of gigabytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Sized
+from dataclasses import dataclass, fields
+from math import isfinite
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from instances.errors import InputError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Names = NDArray[np.generic]
+"""Texts of any length, 16 bytes each where they are short: numpy's StringDType."""
+MOST_NEED = 2**31 - 1
+GROUPINGS = ("user", "group", "queue")
+"""Columns that say whose a job is."""
+OVERRUN = "estimates under their job's run time"
+"""What is counted of estimates that were too short; to policies such a job runs as estimated."""
+
+
+class Labels(NamedTuple):
+    """A column of names: each job's number among the names, -1 where the log does not say.
+
+    Attributes
+    ----------
+    codes : ndarray of int32, shape (jobs,)
+    names : tuple of str
+    """
+
+    codes: Ints
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, names: Sequence[str | None]) -> Labels:
+        """Make labels of names, numbered in the order in which they come; None is unknown."""
+        known: dict[str, int] = {}
+        codes = [-1 if name is None else known.setdefault(name, len(known)) for name in names]
+        return cls(np.array(codes, dtype=np.int32), tuple(known))
+
+
+@dataclass(frozen=True, eq=False)
+class Jobs:
+    """The jobs of a log, in the order in which they were submitted.
+
+    Attributes
+    ----------
+    submit : ndarray of float, shape (jobs,)
+        When each came; never going backwards.
+    need : ndarray of int32, shape (jobs,)
+        Servers that it holds from its start to its end, 1 or more.
+    run : ndarray of float, shape (jobs,)
+        How long it runs, above 0.
+    estimate : ndarray of float, shape (jobs,), optional
+        How long its user said it would run, above 0; NaN where the log does not say.
+    user, group, queue : Labels, optional
+        Whose it is.
+    name : ndarray of str, shape (jobs,), optional
+        Each job's own name, such as its number in the log that it is from.
+
+    Raises
+    ------
+    InputError
+        If an array is not of that shape or holds what it must not.
+    """
+
+    submit: Floats
+    need: Ints
+    run: Floats
+    estimate: Floats | None = None
+    user: Labels | None = None
+    group: Labels | None = None
+    queue: Labels | None = None
+    name: Names | None = None
+
+    def __post_init__(self) -> None:
+        lengths = {field.name: _length(getattr(self, field.name)) for field in fields(self)}
+        wrong = {key: n for key, n in lengths.items() if n is not None and n != len(self.submit)}
+        if wrong:
+            found = ", ".join(f"{n} of {key}" for key, n in wrong.items())
+            raise InputError(f"{len(self.submit)} of every column", found=found, place="log")
+        if not len(self.submit):
+            raise InputError("a job or more", found="none", place="log")
+        wrong_rows = list(defects(self.submit, self.need, self.run, self.estimate))
+        if wrong_rows:
+            raise InputError(
+                "; ".join(one.expected for one in wrong_rows),
+                found="; ".join(one.words for one in wrong_rows),
+                place="log",
+            )
+
+    def __len__(self) -> int:
+        return len(self.submit)
+
+    @classmethod
+    def of(  # noqa: PLR0917 - columns, in the order in which a table has them
+        cls,
+        submit: ArrayLike,
+        need: ArrayLike,
+        run: ArrayLike,
+        estimate: ArrayLike | None = None,
+        user: Sequence[str | None] | None = None,
+        group: Sequence[str | None] | None = None,
+        queue: Sequence[str | None] | None = None,
+    ) -> Jobs:
+        """Make jobs of plain sequences; a name that is not known is None."""
+        return cls(
+            np.asarray(submit, dtype=np.float64),
+            np.asarray(need, dtype=np.int32),
+            np.asarray(run, dtype=np.float64),
+            None if estimate is None else np.asarray(estimate, dtype=np.float64),
+            None if user is None else Labels.of(user),
+            None if group is None else Labels.of(group),
+            None if queue is None else Labels.of(queue),
+        )
+
+    @property
+    def estimated(self) -> bool:
+        """Whether the log has an estimate of any job."""
+        return self.estimate is not None and bool(np.isfinite(self.estimate).any())
+
+    def planned(self, estimates: str = "given") -> Floats:
+        """Return how long a policy believes that each job will run.
+
+        With ``given`` that is the user's estimate, the run time itself where there is none, and
+        never less than the run time: a job that would outrun its estimate is known to be longer, so
+        that no reservation is broken by it.
+
+        Parameters
+        ----------
+        estimates : {"given", "exact"}
+        """
+        if estimates == "exact" or self.estimate is None:
+            return self.run
+        return np.fmax(self.estimate, self.run)
+
+    @property
+    def overrun(self) -> int:
+        """How many jobs ran longer than their estimate."""
+        return 0 if self.estimate is None else int(np.count_nonzero(self.estimate < self.run))
+
+    @property
+    def work(self) -> float:
+        """Servers times run time, summed over all jobs."""
+        return float(self.need @ self.run)
+
+    @property
+    def span(self) -> float:
+        """From the first submit to the last."""
+        return float(self.submit[-1] - self.submit[0])
+
+    def labels(self, by: str) -> Labels | None:
+        """Return what a grouping says of each job: ``user``, ``group``, ``queue`` or ``need``."""
+        if by != "need":
+            found: Labels | None = getattr(self, by)
+            return found
+        needs, codes = np.unique(self.need, return_inverse=True)
+        return Labels(codes.astype(np.int32), tuple(str(need) for need in needs.tolist()))
+
+    def take(self, rows: ArrayLike) -> Jobs:
+        """Return some of the jobs, by number, a slice or truth values."""
+        at = np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)]
+
+        def some(labels: Labels | None) -> Labels | None:
+            return None if labels is None else Labels(labels.codes[at], labels.names)
+
+        return Jobs(
+            self.submit[at],
+            self.need[at],
+            self.run[at],
+            None if self.estimate is None else self.estimate[at],
+            some(self.user),
+            some(self.group),
+            some(self.queue),
+            None if self.name is None else self.name[at],
+        )
+
+
+@dataclass(frozen=True)
+class Defect:
+    """Something wrong with some jobs of a log.
+
+    Attributes
+    ----------
+    words : str
+        What is wrong, how often, and where first.
+    expected : str
+    count, first : int
+        How many jobs, and the first of them, counted from 0.
+    """
+
+    words: str
+    expected: str
+    count: int
+    first: int
+
+
+def defects(
+    submit: Floats,
+    need: Floats | Ints,
+    run: Floats,
+    estimate: Floats | None = None,
+    servers: int | None = None,
+) -> Iterator[Defect]:
+    """Yield what makes a log one that cannot be replayed, each kind with its count.
+
+    Parameters
+    ----------
+    submit, need, run, estimate : ndarray, shape (jobs,)
+    servers : int, optional
+        The machine's; where left out, no job is too wide.
+    """
+    widest = MOST_NEED if servers is None else servers
+    early = ~np.isfinite(submit) | (submit < 0)
+    before = np.concatenate([[-np.inf], submit[:-1]])
+    kinds: list[tuple[str, str, NDArray[np.bool_], NDArray[np.generic]]] = [
+        ("a submit time that is no number >= 0", "submit times >= 0", early, submit),
+        ("a submit time before the one above", "submit times in order", submit < before, submit),
+        ("a need below 1", "needs of 1 or more", need < 1, need),
+        (f"a need of more than {widest}", f"needs of at most {widest}, all servers",
+         need > widest, need),
+        ("a run time that is no number > 0", "run times > 0", ~(np.isfinite(run) & (run > 0)), run),
+    ]  # fmt: skip
+    if estimate is not None:
+        bad = ~np.isnan(estimate) & ~(np.isfinite(estimate) & (estimate > 0))
+        kinds.append(("an estimate that is no number > 0", "estimates > 0", bad, estimate))
+    for what, expected, mask, values in kinds:
+        count = int(np.count_nonzero(mask))
+        if count:
+            at = int(np.argmax(mask))
+            value = f"{values[at]:.12g}" if isfinite(values[at]) else str(values[at])
+            jobs = "job" if count == 1 else "jobs"
+            words = f"{count} {jobs} with {what} (first: row {at}, {value})"
+            yield Defect(words, expected, count, at)
+
+
+def _length(column: Sized | None) -> int | None:
+    if isinstance(column, Labels):
+        return len(column.codes)
+    return None if column is None else len(column)

@@ -1,0 +1,221 @@
+"""Logs as instances: the table beside the file, what is refused in it, and that nothing is lost."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from instances.errors import InputError
+from instances.files import beside, dump, load
+from instances.msfq import Instance
+from instances.msfq.log_files import COLUMNS, read_jobs, write_jobs
+from instances.msfq.logs import Jobs
+
+TABLE = "submit,need,run,estimate,user,queue\n0,2,5,10,ann,q\n0,1,2.5,,,q\n7,4,1,1,bob,\n"
+
+
+def logged(folder: Path, text: str = TABLE, servers: int = 4, log: str = "toy.csv") -> Path:
+    """Write a CSV and an instance beside it."""
+    data = text.encode()
+    (folder / log).write_bytes(gzip.compress(data) if log.endswith(".gz") else data)
+    path = folder / "toy.json"
+    document = {"problem": "msfq", "name": "toy", "servers": servers, "log": log}
+    path.write_bytes(msgspec.json.encode(document))
+    return path
+
+
+@pytest.mark.parametrize("log", ["toy.csv", "toy.csv.gz"])
+def test_a_log_is_found_beside_its_instance(tmp_path: Path, log: str) -> None:
+    queue = load(logged(tmp_path, log=log))
+    jobs = queue.jobs
+    assert jobs.submit.tolist() == [0, 0, 7]
+    assert jobs.need.tolist() == [2, 1, 4]
+    assert jobs.run.tolist() == [5, 2.5, 1]
+    assert jobs.planned().tolist() == [10, 2.5, 1]
+    assert jobs.planned("exact").tolist() == [5, 2.5, 1]
+    assert (jobs.user.names, jobs.user.codes.tolist()) == (("ann", "bob"), [0, -1, 1])
+    assert (jobs.queue.names, jobs.queue.codes.tolist()) == (("q",), [0, 0, -1])
+    assert jobs.group is None
+    assert queue.load == pytest.approx((10 + 2.5 + 4) / (4 * 7))
+    assert queue.arrival_rate == pytest.approx(2 / 7)
+    assert list(queue.groups["need"]) == ["1", "2", "4"]
+    assert queue.one_or_all is None
+    assert not queue.memoryless
+    assert beside((tmp_path / "toy.json").read_bytes()) == (log,)
+
+
+@pytest.mark.parametrize("log", ["a.parquet", "a.csv", "a.csv.gz", "a.parquet.gz"])
+def test_what_is_written_is_read_back(tmp_path: Path, log: str) -> None:
+    jobs = Jobs.of(
+        [0, 0.5, 0.5],
+        [1, 2, 3],
+        [1, 1e-3, 7],
+        [2, np.nan, 8],
+        user=["1", None, "a,b"],
+        queue=["x", "y", "x"],
+    )
+    queue = Instance(name="a", servers=3, log=log).with_jobs(jobs)
+    dump(queue, tmp_path / "a.json.gz")
+    back = load(tmp_path / "a.json.gz")
+    assert back == queue
+    for key in ("submit", "need", "run", "estimate"):
+        np.testing.assert_array_equal(getattr(back.jobs, key), getattr(jobs, key))
+    assert back.jobs.user.names == jobs.user.names
+    assert back.jobs.user.codes.tolist() == jobs.user.codes.tolist()
+    assert back.jobs.group is None
+    first = (tmp_path / log).read_bytes()
+    dump(queue, tmp_path / "a.json.gz")
+    assert (tmp_path / log).read_bytes() == first, "the same log is the same file"
+    assert {p.name for p in tmp_path.iterdir()} == {"a.json.gz", log}
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(0, 1e9), st.integers(1, 9), st.floats(1e-9, 1e9), st.sampled_from("ab ")
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_no_digit_is_lost_on_the_way(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[float, int, float, str]]
+) -> None:
+    folder = tmp_path_factory.mktemp("log")
+    rows = sorted(rows, key=lambda row: row[0])
+    names = [row[3].strip() or None for row in rows]
+    jobs = Jobs.of([r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows], user=names)
+    for log in ("a.csv", "a.parquet"):
+        write_jobs(jobs, folder / log)
+        back = read_jobs(folder / log, 9)
+        assert back.submit.tolist() == jobs.submit.tolist()
+        assert back.run.tolist() == jobs.run.tolist()
+        assert back.user is not None
+        known = [None if c < 0 else back.user.names[c] for c in back.user.codes.tolist()]
+        assert known == names
+
+
+def test_jobs_go_along_to_another_process(tmp_path: Path) -> None:
+    queue = load(logged(tmp_path))
+    again = pickle.loads(pickle.dumps(queue))  # noqa: S301 - our own
+    assert again == queue
+    assert again.jobs.submit.tolist() == queue.jobs.submit.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("submit,need,run\n", "expected a job or more"),
+        ("submit,need\n0,1\n", "columns: found submit, need; expected a column 'run'"),
+        ("submit,need,run,estimte\n0,1,1,1\n", "did you mean 'estimate'?"),
+        ("submit,need,run,run\n0,1,1,1\n", "found 'run' twice; expected each column once"),
+        ("submit,need,run\n0,1,abc\n1,1,x\n", "row 0, column 'run': found 'abc', and 1 more"),
+        ("submit,need,run\n0,1,1\n0,,1\n", "row 1, column 'need': found an empty cell"),
+        ("submit,need,run\n0,1.5,1\n", "row 0, column 'need': found 1.5; expected a whole number"),
+        ("submit,need,run\n0,5,1\n1,9,1\n", "2 jobs with a need of more than 4 (first: row 0, 5)"),
+        ("submit,need,run\n0,0,1\n", "1 job with a need below 1 (first: row 0, 0)"),
+        ("submit,need,run\n0,1,0\n", "1 job with a run time that is no number > 0"),
+        ("submit,need,run\n0,1,-3\n", "(first: row 0, -3)"),
+        ("submit,need,run\n-1,1,1\n", "1 job with a submit time that is no number >= 0"),
+        ("submit,need,run\n5,1,1\n4,1,1\n", "submit time before the one above (first: row 1, 4)"),
+        ("submit,need,run,estimate\n5,1,1,-2\n", "1 job with an estimate that is no number > 0"),
+        ("submit,need,run\n0,1,inf\n", "(first: row 0, inf)"),
+        ("submit,need,run\n0,1\n", "row 0, column 'run': found an empty cell"),
+        ("submit,need,run\n0,1,2,3\n", "expected a table in CSV"),
+    ],
+)
+def test_what_is_wrong_is_counted_and_named(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(InputError) as error:
+        load(logged(tmp_path, text))
+    assert words in str(error.value)
+    assert str(error.value).startswith(str(tmp_path / "toy.csv"))
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        load(logged(tmp_path, "submit,need,run\n5,9,1\n4,1,-1\n3,1,1\n"))
+    words = str(error.value)
+    assert "1 job with a need of more than 4" in words
+    assert "2 jobs with a submit time before the one above (first: row 1, 4)" in words
+    assert "1 job with a run time that is no number > 0 (first: row 1, -1)" in words
+    assert "`schedopt convert` cleans a log" in words
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"log": "../toy.csv"}, "without a folder"),
+        ({"log": "/etc/toy.csv"}, "without a folder"),
+        ({"log": ".."}, "without a folder"),
+        ({"log": "toy.txt"}, "a name that ends in .parquet, .csv"),
+        ({"log": "none.csv"}, "expected a file that exists"),
+        ({"log": "bad.parquet"}, "expected a table in Parquet"),
+        ({"classes": [{"need": 1, "arrival_rate": 1, "service_rate": 1}]}, "classes or a log"),
+        ({"servers": 0}, "servers"),
+        ({"constraints": [{"kind": "response-time", "need": 3, "at_most": 9}]}, "need"),
+        ({"log": None}, "a class or more, or a log"),
+    ],
+)
+def test_an_instance_of_a_log_is_checked(
+    tmp_path: Path, keys: dict[str, object], words: str
+) -> None:
+    path = logged(tmp_path)
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
+    document = msgspec.json.decode(path.read_bytes()) | keys
+    path.write_bytes(msgspec.json.encode(document))
+    with pytest.raises(InputError, match=words.replace("(", r"\(")):
+        load(path)
+
+
+def test_a_machine_of_a_log_may_be_large(tmp_path: Path) -> None:
+    text = "submit,need,run\n0,2000000000,1\n"
+    assert load(logged(tmp_path, text, servers=2_000_000_000)).jobs.need[0] == 2_000_000_000
+    with pytest.raises(InputError, match="at most 10000000, with classes"):
+        Instance(
+            name="x",
+            servers=10**8,
+            classes=({"need": 1, "arrival_rate": 1.0, "service_rate": 1.0},),  # type: ignore[arg-type]
+        )
+
+
+def test_jobs_are_only_there_where_they_were_read() -> None:
+    bare = Instance(name="x", servers=1, log="x.csv")
+    with pytest.raises(InputError, match="load the instance from its file"):
+        _ = bare.jobs
+    with pytest.raises(InputError, match="needs of at most 1"):
+        bare.with_jobs(Jobs.of([0], [2], [1]))
+    with pytest.raises(InputError, match="1 of need"):
+        Jobs.of([0, 1], [1], [1, 1])
+    with pytest.raises(InputError, match="run time that is no number > 0"):
+        Jobs.of([0], [1], [0])
+
+
+def test_types_that_are_no_numbers_or_names_are_refused(tmp_path: Path) -> None:
+    path = logged(tmp_path, log="x.parquet")
+    plain = {"submit": [0], "need": [1], "run": [1]}
+    for wrong in ({"run": [True]}, {"user": [[1]]}, {"queue": [b"x"]}):
+        pl.DataFrame(plain | wrong).write_parquet(tmp_path / "x.parquet")
+        with pytest.raises(InputError, match="expected a column of"):
+            load(path)
+    pl.DataFrame(plain | {"user": [7], "name": [3]}).write_parquet(tmp_path / "x.parquet")
+    jobs = load(path).jobs
+    assert (jobs.user.names, jobs.name.tolist()) == (("7",), ["3"])
+
+
+def test_some_of_the_jobs(tmp_path: Path) -> None:
+    jobs = load(logged(tmp_path)).jobs
+    some = jobs.take([0, 2])
+    assert some.submit.tolist() == [0, 7]
+    assert some.user.codes.tolist() == [0, 1]
+    assert len(jobs.take(slice(1, None))) == 2
+    assert len(jobs.take(np.array([True, False, True]))) == 2
+    assert set(COLUMNS) == {*jobs.__dataclass_fields__}
