@@ -189,6 +189,7 @@ def test_a_dump_of_sacct(tmp_path: Path) -> None:
     queue = convert(path, processors=64)
     jobs = queue.jobs
     assert jobs.name.tolist() == ["10", "11_1"]
+    assert (queue.description or "").startswith("2 of 8 jobs of dump; ")
     assert jobs.submit.tolist() == [0, 10]
     assert jobs.run.tolist() == [3600, 2 * 86400 + 1]
     assert jobs.need.tolist() == [16, 8]
@@ -212,7 +213,7 @@ def test_a_dump_of_sacct(tmp_path: Path) -> None:
     assert nodes.jobs.need.tolist() == [1, 2]
     assert nodes.jobs.run.tolist() == [3600, 601.5]
     assert nodes.jobs.planned().tolist() == [7200, 601.5]
-    assert "1 left out, in no state of timeout,completed" in said(nodes)
+    assert "2 left out, in no state of timeout,completed" in said(nodes)
 
 
 def test_minutes_of_a_raw_limit_and_the_epoch(tmp_path: Path) -> None:

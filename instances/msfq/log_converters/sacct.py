@@ -76,8 +76,8 @@ def read(
     InputError
         If a column is missing or a cell cannot be read: with the line.
     """
-    columns, lines, notes = _columns(read_bytes(path, MOST_BYTES).decode("utf-8", "replace"))
-    rows = len(lines)
+    text = read_bytes(path, MOST_BYTES).decode("utf-8", "replace")
+    columns, lines, notes, rows = _columns(text)
     columns, lines = _jobs(columns, lines, states, notes)
     submit = points(_one(columns, ("submit",)), lines, timezone)
     notes += submit.notes("submit times")
@@ -102,8 +102,8 @@ def read(
     )
 
 
-def _columns(text: str) -> tuple[dict[str, pl.Series], NDArray[np.int64], list[str]]:
-    """Return cells by column, each row's line, and a note of lines with cells too many or few."""
+def _columns(text: str) -> tuple[dict[str, pl.Series], NDArray[np.int64], list[str], int]:
+    """Return cells by column, each row's line, a note of rows of too many cells or few; all rows."""
     import polars as pl
 
     all_lines = pl.Series("line", text.split("\n")).str.strip_chars("\r")
@@ -124,7 +124,7 @@ def _columns(text: str) -> tuple[dict[str, pl.Series], NDArray[np.int64], list[s
     columns = {
         title: cells.list.get(i).alias(title) for i, title in enumerate(titles) if title.strip()
     }
-    return columns, lines, notes
+    return columns, lines, notes, len(body)
 
 
 def _jobs(
