@@ -103,7 +103,7 @@ def read(
 
 
 def _columns(text: str) -> tuple[dict[str, pl.Series], NDArray[np.int64], list[str], int]:
-    """Return cells by column, each row's line, a note of rows of too many cells or few; all rows."""
+    """Return cells by column, each row's line, a note of rows cut short, and how many there are."""
     import polars as pl
 
     all_lines = pl.Series("line", text.split("\n")).str.strip_chars("\r")
