@@ -18,6 +18,9 @@ from schedopt.analysis.contenders import (
 )
 from schedopt.sweep.rows import Row
 
+FEW = 10
+"""Instances below which a bootstrap interval is rough: it then covers less than it aims at."""
+
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
     """Two contenders on the instances on which both have a score.

@@ -33,7 +33,9 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     seconds, total_seconds : float
         Mean and sum of its own time.
     endings : mapping of str to int
-        Why rows have no gap: ``violations``, ``not-applicable``, ``time-limit``, ...
+        Why rows have no gap: ``violations``, ``no reference``, ``not comparable`` where the policy
+        answers another question than the reference, or how the run ended: ``not-applicable``,
+        ``time-limit``, ...
     """
 
     problem: str
@@ -138,4 +140,4 @@ def _why(row: Row) -> str:
         return "violations"
     if row.termination != "completed":
         return row.termination
-    return "no reference" if row.reference is None else "another question"
+    return "no reference" if row.reference is None else "not comparable"

@@ -68,8 +68,8 @@ def bench(
     from schedopt.cli import reporting
     from schedopt.sweep.rows import table
     from schedopt.sweep.sources import from_text
-    from schedopt.terminal import bench_tables as scoreboards
-    from schedopt.terminal import tables as showing
+    from schedopt.terminal import bench_tables
+    from schedopt.terminal.progress import bar
     from schedopt.verbs.bench import BenchError
     from schedopt.verbs.bench import bench as run
 
@@ -89,7 +89,7 @@ def bench(
     reporting.ready(report)
     failures: list[str] = []
     try:
-        with showing.bar("instances") as progress:
+        with bar("instances") as progress:
             rows = run(**words, progress=progress)
     except BenchError as error:
         rows, failures = error.rows, error.failures
@@ -100,7 +100,7 @@ def bench(
     if json:
         sys.stdout.buffer.write(table(rows, ".jsonl"))
     else:
-        scoreboards.summary(rows)
+        bench_tables.summary(rows)
     for failure in failures:
         say(failure)
     if report is not None:
@@ -173,7 +173,7 @@ def summary(
     from schedopt.analysis.profiles import profiles as profiled
     from schedopt.analysis.summary import summary as summarize
     from schedopt.sweep.rows import read_rows
-    from schedopt.terminal import bench_tables as scoreboards
+    from schedopt.terminal import bench_tables
 
     if measure not in ("objective", "seconds"):
         raise InputError("objective or seconds", found=repr(measure), place="--measure")
@@ -191,11 +191,11 @@ def summary(
     if json:
         print_json(found)
         return
-    scoreboards.summary(rows)
-    scoreboards.profiles(found.get("profiles", ()))
-    scoreboards.pairs(pairs)
+    bench_tables.summary(rows)
+    bench_tables.profiles(found.get("profiles", ()))
+    bench_tables.pairs(pairs)
     if earlier is not None:
-        scoreboards.changes(found["changes"])
+        bench_tables.changes(found["changes"])
 
 
 def _two(text: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ def list_(
     json: Json = False,
 ) -> None:
     """List problems, formulations, solvers, policies, constraint kinds and generators."""
-    from schedopt.terminal import tables as showing
+    from schedopt.terminal import listings
     from schedopt.verbs import contents
 
     sections = contents.sections()
@@ -26,18 +26,18 @@ def list_(
     if json:
         print_json(sections)
     else:
-        showing.contents(sections)
+        listings.contents(sections)
 
 
 @app.command(epilog="Example: schedopt doctor")
 def doctor(json: Json = False) -> None:
     """Say versions, and whether each solver loads and solves a tiny model right."""
-    from schedopt.terminal import tables as showing
+    from schedopt.terminal import listings
     from schedopt.verbs.doctor import examine
 
     findings = examine()
     if json:
         print_json(findings)
     else:
-        showing.doctor(findings)
+        listings.doctor(findings)
     raise typer.Exit(0 if all(finding.ok for finding in findings) else FAILED)

@@ -115,7 +115,7 @@ def reproduce(
 
     Exit status: 0 every claim holds, 1 one does not, 2 there is no such reproduction.
     """
-    from schedopt.terminal import tables as showing
+    from schedopt.terminal import listings
     from schedopt.verbs.reproduce import recorded
     from schedopt.verbs.reproduce import reproduce as run
 
@@ -123,7 +123,7 @@ def reproduce(
         if json:
             print_json(recorded())
         else:
-            showing.ledger(recorded())
+            listings.ledger(recorded())
         raise typer.Exit(FOUND)
     if names == ["all"]:
         names = None
@@ -133,6 +133,6 @@ def reproduce(
     if json:
         print_json(found)
     else:
-        showing.reproductions(found)
+        listings.reproductions(found)
     held = all(claim["holds"] is not False for entry in found for claim in entry["claims"])
     raise typer.Exit(FOUND if held else FAILED)

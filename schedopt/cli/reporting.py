@@ -32,10 +32,10 @@ def deliver(
 ) -> None:
     """Write the report and say where it is."""
     from schedopt.report import write
-    from schedopt.terminal import tables as showing
+    from schedopt.terminal.progress import bar
 
     try:
-        with showing.bar("pictures") as progress:
+        with bar("pictures") as progress:
             write(
                 rows,
                 report,

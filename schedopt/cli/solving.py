@@ -47,12 +47,13 @@ def solve(
     130 interrupted (what was found is still written), 1 the check failed, 2 bad input.
     """
     from instances.files import load
-    from schedopt.terminal import tables as showing
+    from schedopt.terminal.progress import live
+    from schedopt.terminal.results import result as show
     from schedopt.verbs.solve import solve as run
 
     writable(output)
     instance = load(file)
-    with showing.live(file.name) as watch:
+    with live(file.name) as watch:
         result = run(
             instance,
             formulation=formulation,
@@ -65,7 +66,7 @@ def solve(
             options=split(option),
             watch=watch,
         )
-    deliver(result.document(), json, output, lambda: showing.result(instance, result))
+    deliver(result.document(), json, output, lambda: show(instance, result))
     raise typer.Exit(status(result))
 
 
@@ -84,7 +85,7 @@ def evaluate(
     Exit status: 0 each policy has a solution, 2 bad input or a policy that does not apply.
     """
     from instances.files import load
-    from schedopt.terminal import tables as showing
+    from schedopt.terminal.results import results as show
     from schedopt.verbs.evaluate import evaluate as run
 
     writable(output)
@@ -96,7 +97,7 @@ def evaluate(
         raise InputError("a policy", found=repr(policy), place="--policy")
     documents = [result.document() for result in results]
     shown: Any = documents[0] if len(results) == 1 else documents
-    deliver(shown, json, output, lambda: showing.results(instance, results))
+    deliver(shown, json, output, lambda: show(instance, results))
     for result in results:
         if not result.solution:
             say(f"{result.policy}: {result.termination}: {result.message}")

@@ -226,7 +226,7 @@ def test_the_verb_says_what_the_functions_say(real: list[Row], tmp_path: Path, s
     assert len(told["profiles"]) == len(profiles(real))
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0
-    for word in ("greedy beside core", "within a factor", "say the same", "95% interval"):
+    for word in ("greedy and core on", "within a factor", "are the same", "95% interval"):
         assert word in done.stdout
 
 

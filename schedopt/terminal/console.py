@@ -1,0 +1,54 @@
+"""The two consoles, and how a table or a line of plain text is put on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from schedopt.formats import plain
+from schedopt.problems.shown import ShownTable
+
+out = Console(highlight=False, emoji=False)
+if not out.is_terminal:
+    out.width = 120
+err = Console(stderr=True, highlight=False, emoji=False)
+
+NUMERIC = frozenset("0123456789+-–<>± ")
+"""What a number, a share or `–` begins with: a column of such is aligned to the right."""
+
+
+def text(words: str, style: str = "") -> Text:
+    """Return words as they are: no markup is read in them, and nothing steers the terminal."""
+    return Text(plain(words), style=style)
+
+
+def say(words: str, style: str = "") -> None:
+    """Print a line of words as they are."""
+    out.print(text(words, style))
+
+
+def table(shown: ShownTable, styles: Sequence[str] = ()) -> Table:
+    """Return a table of plain text, its numbers aligned to the right.
+
+    Parameters
+    ----------
+    shown : ShownTable
+    styles : sequence of str
+        A style for each row; none where there are fewer.
+    """
+    rendered = Table(title=text(shown.title) if shown.title else None, title_justify="left")
+    for i, head in enumerate(shown.heads):
+        right = _numeric(row[i] for row in shown.rows)
+        rendered.add_column(text(head), justify="right" if right else "left", overflow="fold")
+    for i, row in enumerate(shown.rows):
+        style = styles[i] if i < len(styles) else ""
+        rendered.add_row(*(text(cell) for cell in row), style=style or None)
+    return rendered
+
+
+def _numeric(cells: Iterable[str]) -> bool:
+    filled = [cell for cell in cells if cell]
+    return bool(filled) and all(cell[0] in NUMERIC for cell in filled)

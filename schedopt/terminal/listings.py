@@ -1,0 +1,65 @@
+"""What there is, whether it works, and what the papers' reproductions found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from schedopt.formats import duration
+from schedopt.problems.shown import ShownTable
+from schedopt.terminal.console import out, say, table, text
+
+VERDICTS = {True: "holds", False: "differs", None: "cannot be judged"}
+STYLES = {True: "green", False: "red", None: ""}
+
+
+def contents(sections: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Show what there is, section by section."""
+    for title, entries in sections.items():
+        shown = Table(*(entries[0] if entries else ()), title=text(title), title_justify="left")
+        for entry in entries:
+            shown.add_row(*map(_cell, entry.values()))
+        out.print(shown)
+
+
+def _cell(value: object) -> Text:
+    if isinstance(value, list):
+        return Text("\n").join(text(str(word)) for word in value)
+    return text(str(value))
+
+
+def doctor(findings: Sequence[Any]) -> None:
+    """Show what the doctor found."""
+    grid = Table.grid(padding=(0, 2))
+    for finding in findings:
+        mark = text("works", "green") if finding.ok else text("FAILS", "red")
+        grid.add_row(text(finding.name), mark, text(finding.detail))
+    out.print(grid)
+
+
+def reproductions(found: Sequence[Mapping[str, Any]]) -> None:
+    """Show reproductions: each claim, the paper's numbers, ours, and the verdict."""
+    for entry in found:
+        out.print()
+        say(f"{entry['name']}: {entry['title']}", "bold")
+        say(f"{entry['source']}. {entry['workload']}")
+        shown = Table("claim", "paper", "here", "verdict")
+        for claim in entry["claims"]:
+            cells = (text(claim[key]) for key in ("says", "paper", "ours"))
+            shown.add_row(*cells, text(VERDICTS[claim["holds"]], STYLES[claim["holds"]]))
+        out.print(shown)
+        plot = f"; plot in {entry['plot']}" if entry["plot"] else ""
+        say(f"{duration(entry['seconds'])}{plot}")
+
+
+def ledger(found: Sequence[Mapping[str, Any]]) -> None:
+    """Show all entries of the ledger, a line for each, with the recorded verdict."""
+    rows = tuple(
+        (entry["name"], entry["title"], str(len(entry["claims"])), entry["verdict"])
+        for entry in found
+    )
+    out.print(table(ShownTable(title="", heads=("entry", "title", "claims", "verdict"), rows=rows)))
+    say("as last recorded, in full; run an entry again by its name, or `all`")

@@ -1,0 +1,61 @@
+"""Progress on standard error, while something runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from schedopt.formats import number, percent
+from schedopt.terminal.console import err, text
+from solvers.result import Watch, gap
+
+Advance = Callable[[int, int], None]
+"""Called with how many are done and how many there are."""
+
+EVERY = 10.0
+"""Seconds between two lines where standard error is no terminal."""
+
+
+@contextmanager
+def live(what: str) -> Iterator[Watch | None]:
+    """Show incumbent, bound and gap while a solver runs; nothing where no one is looking."""
+    if not err.is_terminal:
+        yield None
+        return
+    with err.status(text(f"{what}: starting")) as status:
+
+        def watch(seconds: float, objective: float | None, bound: float | None) -> None:
+            status.update(
+                text(
+                    f"{what}: {seconds:.1f} s, best {number(objective)}, "
+                    f"bound {number(bound)}, gap {percent(gap(objective, bound))}"
+                )
+            )
+
+        yield watch
+
+
+@contextmanager
+def bar(what: str) -> Iterator[Advance]:
+    """Show a progress bar; where no one is looking, a line now and then."""
+    columns = (
+        TextColumn(what, markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+        task = progress.add_task(what, total=None)
+        said = time.monotonic()
+
+        def advance(done: int, total: int) -> None:
+            nonlocal said
+            progress.update(task, completed=done, total=total)
+            if not err.is_terminal and time.monotonic() - said > EVERY:
+                said = time.monotonic()
+                err.print(text(f"{done} of {total} {what}"))
+
+        yield advance

@@ -1,0 +1,89 @@
+"""One result in full, or several beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from rich.table import Table
+
+from schedopt.formats import counted, duration, number, percent
+from schedopt.problems.shown import ShownTable
+from schedopt.terminal.console import out, say, table, text
+from solvers.result import Result
+
+STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
+
+MOST = 40
+"""Violations that are printed; --json has them all."""
+
+
+def result(instance: Any, document: Result) -> None:
+    """Show one result: how it ended, what is proven, what the problem has to say, what is wrong."""
+    showing = _showing(document.problem)
+    more = [] if showing is None else list(showing.lines(instance, document))
+    grid = Table.grid(padding=(0, 2))
+    for name, words, style in [*_outcome(document), *((*line, "") for line in more)]:
+        grid.add_row(text(name, "bold"), text(words, style))
+    out.print(grid)
+    for shown in () if showing is None else showing.tables(instance, document):
+        out.print()
+        out.print(table(shown.filled()))
+    if document.conflict:
+        say("these side constraints cannot hold together:", "red")
+        for name in document.conflict:
+            say(f"  {name}")
+    for violation in document.violations[:MOST]:
+        say(f"violation: {violation}", "red")
+    if len(document.violations) > MOST:
+        say(f"... and {counted(len(document.violations) - MOST, 'violation')} more; --json has all")
+    if document.message:
+        say(f"note: {document.message}", "yellow")
+
+
+def _outcome(document: Result) -> list[tuple[str, str, str]]:
+    """Return what every result says, each with the style of its value."""
+    who = document.policy or f"{document.formulation} with {document.solver}"
+    ended = f"{document.solution_status} ({document.termination})"
+    sure = f"   ± {number(document.confidence)} (95%)" if document.confidence else ""
+    took = document.seconds
+    times = f"build {duration(took.build)}, solve {duration(took.solve)}"
+    bound = ("bound", f"{number(document.bound)}   gap {percent(document.gap)}", "")
+    return [
+        ("instance", f"{document.instance} ({document.problem})", ""),
+        ("policy" if document.policy else "solved as", str(who), ""),
+        ("outcome", ended, STYLES[document.solution_status]),
+        ("objective", f"{number(document.objective)}{sure}", ""),
+        *([bound] if document.solver or document.bound is not None else []),
+        ("time", f"{times}, check {duration(took.check)}", ""),
+    ]
+
+
+def results(instance: Any, documents: Sequence[Result]) -> None:
+    """Show several policies on one instance, or one of them in full."""
+    if len(documents) == 1:
+        result(instance, documents[0])
+        return
+    rows = tuple(
+        (
+            str(document.policy or document.formulation),
+            number(document.objective),
+            duration(document.seconds.solve),
+            "; ".join(document.violations)
+            if document.solution is not None
+            else f"{document.termination}: {document.message}",
+        )
+        for document in documents
+    )
+    heads = ("policy", "objective", "time", "violated side constraints")
+    out.print(table(ShownTable(title=instance.name, heads=heads, rows=rows)))
+
+
+def _showing(problem: str) -> Any | None:
+    """Return what a problem has to say about its results; None where it has nothing to add."""
+    name = f"schedopt.problems.{problem}"
+    if find_spec(name) is None or find_spec(f"{name}.showing") is None:
+        return None
+    return import_module(f"{name}.showing")

@@ -1,0 +1,233 @@
+"""The terminal: what each problem has to say, and that no name steers it or is read as markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import msgspec
+import pytest
+from builders.reports import row
+from rich.console import Console
+
+from instances.constraints import FairShare
+from instances.dssp import Instance, Job, Selected
+from instances.epoch import Instance as Epochs
+from instances.epoch import Job as Wide
+from instances.files import load
+from instances.hesrpt import Instance as Sharing
+from instances.hesrpt import Job as Sized
+from instances.hesrpt.speedups import Power
+from schedopt import evaluate, solve
+from schedopt.analysis.changes import changes
+from schedopt.analysis.pairs import paired
+from schedopt.analysis.profiles import profiles
+from schedopt.problems.dssp import showing as dssp
+from schedopt.problems.epoch import showing as epoch
+from schedopt.problems.hesrpt import showing as hesrpt
+from schedopt.problems.msfq import showing as msfq
+from schedopt.problems.shown import ShownTable
+from schedopt.terminal import bench_tables, console, listings, results
+from solvers.result import Result
+
+EVIL = (
+    "[bold red]x[/]",
+    "[/]",
+    "[link=https://example.org]y[/link]",
+    ":fire:",
+    "\x1b[31mred\x1b]8;;x\x07",
+    "two\nlines",
+    "\u202eturned",
+    "back\\",
+)
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[StringIO]:
+    """Catch what is printed, as a colour terminal of 300 columns would get it."""
+    text = StringIO()
+    shown = Console(file=text, width=300, highlight=False, emoji=False, force_terminal=True)
+    for module in (bench_tables, console, listings, results):
+        if hasattr(module, "out"):
+            monkeypatch.setattr(module, "out", shown)
+    yield text
+    assert "🔥" not in text.getvalue()
+    assert not set("\u202e\x07") & set(text.getvalue())
+    assert "\x1b]8" not in text.getvalue()
+
+
+def seen(screen: StringIO) -> list[str]:
+    """Return what stands on the screen, without the colours that we gave it."""
+    from rich.text import Text
+
+    return [line.rstrip() for line in Text.from_ansi(screen.getvalue()).plain.splitlines()]
+
+
+def expected(name: str) -> str:
+    return console.text(name).plain
+
+
+def night(**more: Any) -> Instance:
+    jobs = tuple(
+        Job(name=f"{name}{i}", reward=1.0 + i, groups={"[i]team": name}, stages=((1.0, 1.0),))
+        for i, name in enumerate(EVIL)
+    )
+    return Instance(name=EVIL[0], processors=2, deadline=4, jobs=jobs, **more)
+
+
+def test_a_selection_says_who_got_what(screen: StringIO) -> None:
+    rules = (
+        FairShare(by="[i]team", at_most={EVIL[7]: 0.25, EVIL[6]: 0.5}, at_least={EVIL[0]: 0.2}),
+    )
+    mine = night(constraints=rules)
+    results.result(mine, solve(mine))
+    lines = seen(screen)
+    assert "[bold red]x[/] (dssp)" in lines[0]
+    assert any("4 of 8 selected; their demand is 100.0% of the capacity" in line for line in lines)
+    table = {cells[1]: cells[2:] for line in lines if (cells := split(line))}
+    for name in EVIL:
+        assert table[expected(name)][0] == "1"
+    assert table[EVIL[7]] == ["1", "1", "25.0%", "25.0%", "25.0%", "", "at its cap", ""]
+    assert table[EVIL[0]] == ["1", "1", "25.0%", "25.0%", "", "20.0%", "", ""]
+
+
+def split(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split("│")] if line.startswith("│") else []
+
+
+def test_a_group_above_its_cap_or_below_its_floor_is_named() -> None:
+    mine = night()
+    found = evaluate(mine, "greedy", constraints=[FairShare(by="[i]team", at_most={EVIL[7]: 0.1},
+                                                            at_least={EVIL[0]: 0.9})])  # fmt: skip
+    (table,) = dssp.tables(mine, found)
+    assert table.title == "[i]team"
+    held = {cells[0]: cells[-1] for cells in table.rows}
+    assert held[EVIL[7]] == "above its cap"
+    assert held[EVIL[0]] == "below its floor"
+    assert held[EVIL[1]] == ""
+
+
+def test_of_many_groups_the_largest_are_shown() -> None:
+    jobs = tuple(
+        Job(name=f"j{i}", reward=1, groups={"user": f"u{i:03}"}, stages=((1.0 + i,),))
+        for i in range(60)
+    )
+    mine = Instance(name="many", processors=100, deadline=100, jobs=jobs)
+    (table,) = dssp.tables(mine, evaluate(mine, "greedy"))
+    assert len(table.rows) == dssp.MOST
+    assert [cells[0] for cells in table.rows] == [f"u{i:03}" for i in range(20, 60)]
+    assert "20 groups more" in table.title
+
+
+def test_a_schedule_says_what_was_in_time() -> None:
+    mine = load("instances/dssp/greedy-trap.json")
+    found = evaluate(mine, "lcpf")
+    (jobs, schedule) = dssp.lines(mine, found)
+    ends = found.solution.completion.values()
+    done = sum(end <= mine.deadline for end in ends)
+    assert jobs[0] == "jobs"
+    assert schedule[1].startswith(f"{done} of {len(ends)} jobs in time, makespan ")
+
+
+def test_allocations_say_who_completes_when(screen: StringIO) -> None:
+    jobs = tuple(Sized(name=name, size=2.0 + i) for i, name in enumerate(EVIL))
+    mine = Sharing(name="s", servers=10, jobs=jobs, speedup=Power(p=0.5))
+    results.result(mine, found := evaluate(mine, "hesrpt"))
+    table = [cells[1:] for line in seen(screen) if (cells := split(line))]
+    assert [line[0] for line in table] == [expected(name) for name in found.solution.order]
+    assert sum(float(line[2].strip("%")) for line in table) == pytest.approx(100, abs=0.1)
+    proven = solve("instances/hesrpt/twins.json")
+    assert dict(hesrpt.lines(load("instances/hesrpt/twins.json"), proven))["proven"].startswith(
+        "over"
+    )
+    assert not list(hesrpt.lines(mine, found))
+
+
+def test_epochs_say_how_long_they_last() -> None:
+    mine = load("instances/epoch/fig8.json")
+    found = solve(mine)
+    (line,) = epoch.lines(mine, found)
+    assert line == ("overhead", "2 reallocations per node and quantum")
+    (table,) = epoch.tables(mine, found)
+    assert [cells[1:] for cells in table.rows] == [
+        ("80.00%", "4", "4", "4"),
+        ("20.00%", "1", "16", "16"),
+    ]
+    wide = Epochs(name="w", nodes=4, inequity=1, jobs=(Wide(name="a", minimum=2),))
+    assert not list(epoch.tables(wide, evaluate(wide, "buddy")))  # rectangles, no epochs
+
+
+def test_queues_say_each_classs_response_time() -> None:
+    mine = load("instances/msfq/small.json")
+    found = solve(mine)
+    said = dict(msfq.lines(mine, found))
+    assert said["threshold"] == str(found.solution.threshold)
+    (table,) = msfq.tables(mine, found)
+    times = [entry.mean_response_time for entry in found.solution.classes]
+    assert [float(cells[1].replace(",", "")) for cells in table.rows] == pytest.approx(
+        times, rel=1e-5
+    )
+    assert all(cells[2:] == ("", "") for cells in table.rows)  # exact: neither is there
+
+
+def blank(**more: Any) -> Result:
+    told: dict[str, Any] = {
+        "instance": "i", "problem": "dssp", "policy": "p", "termination": "completed",
+        "solution_status": "feasible", "sense": "maximize",
+    }  # fmt: skip
+    return Result(**(told | more))
+
+
+def test_thousands_of_violations_are_cut_and_none_steers(screen: StringIO) -> None:
+    found = blank(violations=tuple(f"{name} {i}" for i in range(1000) for name in EVIL))
+    results.result(night(), found)
+    lines = seen(screen)
+    assert len(screen.getvalue()) < 10_000
+    assert f"... and {8000 - results.MOST:,} violations more; --json has all" in lines
+    assert f"violation: {expected(EVIL[4])} 0" in lines
+
+
+def test_several_policies_are_a_table(screen: StringIO) -> None:
+    good = blank(
+        policy="[b]",
+        objective=1234.5,
+        solution=Selected(selected=(), demand=0, capacity=1, shares={}),
+    )
+    none = blank(solution_status="none", termination="not-applicable", message="[/] why")
+    results.results(night(), [good, none])
+    table = [cells[1:5] for line in seen(screen) if (cells := split(line))]
+    assert table[0] == ["[b]", "1,234.5", "0 s", ""]
+    assert table[1] == ["p", "unknown", "0 s", "not-applicable: [/] why"]
+
+
+def test_bench_tables_take_any_name(screen: StringIO) -> None:
+    rows = [row(instance=n, policy=n, objective=8.0 - i) for i, n in enumerate(EVIL)]
+    rows += [row(instance=n, policy="other", objective=7.5) for n in EVIL]
+    bench_tables.summary(rows)
+    bench_tables.profiles(profiles(rows))
+    bench_tables.pairs(paired(rows, EVIL[0], "other"))
+    worse = [msgspec.structs.replace(r, objective=1.0, violations=EVIL) for r in rows]
+    bench_tables.changes(changes(rows, worse[1:]))
+    lines = seen(screen)
+    for name in EVIL:
+        assert any(expected(name) in line for line in lines)
+
+
+def test_listings_take_any_name(screen: StringIO) -> None:
+    listings.contents({"[b]": [{"name": n, "options": list(EVIL)} for n in EVIL]})
+    claim = {"says": EVIL[0], "paper": EVIL[1], "ours": EVIL[3], "holds": False}
+    entry = {"name": "n", "title": EVIL[2], "source": "s", "workload": "w", "claims": [claim],
+             "plot": None, "seconds": 0.1, "verdict": EVIL[0]}  # fmt: skip
+    listings.reproductions([entry])
+    listings.ledger([entry])
+    assert any(EVIL[2] in line for line in seen(screen))
+
+
+def test_a_table_aligns_numbers_and_refuses_ragged_rows() -> None:
+    shown = ShownTable(title="t", heads=("name", "n", ""), rows=(("a", "1 of 2", ""),))
+    rendered = console.table(shown)
+    assert [column.justify for column in rendered.columns] == ["left", "right", "left"]
+    assert shown.filled().heads == ("name", "n")
+    with pytest.raises(ValueError, match="differ in length"):
+        ShownTable(title="t", heads=("a",), rows=(("a", "b"),))
