@@ -7,7 +7,6 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-import numpy as np
 import simpy
 from rich.table import Table
 
@@ -15,10 +14,8 @@ from benchmarks.timing import best_of, out, verdict
 from formulations.msfq.system import System
 from instances.files import load
 from instances.msfq import Instance, JobClass
-from instances.msfq.traces import Trace
 from policies.msfq.jumping import jumped
-from policies.msfq.plain import play_plainly
-from policies.msfq.registered import PLANS
+from policies.msfq.rule import plan
 from policies.msfq.simulation import play
 from solvers.queues.approximation import area
 from solvers.queues.exact import exact
@@ -39,11 +36,11 @@ def simulators() -> None:
                   title=title, title_justify="left")  # fmt: skip
     rates = {}
     for queue, name in ((mm32, "fcfs"), (pair, "msfq"), (borg, "adaptive-quickswap")):
-        plan = PLANS[name](queue)
-        play(queue, plan, arrivals=1000)  # compiles
-        ours, _ = best_of(3, partial(play, queue, plan, arrivals=JOBS, seed=1))
+        chosen = plan(queue, name)
+        play(queue, chosen, arrivals=1000)  # compiles
+        ours, _ = best_of(3, partial(play, queue, chosen, arrivals=JOBS, seed=1))
         rates[queue.name] = 2 * JOBS / ours
-        plain, _ = best_of(1, partial(play_plainly, queue, plan.rule(), _trace(queue)))
+        plain, _ = best_of(1, partial(play, queue, chosen, arrivals=FEW, plainly=True))
         others = ("", "")
         if queue is mm32:
             slow, _ = best_of(1, _by_simpy)
@@ -85,15 +82,6 @@ def thresholds() -> None:
 
 def _millions(rate: float) -> str:
     return f"{rate / 1e6:.2f}"
-
-
-def _trace(queue: Instance) -> Trace:
-    """Draw jobs for the plain simulator."""
-    draw = np.random.default_rng(1)
-    rates = np.array([job.service_rate for job in queue.classes])
-    times = np.cumsum(draw.exponential(1 / queue.arrival_rate, FEW))
-    classes = draw.choice(len(rates), FEW, p=queue.weights("mean"))
-    return Trace(times, classes.astype(np.int64), draw.exponential(1.0, FEW) / rates[classes])
 
 
 def _by_simpy() -> None:

@@ -50,6 +50,9 @@ both = schedopt.evaluate("instances/dssp/night.json.gz", "smallest-first+most-ta
 assert both.solution.completion.keys() == set(result.solution.selected)
 shares = schedopt.evaluate("instances/hesrpt/twins.json", "by-root")
 assert shares.violations == () and shares.checked
+queue = schedopt.evaluate("instances/msfq/small.json", "widest-old")
+assert queue.checked and not queue.violations and queue.objective > 0, queue
+assert "in plain Python" in queue.message, queue.message
 print(len(rows), len(result.solution.selected))
 """
     rows, selected = python(code + use).split()

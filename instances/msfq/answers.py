@@ -118,6 +118,8 @@ class Simulated(Answer, frozen=True, kw_only=True):
         Of a policy that has one.
     phases : dict of str to float, optional
         Mean durations, where asked for.
+    note : str, optional
+        What is to be said of the run beside its numbers.
     """
 
     arrivals: int
@@ -125,3 +127,4 @@ class Simulated(Answer, frozen=True, kw_only=True):
     utilization: float
     threshold: int | UnsetType = UNSET
     phases: dict[str, float] | UnsetType = UNSET
+    note: str | UnsetType = UNSET

@@ -1,7 +1,8 @@
-"""The admission rules of `rules`, compiled: which class starts next, or -1.
+"""The admission rules compiled: which class starts next, or a number below 0.
 
-``memory`` and ``numbers`` hold what a rule remembers and its parameters; ``head`` is when each
-class's longest waiting job arrived.
+All have the same arguments. ``memory`` and ``numbers`` hold what a rule remembers and its
+parameters; ``slots`` is how many jobs of each class fit together; ``by_need`` are the classes, the
+largest need first; ``head`` is the number of each class's longest waiting job.
 """
 
 from __future__ import annotations
@@ -10,56 +11,74 @@ from typing import Any
 
 from policies.msfq.compiling import compiled
 
-FCFS, FIRST_FIT, MSF, MSFQ, TWO_THRESHOLD, STATIC, ADAPTIVE, NMSR = range(8)
 ANY, NONE = -2, -1
 
 
 @compiled
-def after_arrival(
-    policy: int, memory: Any, needs: Any, waiting: Any, running: Any, free: int, c: int
-) -> Any:
-    """Return which class alone may start after an arrival of c, `NONE`, or `ANY` to be asked.
+def ask_the_rule(memory: Any, needs: Any, waiting: Any, running: Any, free: int, kind: int) -> Any:
+    """Return which class alone may start after an arrival, `NONE`, or `ANY`: ask the rule."""
+    return ANY
 
-    Rules that start whatever fits have left nothing that fits: so a job that comes now starts, or
-    nothing does. Under Adaptive Quickswap it cannot bring on a drain either, unless its class is
-    not in service.
-    """
-    if policy in (MSF, FIRST_FIT):
-        return c if needs[c] <= free else NONE
-    if policy == ADAPTIVE and not memory[0]:
-        if needs[c] <= free:
-            return c
-        if running[c]:
-            return NONE
-    if policy == ADAPTIVE and memory[0] and waiting[c] > 1:
+
+@compiled
+def starts_where_it_fits(
+    memory: Any, needs: Any, waiting: Any, running: Any, free: int, kind: int
+) -> Any:
+    """Start the job that came, or nothing: what fits was started before."""
+    return kind if needs[kind] <= free else NONE
+
+
+@compiled
+def adaptive_after_arrival(
+    memory: Any, needs: Any, waiting: Any, running: Any, free: int, kind: int
+) -> Any:
+    """Tell what an arrival may start: it brings on no drain while its class is in service."""
+    if not memory[0]:
+        if needs[kind] <= free:
+            return kind
+        return NONE if running[kind] else ANY
+    if waiting[kind] > 1:
         return NONE  # a drain waits for the class of the largest need, and that is the same
     return ANY
 
 
 @compiled
-def next_start(  # noqa: PLR0911 - one for each rule
-    policy: int, memory: Any, numbers: Any, needs: Any, slots: Any, limits: Any,
-    by_need: Any, order: Any, waiting: Any, running: Any, free: int, head: Any,
+def fcfs(
+    memory: Any, numbers: Any, needs: Any, slots: Any, by_need: Any,
+    waiting: Any, running: Any, free: int, head: Any,
 ) -> Any:  # fmt: skip
-    """Return the class that starts next, or -1."""
-    if policy == MSFQ:
-        return _msfq(memory, numbers, waiting, running, free)
-    if policy == TWO_THRESHOLD:
-        return _two_threshold(memory, numbers, waiting, running, free)
-    if policy == MSF:
-        return _largest_fitting(needs, by_need, waiting, free)
-    if policy == ADAPTIVE:
-        return _adaptive(memory, needs, by_need, waiting, running, free)
-    if policy == FCFS:
-        return _oldest(needs, waiting, free, head, False)
-    if policy == FIRST_FIT:
-        return _oldest(needs, waiting, free, head, True)
-    if policy == STATIC:
-        return _static(memory, needs, slots, limits, order, waiting, running, free)
-    c = memory[0]
-    if waiting[c] and running[c] < slots[c] and needs[c] <= free:
-        return c
-    return -1
+    """First come, first served."""
+    return _oldest(needs, waiting, free, head, False)
+
+
+@compiled
+def first_fit(
+    memory: Any, numbers: Any, needs: Any, slots: Any, by_need: Any,
+    waiting: Any, running: Any, free: int, head: Any,
+) -> Any:  # fmt: skip
+    """Of those that fit, who came first."""
+    return _oldest(needs, waiting, free, head, True)
+
+
+@compiled
+def most_servers_first(
+    memory: Any, numbers: Any, needs: Any, slots: Any, by_need: Any,
+    waiting: Any, running: Any, free: int, head: Any,
+) -> Any:  # fmt: skip
+    """Of those that fit, who needs most."""
+    return _largest_fitting(needs, by_need, waiting, free)
+
+
+@compiled
+def by_the_clock(
+    memory: Any, numbers: Any, needs: Any, slots: Any, by_need: Any,
+    waiting: Any, running: Any, free: int, head: Any,
+) -> Any:  # fmt: skip
+    """Of ``memory``: the turn, which the simulator moves on."""
+    kind = memory[0]
+    if waiting[kind] and running[kind] < slots[kind] and needs[kind] <= free:
+        return kind
+    return NONE
 
 
 @compiled
@@ -85,7 +104,10 @@ def _largest_fitting(needs: Any, by_need: Any, waiting: Any, free: int) -> Any:
 
 
 @compiled
-def _msfq(memory: Any, numbers: Any, waiting: Any, running: Any, free: int) -> Any:
+def msfq(
+    memory: Any, numbers: Any, needs: Any, slots: Any, by_need: Any,
+    waiting: Any, running: Any, free: int, head: Any,
+) -> Any:  # fmt: skip
     """Of ``memory``: small, large, draining, batch, l, lazy."""
     small, large = memory[0], memory[1]
     if running[large]:
@@ -106,7 +128,10 @@ def _msfq(memory: Any, numbers: Any, waiting: Any, running: Any, free: int) -> A
 
 
 @compiled
-def _two_threshold(memory: Any, numbers: Any, waiting: Any, running: Any, free: int) -> Any:
+def two_threshold(
+    memory: Any, numbers: Any, needs: Any, slots: Any, by_need: Any,
+    waiting: Any, running: Any, free: int, head: Any,
+) -> Any:  # fmt: skip
     """Of ``memory``: small, large, l; of ``numbers``: b0, b1, b2."""
     small, large = memory[0], memory[1]
     if running[large]:
@@ -119,18 +144,19 @@ def _two_threshold(memory: Any, numbers: Any, waiting: Any, running: Any, free: 
 
 
 @compiled
-def _static(
-    memory: Any, needs: Any, slots: Any, limits: Any, order: Any,
-    waiting: Any, running: Any, free: int,
+def static_quickswap(
+    memory: Any, numbers: Any, needs: Any, slots: Any, by_need: Any,
+    waiting: Any, running: Any, free: int, head: Any,
 ) -> Any:  # fmt: skip
-    """Of ``memory``: turn, draining, overlap."""
-    count = order.size
+    """Of ``memory``: turn, draining, overlap, then the limits by class and the cycle."""
+    count = needs.size
+    cycle = 3 + count
     while True:
-        c = order[memory[0]]
+        c = memory[cycle + memory[0]]
         if not memory[1]:
             if waiting[c] and running[c] < slots[c]:
                 return c if needs[c] <= free else -1
-            if waiting[c] or running[c] > limits[c]:
+            if waiting[c] or running[c] > memory[3 + c]:
                 return -1
             memory[1] = 1
         if running[c] and not memory[2]:
@@ -138,7 +164,7 @@ def _static(
         following = -1
         for i in range(count):
             turn = (memory[0] + 1 + i) % count
-            if waiting[order[turn]]:
+            if waiting[memory[cycle + turn]]:
                 following = turn
                 break
         if following < 0:
@@ -147,7 +173,10 @@ def _static(
 
 
 @compiled
-def _adaptive(memory: Any, needs: Any, by_need: Any, waiting: Any, running: Any, free: int) -> Any:
+def adaptive_quickswap(
+    memory: Any, numbers: Any, needs: Any, slots: Any, by_need: Any,
+    waiting: Any, running: Any, free: int, head: Any,
+) -> Any:  # fmt: skip
     """Of ``memory``: draining."""
     if memory[0]:
         for c in by_need:

@@ -5,7 +5,12 @@ What is compiled so must make no array of its own, nor a view of one: memory wou
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from types import FunctionType
 from typing import Any, TypeVar
 
 from numba import njit
@@ -17,3 +22,38 @@ _njit: Any = njit
 def compiled(function: F) -> F:
     """Compile a function of the simulators."""
     return _njit(cache=True, _nrt=False, error_model="numpy")(function)  # type: ignore[no-any-return]
+
+
+def ready(function: Any) -> Any:
+    """Return a function compiled, if it is not: a user's own may be plain Python."""
+    if hasattr(function, "py_func"):
+        return function
+    return _njit(_nrt=False, error_model="numpy")(function)
+
+
+def specialized(template: Callable[..., Any], name: str, parts: Mapping[str, Any]) -> Any:
+    """Compile a function anew with other globals, which are constants to the compiler.
+
+    Parameters
+    ----------
+    template : function
+        Not compiled yet.
+    name : str
+        Under which the compiled code is kept on disk. It must tell apart whatever the parts do.
+    parts : mapping of str to object
+        Globals of the template by name: compiled functions, numbers.
+    """
+    if not isinstance(template, FunctionType):
+        raise TypeError(f"{name} is to be made of a function that is not compiled")
+    own = FunctionType(template.__code__, {**template.__globals__, **parts}, name)
+    own.__qualname__, own.__module__ = name, template.__module__
+    return compiled(own)
+
+
+@cache
+def digest(*modules: str) -> str:
+    """Return a digest of the sources of modules, so that compiled code is never out of date."""
+    found = hashlib.sha256()
+    for module in modules:
+        found.update(inspect.getsource(import_module(module)).encode())
+    return found.hexdigest()[:12]

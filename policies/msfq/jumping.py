@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from instances.msfq import Instance
-from policies.msfq.plans import pair, threshold_in
-from policies.msfq.simulation import BATCHES, STUDENT, WARM_UP
+from policies.msfq.one_or_all import pair, threshold_in
+from policies.msfq.simulation import BATCHES, WARM_UP_FRACTION
+from policies.msfq.summary import T_QUANTILE
 from policies.registry import NotApplicableError
 
 
@@ -65,8 +66,8 @@ def jumped(
     areas = np.zeros((BATCHES, 3))
     jump(
         queue.servers, small.arrival_rate, large.arrival_rate, small.service_rate,
-        large.service_rate, l, variant == "lazy", events, int(WARM_UP * events), stream(seed, 4),
-        areas,
+        large.service_rate, l, variant == "lazy", events, int(WARM_UP_FRACTION * events),
+        stream(seed, 4), areas,
     )  # fmt: skip
     by_batch = areas[:, 1:] / np.array([small.arrival_rate, large.arrival_rate])
     time = areas[:, 0].sum()
@@ -74,5 +75,5 @@ def jumped(
     first, second = pair(queue, "the jump chain")
     weights = np.array([queue.weights()[first], queue.weights()[second]])
     residuals = (by_batch - means * areas[:, :1]) @ weights / areas[:, 0].mean()
-    confidence = STUDENT * residuals.std(ddof=1) / sqrt(BATCHES)
+    confidence = T_QUANTILE * residuals.std(ddof=1) / sqrt(BATCHES)
     return Jumped(float(means[0]), float(means[1]), float(weights @ means), float(confidence))

@@ -9,20 +9,23 @@ Memory grows with the queue, not with the number of arrivals.
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from policies.msfq.admission_kernels import ANY, MSFQ, NONE, after_arrival, next_start
-from policies.msfq.compiling import compiled
+from policies.msfq.admission_kernels import ANY, NONE, ask_the_rule, fcfs
+from policies.msfq.compiling import compiled, digest, ready, specialized
 from policies.msfq.random_kernels import exponential, size, uniform
+from policies.msfq.rule import Twin
 
 BUCKETS = 96 * 128
 """Of the histogram: 128 to each power of two, from 2^-40 to 2^56."""
 LOWEST = (1023 - 40) * 128
+OWN = tuple(f"policies.msfq.{name}" for name in ("kernels", "random_kernels", "admission_kernels"))
 
-
-NUMBER, IN_SYSTEM, MOST, BATCH, FREE, HEAP, SPARE, COUNTING, TICK, PHASE, DONE = range(11)
+NUMBER, IN_SYSTEM, MOST, BATCH, FREE, HEAP, SPARE, COUNTING, TICK, PHASE, DONE, FAULT = range(12)
 """Places in ``whole``: jobs so far, in the system, the most ever, ...."""
 NOW, NEXT_ARRIVAL, NEXT_TURN, BEGAN, BUSY_SINCE, BUSY_AREA, SERVICE = range(7)
 """Places in ``real``."""
@@ -31,18 +34,36 @@ CAME_AT, TAKES, WHICH, AFTER = range(4)
 """Of a job in the pool: when it came, how long it takes, its number, and who is next in line."""
 
 
-@compiled
+next_start, after_arrival, NOTE_PHASES = fcfs, ask_the_rule, False
+"""What stands here for a rule's twin: `advance_by` puts the rule's own in their place."""
+
+
+@cache
+def advance_by(twin: Twin) -> Any:
+    """Return `advance` compiled for a rule, the rule a constant in it."""
+    module = import_module(twin.module)
+    after = getattr(module, twin.after_arrival) if twin.after_arrival else ask_the_rule
+    words = ("advance", twin.next_start, twin.after_arrival, "phases" if twin.phases else "")
+    parts = {
+        "next_start": ready(getattr(module, twin.next_start)),
+        "after_arrival": ready(after),
+        "NOTE_PHASES": twin.phases,
+    }
+    name = "_".join(filter(None, (*words, digest(twin.module, *OWN))))
+    return specialized(advance, name, parts)
+
+
 def advance(  # noqa: PLR0915 - in pieces it is half as fast
-    k: int, needs: Any, rates: Any, services: Any, shapes: Any, values: Any, starts: Any,
-    policy: int, memory: Any, numbers: Any, slots: Any, limits: Any, by_need: Any, order: Any,
-    holding: Any, arrivals: int, warm: int, sized: bool, to_the_end: bool,
+    k: int, total_rate: float, needs: Any, rates: Any, services: Any, shapes: Any, values: Any,
+    starts: Any, memory: Any, numbers: Any, slots: Any, by_need: Any, holding: Any,
+    arrivals: int, warm: int, sized: bool, to_the_end: bool,
     trace_times: Any, trace_classes: Any, trace_sizes: Any,
     whole: Any, real: Any, draw: Any, when: Any, turn: Any,
     waiting: Any, running: Any, first: Any, last: Any, head: Any, since: Any,
     pool: Any, of_class: Any,
     base: Any, served: Any, ends: Any, ended: Any,
-    sums: Any, counts: Any, areas: Any, came: Any, histogram: Any, bits_in: Any, bits: Any,
-    phases: Any, responses: Any, grid: Any, samples: Any,
+    sums: Any, counts: Any, levels: Any, areas: Any, came: Any,
+    histogram: Any, bits_in: Any, bits: Any, phases: Any, responses: Any, grid: Any, samples: Any,
 ) -> None:  # fmt: skip
     """Play a policy until all has happened, or until the pool of jobs is full.
 
@@ -54,7 +75,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     shapes, values, starts : ndarray
         Size distributions: code and numbers by class, shape (C, 4); empirical values laid end to
         end, and where each class's begin.
-    memory, numbers, slots, limits, by_need, order : ndarray
+    memory, numbers, slots, by_need : ndarray
         What the admission rule knows: see `admission_kernels`.
     holding : ndarray, shape (C,)
         How long nMSR holds each class's schedule.
@@ -63,7 +84,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     sized, to_the_end : bool
         Whether sizes come with the jobs; whether to go on until every job is complete.
     trace_times, trace_classes, trace_sizes : ndarray
-        A trace to play in place of random jobs; empty for none. A NaN size is drawn.
+        A trace to play in place of random jobs; empty for none.
     whole, real : ndarray
         The state, see `NUMBER` and `NOW`.
     draw, when, turn : ndarray
@@ -74,11 +95,10 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
         The jobs in the system, see `CAME_AT`; each lies together, since they come in any order.
     base, served, ends, ended : ndarray
         Who runs, by class; or when they end, as a heap.
-    sums, counts, areas, came, histogram, phases, responses, samples : ndarray
+    sums, counts, levels, areas, came, histogram, phases, responses, samples : ndarray
         What is found: see `simulation.Played`.
     """
     count = needs.size
-    total_rate = rates.sum()
     traced = trace_times.size > 0
     step = max(1, (arrivals - warm) // sums.shape[0])
     number, in_system, batch, free = whole[NUMBER], whole[IN_SYSTEM], whole[BATCH], whole[FREE]
@@ -126,10 +146,10 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             pool[job, CAME_AT], pool[job, WHICH] = now, number
             if sized:
                 of_class[job] = c
-                takes = trace_sizes[number] if traced else np.nan
-                if np.isnan(takes):
-                    takes = size(draw, shapes, c, values, starts) / services[c]
-                pool[job, TAKES] = takes
+                if traced:
+                    pool[job, TAKES] = trace_sizes[number]
+                else:
+                    pool[job, TAKES] = size(draw, shapes, c, values, starts) / services[c]
             areas[c] += (waiting[c] + running[c]) * (now - since[c])
             since[c] = now
             pool[job, AFTER] = -1
@@ -141,17 +161,20 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             waiting[c] += 1
             in_system += 1
             whole[MOST] = max(whole[MOST], in_system)
-            number += 1
             if counting:
                 came[c] += 1
-                batch = min((number - warm) // step, sums.shape[0] - 1)
+                if number == warm + (batch + 1) * step and batch + 1 < sums.shape[0]:
+                    batch += 1
+                    for i in range(count):
+                        levels[batch, i] = waiting[i] + running[i]
+            number += 1
             if sized and number < arrivals:
                 gap = exponential(when) / total_rate
                 next_arrival = trace_times[number] if traced else now + gap
         elif kind == COMPLETION:
             if sized:
                 job = ended[1]
-                heap = _pop(ends, ended, heap)
+                heap = _pop(ends, ended, heap, pool)
                 c = of_class[job]
             else:
                 while c < count - 1 and pick >= running[c] * services[c]:
@@ -185,18 +208,20 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             next_turn = now + exponential(turn) * holding[memory[0]]
         only = ANY
         if kind == ARRIVAL:
-            only = after_arrival(policy, memory, needs, waiting, running, free, c)
+            only = after_arrival(memory, needs, waiting, running, free, c)
         while only != NONE:
             c = only
             if only == ANY:
                 c = next_start(
-                    policy, memory, numbers, needs, slots, limits, by_need, order,
-                    waiting, running, free, head,
+                    memory, numbers, needs, slots, by_need, waiting, running, free, head
                 )  # fmt: skip
             else:
                 only = NONE
             if c < 0:
                 break
+            if c >= count or not waiting[c] or needs[c] > free:
+                whole[DONE], whole[FAULT] = 1, c
+                return
             job = first[c]
             first[c] = int(pool[job, AFTER])
             waiting[c] -= 1
@@ -206,12 +231,12 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             real[BUSY_SINCE] = now
             free -= needs[c]
             if sized:
-                heap = _push(ends, ended, heap, now + pool[job, TAKES], job)
+                heap = _push(ends, ended, heap, now + pool[job, TAKES], job, pool)
             else:
                 served[base[c] + running[c]] = job
                 service += services[c]
             running[c] += 1
-        if policy == MSFQ:
+        if NOTE_PHASES:
             whole[PHASE] = _note_phase(memory, waiting, running, k, whole[PHASE], now, phases)
     whole[NUMBER], whole[IN_SYSTEM], whole[BATCH], whole[FREE] = number, in_system, batch, free
     whole[HEAP], whole[SPARE], whole[COUNTING] = heap, spare, counting
@@ -254,28 +279,39 @@ def _note_phase(
 
 
 @compiled
-def _push(ends: Any, ended: Any, heap: int, at: float, job: int) -> int:
-    """Add a completion to the heap, whose root is place 1."""
+def _push(ends: Any, ended: Any, heap: int, at: float, job: int, pool: Any) -> int:
+    """Add a completion to the heap, whose root is place 1; of two at a time the older job leads."""
     heap += 1
     i = heap
-    while i > 1 and ends[i >> 1] > at:
-        ends[i], ended[i] = ends[i >> 1], ended[i >> 1]
-        i >>= 1
+    number = pool[job, WHICH]
+    while i > 1:
+        above = i >> 1
+        if ends[above] < at or (ends[above] == at and pool[ended[above], WHICH] < number):
+            break
+        ends[i], ended[i] = ends[above], ended[above]
+        i = above
     ends[i], ended[i] = at, job
     return heap
 
 
 @compiled
-def _pop(ends: Any, ended: Any, heap: int) -> int:
+def _pop(ends: Any, ended: Any, heap: int, pool: Any) -> int:
     """Remove the root of the heap."""
     at, job = ends[heap], ended[heap]
+    number = pool[job, WHICH]
     heap -= 1
     i = 1
     while 2 * i <= heap:
         child = 2 * i
-        if child < heap and ends[child + 1] < ends[child]:
+        if child < heap and (
+            ends[child + 1] < ends[child]
+            or (
+                ends[child + 1] == ends[child]
+                and pool[ended[child + 1], WHICH] < pool[ended[child], WHICH]
+            )
+        ):
             child += 1
-        if ends[child] >= at:
+        if at < ends[child] or (at == ends[child] and number < pool[ended[child], WHICH]):
             break
         ends[i], ended[i] = ends[child], ended[child]
         i = child

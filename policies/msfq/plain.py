@@ -1,98 +1,238 @@
-"""The simulator as plainly as it can be said, by which the compiled one is judged.
+"""The simulator in plain Python: for rules without a compiled twin, and to judge the twins by.
 
-Completions at an instant come before an arrival at it.
+Completions at an instant come before an arrival at it. When each job starts and ends is all that
+the simulation itself finds; everything else is counted from that afterwards.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
+import traceback
 from heapq import heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
 
+from instances.errors import InputError, shown
 from instances.msfq import Instance
 from instances.msfq.traces import Trace
-from policies.msfq.rules import Rule
+from policies.msfq.rule import Choice, Rule
+from policies.msfq.simulation import Floats, Played, fault
+from policies.msfq.state import Job, State
+
+Ints = NDArray[np.int64]
 
 
-class Servers:
-    """Who waits and who runs: what an admission rule sees (`rules.State`).
+class Times:
+    """When each job started and ended, NaN where it did not, and when the simulation stopped.
 
     Attributes
     ----------
-    needs, waiting, running : list of int
-        By class.
-    free : int
-        Servers.
+    starts, ends : ndarray, shape (jobs,)
+    stop : float
+    most : int
+        The most jobs that were ever in the system.
     """
 
-    def __init__(self, queue: Instance) -> None:
-        self.needs = [job.need for job in queue.classes]
-        self.waiting, self.running = [0] * len(self.needs), [0] * len(self.needs)
-        self.free = queue.servers
-        self._lines: list[deque[int]] = [deque() for _ in self.needs]
-
-    def oldest(self, among: Iterable[int]) -> int | None:
-        """Return which of these classes' waiting jobs arrived first; None if none waits."""
-        waiting = [c for c in among if self._lines[c]]
-        return min(waiting, key=lambda c: self._lines[c][0], default=None)
-
-    def arrive(self, job: int, c: int) -> None:
-        """Put a job at the end of its class's line."""
-        self._lines[c].append(job)
-        self.waiting[c] += 1
-
-    def start(self, c: int) -> int:
-        """Start the first job of a class, and return it."""
-        self.waiting[c] -= 1
-        self.running[c] += 1
-        self.free -= self.needs[c]
-        if self.free < 0:
-            raise RuntimeError(f"a rule started a job of {self.needs[c]} servers beyond capacity")
-        return self._lines[c].popleft()
-
-    def complete(self, c: int) -> None:
-        """Give a job's servers back."""
-        self.running[c] -= 1
-        self.free += self.needs[c]
+    def __init__(self, jobs: int) -> None:
+        self.starts, self.ends = np.full(jobs, np.nan), np.full(jobs, np.nan)
+        self.stop, self.most = 0.0, 0
 
 
-def play_plainly(queue: Instance, rule: Rule, trace: Trace) -> NDArray[np.float64]:
-    """Play a trace to its end, and return each job's response time, shape (jobs,).
-
-    Jobs that a rule never starts have NaN.
+def times(
+    queue: Instance, name: str, rule: Rule, trace: Trace, *,
+    to_the_end: bool, seed: int = 0, estimates: bool = False,
+) -> Times:  # fmt: skip
+    """Play jobs by a rule.
 
     Parameters
     ----------
     queue : Instance
         Servers and classes.
-    rule : callable
-        Which class starts next, or None: see `rules`.
+    name : str
+        What the rule is called, for messages.
+    rule : Rule
+        It, fresh.
     trace : Trace
         The jobs.
+    to_the_end : bool
+        Whether to go on after the last arrival until every job is complete, or none can be.
+    seed : int
+        Of the clock, where the rule goes round by one.
+    estimates : bool
+        Whether the rule knows how long each job takes.
+
+    Raises
+    ------
+    InputError
+        If the rule starts what it may not, or fails.
     """
-    servers = Servers(queue)
-    responses = np.full(len(trace.times), np.nan)
+    state, found = State(queue), Times(len(trace.times))
     ends: list[tuple[float, int]] = []
+    clock = _Clock(rule, seed)
+    arrived, inside, count = 0, 0, len(trace.times)
+    at, kinds, sizes = trace.times.tolist(), trace.classes.tolist(), trace.sizes.tolist()
+    while True:
+        arrival = at[arrived] if arrived < count else np.inf
+        end = ends[0][0] if ends else np.inf
+        now = min(arrival, end)
+        turn = clock.next < now
+        if (not turn and now == np.inf) or (arrived == count and not (inside and to_the_end)):
+            break
+        state.now = clock.next if turn else now
+        if turn:
+            clock.move_on(rule)
+        elif end <= arrival:
+            job = heappop(ends)[1]
+            state.complete(job)
+            found.ends[job] = now
+            inside -= 1
+        else:
+            kind, job = kinds[arrived], arrived
+            known = sizes[job] if estimates else None
+            state.arrive(Job(job, kind, state.needs[kind], arrival, known))
+            arrived, inside = arrived + 1, inside + 1
+            found.most = max(found.most, inside)
+        while (started := _asked(name, rule, state)) is not None:
+            state.start(started)
+            found.starts[started.number] = state.now
+            heappush(ends, (state.now + sizes[started.number], started.number))
+    found.stop = state.now
+    return found
 
-    def admit(now: float) -> None:
-        while (c := rule(servers)) is not None:
-            job = servers.start(c)
-            heappush(ends, (now + float(trace.sizes[job]), job))
 
-    def complete() -> None:
-        now, job = heappop(ends)
-        servers.complete(int(trace.classes[job]))
-        responses[job] = now - trace.times[job]
-        admit(now)
+class _Clock:
+    """When a rule's turn moves on."""
 
-    for job, (time, c) in enumerate(zip(trace.times, trace.classes, strict=True)):
-        while ends and ends[0][0] <= time:
-            complete()
-        servers.arrive(job, int(c))
-        admit(float(time))
-    while ends:
-        complete()
-    return responses
+    def __init__(self, rule: Rule, seed: int) -> None:
+        self.next = np.inf
+        if rule.holding:
+            from policies.msfq.random_kernels import exponential, stream
+
+            self._draw, self._exponential = stream(seed, 3), exponential
+            self.next = self._exponential(self._draw) * rule.holding[rule.turn]
+
+    def move_on(self, rule: Rule) -> None:
+        rule.turn = (rule.turn + 1) % len(rule.holding)
+        self.next += self._exponential(self._draw) * rule.holding[rule.turn]
+
+
+def _asked(name: str, rule: Rule, state: State) -> Job | None:
+    """Ask a rule what starts next, and make sure that it may."""
+    try:
+        choice = rule(state)
+    except InputError:
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise InputError(
+            "a rule that says what starts next",
+            found=f"{type(error).__name__}: {shown(str(error))} in line {last.lineno} of "
+            f"{last.filename}",
+            place=f"admission rule {name}",
+        ) from error
+    if choice is None:
+        return None
+    job = _waiting(choice, state)
+    if job is None or job.need > state.free:
+        raise fault(name, shown(choice))
+    return job
+
+
+def _waiting(choice: Choice, state: State) -> Job | None:
+    """Return the job that a rule has chosen, if it waits."""
+    if isinstance(choice, Job):
+        return choice if choice in state else None
+    if isinstance(choice, int) and not isinstance(choice, bool) and 0 <= choice < len(state.needs):
+        return state.head(choice)
+    return None
+
+
+def play_plainly(
+    queue: Instance, name: str, rule: Rule, trace: Trace, arrivals: int, *, warm: int,
+    batches: int, each: bool, seed: int, grid: Floats, estimates: bool, origin: float,
+) -> Played:  # fmt: skip
+    """Play jobs by a rule, and count as the compiled simulator does: see `simulation.play`."""
+    trace = Trace(trace.times[:arrivals], trace.classes[:arrivals], trace.sizes[:arrivals])
+    found = times(queue, name, rule, trace, to_the_end=each, seed=seed, estimates=estimates)
+    return _counted(queue, trace, found, warm, batches, each, grid, origin)
+
+
+def _counted(  # noqa: PLR0917
+    queue: Instance, trace: Trace, found: Times, warm: int, batches: int, each: bool,
+    grid: Floats, origin: float,
+) -> Played:  # fmt: skip
+    """Count what `Played` holds."""
+    from policies.msfq.kernels import BUCKETS, LOWEST
+
+    came, kinds, ends, stop = trace.times, trace.classes, found.ends, found.stop
+    classes, step = len(queue.classes), max(1, (len(came) - warm) // batches)
+    began = came[warm]
+    responses = ends - came
+    # A batch ends with its last arrival; what completes until the next one is its.
+    done = np.flatnonzero((ends >= began) & (np.arange(len(came)) >= warm))
+    last = np.searchsorted(came, ends[done], side="left") - 1
+    batch = np.clip((last - warm) // step, 0, batches - 1)
+    sums, counts = np.zeros((batches, classes)), np.zeros((batches, classes), np.int64)
+    np.add.at(sums, (batch, kinds[done]), responses[done])
+    np.add.at(counts, (batch, kinds[done]), 1)
+    first = warm + step * np.arange(batches)
+    inside = np.minimum(np.where(np.isnan(ends), stop, ends), stop)
+    running = np.where(np.isnan(found.starts), stop, found.starts)
+    needs = np.array([job.need for job in queue.classes])
+    histogram = np.zeros((classes, BUCKETS), np.int64)
+    buckets = (responses[done].view(np.int64) >> 45) - LOWEST
+    np.add.at(histogram, (kinds[done], np.clip(buckets, 0, BUCKETS - 1)), 1)
+    return Played(
+        sums=sums,
+        counts=counts,
+        levels=_inside(came, ends, kinds, classes, first),
+        areas=_sums(kinds, np.maximum(inside - np.maximum(came, began), 0.0), classes),
+        came=np.bincount(kinds[warm:], minlength=classes),
+        histogram=histogram,
+        phases=np.zeros((2, 5)),
+        time=float(stop - began),
+        busy=float(needs[kinds] @ np.maximum(inside - np.maximum(running, began), 0)),
+        most=found.most,
+        responses=responses if each else np.empty(0),
+        samples=_sampled(came, ends, kinds, classes, grid, stop),
+        elapsed=float(stop - origin),
+        oldest=_oldest(came, found, kinds, classes),
+    )
+
+
+def _sums(kinds: Ints, values: Floats, classes: int) -> Floats:
+    found = np.zeros(classes)
+    np.add.at(found, kinds, values)
+    return found
+
+
+def _inside(came: Floats, ends: Floats, kinds: Ints, classes: int, at: Ints) -> Ints:
+    """Return the jobs in the system by class just after each of some arrivals, by number."""
+    found = np.zeros((len(at), classes), np.int64)
+    for c in range(classes):
+        mine = np.flatnonzero(kinds == c)
+        arrived = np.searchsorted(mine, at, side="right")
+        gone = np.searchsorted(np.sort(ends[mine]), came[at], side="right")
+        found[:, c] = arrived - gone
+    return found
+
+
+def _sampled(  # noqa: PLR0917
+    came: Floats, ends: Floats, kinds: Ints, classes: int, grid: Floats, stop: float
+) -> Ints:
+    """Return the jobs in the system by class at each time of a grid before the stop."""
+    found = np.zeros((len(grid), classes), np.int64)
+    seen = grid[grid < stop]
+    for c in range(classes):
+        mine = kinds == c
+        gone = np.searchsorted(np.sort(ends[mine]), seen, side="right")
+        found[: len(seen), c] = np.searchsorted(came[mine], seen, side="right") - gone
+    return found
+
+
+def _oldest(came: Floats, found: Times, kinds: Ints, classes: int) -> Floats:
+    """Return for how long each class's oldest job has waited when the simulation stops."""
+    wait = np.zeros(classes)
+    waiting = np.isnan(found.starts) & (came <= found.stop)
+    np.maximum.at(wait, kinds[waiting], found.stop - came[waiting])
+    return wait

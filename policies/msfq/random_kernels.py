@@ -68,3 +68,20 @@ def size(s: Any, shapes: Any, c: int, values: Any, starts: Any) -> Any:
     if code == 4:
         return q * exp(-log1p(-u * r) / p)
     return values[starts[c] + int(u * (starts[c + 1] - starts[c]))]
+
+
+@compiled
+def jobs(
+    draw: Any, when: Any, total: float, rates: Any, services: Any, shapes: Any, values: Any,
+    starts: Any, times: Any, classes: Any, sizes: Any,
+) -> None:  # fmt: skip
+    """Fill in jobs just as the simulator draws them where sizes come with the jobs."""
+    now = exponential(when) / total
+    for i in range(times.size):
+        pick, c = uniform(draw) * total, 0
+        while c < rates.size - 1 and pick >= rates[c]:
+            pick -= rates[c]
+            c += 1
+        times[i], classes[i] = now, c
+        sizes[i] = size(draw, shapes, c, values, starts) / services[c]
+        now += exponential(when) / total

@@ -1,36 +1,36 @@
-"""Simulations: what a policy gets, with how sure that is."""
+"""A rule played on random jobs or a trace: compiled where it has a twin, else in plain Python."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.msfq import ClassTime, Empirical, Instance, Simulated
+from instances.errors import InputError
+from instances.msfq import Empirical, Instance
 from instances.msfq.traces import Trace
-from policies.msfq.plans import Plan, arrays
+from policies.msfq.rule import Plan, Rule, Twin
+from policies.msfq.rules import slots
 
 Floats = NDArray[np.float64]
 BATCHES = 40
-WARM_UP = 0.1
-POOL = 4096
-"""Places for jobs in the system, to begin with."""
+WARM_UP_FRACTION = 0.1
 """The part of the arrivals before anything is counted."""
-PERCENTILES = (50, 90, 95, 99)
-STUDENT = 2.0227
-"""The 97.5% point of Student's distribution with BATCHES - 1 degrees of freedom."""
+INITIAL_JOB_SLOTS = 4096
+"""Jobs in the system that there is room for to begin with; doubled whenever that is too few."""
 
 
 class Played(NamedTuple):
-    """What a simulation gives: see `kernels.simulate`.
+    """What a simulation gives.
 
     Attributes
     ----------
     sums, counts : ndarray, shape (B, C)
         Response times and jobs, by batch and class.
+    levels : ndarray, shape (B, C)
+        Jobs in the system when each batch begins.
     areas, came : ndarray, shape (C,)
         Jobs in the system integrated over time, and arrivals.
     histogram : ndarray, shape (C, buckets)
@@ -44,10 +44,15 @@ class Played(NamedTuple):
         Each job's response time, where it was asked for.
     samples : ndarray, shape (G, C)
         Numbers in the system at the times asked for.
+    elapsed : float
+        Time from beginning to end, the warm-up included.
+    oldest : ndarray, shape (C,)
+        For how long each class's longest waiting job has waited at the end; 0 where none waits.
     """
 
     sums: Floats
     counts: NDArray[np.int64]
+    levels: NDArray[np.int64]
     areas: Floats
     came: NDArray[np.int64]
     histogram: NDArray[np.int64]
@@ -57,6 +62,8 @@ class Played(NamedTuple):
     most: int
     responses: Floats
     samples: NDArray[np.int64]
+    elapsed: float
+    oldest: Floats
 
 
 def play(
@@ -70,8 +77,10 @@ def play(
     each: bool = False,
     warm: int | None = None,
     grid: Sequence[float] | Floats = (),
+    estimates: bool = False,
+    plainly: bool = False,
 ) -> Played:
-    """Simulate a policy, compiled.
+    """Simulate a policy.
 
     Parameters
     ----------
@@ -94,21 +103,52 @@ def play(
         Jobs before anything is counted.
     grid : sequence of float
         Times at which to note the numbers in the system.
-    """
-    from policies.msfq import kernels
+    estimates : bool
+        Whether a rule in plain Python knows how long each job takes.
+    plainly : bool
+        Whether to play in plain Python even where the rule has a compiled twin; sizes then come
+        with the jobs.
 
-    count = len(queue.classes)
+    Raises
+    ------
+    InputError
+        If the rule starts what it may not, or fails.
+    """
     if trace is not None:
         arrivals = min(arrivals, len(trace.times))
     if warm is None:
-        warm = 0 if each else int(WARM_UP * arrivals)
+        warm = 0 if each else int(WARM_UP_FRACTION * arrivals)
     batches = max(1, min(BATCHES, arrivals - warm))
+    rule = plan.make()
+    if plan.twin is None or plainly:
+        from policies.msfq.plain import play_plainly
+
+        jobs = draw(queue, arrivals, seed) if trace is None else trace
+        return play_plainly(
+            queue, plan.name, rule, jobs, arrivals, warm=warm, batches=batches, each=each,
+            seed=seed, grid=np.asarray(grid, dtype=np.float64), estimates=estimates,
+            origin=0.0 if trace is None else float(trace.times[0]),
+        )  # fmt: skip
     sized = common or trace is not None or not queue.memoryless
+    return _compiled(
+        queue, plan.name, rule, plan.twin, arrivals, seed, trace, sized, each, warm, batches, grid
+    )
+
+
+def _compiled(  # noqa: PLR0917
+    queue: Instance, name: str, rule: Rule, twin: Twin, arrivals: int, seed: int,
+    trace: Trace | None, sized: bool, each: bool, warm: int, batches: int,
+    grid: Sequence[float] | Floats,
+) -> Played:  # fmt: skip
+    from policies.msfq import kernels
+
+    count = len(queue.classes)
     empty, whole_numbers = np.empty(0), np.int64
     inputs: dict[str, Any] = {
         "k": queue.servers,
+        "total_rate": queue.arrival_rate,
         **_jobs(queue),
-        **arrays(queue, plan),
+        **_of_rule(queue, rule),
         "arrivals": arrivals,
         "warm": warm,
         "sized": sized,
@@ -121,6 +161,7 @@ def play(
     found: dict[str, Any] = {
         "sums": np.zeros((batches, count)),
         "counts": np.zeros((batches, count), whole_numbers),
+        "levels": np.zeros((batches, count), whole_numbers),
         "areas": np.zeros(count),
         "came": np.zeros(count, whole_numbers),
         "histogram": np.zeros((count, kernels.BUCKETS), whole_numbers),
@@ -128,11 +169,12 @@ def play(
         "responses": np.full(arrivals if each else 0, np.nan),
         "samples": np.zeros((len(grid), count), whole_numbers),
     }
-    first = queue.arrival_rate if trace is None else float(trace.times[0])
-    state = _state(queue, seed, first, trace is not None, plan)
-    pool = _pool(POOL)
+    first = None if trace is None else float(trace.times[0])
+    state = _state(queue, seed, first, rule)
+    pool = _pool(INITIAL_JOB_SLOTS)
+    advance = kernels.advance_by(twin)
     while True:
-        kernels.advance(**inputs, **state, **pool, **found)
+        advance(**inputs, **state, **pool, **found)
         if state["whole"][kernels.DONE]:
             break
         old = len(pool["of_class"])  # the pool is full: twice as many places
@@ -141,15 +183,21 @@ def play(
         pool["pool"][-1, kernels.AFTER] = -1
         state["whole"][kernels.SPARE] = old
     real, whole = state["real"], state["whole"]
+    if whole[kernels.FAULT] >= 0:
+        raise fault(name, str(whole[kernels.FAULT]))
     now, free = real[kernels.NOW], whole[kernels.FREE]
     inside = state["waiting"] + state["running"]
+    oldest = np.zeros(count)
+    for c in np.flatnonzero(state["waiting"]):
+        oldest[c] = now - pool["pool"][state["first"][c], kernels.CAME_AT]
     found["areas"] += inside * (now - state["since"])
     found["phases"][0, whole[kernels.PHASE]] += now
     busy = real[kernels.BUSY_AREA] + (queue.servers - free) * (now - real[kernels.BUSY_SINCE])
     return Played(
-        found["sums"], found["counts"], found["areas"], found["came"], found["histogram"],
-        found["phases"], float(now - real[kernels.BEGAN]), float(busy),
+        found["sums"], found["counts"], found["levels"], found["areas"], found["came"],
+        found["histogram"], found["phases"], float(now - real[kernels.BEGAN]), float(busy),
         int(whole[kernels.MOST]), found["responses"], found["samples"],
+        float(now - (first or 0.0)), oldest,
     )  # fmt: skip
 
 
@@ -163,17 +211,19 @@ def _pool(places: int) -> dict[str, Any]:
     return {"pool": pool, "of_class": np.zeros(places, np.int64)}
 
 
-def _state(queue: Instance, seed: int, first: float, traced: bool, plan: Plan) -> dict[str, Any]:
+def _state(queue: Instance, seed: int, first: float | None, rule: Rule) -> dict[str, Any]:
     """Return the state of an empty system, and the streams of random numbers."""
     from policies.msfq import kernels
     from policies.msfq.random_kernels import exponential, stream
 
     count, k = len(queue.classes), queue.servers
     draw, when, turn = (stream(seed, number) for number in (1, 2, 3))
-    real, whole = np.zeros(7), np.zeros(11, np.int64)
+    real, whole = np.zeros(7), np.zeros(12, np.int64)
     whole[kernels.FREE] = k
-    real[kernels.NEXT_ARRIVAL] = first if traced else exponential(when) / first
-    holding = plan.holding[0] if plan.holding else np.inf
+    whole[kernels.BATCH] = whole[kernels.FAULT] = -1
+    gap = exponential(when) / queue.arrival_rate if first is None else first
+    real[kernels.NEXT_ARRIVAL] = gap
+    holding = rule.holding[0] if rule.holding else np.inf
     real[kernels.NEXT_TURN] = exponential(turn) * holding
     room = [k // job.need for job in queue.classes]
     base = np.zeros(count + 1, np.int64)
@@ -208,81 +258,34 @@ def _jobs(queue: Instance) -> dict[str, Any]:
     }
 
 
-def summary(
-    queue: Instance, played: Played, arrivals: int, threshold: Any, trace: Trace | None = None
-) -> Simulated:
-    """Return the solution record of a simulation; a trace's own jobs say what each class weighs.
-
-    Each class's mean is over its counted jobs; the confidence is that of a ratio of batch sums,
-    which stands some batches without a job of a rare class.
-    """
-    totals, jobs = played.sums.sum(axis=0), played.counts.sum(axis=0)
-    means = totals / np.maximum(jobs, 1)
-    weights = {name: _weights(queue, jobs, name, trace) for name in ("mean", "weighted")}
-    return Simulated(
-        mean_response_time=float(weights["mean"] @ means),
-        weighted_response_time=float(weights["weighted"] @ means),
-        classes=tuple(_class_time(queue, played, c, means[c]) for c in range(len(jobs))),
-        arrivals=arrivals,
-        confidence=_confidence(played, means, weights[queue.objective]),
-        utilization=played.busy / (played.time * queue.servers) if played.time else 0.0,
-        threshold=threshold,
-        phases=_durations(played),
-    )
+def _of_rule(queue: Instance, rule: Rule) -> dict[str, Any]:
+    """Return what a compiled twin knows, by the kernel's names."""
+    count = len(queue.classes)
+    needs = [job.need for job in queue.classes]
+    return {
+        "memory": np.array((*rule.memory, 0), dtype=np.int64),
+        "numbers": np.array((*rule.numbers, 0.0), dtype=np.float64),
+        "slots": np.array(slots(queue), dtype=np.int64),
+        "by_need": np.array(sorted(range(count), key=lambda c: -needs[c]), dtype=np.int64),
+        "holding": np.array(rule.holding or [1.0] * count, dtype=np.float64),
+    }
 
 
-def _weights(queue: Instance, jobs: Any, objective: str, trace: Trace | None) -> Floats:
-    """Return the weights of the classes of which jobs were seen; the others cannot be told."""
-    if trace is None:
-        weights = np.array(queue.weights(objective)) * (jobs > 0)
-    else:
-        of = None if objective == "mean" else trace.sizes
-        count = len(queue.classes)
-        weights = np.bincount(trace.classes, of, count)[:count].astype(np.float64) * (jobs > 0)
-        if objective == "weighted":
-            weights *= np.array([job.need for job in queue.classes])
-    return np.asarray(weights / max(weights.sum(), 1e-300))
+def draw(queue: Instance, arrivals: int, seed: int) -> Trace:
+    """Return the very jobs that a compiled simulation with common sizes draws from a seed."""
+    from policies.msfq.random_kernels import jobs, stream
+
+    times, classes = np.empty(arrivals), np.empty(arrivals, np.int64)
+    sizes = np.empty(arrivals)
+    of = _jobs(queue)
+    jobs(
+        stream(seed, 1), stream(seed, 2), queue.arrival_rate, of["rates"], of["services"],
+        of["shapes"], of["values"], of["starts"], times, classes, sizes,
+    )  # fmt: skip
+    return Trace(times, classes, sizes)
 
 
-def _confidence(played: Played, means: Any, weights: Any) -> float | None:
-    """Return the half-width of the 95% interval of Σ weights·means, by batch means."""
-    batches = len(played.sums)
-    if batches < BATCHES:
-        return None
-    usual = np.maximum(played.counts.mean(axis=0), 1e-300)
-    residuals = (played.sums - means * played.counts) / usual @ weights
-    return float(STUDENT * residuals.std(ddof=1) / sqrt(batches))
-
-
-def _class_time(queue: Instance, played: Played, c: int, mean: float) -> ClassTime:
-    only = np.zeros(len(queue.classes))
-    only[c] = 1.0
-    means = played.sums.sum(axis=0) / np.maximum(played.counts.sum(axis=0), 1)
-    seen = int(played.counts[:, c].sum())
-    time = max(played.time, 1e-300)
-    return ClassTime(
-        need=queue.classes[c].need,
-        mean_response_time=float(mean) if seen else None,
-        confidence=_confidence(played, means, only) if seen else None,
-        percentiles=_percentiles(played.histogram[c]) if seen else {},
-        jobs=seen,
-        mean_number=float(played.areas[c] / time),
-        arrival_rate=float(played.came[c] / time),
-    )
-
-
-def _percentiles(histogram: Any) -> dict[str, float]:
-    """Return percentiles, each the middle of its bucket, which is less than 1% wide."""
-    from policies.msfq.kernels import LOWEST
-
-    reached = np.cumsum(histogram)
-    wanted = [np.searchsorted(reached, reached[-1] * p / 100.0) for p in PERCENTILES]
-    edges = ((np.array(wanted) + LOWEST) << 45).view(np.float64)
-    above = ((np.array(wanted) + LOWEST + 1) << 45).view(np.float64)
-    middle = 0.5 * (edges + above)
-    return {str(p): float(v) for p, v in zip(PERCENTILES, middle, strict=True)}
-
-
-def _durations(played: Played) -> dict[str, float]:
-    time, entries = played.phases
-    return {str(p): float(time[p] / entries[p]) for p in range(1, 5) if entries[p]}
+def fault(name: str, found: str) -> InputError:
+    """Return what is said where a rule starts a job that it may not."""
+    return InputError("a job that waits and fits into the idle servers", found=found,
+                      place=f"admission rule {name}")  # fmt: skip

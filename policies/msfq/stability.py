@@ -1,4 +1,4 @@
-"""Which policies are stable where, told before anything is simulated.
+"""Which policies are stable where: told before anything is simulated, and looked for in a run.
 
 Sources: Theorems 1 and 2 and Remark 1; for FCFS in a one-or-all system, the saturated system of
 Grosof, Harchol-Balter and Scheller-Wolf, SIGMETRICS PER 51, 2023 (the paper's reference 22).
@@ -6,15 +6,23 @@ Grosof, Harchol-Balter and Scheller-Wolf, SIGMETRICS PER 51, 2023 (the paper's r
 
 from __future__ import annotations
 
-from math import fsum
+from math import fsum, sqrt
 from typing import NamedTuple
 
 from instances.msfq import Instance
-from policies.msfq.plans import slots
-from policies.registry import UnstableError
+from policies.msfq.rules import slots
+from policies.msfq.simulation import Played
+from policies.registry import NotApplicableError, UnstableError
 
 EXACT_ONE_OR_ALL = ("msf", "msfq", "first-fit")
 """Stable in a one-or-all system whenever any policy is."""
+
+STARVED = 0.5
+"""A job that has waited for so much of a run is never served."""
+GROWTH, NOISE = 3.0, 5.0
+"""A class piles up where its jobs in the system grow by that factor from the first quarter of a run
+to the last, to more than so many times the square root of its arrivals: at the limit of stability
+they grow like the root itself."""
 
 
 class Region(NamedTuple):
@@ -86,3 +94,62 @@ def require_stable(queue: Instance, policy: str) -> Region:
         parts = ", ".join(f"need {need}: {part:.4g}" for need, part in found.parts)
         raise UnstableError(f"a load of {found.load:.6g} under {policy}, not below 1 ({parts})")
     return found
+
+
+def require_settled(
+    queue: Instance, policy: str, played: Played, *, proven: bool = False, ended: bool = False
+) -> None:
+    """Refuse a run in which a class is never served, or work piles up: its means would mislead.
+
+    Parameters
+    ----------
+    queue : Instance
+    policy : str
+        Its name.
+    played : Played
+        The run.
+    proven : bool
+        Whether the policy is known to be stable here: then only a run too short shows such things.
+    ended : bool
+        Whether nothing arrived any more and every job that could start did.
+
+    Raises
+    ------
+    UnstableError
+        If a class is starved or piles up.
+    NotApplicableError
+        If the policy is proven stable and the run is too short to show it.
+    """
+    faults = []
+    for c, job in enumerate(queue.classes):
+        if played.oldest[c] > (0.0 if ended else STARVED * played.elapsed):
+            left = "at the end" if ended else f"of {played.elapsed:.4g}"
+            faults.append(
+                f"a job of need {job.need} has waited for {played.oldest[c]:.4g} units of time "
+                f"{left}, and is not served"
+            )
+    if not ended and not proven:
+        faults += [
+            f"jobs of {which} pile up: {early:.4g} in the system at first, {late:.4g} later"
+            for which, early, late, came in _levels(queue, played)
+            if late > GROWTH * early and late > NOISE * sqrt(came)
+        ]
+    if not faults:
+        return
+    if proven:
+        raise NotApplicableError(f"too short a run of {policy}, which is stable here: {faults[0]}")
+    raise UnstableError(
+        f"the queue kept growing under {policy} at a load of {queue.load:.6g}: {faults[0]}"
+    )
+
+
+def _levels(queue: Instance, played: Played) -> list[tuple[str, float, float, float]]:
+    """Return by class the jobs in the system in a run's first and last quarter, and arrivals."""
+    quarter = len(played.levels) // 4
+    if quarter < 2:
+        return []
+    early = played.levels[:quarter].mean(axis=0)
+    late = played.levels[-quarter:].mean(axis=0)
+    named = [f"need {job.need}" for job in queue.classes]
+    each = list(zip(named, early.tolist(), late.tolist(), played.came.tolist(), strict=True))
+    return [*each, ("any need", float(early.sum()), float(late.sum()), float(played.came.sum()))]

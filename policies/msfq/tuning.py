@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.msfq import Instance
-from policies.msfq import plans
-from policies.msfq.plans import Plan
-from policies.msfq.simulation import STUDENT, play
+from policies.msfq.rule import Plan, plan
+from policies.msfq.rules import slots
+from policies.msfq.simulation import play
+from policies.msfq.summary import T_QUANTILE
 
 Options = Mapping[str, Any]
 Floats = NDArray[np.float64]
@@ -49,7 +50,7 @@ class Tuned(NamedTuple):
 
 def tune(
     queue: Instance,
-    plan: Callable[..., Plan],
+    name: str,
     start: Options,
     neighbours: Callable[[Options], Iterator[Options]],
     *,
@@ -61,8 +62,8 @@ def tune(
     Parameters
     ----------
     queue : Instance
-    plan : callable
-        Makes a plan from the instance and options.
+    name : str
+        The policy.
     start : mapping
         Options to start from.
     neighbours : callable
@@ -77,7 +78,7 @@ def tune(
     def value(options: Options) -> float:
         key = tuple(sorted(options.items()))
         if key not in known:
-            known[key] = _by_batch(queue, plan(queue, **options), arrivals, seed)
+            known[key] = _by_batch(queue, plan(queue, name, **options), arrivals, seed)
         return float(known[key].mean())
 
     best = dict(start)
@@ -86,8 +87,8 @@ def tune(
         if value(better) >= value(best):
             break
         best = dict(better)
-    chosen = _by_batch(queue, plan(queue, **best), 10 * arrivals, seed + 1)
-    before = _by_batch(queue, plan(queue, **start), 10 * arrivals, seed + 1)
+    chosen = _by_batch(queue, plan(queue, name, **best), 10 * arrivals, seed + 1)
+    before = _by_batch(queue, plan(queue, name, **start), 10 * arrivals, seed + 1)
     return Tuned(
         options=best,
         objective=float(chosen.mean()),
@@ -98,15 +99,15 @@ def tune(
     )
 
 
-def _by_batch(queue: Instance, plan: Plan, arrivals: int, seed: int) -> Floats:
+def _by_batch(queue: Instance, chosen: Plan, arrivals: int, seed: int) -> Floats:
     """Return the objective batch by batch, each class by its expected number of jobs in one."""
-    played = play(queue, plan, arrivals=arrivals, seed=seed, common=True)
+    played = play(queue, chosen, arrivals=arrivals, seed=seed, common=True)
     usual = np.maximum(played.counts.mean(axis=0), 1e-300)
     return np.asarray(played.sums / usual @ np.array(queue.weights()))
 
 
 def _half_width(values: Floats) -> float:
-    return float(STUDENT * values.std(ddof=1) / sqrt(len(values)))
+    return float(T_QUANTILE * values.std(ddof=1) / sqrt(len(values)))
 
 
 def tune_two_threshold(queue: Instance, *, arrivals: int = 200_000, seed: int = 0) -> Tuned:
@@ -129,14 +130,14 @@ def tune_two_threshold(queue: Instance, *, arrivals: int = 200_000, seed: int = 
                 yield {**options, "b1": other}
 
     start = {"threshold": max(0, k // 2 - 1), "b0": inf, "b1": 0.0, "b2": inf}
-    return tune(queue, plans.two_threshold, start, neighbours, arrivals=arrivals, seed=seed)
+    return tune(queue, "two-threshold", start, neighbours, arrivals=arrivals, seed=seed)
 
 
 def tune_static(
     queue: Instance, *, handover: str = "overlap", arrivals: int = 200_000, seed: int = 0
 ) -> Tuned:
     """Optimize Static Quickswap's threshold of every class, from the default on."""
-    room = plans.slots(queue)
+    room = slots(queue)
 
     def neighbours(options: Options) -> Iterator[Options]:
         limits = [int(part) for part in str(options["threshold"]).split(",")]
@@ -147,4 +148,4 @@ def tune_static(
                     yield {**options, "threshold": ",".join(map(str, changed))}
 
     start = {"threshold": ",".join(str(most - 1) for most in room), "handover": handover}
-    return tune(queue, plans.static, start, neighbours, arrivals=arrivals, seed=seed)
+    return tune(queue, "static-quickswap", start, neighbours, arrivals=arrivals, seed=seed)

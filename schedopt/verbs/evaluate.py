@@ -167,12 +167,14 @@ def _evaluated(
         confidence=getattr(solution, "confidence", msgspec.UNSET),
         solution=solution,
     )
-    return _judged(instance, done, constraints, began, solved)
+    note = getattr(solution, "note", msgspec.UNSET) or ""
+    return _judged(instance, done, constraints, began, solved, note)
 
 
 def _judged(
-    instance: Any, result: Result, constraints: list[Constraint], began: float, solved: float
-) -> Result:
+    instance: Any, result: Result, constraints: list[Constraint], began: float, solved: float,
+    note: str,
+) -> Result:  # fmt: skip
     from validation.documents import check
 
     report = check(instance, result.document(), constraints)
@@ -182,5 +184,5 @@ def _judged(
         seconds=seconds,
         checked=not report.unchecked,
         violations=tuple(report.violations),
-        message="; ".join(report.unchecked) or msgspec.UNSET,
+        message="; ".join(filter(None, [note, *report.unchecked])) or msgspec.UNSET,
     )

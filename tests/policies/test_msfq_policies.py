@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,13 @@ from builders.msfq import at_load, one_or_all
 
 from instances.errors import InputError
 from instances.files import load
-from instances.msfq import Deterministic, Hyperexponential, Instance, JobClass
+from instances.msfq import Deterministic, Exponential, Hyperexponential, Instance, JobClass
 from instances.msfq.generators import GENERATORS
 from instances.msfq.traces import Trace
-from policies.msfq import plans
-from policies.msfq.plain import play_plainly
-from policies.msfq.plans import Plan
-from policies.msfq.registered import PLANS
-from policies.msfq.simulation import play, summary
+from policies.msfq.rule import plan, rules
+from policies.msfq.simulation import Played, play
 from policies.msfq.stability import region, require_stable
+from policies.msfq.summary import summary
 from policies.registry import UnstableError, registered
 from schedopt import evaluate
 
@@ -65,21 +62,44 @@ def test_the_compiled_simulator_is_the_plain_one(
     name: str, queue: Instance, options: dict[str, Any]
 ) -> None:
     trace = random_trace(queue, 3000, seed=len(name))
-    plan = PLANS[name](queue, **options)
-    plainly = play_plainly(queue, plan.rule(), trace)
-    compiled = play(queue, plan, arrivals=3000, trace=trace, each=True)
-    assert not np.isnan(plainly).any()
-    np.testing.assert_array_equal(compiled.responses, plainly)
+    chosen = plan(queue, name, **options)
+    plainly = play(queue, chosen, arrivals=3000, trace=trace, each=True, plainly=True)
+    compiled = play(queue, chosen, arrivals=3000, trace=trace, each=True)
+    assert not np.isnan(plainly.responses).any()
     assert compiled.counts.sum() == 3000
-    assert compiled.areas.sum() == pytest.approx(plainly.sum(), rel=1e-9)
+    assert compiled.areas.sum() == pytest.approx(plainly.responses.sum(), rel=1e-9)
+    agree(compiled, plainly)
+
+
+def agree(a: Played, b: Played) -> None:
+    """Compare all that two simulators have found, but for the phases."""
+    for name in Played._fields:
+        if name != "phases":
+            np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("name", sorted(rules()))
+@pytest.mark.parametrize("sizes", [Exponential(), Deterministic(), Hyperexponential(scv=4.0)])
+def test_both_simulators_draw_the_same_jobs_and_count_alike(name: str, sizes: Any) -> None:
+    few = at_load(8, 0.8) if name in ("msfq", "two-threshold") else SEVERAL
+    classes = tuple(msgspec.structs.replace(job, sizes=sizes) for job in few.classes)
+    queue = msgspec.structs.replace(few, classes=classes)
+    found = [
+        play(queue, plan(queue, name), arrivals=5000, seed=7, common=True, plainly=plainly,
+             grid=np.arange(10.0, 400.0, 7.0))
+        for plainly in (False, True)
+    ]  # fmt: skip
+    agree(*found)
+    assert found[0].levels.sum() > 0
+    assert found[0].samples.sum() > 0
 
 
 def test_static_quickswap_with_a_drain_is_msfq_for_one_or_all() -> None:
     queue = at_load(8, 0.9)
     trace = random_trace(queue, 5000, seed=3)
     for l in (0, 4, 7):
-        a = play(queue, plans.msfq(queue, l), arrivals=5000, trace=trace, each=True)
-        b = plans.static(queue, f"{l},0", "drain")
+        a = play(queue, plan(queue, "msfq", threshold=l), arrivals=5000, trace=trace, each=True)
+        b = plan(queue, "static-quickswap", threshold=f"{l},0", handover="drain")
         np.testing.assert_array_equal(
             a.responses, play(queue, b, arrivals=5000, trace=trace, each=True).responses
         )
@@ -89,15 +109,25 @@ def test_two_threshold_without_bounds_is_lazy_msfq() -> None:
     queue = at_load(8, 0.9)
     trace = random_trace(queue, 5000, seed=4)
     for l in (0, 3, 6):
-        a = play(queue, plans.msfq(queue, l, "lazy"), arrivals=5000, trace=trace, each=True)
-        b = play(queue, plans.two_threshold(queue, l), arrivals=5000, trace=trace, each=True)
+        a = play(
+            queue,
+            plan(queue, "msfq", threshold=l, variant="lazy"),
+            arrivals=5000,
+            trace=trace,
+            each=True,
+        )
+        b = play(
+            queue, plan(queue, "two-threshold", threshold=l), arrivals=5000, trace=trace, each=True
+        )
         np.testing.assert_array_equal(a.responses, b.responses)
 
 
 def test_msf_is_msfq_at_zero_on_the_same_jobs() -> None:
     queue = at_load(8, 0.8)
-    a = play(queue, plans.msfq(queue, 0), arrivals=20_000, seed=1, common=True, each=True)
-    b = play(queue, PLANS["msf"](queue), arrivals=20_000, seed=1, common=True, each=True)
+    a = play(
+        queue, plan(queue, "msfq", threshold=0), arrivals=20_000, seed=1, common=True, each=True
+    )
+    b = play(queue, plan(queue, "msf"), arrivals=20_000, seed=1, common=True, each=True)
     np.testing.assert_array_equal(a.responses, b.responses)
 
 
@@ -106,8 +136,8 @@ def test_drawn_and_carried_sizes_give_the_same_means(name: str) -> None:
     queue = SEVERAL.scaled(0.6 * SEVERAL.arrival_rate)
     found = []
     for common in (False, True):
-        played = play(queue, PLANS[name](queue), arrivals=400_000, seed=2, common=common)
-        found.append(summary(queue, played, 400_000, msgspec.UNSET))
+        played = play(queue, plan(queue, name), arrivals=400_000, seed=2, common=common)
+        found.append(summary(queue, played, 400_000))
     a, b = found
     assert isinstance(a.confidence, float)
     assert isinstance(b.confidence, float)
@@ -155,7 +185,7 @@ def test_fcfs_is_stable_just_where_the_formula_says() -> None:
 
     def growth(rate: float) -> float:
         near = limit.scaled(rate * limit.arrival_rate)
-        played = play(near, PLANS["fcfs"](near), arrivals=2_000_000, seed=1, warm=0)
+        played = play(near, plan(near, "fcfs"), arrivals=2_000_000, seed=1, warm=0)
         means = played.sums.sum(axis=1) / played.counts.sum(axis=1)
         return float(means[-10:].mean() / means[:10].mean())
 
@@ -200,7 +230,7 @@ def test_memory_grows_with_the_queue_not_with_the_arrivals() -> None:
     queue, peaks = at_load(8, 0.5), []
     for arrivals in (100_000, 3_000_000):
         tracemalloc.start()
-        play(queue, plans.msfq(queue, 4), arrivals=arrivals)
+        play(queue, plan(queue, "msfq", threshold=4), arrivals=arrivals)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0]
@@ -219,7 +249,9 @@ def test_a_trace_is_played_as_it_stands(tmp_path: Path) -> None:
 
 def test_numbers_in_the_system_and_phases_are_told_where_asked() -> None:
     queue = at_load(8, 0.9)
-    played = play(queue, plans.msfq(queue, 4), arrivals=50_000, grid=np.arange(100, 1000, 1.0))
+    played = play(
+        queue, plan(queue, "msfq", threshold=4), arrivals=50_000, grid=np.arange(100, 1000, 1.0)
+    )
     assert played.samples.shape == (900, 2)
     assert played.samples.sum() > 0
     assert played.phases[0].sum() == pytest.approx(played.time, rel=1e-9)
@@ -251,10 +283,9 @@ def test_policies_for_one_or_all_do_not_apply_to_others() -> None:
 
 def test_every_policy_serves_every_class() -> None:
     queue = SEVERAL.scaled(0.5 * SEVERAL.arrival_rate)
-    make: Callable[..., Plan]
-    for name, make in PLANS.items():
+    for name in rules():
         if name in ("msfq", "two-threshold"):
             continue
-        played = play(queue, make(queue), arrivals=50_000)
+        played = play(queue, plan(queue, name), arrivals=50_000)
         assert (played.counts.sum(axis=0) > 0).all(), name
-    assert set(PLANS) == set(registered("msfq"))
+    assert set(rules()) == set(registered("msfq"))

@@ -14,7 +14,7 @@ from formulations.msfq import OptimalPolicy, Threshold
 from instances.errors import InputError
 from instances.files import load
 from instances.msfq import Instance
-from policies.msfq.registered import PLANS
+from policies.registry import registered
 from schedopt import evaluate, solve
 from solvers.queues.chain import Box, iterate, table_of, two_threshold
 from solvers.queues.exact import exact
@@ -55,7 +55,7 @@ def test_it_bounds_every_policy_and_every_threshold(queue: Instance) -> None:
         best = solve(queue, options={"variant": variant})
         assert best.objective is not None
         assert best.objective > bound
-    for name in PLANS:
+    for name in registered("msfq"):
         found = evaluate(queue, name, options={"arrivals": 300_000})
         if found.objective is not None:
             assert isinstance(found.confidence, float)

@@ -8,7 +8,7 @@ from typing import Any
 from instances.files import load
 from instances.msfq import Instance, JobClass, Simulated
 from instances.msfq.generators import GENERATORS
-from policies.msfq import plans
+from policies.msfq.rule import Plan, plan
 from policies.msfq.simulation import play
 from policies.msfq.stability import region
 from validation.reproduce.ledger import Claim, Outcome, reproduction
@@ -163,9 +163,9 @@ def figure_6(quick: bool) -> Outcome:
     )
 
 
-def _growth(queue: Instance, plan: Any, arrivals: int) -> float:
+def _growth(queue: Instance, chosen: Plan, arrivals: int) -> float:
     """Return how much longer jobs wait at the end of a simulation than at its beginning."""
-    played = play(queue, plan, arrivals=arrivals, seed=4, warm=0)
+    played = play(queue, chosen, arrivals=arrivals, seed=4, warm=0)
     means = played.sums.sum(axis=1) / played.counts.sum(axis=1)
     return float(means[-10:].mean() / means[:10].mean())
 
@@ -186,9 +186,9 @@ def theorem_1(quick: bool) -> Outcome:
         limit = queue.arrival_rate / queue.load
         for l in (0, k // 2, k - 1):
             near = queue.scaled(0.9 * limit)
-            below.append(_growth(near, plans.msfq(near, l), arrivals))
+            below.append(_growth(near, plan(near, "msfq", threshold=l), arrivals))
             far = queue.scaled(1.1 * limit)
-            above.append(_growth(far, plans.msfq(far, l), arrivals))
+            above.append(_growth(far, plan(far, "msfq", threshold=l), arrivals))
     return Outcome(
         [
             Claim(
@@ -231,8 +231,8 @@ def remark_1(quick: bool) -> Outcome:
         for handover in ("drain", "overlap"):
             for side, grown in zip(sides, (below, above), strict=False):
                 near = queue.scaled(side * limit)
-                plan = plans.static(near, None, handover)
-                grown.append(_growth(near, plan, arrivals))
+                chosen = plan(near, "static-quickswap", handover=handover)
+                grown.append(_growth(near, chosen, arrivals))
     divides = region(four_classes(4.9), "static-quickswap").load
     return Outcome(
         [
@@ -261,14 +261,12 @@ def remark_1(quick: bool) -> Outcome:
 )
 def theorem_2(quick: bool) -> Outcome:
     """Simulate policies beyond the limit: under each response times grow."""
-    from policies.msfq.registered import PLANS
-
     queue = GENERATORS["one-or-all"](0, k=8, p1=0.9)
     far = queue.scaled(1.1 * queue.arrival_rate / queue.load)
     arrivals = 200_000 if quick else 2_000_000
     names = ("fcfs", "msf", "first-fit", "nmsr", "adaptive-quickswap", "static-quickswap")
     grown = {
-        name: _left(far, PLANS[name](far), 4 * arrivals) / _left(far, PLANS[name](far), arrivals)
+        name: _left(far, plan(far, name), 4 * arrivals) / _left(far, plan(far, name), arrivals)
         for name in names
     }
     shown = ", ".join(f"{name} {factor:.1f}" for name, factor in grown.items())
@@ -277,9 +275,9 @@ def theorem_2(quick: bool) -> Outcome:
     return Outcome([Claim(says, "always", ours, min(grown.values()) > 2.5)])
 
 
-def _left(queue: Instance, plan: Any, arrivals: int) -> float:
+def _left(queue: Instance, chosen: Plan, arrivals: int) -> float:
     """Return the work of the jobs that are not done when a simulation ends."""
-    played = play(queue, plan, arrivals=arrivals, seed=4, warm=0)
+    played = play(queue, chosen, arrivals=arrivals, seed=4, warm=0)
     left = played.came - played.counts.sum(axis=0)
     return sum(
         job.need * float(n) / job.service_rate for job, n in zip(queue.classes, left, strict=True)

@@ -8,9 +8,9 @@ import numpy as np
 
 from formulations.msfq.system import one_or_all
 from instances.msfq import Instance, JobClass, Simulated
-from policies.msfq import plans
-from policies.msfq.registered import PLANS
-from policies.msfq.simulation import play, summary
+from policies.msfq.rule import plan
+from policies.msfq.simulation import play
+from policies.msfq.summary import summary
 from solvers.queues.approximation import paper
 from solvers.queues.exact import exact, exact_curve
 from validation.reproduce.ledger import Claim, Outcome, reproduction
@@ -34,8 +34,8 @@ def system(rate: float) -> Instance:
 
 def simulated(queue: Instance, name: str, arrivals: int, **options: Any) -> Simulated:
     """Simulate a policy."""
-    played = play(queue, PLANS[name](queue, **options), arrivals=arrivals, seed=1)
-    return summary(queue, played, arrivals, options.get("threshold"))
+    played = play(queue, plan(queue, name, **options), arrivals=arrivals, seed=1)
+    return summary(queue, played, arrivals, threshold=options.get("threshold"))
 
 
 @reproduction(
@@ -52,7 +52,8 @@ def figure_1(quick: bool) -> Outcome:
     curves: dict[str, Any] = {}
     means = {}
     for name, l in (("MSF", 0), ("MSFQ", K - 1)):
-        samples = play(queue, plans.msfq(queue, l), arrivals=arrivals, seed=2, grid=grid).samples
+        chosen = plan(queue, "msfq", threshold=l)
+        samples = play(queue, chosen, arrivals=arrivals, seed=2, grid=grid).samples
         means[name] = samples.mean(axis=0)
         for c, what in enumerate(("small", "large")):
             shown = slice(0, 1000)

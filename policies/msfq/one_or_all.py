@@ -1,0 +1,152 @@
+"""Admission rules for two classes, of one server and of all: MSFQ, and two thresholds."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from instances.errors import InputError, shown
+from instances.msfq import Instance
+from instances.options import Option, is_number
+from policies.msfq.rule import Rule, Twin, admission_rule
+from policies.msfq.rules import KERNELS, PAPER
+from policies.msfq.state import State
+from policies.registry import NotApplicableError
+
+
+def is_level(value: Any) -> bool:
+    """Tell whether a value is a whole number of at least 0."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+THRESHOLD = Option(None, "a whole number from 0 to k - 1; k - 1 where left out", is_level)
+VARIANT = Option("literal", "literal or lazy", lambda v: v in ("literal", "lazy"))
+BOUND = Option(
+    None, "a number >= 0; without bound where left out", lambda v: is_number(v) and v >= 0
+)
+
+
+def pair(queue: Instance, whose: str) -> tuple[int, int]:
+    """Return the positions of small and large jobs.
+
+    Raises
+    ------
+    NotApplicableError
+        If the system is not one-or-all.
+    """
+    found = queue.one_or_all
+    if found is None:
+        raise NotApplicableError(f"{whose} needs classes of 1 and of {queue.servers} servers alone")
+    return found
+
+
+def threshold_in(queue: Instance, threshold: int | None) -> int:
+    """Return l, k - 1 where none is given.
+
+    Raises
+    ------
+    InputError
+        If it is not within 0..k-1.
+    """
+    if threshold is None:
+        return queue.servers - 1
+    if threshold >= queue.servers:
+        raise InputError(
+            f"a whole number from 0 to {queue.servers - 1}",
+            found=shown(threshold),
+            place="option threshold",
+        )
+    return threshold
+
+
+@admission_rule(
+    "msfq",
+    source=f"{PAPER}, section 4.2",
+    summary="MSF that drains once at most l small jobs are left (one-or-all)",
+    twin=Twin(KERNELS, "msfq", phases=True),
+    threshold=THRESHOLD,
+    variant=VARIANT,
+)
+class Msfq(Rule):
+    """MSF Quickswap: drain the small jobs once at most l of them are left.
+
+    ``lazy`` drains only when a large job waits, as the paper's authors' simulator does.
+    """
+
+    def __init__(
+        self, queue: Instance, threshold: int | None = None, variant: str = "literal"
+    ) -> None:
+        self.small, self.large = pair(queue, "msfq")
+        self.threshold = self.most = threshold_in(queue, threshold)
+        self.lazy = variant == "lazy"
+        self.draining, self.batch = False, 0
+        self.memory = (self.small, self.large, 0, 0, self.most, int(self.lazy))
+
+    def __call__(self, state: State) -> int | None:
+        """Return what starts next."""
+        small, large = self.small, self.large
+        if state.running[large]:
+            return None  # phase 1
+        if not state.running[small] and not self.batch:  # the servers are empty
+            if state.waiting[large]:
+                return large
+            self.draining = not self.lazy and state.waiting[small] <= self.most
+            self.batch = state.waiting[small] if self.draining else 0
+        left = state.waiting[small] + state.running[small]
+        if left <= self.most and (state.waiting[large] or not self.lazy):
+            self.draining = True  # phase 4
+        if self.draining:
+            if not self.batch:
+                return None
+            self.batch -= 1
+            return small
+        return small if state.waiting[small] and state.free else None
+
+
+@admission_rule(
+    "two-threshold",
+    source="read off the optimal policy: see formulations.msfq.optimal",
+    summary="when to start a large job, and when to stop admitting small ones (one-or-all)",
+    twin=Twin(KERNELS, "two_threshold"),
+    threshold=THRESHOLD,
+    b0=BOUND,
+    b1=Option(0.0, "a number >= 0", lambda v: is_number(v) and v >= 0),
+    b2=BOUND,
+)
+class TwoThreshold(Rule):
+    """Two thresholds instead of one: what the optimal policy looks like.
+
+    With empty servers a large job starts if fewer small ones wait than b0 + b1·(large ones
+    waiting). With c small jobs running and a large one waiting, no small one starts while c <= l
+    and fewer than b2 of them wait.
+
+    Up to l = k - 2, without bounds, this is lazy MSFQ. At l = k - 1 it would drain at every
+    completion that finds a large job waiting, however many small ones wait: so the default is
+    k - 2.
+    """
+
+    def __init__(
+        self,
+        queue: Instance,
+        threshold: int | None = None,
+        b0: float | None = None,
+        b1: float = 0.0,
+        b2: float | None = None,
+    ) -> None:
+        self.small, self.large = pair(queue, "two-threshold")
+        l = max(0, queue.servers - 2) if threshold is None else threshold
+        self.threshold = self.most = threshold_in(queue, l)
+        self.b0, self.b1, self.b2 = inf if b0 is None else b0, b1, inf if b2 is None else b2
+        self.memory = (self.small, self.large, self.most)
+        self.numbers = (self.b0, self.b1, self.b2)
+
+    def __call__(self, state: State) -> int | None:
+        """Return what starts next."""
+        small, large = state.waiting[self.small], state.waiting[self.large]
+        running = state.running[self.small]
+        if state.running[self.large]:
+            return None
+        if not running and large and (not small or small < self.b0 + self.b1 * large):
+            return self.large
+        stop = running and large and running <= self.most and small < self.b2
+        return self.small if small and state.free and not stop else None

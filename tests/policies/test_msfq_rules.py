@@ -1,0 +1,241 @@
+"""A rule in one place: what the decorator promises, and what a run must show to get a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from builders.msfq import at_load, one_or_all
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from instances.errors import InputError
+from instances.msfq import Instance, JobClass
+from instances.msfq.traces import Trace
+from policies import registry
+from policies.msfq import rule as registering
+from policies.msfq.rule import PLAIN_ARRIVALS, Rule, Twin, admission_rule, plan, rules
+from policies.msfq.simulation import Played, play
+from policies.msfq.state import Job, State
+from schedopt import evaluate
+
+QUEUE = at_load(8, 0.5)
+THREE = Instance(
+    name="three",
+    servers=6,
+    classes=tuple(
+        JobClass(need=need, arrival_rate=rate, service_rate=1.0)
+        for need, rate in ((1, 1.0), (2, 0.5), (6, 0.1))
+    ),
+)
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> Iterator[None]:
+    """Take out again what a test has registered."""
+    kept, policies = dict(registering._RULES), dict(registry.registered("msfq"))
+    yield
+    registering._RULES.clear()
+    registering._RULES.update(kept)
+    registry._POLICIES["msfq"] = policies
+
+
+def first_fit_by_jobs(state: State) -> Job | None:
+    return next((job for job in state.jobs if job.need <= state.free), None)
+
+
+def register(rule: Any, name: str = "mine", twin: Twin | None = None) -> None:
+    admission_rule(name, source="a test", summary="a rule of a test", twin=twin)(rule)
+
+
+def test_a_function_is_a_policy_in_plain_python_and_says_so() -> None:
+    register(first_fit_by_jobs)
+    found = evaluate(QUEUE, "mine", seed=3)
+    assert found.checked
+    assert not found.violations
+    assert found.solution["arrivals"] == PLAIN_ARRIVALS
+    assert f"in plain Python, {PLAIN_ARRIVALS:,} arrivals" in str(found.message)
+    assert "plain Python" in registry.registered("msfq")["mine"].summary
+    compiled = plan(QUEUE, "first-fit")
+    same = play(QUEUE, compiled, arrivals=PLAIN_ARRIVALS, seed=3, common=True)
+    theirs = same.sums.sum(axis=0) / same.counts.sum(axis=0)
+    ours = [c["mean_response_time"] for c in found.solution["classes"]]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+def test_a_compiled_rule_has_nothing_to_say() -> None:
+    found = evaluate(QUEUE, "first-fit", options={"arrivals": 200_000})
+    assert found.message is msgspec.UNSET
+    assert found.solution["arrivals"] == 200_000
+
+
+def test_a_rule_knows_sizes_only_where_that_is_asked_for() -> None:
+    seen = []
+
+    def shortest(state: State) -> Job | None:
+        fitting = [job for job in state.jobs if job.need <= state.free]
+        seen.extend(job.estimate for job in fitting)
+        return min(fitting, key=lambda job: (job.estimate or 0.0, job.number), default=None)
+
+    register(shortest)
+    queue = at_load(2, 0.7, p1=0.5)
+    blind = evaluate(queue, "mine", options={"arrivals": 20_000})
+    assert set(seen) == {None}
+    seen.clear()
+    known = evaluate(queue, "mine", options={"arrivals": 20_000, "estimates": "exact"})
+    assert min(seen) > 0
+    assert known.objective is not None
+    assert blind.objective is not None
+    assert known.objective < blind.objective
+    with pytest.raises(InputError, match="none, or exact"):
+        evaluate(queue, "mine", options={"estimates": "roughly"})
+
+
+def test_a_rule_sees_who_runs_and_since_when() -> None:
+    times: list[tuple[float, float]] = []
+
+    def watching(state: State) -> int | None:
+        times.extend((running.start, state.now) for running in state.in_service)
+        used = sum(running.job.need for running in state.in_service)
+        assert used == state.servers - state.free
+        return state.oldest(state.fitting())
+
+    register(watching)
+    evaluate(QUEUE, "mine", options={"arrivals": 1000})
+    assert times
+    assert all(start <= now for start, now in times)
+
+
+@pytest.mark.parametrize(
+    ("choice", "says"),
+    [(5, "found 5"), (-1, "found -1"), (True, "found true"), ("a", "found 'a'")],
+)
+def test_a_choice_that_is_none_is_refused(choice: Any, says: str) -> None:
+    register(lambda state: choice)
+    with pytest.raises(InputError, match=says) as caught:
+        evaluate(QUEUE, "mine")
+    assert "admission rule mine" in str(caught.value)
+
+
+def test_a_job_that_does_not_fit_is_refused() -> None:
+    register(lambda state: next(iter(state.queued()), None))
+    with pytest.raises(InputError, match="waits and fits"):
+        evaluate(QUEUE, "mine")
+
+
+def test_a_job_that_has_started_is_refused() -> None:
+    kept: list[Job] = []
+
+    def again(state: State) -> Job | None:
+        kept.extend(state.jobs)
+        return kept[0] if kept else None
+
+    register(again)
+    with pytest.raises(InputError, match="waits and fits"):
+        evaluate(QUEUE, "mine")
+
+
+def test_a_rule_that_fails_names_its_line() -> None:
+    def failing(state: State) -> int | None:
+        return state.needs[len(state.needs)]
+
+    register(failing)
+    with pytest.raises(InputError, match=r"IndexError.* in line \d+ of .*test_msfq_rules"):
+        evaluate(QUEUE, "mine")
+
+
+def test_a_twin_that_starts_what_it_may_not_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(first_fit_by_jobs, twin=Twin(__name__, "wrong_twin"))
+    with pytest.raises(InputError, match="admission rule mine: found 1"):
+        evaluate(QUEUE, "mine", options={"arrivals": 1000})
+
+
+def wrong_twin(memory, numbers, needs, slots, by_need, waiting, running, free, head):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, PLR0917
+    return 1
+
+
+def test_a_rule_that_is_not_known_is_refused() -> None:
+    with pytest.raises(InputError, match="did you mean 'first-fit'"):
+        plan(QUEUE, "first-fitt")
+    with pytest.raises(ValueError, match="already"):
+        register(first_fit_by_jobs, "fcfs")
+
+
+def test_a_class_that_is_never_served_makes_a_run_unstable() -> None:
+    register(lambda state: 0 if state.waiting[0] and state.free else None)
+    found = evaluate(THREE, "mine")
+    assert found.termination == "unstable"
+    assert found.objective is None
+    assert "need 2 has waited" in str(found.message)
+
+
+def test_a_class_whose_jobs_pile_up_makes_a_run_unstable() -> None:
+    """Every other job of need 2 is left to wait: no single job waits for long, at first."""
+
+    class Half(Rule):
+        def __init__(self, queue: Instance) -> None:
+            self.started = 0
+
+        def __call__(self, state: State) -> Job | None:
+            for job in reversed(state.jobs):  # the youngest first
+                if job.need <= state.free and (job.kind != 1 or state.running[1] < 1):
+                    return job
+            return None
+
+    register(Half)
+    queue = THREE.scaled(2.4)
+    found = evaluate(queue, "mine", options={"arrivals": 20_000})
+    assert found.termination == "unstable", found.message
+
+
+def test_a_trace_that_leaves_jobs_waiting_is_unstable(tmp_path: Any) -> None:
+    register(lambda state: 0 if state.waiting[0] and state.free else None)
+    (tmp_path / "t.csv").write_text("time,need,size\n0,1,2\n0,2,2\n1,1,3\n")
+    found = evaluate(one_or_all(2), "mine", options={"trace": str(tmp_path / "t.csv")})
+    assert found.termination == "unstable"
+    assert "need 2 has waited" in str(found.message)
+
+
+def test_a_run_too_short_for_what_is_proven_stable_gets_no_number() -> None:
+    queue = at_load(64, 0.99, p1=0.999)
+    found = [evaluate(queue, "msf", options={"arrivals": 1000}, seed=s) for s in range(8)]
+    refused = [f for f in found if f.objective is None]
+    assert refused
+    assert all("too short a run of msf" in str(f.message) for f in refused)
+    assert {f.termination for f in refused} == {"not-applicable"}
+
+
+@pytest.mark.parametrize("name", sorted(rules()))
+def test_policies_of_the_house_are_settled_well_below_their_limit(name: str) -> None:
+    queue = at_load(8, 0.5) if name in ("msfq", "two-threshold") else THREE
+    for seed in range(5):
+        found = evaluate(queue, name, options={"arrivals": 5000}, seed=seed)
+        assert found.objective is not None, found.message
+
+
+whole = st.integers(0, 3).map(float)
+
+
+@given(
+    st.lists(st.tuples(whole, st.integers(0, 2), st.integers(1, 4).map(float)), min_size=1),
+    st.sampled_from([n for n in sorted(rules()) if n not in ("msfq", "two-threshold", "nmsr")]),
+)
+@settings(max_examples=150, deadline=None)
+def test_twins_agree_where_many_things_happen_at_once(
+    jobs: list[tuple[float, int, float]], name: str
+) -> None:
+    gaps, kinds, sizes = (np.array(part) for part in zip(*jobs, strict=True))
+    trace = Trace(np.cumsum(gaps), kinds.astype(np.int64), sizes)
+    chosen = plan(THREE, name)
+    a, b = (
+        play(THREE, chosen, arrivals=len(jobs), trace=trace, each=True, plainly=plainly)
+        for plainly in (False, True)
+    )
+    np.testing.assert_array_equal(a.responses, b.responses)
+    assert not np.isnan(a.responses).any()
+    for part in ("counts", "levels", "came", "oldest"):
+        np.testing.assert_allclose(getattr(a, part), getattr(b, part), err_msg=part)
+    assert isinstance(a, Played)
