@@ -15,7 +15,7 @@ from formulations.msfq.system import System
 from instances.files import load
 from instances.msfq import Instance, JobClass
 from policies.msfq.jumping import jumped
-from policies.msfq.rule import plan
+from policies.msfq.registration import plan
 from policies.msfq.simulation import play
 from solvers.queues.approximation import area
 from solvers.queues.exact import exact

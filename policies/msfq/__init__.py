@@ -1,5 +1,18 @@
 """msfq policies: what is run at a queue of multiserver jobs. Importing this registers them."""
 
 from policies.msfq import one_or_all, rules, static_quickswap
+from policies.msfq.registration import admission_rule
+from policies.msfq.rule import Rule, Twin
+from policies.msfq.state import Job, Running, State
 
-__all__ = ["one_or_all", "rules", "static_quickswap"]
+__all__ = [
+    "Job",
+    "Rule",
+    "Running",
+    "State",
+    "Twin",
+    "admission_rule",
+    "one_or_all",
+    "rules",
+    "static_quickswap",
+]

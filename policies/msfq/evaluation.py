@@ -6,8 +6,9 @@ import numpy as np
 
 from instances.errors import InputError, shown
 from instances.msfq import Instance, Simulated
+from policies.msfq.played import Played
 from policies.msfq.rule import Plan
-from policies.msfq.simulation import Played, play
+from policies.msfq.simulation import play
 from policies.msfq.stability import require_settled, require_stable
 from policies.msfq.summary import summary
 

@@ -8,7 +8,8 @@ from typing import Any
 from instances.errors import InputError, shown
 from instances.msfq import Instance
 from instances.options import Option, is_number
-from policies.msfq.rule import Rule, Twin, admission_rule
+from policies.msfq.registration import admission_rule
+from policies.msfq.rule import Rule, Twin
 from policies.msfq.rules import KERNELS, PAPER
 from policies.msfq.state import State
 from policies.registry import NotApplicableError

@@ -10,16 +10,13 @@ import traceback
 from heapq import heappop, heappush
 
 import numpy as np
-from numpy.typing import NDArray
 
 from instances.errors import InputError, shown
 from instances.msfq import Instance
 from instances.msfq.traces import Trace
+from policies.msfq.played import Floats, Ints, Played, Run, fault
 from policies.msfq.rule import Choice, Rule
-from policies.msfq.simulation import Floats, Played, fault
 from policies.msfq.state import Job, State
-
-Ints = NDArray[np.int64]
 
 
 class Times:
@@ -147,25 +144,28 @@ def _waiting(choice: Choice, state: State) -> Job | None:
     return None
 
 
-def play_plainly(
-    queue: Instance, name: str, rule: Rule, trace: Trace, arrivals: int, *, warm: int,
-    batches: int, each: bool, seed: int, grid: Floats, estimates: bool, origin: float,
-) -> Played:  # fmt: skip
+def play_plainly(queue: Instance, name: str, rule: Rule, run: Run) -> Played:
     """Play jobs by a rule, and count as the compiled simulator does: see `simulation.play`."""
-    trace = Trace(trace.times[:arrivals], trace.classes[:arrivals], trace.sizes[:arrivals])
-    found = times(queue, name, rule, trace, to_the_end=each, seed=seed, estimates=estimates)
-    return _counted(queue, trace, found, warm, batches, each, grid, origin)
+    if run.trace is None:
+        from policies.msfq.compiled import draw
+
+        trace = draw(queue, run.arrivals, run.seed)
+    else:
+        n = run.arrivals
+        trace = Trace(run.trace.times[:n], run.trace.classes[:n], run.trace.sizes[:n])
+    found = times(
+        queue, name, rule, trace, to_the_end=run.each, seed=run.seed, estimates=run.estimates
+    )
+    return _counted(queue, trace, found, run)
 
 
-def _counted(  # noqa: PLR0917
-    queue: Instance, trace: Trace, found: Times, warm: int, batches: int, each: bool,
-    grid: Floats, origin: float,
-) -> Played:  # fmt: skip
+def _counted(queue: Instance, trace: Trace, found: Times, run: Run) -> Played:
     """Count what `Played` holds."""
     from policies.msfq.kernels import BUCKETS, LOWEST
 
     came, kinds, ends, stop = trace.times, trace.classes, found.ends, found.stop
-    classes, step = len(queue.classes), max(1, (len(came) - warm) // batches)
+    warm, batches, classes = run.warm, run.batches, len(queue.classes)
+    step = max(1, (len(came) - warm) // batches)
     began = came[warm]
     responses = ends - came
     # A batch ends with its last arrival; what completes until the next one is its.
@@ -193,9 +193,9 @@ def _counted(  # noqa: PLR0917
         time=float(stop - began),
         busy=float(needs[kinds] @ np.maximum(inside - np.maximum(running, began), 0)),
         most=found.most,
-        responses=responses if each else np.empty(0),
-        samples=_sampled(came, ends, kinds, classes, grid, stop),
-        elapsed=float(stop - origin),
+        responses=responses if run.each else np.empty(0),
+        samples=_sampled(came, ends, kinds, classes, run.grid, stop),
+        elapsed=float(stop - (0.0 if run.trace is None else came[0])),
         oldest=_oldest(came, found, kinds, classes),
     )
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from instances.msfq import Instance
 from instances.options import Option, is_number
-from policies.msfq.rule import Rule, Twin, admission_rule
+from policies.msfq.registration import admission_rule
+from policies.msfq.rule import Rule, Twin, slots
 from policies.msfq.state import State
 
 PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Quickswap, 2025"
@@ -123,8 +124,3 @@ class Nmsr(Rule):
         """Return what starts next."""
         kind = self.turn
         return kind if kind in state.fitting() and state.running[kind] < self.slots[kind] else None
-
-
-def slots(queue: Instance) -> tuple[int, ...]:
-    """Return how many jobs of each class fit together: floor(k / need)."""
-    return tuple(queue.servers // job.need for job in queue.classes)

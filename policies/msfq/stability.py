@@ -10,8 +10,8 @@ from math import fsum, sqrt
 from typing import NamedTuple
 
 from instances.msfq import Instance
-from policies.msfq.rules import slots
-from policies.msfq.simulation import Played
+from policies.msfq.played import Played
+from policies.msfq.rule import slots
 from policies.registry import NotApplicableError, UnstableError
 
 EXACT_ONE_OR_ALL = ("msf", "msfq", "first-fit")

@@ -6,8 +6,9 @@ from instances.errors import InputError, shown
 from instances.msfq import Instance
 from instances.options import Option, is_count
 from policies.msfq.one_or_all import is_level
-from policies.msfq.rule import Rule, Twin, admission_rule
-from policies.msfq.rules import KERNELS, PAPER, slots
+from policies.msfq.registration import admission_rule
+from policies.msfq.rule import Rule, Twin, slots
+from policies.msfq.rules import KERNELS, PAPER
 from policies.msfq.state import State
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from instances.msfq import ClassTime, Instance, Simulated
 from instances.msfq.traces import Trace
-from policies.msfq.simulation import BATCHES, Floats, Played
+from policies.msfq.played import Floats, Played
+from policies.msfq.simulation import BATCHES
 
 PERCENTILES = (50, 90, 95, 99)
 T_QUANTILE = 2.0227

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.msfq import Instance
-from policies.msfq.rule import Plan, plan
-from policies.msfq.rules import slots
+from policies.msfq.registration import plan
+from policies.msfq.rule import Plan, slots
 from policies.msfq.simulation import play
 from policies.msfq.summary import T_QUANTILE
 

@@ -166,23 +166,23 @@ def _evaluated(
         objective=instance.objective_of(solution),
         confidence=getattr(solution, "confidence", msgspec.UNSET),
         solution=solution,
+        message=getattr(solution, "note", msgspec.UNSET),
     )
-    note = getattr(solution, "note", msgspec.UNSET) or ""
-    return _judged(instance, done, constraints, began, solved, note)
+    return _judged(instance, done, constraints, began, solved)
 
 
 def _judged(
-    instance: Any, result: Result, constraints: list[Constraint], began: float, solved: float,
-    note: str,
-) -> Result:  # fmt: skip
+    instance: Any, result: Result, constraints: list[Constraint], began: float, solved: float
+) -> Result:
     from validation.documents import check
 
     report = check(instance, result.document(), constraints)
+    notes = [str(result.message)] if result.message else []
     seconds = Seconds(solve=solved - began, check=time.perf_counter() - solved)
     return msgspec.structs.replace(
         result,
         seconds=seconds,
         checked=not report.unchecked,
         violations=tuple(report.violations),
-        message="; ".join(filter(None, [note, *report.unchecked])) or msgspec.UNSET,
+        message="; ".join([*notes, *report.unchecked]) or msgspec.UNSET,
     )

@@ -15,8 +15,9 @@ from instances.files import load
 from instances.msfq import Deterministic, Exponential, Hyperexponential, Instance, JobClass
 from instances.msfq.generators import GENERATORS
 from instances.msfq.traces import Trace
-from policies.msfq.rule import plan, rules
-from policies.msfq.simulation import Played, play
+from policies.msfq.played import Played
+from policies.msfq.registration import plan, rules
+from policies.msfq.simulation import play
 from policies.msfq.stability import region, require_stable
 from policies.msfq.summary import summary
 from policies.registry import UnstableError, registered

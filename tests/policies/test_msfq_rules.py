@@ -16,10 +16,11 @@ from instances.errors import InputError
 from instances.msfq import Instance, JobClass
 from instances.msfq.traces import Trace
 from policies import registry
-from policies.msfq import rule as registering
-from policies.msfq.rule import PLAIN_ARRIVALS, Rule, Twin, admission_rule, plan, rules
-from policies.msfq.simulation import Played, play
-from policies.msfq.state import Job, State
+from policies.msfq import Job, Rule, State, Twin, admission_rule
+from policies.msfq import registration as registering
+from policies.msfq.played import Played
+from policies.msfq.registration import PLAIN_ARRIVALS, plan, rules
+from policies.msfq.simulation import play
 from schedopt import evaluate
 
 QUEUE = at_load(8, 0.5)
@@ -56,20 +57,20 @@ def test_a_function_is_a_policy_in_plain_python_and_says_so() -> None:
     found = evaluate(QUEUE, "mine", seed=3)
     assert found.checked
     assert not found.violations
-    assert found.solution["arrivals"] == PLAIN_ARRIVALS
+    assert found.solution.arrivals == PLAIN_ARRIVALS
     assert f"in plain Python, {PLAIN_ARRIVALS:,} arrivals" in str(found.message)
     assert "plain Python" in registry.registered("msfq")["mine"].summary
     compiled = plan(QUEUE, "first-fit")
     same = play(QUEUE, compiled, arrivals=PLAIN_ARRIVALS, seed=3, common=True)
     theirs = same.sums.sum(axis=0) / same.counts.sum(axis=0)
-    ours = [c["mean_response_time"] for c in found.solution["classes"]]
+    ours = [c.mean_response_time for c in found.solution.classes]
     np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
 
 def test_a_compiled_rule_has_nothing_to_say() -> None:
     found = evaluate(QUEUE, "first-fit", options={"arrivals": 200_000})
     assert found.message is msgspec.UNSET
-    assert found.solution["arrivals"] == 200_000
+    assert found.solution.arrivals == 200_000
 
 
 def test_a_rule_knows_sizes_only_where_that_is_asked_for() -> None:
@@ -153,7 +154,7 @@ def test_a_twin_that_starts_what_it_may_not_is_refused(monkeypatch: pytest.Monke
         evaluate(QUEUE, "mine", options={"arrivals": 1000})
 
 
-def wrong_twin(memory, numbers, needs, slots, by_need, waiting, running, free, head):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, PLR0917
+def wrong_twin(memory, numbers, needs, slots, by_need, waiting, running, free, head):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     return 1
 
 

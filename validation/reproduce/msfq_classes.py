@@ -8,7 +8,8 @@ from typing import Any
 from instances.files import load
 from instances.msfq import Instance, JobClass, Simulated
 from instances.msfq.generators import GENERATORS
-from policies.msfq.rule import Plan, plan
+from policies.msfq.registration import plan
+from policies.msfq.rule import Plan
 from policies.msfq.simulation import play
 from policies.msfq.stability import region
 from validation.reproduce.ledger import Claim, Outcome, reproduction

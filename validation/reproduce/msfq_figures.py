@@ -8,7 +8,7 @@ import numpy as np
 
 from formulations.msfq.system import one_or_all
 from instances.msfq import Instance, JobClass, Simulated
-from policies.msfq.rule import plan
+from policies.msfq.registration import plan
 from policies.msfq.simulation import play
 from policies.msfq.summary import summary
 from solvers.queues.approximation import paper

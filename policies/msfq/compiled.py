@@ -1,0 +1,162 @@
+"""The compiled simulator, from records to arrays and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from instances.msfq import Empirical, Instance
+from instances.msfq.traces import Trace
+from policies.msfq.played import Played, Run, fault
+from policies.msfq.rule import Rule, Twin, slots
+
+INITIAL_JOB_SLOTS = 4096
+"""Jobs in the system that there is room for to begin with; doubled whenever that is too few."""
+
+
+def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Run) -> Played:
+    """Play a rule by its twin: see `simulation.play`."""
+    from policies.msfq import kernels
+
+    count, trace = len(queue.classes), run.trace
+    empty, whole_numbers = np.empty(0), np.int64
+    inputs: dict[str, Any] = {
+        "k": queue.servers,
+        "total_rate": queue.arrival_rate,
+        **_jobs(queue),
+        **_of_rule(queue, rule),
+        "arrivals": run.arrivals,
+        "warm": run.warm,
+        "sized": run.sized,
+        "to_the_end": run.each,
+        "trace_times": empty if trace is None else trace.times,
+        "trace_classes": np.empty(0, whole_numbers) if trace is None else trace.classes,
+        "trace_sizes": empty if trace is None else trace.sizes,
+        "grid": run.grid,
+    }
+    found: dict[str, Any] = {
+        "sums": np.zeros((run.batches, count)),
+        "counts": np.zeros((run.batches, count), whole_numbers),
+        "levels": np.zeros((run.batches, count), whole_numbers),
+        "areas": np.zeros(count),
+        "came": np.zeros(count, whole_numbers),
+        "histogram": np.zeros((count, kernels.BUCKETS), whole_numbers),
+        "phases": np.zeros((2, 5)),
+        "responses": np.full(run.arrivals if run.each else 0, np.nan),
+        "samples": np.zeros((len(run.grid), count), whole_numbers),
+    }
+    first = None if trace is None else float(trace.times[0])
+    state = _state(queue, run.seed, first, rule)
+    pool = _pool(INITIAL_JOB_SLOTS)
+    advance = kernels.advance_by(twin)
+    while True:
+        advance(**inputs, **state, **pool, **found)
+        if state["whole"][kernels.DONE]:
+            break
+        old = len(pool["of_class"])  # the pool is full: twice as many places
+        pool = {name: np.concatenate([part, part]) for name, part in pool.items()}
+        pool["pool"][old:, kernels.AFTER] = np.arange(old + 1, 2 * old + 1)
+        pool["pool"][-1, kernels.AFTER] = -1
+        state["whole"][kernels.SPARE] = old
+    real, whole = state["real"], state["whole"]
+    if whole[kernels.FAULT] >= 0:
+        raise fault(name, str(whole[kernels.FAULT]))
+    now, free = real[kernels.NOW], whole[kernels.FREE]
+    inside = state["waiting"] + state["running"]
+    oldest = np.zeros(count)
+    for c in np.flatnonzero(state["waiting"]):
+        oldest[c] = now - pool["pool"][state["first"][c], kernels.CAME_AT]
+    found["areas"] += inside * (now - state["since"])
+    found["phases"][0, whole[kernels.PHASE]] += now
+    busy = real[kernels.BUSY_AREA] + (queue.servers - free) * (now - real[kernels.BUSY_SINCE])
+    return Played(
+        found["sums"], found["counts"], found["levels"], found["areas"], found["came"],
+        found["histogram"], found["phases"], float(now - real[kernels.BEGAN]), float(busy),
+        int(whole[kernels.MOST]), found["responses"], found["samples"],
+        float(now - (first or 0.0)), oldest,
+    )  # fmt: skip
+
+
+def _pool(places: int) -> dict[str, Any]:
+    """Return room for so many jobs in the system, all of it spare."""
+    from policies.msfq.kernels import AFTER
+
+    pool = np.zeros((places, 4))
+    pool[:, AFTER] = np.arange(1, places + 1)
+    pool[-1, AFTER] = -1
+    return {"pool": pool, "of_class": np.zeros(places, np.int64)}
+
+
+def _state(queue: Instance, seed: int, first: float | None, rule: Rule) -> dict[str, Any]:
+    """Return the state of an empty system, and the streams of random numbers."""
+    from policies.msfq import kernels
+    from policies.msfq.random_kernels import exponential, stream
+
+    count, k = len(queue.classes), queue.servers
+    draw, when, turn = (stream(seed, number) for number in (1, 2, 3))
+    real, whole = np.zeros(7), np.zeros(12, np.int64)
+    whole[kernels.FREE] = k
+    whole[kernels.BATCH] = whole[kernels.FAULT] = -1
+    gap = exponential(when) / queue.arrival_rate if first is None else first
+    real[kernels.NEXT_ARRIVAL] = gap
+    holding = rule.holding[0] if rule.holding else np.inf
+    real[kernels.NEXT_TURN] = exponential(turn) * holding
+    room = [k // job.need for job in queue.classes]
+    base = np.zeros(count + 1, np.int64)
+    base[1:] = np.cumsum(room)
+    bits_in = np.zeros(1)
+    return {
+        "whole": whole, "real": real, "draw": draw, "when": when, "turn": turn,
+        "waiting": np.zeros(count, np.int64), "running": np.zeros(count, np.int64),
+        "first": np.full(count, -1), "last": np.full(count, -1), "head": np.zeros(count),
+        "since": np.zeros(count), "base": base, "served": np.zeros(base[-1], np.int64),
+        "ends": np.zeros(k + 2), "ended": np.zeros(k + 2, np.int64),
+        "bits_in": bits_in, "bits": bits_in.view(np.int64),
+    }  # fmt: skip
+
+
+def _jobs(queue: Instance) -> dict[str, Any]:
+    """Return needs, rates and size distributions as arrays, by the kernel's names."""
+    classes = queue.classes
+    values: list[float] = []
+    starts = [0]
+    for job in classes:
+        if isinstance(job.sizes, Empirical):
+            values.extend(job.sizes.scaled.tolist())
+        starts.append(len(values))
+    return {
+        "needs": np.array([job.need for job in classes], dtype=np.int64),
+        "rates": np.array([job.arrival_rate for job in classes]),
+        "services": np.array([job.service_rate for job in classes]),
+        "shapes": np.array([job.sizes.parameters() for job in classes], dtype=np.float64),
+        "values": np.array(values, dtype=np.float64),
+        "starts": np.array(starts, dtype=np.int64),
+    }
+
+
+def _of_rule(queue: Instance, rule: Rule) -> dict[str, Any]:
+    """Return what a compiled twin knows, by the kernel's names."""
+    count = len(queue.classes)
+    needs = [job.need for job in queue.classes]
+    return {
+        "memory": np.array((*rule.memory, 0), dtype=np.int64),
+        "numbers": np.array((*rule.numbers, 0.0), dtype=np.float64),
+        "slots": np.array(slots(queue), dtype=np.int64),
+        "by_need": np.array(sorted(range(count), key=lambda c: -needs[c]), dtype=np.int64),
+        "holding": np.array(rule.holding or [1.0] * count, dtype=np.float64),
+    }
+
+
+def draw(queue: Instance, arrivals: int, seed: int) -> Trace:
+    """Return the very jobs that a compiled simulation with common sizes draws from a seed."""
+    from policies.msfq.random_kernels import jobs, stream
+
+    times, classes = np.empty(arrivals), np.empty(arrivals, np.int64)
+    sizes = np.empty(arrivals)
+    of = _jobs(queue)
+    jobs(
+        stream(seed, 1), stream(seed, 2), queue.arrival_rate, of["rates"], of["services"],
+        of["shapes"], of["values"], of["starts"], times, classes, sizes,
+    )  # fmt: skip
+    return Trace(times, classes, sizes)
