@@ -16,15 +16,15 @@ from rich.table import Table
 
 from benchmarks.timing import agree, best_of, out, verdict
 from formulations.hesrpt import Allocation
-from formulations.hesrpt.common import best_by_subsets, optimum
-from formulations.hesrpt.orders import OrderSearch
 from instances.hesrpt import Instance, Job, Power
 from instances.hesrpt.generators import GENERATORS
 from policies.hesrpt.closed import hesrpt_times, hesrpt_total
 from policies.hesrpt.shares import hesrpt
 from policies.hesrpt.simulator import play
 from schedopt.verbs.solve import solve
-from solvers import clarabel
+from solvers.orders.closed_form import best_by_subsets, optimum
+from solvers.orders.programs import solve_program
+from solvers.orders.search import OrderSearch
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
 
@@ -93,7 +93,7 @@ def _memory() -> float:
 def _by_towers(jobs: int, p: float) -> dict[str, float]:
     instance, order, best = _in_order(jobs, p)
     began = time.perf_counter()
-    found = clarabel.solve(Allocation(instance).ordered(order))
+    found = solve_program(Allocation(instance).ordered(order))
     spent = time.perf_counter() - began
     return {
         "seconds": spent,

@@ -116,6 +116,8 @@ HEAVY = {"numba", "pyomo", "cvxpy", "ortools", "highspy", "polars", "scipy", "pa
         ("formulations.epoch", set()),
         ("formulations.epoch.partition", set()),
         ("formulations.epoch.rectangles", set()),
+        ("formulations.hesrpt", set()),
+        ("formulations.hesrpt.allocation", set()),
     ],
 )
 def test_a_module_pulls_in_only_what_it_needs(module: str, may: set[str]) -> None:

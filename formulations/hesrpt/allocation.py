@@ -5,22 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-import cvxpy as cp
 import numpy as np
+from numpy.typing import NDArray
 
-from formulations.hesrpt.cones import amdahl_work, power_work, table_work
-from formulations.hesrpt.orders import ORDER, OrderSearch, positions
-from formulations.hesrpt.prices import points
-from formulations.hesrpt.proof import proven_by_prices
-from formulations.hesrpt.replay import as_planned, replayed
+from formulations.hesrpt.epochs import Epochs, lay_out
+from formulations.hesrpt.order import ORDER, Order, positions, smiths_order
 from formulations.hesrpt.rules import Rules
 from instances.constraints import Constraint, check_names, check_references, label
 from instances.errors import InputError
-from instances.hesrpt import Allocated, Amdahl, Instance, Power, check_meaning
+from instances.hesrpt import Allocated, Amdahl, Instance, Power, allocated, check_meaning, points
+from instances.hesrpt.speedups import Speedup, Whole
 from instances.options import Option, checked
 
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+Floats = NDArray[np.float64]
+Value = Callable[["cp.Variable"], "Floats | float"]
+"""Gives the value of a variable."""
 MOST_SEGMENTS = 2_000
 """Segments of a speedup up to which it is written as rows of a program."""
 
@@ -45,7 +49,7 @@ class Allocation:
         Made anew from what has been added so far.
     time : cvxpy.Expression
         How long each epoch lasts, shape (E,). An epoch ends at a completion or an arrival.
-    used : cvxpy.Variable
+    used : cvxpy.Expression
         Share times time of each job in each epoch in which it is in the system, shape (n,), for the
         pairs (job, epoch) of ``pairs``.
     completion : dict of str to cvxpy.Expression
@@ -73,7 +77,7 @@ class Allocation:
     name: ClassVar[str] = "allocation"
     engine: ClassVar[str] = "cvxpy"
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
-    known_options: ClassVar[dict[str, Option]] = {"order": ORDER}
+    known_options: ClassVar[Mapping[str, Option]] = {"order": ORDER}
     tolerance: ClassVar[float] = 1e-6
     """How far from its bound an objective of the interior-point method may be called optimal."""
 
@@ -85,60 +89,35 @@ class Allocation:
         arrived: Mapping[str, int] | None = None,
     ) -> None:
         began = time.perf_counter()
-        if order is not None and not isinstance(order, str | int | float):
-            order = ",".join(order)
-        checked({} if order is None else {"order": order}, self.known_options, self.name)
+        self.options: dict[str, object] = {}
+        if order is not None:
+            names = str(order) if isinstance(order, str | int | float) else ",".join(order)
+            checked({"order": names}, self.known_options, self.name)
+            self.options["order"] = names
         self.instance = instance
         self.given = order is not None
-        search = OrderSearch(
-            instance, order=None if order is None else positions(instance, str(order))
-        )
-        self.last_first = search.order
+        self.last_first: Order
+        if order is None:
+            self.last_first = smiths_order(instance)
+        else:
+            self.last_first = positions(instance, order)
         self.arrived = dict(arrived or {})
-        self.options: dict[str, Any] = {} if order is None else {"order": str(order)}
         self.added: list[Constraint] = []
-        self.natives: list[Any] = []
+        self.natives: list[cp.Constraint] = []
         self.rules = Rules(instance)
         for position, constraint in enumerate(instance.constraints):
             self.rules.take(constraint, label(constraint, position))
         self.seconds = time.perf_counter() - began
 
     @cached_property
-    def present(self) -> list[list[int]]:
-        """Who is in the system in each epoch, as positions."""
-        return self._laid_out[0]
-
-    @cached_property
-    def ends(self) -> list[tuple[str, int]]:
-        """What ends each epoch: the ``completion`` or the ``arrival`` of a job."""
-        return self._laid_out[1]
+    def epochs(self) -> Epochs:
+        """The epochs of the order: who is in the system in each, and what ends it."""
+        return lay_out(self.instance, self.last_first, self.arrived)
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
         """Each job with each epoch in which it is in the system."""
-        return [(j, e) for e, jobs in enumerate(self.present) for j in jobs]
-
-    @cached_property
-    def _laid_out(self) -> tuple[list[list[int]], list[tuple[str, int]]]:
-        """Lay out the epochs: who is in the system in each, and what ends it."""
-        instance, names = self.instance, [job.name for job in self.instance.jobs]
-        arrivals = sorted((float(r), j) for j, r in enumerate(instance.arrivals) if r > 0)
-        here = {j for j, r in enumerate(instance.arrivals) if r == 0}
-        waiting = list(arrivals)
-        present: list[list[int]] = []
-        ends: list[tuple[str, int]] = []
-        for completed, j in enumerate(int(i) for i in self.last_first[::-1]):
-            while waiting and (
-                self.arrived.get(names[waiting[0][1]], 0) <= completed
-                or j in {other for _, other in waiting}
-            ):
-                present.append(sorted(here))
-                ends.append(("arrival", waiting[0][1]))
-                here.add(waiting.pop(0)[1])
-            present.append(sorted(here))
-            ends.append(("completion", j))
-            here.remove(j)
-        return present, ends
+        return [(j, e) for e, jobs in enumerate(self.epochs.present) for j in jobs]
 
     @cached_property
     def unit(self) -> float:
@@ -152,69 +131,108 @@ class Allocation:
         return float(instance.costs @ times / instance.costs.sum())
 
     @cached_property
-    def _d(self) -> Any:
-        return cp.Variable(len(self.present), nonneg=True, name="d")
+    def _d(self) -> cp.Variable:
+        import cvxpy as cp
+
+        return cp.Variable(len(self.epochs.present), nonneg=True, name="d")
 
     @cached_property
-    def _a(self) -> Any:
+    def _a(self) -> cp.Variable:
+        import cvxpy as cp
+
         return cp.Variable(len(self.pairs), nonneg=True, name="a")
 
+    @property
+    def time(self) -> cp.Expression:
+        """How long each epoch lasts, shape (E,)."""
+        return self.unit * self._d
+
+    @property
+    def used(self) -> cp.Expression:
+        """Share times time of each pair, shape (n,)."""
+        return self.unit * self._a
+
     @cached_property
+    def completion(self) -> dict[str, cp.Expression]:
+        """When each job completes."""
+        import cvxpy as cp
+
+        return {
+            self.instance.jobs[j].name: self.unit * cp.sum(self._d[: e + 1])
+            for e, (what, j) in enumerate(self.epochs.ends)
+            if what == "completion"
+        }
+
+    @cached_property
+    def levels(self) -> Floats:
+        """W_e, the cost rate of each epoch, shape (E,)."""
+        if self.instance.objective == "makespan":
+            return np.ones(len(self.epochs.present))
+        return np.array([self.instance.costs[jobs].sum() for jobs in self.epochs.present])
+
+    @property
     def _scaled(self) -> float:
         """What the scaled objective counts, so that it is about 1."""
         if self.instance.objective == "makespan":
             return 1.0
         return float(self.instance.costs.sum())
 
-    @cached_property
-    def time(self) -> Any:
-        """How long each epoch lasts, shape (E,)."""
-        return self.unit * self._d
+    @property
+    def model(self) -> cp.Problem:
+        """The program as it stands."""
+        return self.program(self.side())
+
+    def program(self, names: Iterable[str]) -> cp.Problem:
+        """Return the program with some of its side constraints, by name."""
+        import cvxpy as cp
+
+        side = self.side()
+        goal = cp.Minimize((self.levels / self._scaled) @ self._d)
+        return cp.Problem(
+            goal,
+            [
+                *self._work_is_measured,
+                self._all_work_is_done,
+                self._servers_suffice(),
+                *self._arrivals_are_kept(),
+                *(row for name in names for row in side[name]),
+            ],
+        )
 
     @cached_property
-    def used(self) -> Any:
-        """Share times time of each pair, shape (n,)."""
-        return self.unit * self._a
+    def _work(self) -> cp.Variable:
+        """What each pair does, as a part of the job's size, shape (n,)."""
+        import cvxpy as cp
+
+        return cp.Variable(len(self.pairs), nonneg=True, name="work")
 
     @cached_property
-    def completion(self) -> dict[str, Any]:
-        """When each job completes."""
-        return {
-            self.instance.jobs[j].name: self.unit * cp.sum(self._d[: e + 1])
-            for e, (what, j) in enumerate(self.ends)
-            if what == "completion"
-        }
-
-    def levels(self) -> Any:
-        """Return W_e, the cost rate of each epoch, shape (E,)."""
-        if self.instance.objective == "makespan":
-            return np.ones(len(self.present))
-        return np.array([self.instance.costs[jobs].sum() for jobs in self.present])
-
-    @cached_property
-    def _core(self) -> list[Any]:
-        """The program's own constraints: work, servers, arrivals."""
-        return [*self._all_work_is_done(), *self._servers_suffice(), *self._arrivals_are_kept()]
-
-    def _all_work_is_done(self) -> list[Any]:
-        """State that each job's work is done in the epochs in which it is in the system."""
+    def _work_is_measured(self) -> list[cp.Constraint]:
+        """State what a share over a time does: d_e s_j(N a_je / d_e) at most."""
         instance = self.instance
         jobs = np.array([j for j, _ in self.pairs])
         epochs = np.array([e for _, e in self.pairs])
-        work = cp.Variable(len(self.pairs), nonneg=True, name="work")  # as a part of the job's size
-        rows: list[Any] = []
+        rows: list[cp.Constraint] = []
         for kind, speedup in enumerate(instance.speedups):
             mine = np.flatnonzero(instance.kinds[jobs] == kind)
             sizes = instance.sizes[jobs[mine]]
             a, d = self._a[mine], self._d[epochs[mine]]
-            rows += self._work_of(speedup, a, d, work[mine], sizes)
-        by_job = np.zeros((len(instance.jobs), len(self.pairs)))
-        by_job[jobs, np.arange(len(self.pairs))] = 1.0
-        self._done = by_job @ work >= 1.0
-        return [*rows, self._done]
+            rows += self._work_of(speedup, a, d, self._work[mine], sizes)
+        return rows
 
-    def _work_of(self, speedup: Any, a: Any, d: Any, work: Any, sizes: Any) -> list[Any]:
+    def _work_of(
+        self,
+        speedup: Speedup | Whole,
+        a: cp.Expression,
+        d: cp.Expression,
+        work: cp.Expression,
+        sizes: Floats,
+    ) -> list[cp.Constraint]:
         """State what pairs of one speedup do, each as a part of its job's size."""
+        import cvxpy as cp
+
+        from formulations.hesrpt.cones import amdahl_work, power_work, table_work
+
         servers, scale = self.instance.servers, self.unit / sizes
         done = cp.Variable(len(sizes), nonneg=True)
         if isinstance(speedup, Power):  # N^p is taken out, that shares remain
@@ -234,32 +252,30 @@ class Allocation:
             rows = table_work((k, s), servers * a, d, done)
         return [*rows, work == cp.multiply(scale, done)]
 
-    def _servers_suffice(self) -> list[Any]:
-        """State that the shares of each epoch sum to 1 at most."""
-        by_epoch = np.zeros((len(self.present), len(self.pairs)))
-        by_epoch[[e for _, e in self.pairs], np.arange(len(self.pairs))] = 1.0
-        return [by_epoch @ self._a <= self._d]
+    @cached_property
+    def _all_work_is_done(self) -> cp.Constraint:
+        """State that each job's work is done in the epochs in which it is in the system."""
+        by_job = np.zeros((len(self.instance.jobs), len(self.pairs)))
+        by_job[[j for j, _ in self.pairs], np.arange(len(self.pairs))] = 1.0
+        return by_job @ self._work >= 1.0
 
-    def _arrivals_are_kept(self) -> list[Any]:
+    def _servers_suffice(self) -> cp.Constraint:
+        """State that the shares of each epoch sum to 1 at most."""
+        by_epoch = np.zeros((len(self.epochs.present), len(self.pairs)))
+        by_epoch[[e for _, e in self.pairs], np.arange(len(self.pairs))] = 1.0
+        return by_epoch @ self._a <= self._d
+
+    def _arrivals_are_kept(self) -> list[cp.Constraint]:
         """State that epochs which end at an arrival end then."""
+        import cvxpy as cp
+
         return [
             cp.sum(self._d[: e + 1]) == self.instance.arrivals[j] / self.unit
-            for e, (what, j) in enumerate(self.ends)
+            for e, (what, j) in enumerate(self.epochs.ends)
             if what == "arrival"
         ]
 
-    @property
-    def model(self) -> Any:
-        """The program as it stands."""
-        return self.program(self.side())
-
-    def program(self, names: Iterable[str]) -> Any:
-        """Return the program with some of its side constraints, by name."""
-        goal = cp.Minimize((self.levels() / self._scaled) @ self._d)
-        side = self.side()
-        return cp.Problem(goal, [*self._core, *(row for name in names for row in side[name])])
-
-    def add(self, *constraints: Any) -> Self:
+    def add(self, *constraints: Constraint | cp.Constraint) -> Self:
         """Add side constraints to those of the instance, or native constraints of CVXPY.
 
         Raises
@@ -269,7 +285,7 @@ class Allocation:
             kind that shares of servers cannot take.
         """
         began = time.perf_counter()
-        declared = [c for c in constraints if not isinstance(c, cp.Constraint)]
+        declared = [c for c in constraints if isinstance(c, Constraint)]
         together = [*self.instance.constraints, *self.added, *declared]
         check_names(together)
         check_references(together, self.instance.index, self.instance.groups)
@@ -278,17 +294,19 @@ class Allocation:
             check_meaning(constraint, name)
             self.rules.take(constraint, name)
             self.added.append(constraint)
-        self.natives += [c for c in constraints if isinstance(c, cp.Constraint)]
+        self.natives += [c for c in constraints if not isinstance(c, Constraint)]
         self.seconds += time.perf_counter() - began
         return self
 
-    def side(self) -> dict[str, list[Any]]:
+    def side(self) -> dict[str, list[cp.Constraint]]:
         """Return the CVXPY constraints behind each side constraint, native ones too, by name."""
         if not self.rules.names and not self.natives:  # before all pairs are laid out
             return {}
+        import cvxpy as cp
+
         at = {pair: i for i, pair in enumerate(self.pairs)}
-        found: dict[str, list[Any]] = {name: [] for name in self.rules.names}
-        for e, jobs in enumerate(self.present):
+        found: dict[str, list[cp.Constraint]] = {name: [] for name in self.rules.names}
+        for e, jobs in enumerate(self.epochs.present):
             for bound in self.rules.in_force(jobs):
                 taken = cp.sum(self._a[[at[j, e] for j in bound.jobs]])
                 if bound.at_least > 0:
@@ -311,36 +329,53 @@ class Allocation:
         program.given = self.given
         return program
 
-    def hint(self, solution: Any) -> Iterable[tuple[Any, float]]:
+    def hint(self, solution: Allocated) -> Iterable[tuple[cp.Variable, float]]:
         """Yield nothing: an interior-point method has no use for a start."""
         del solution
         return ()
 
-    def decode(self, value: Callable[[Any], Any]) -> Allocated:
-        """Turn values of the variables into shares, played until each job is really done."""
-        d = self.unit * np.asarray(value(self._d))
-        a = self.unit * np.asarray(value(self._a))
-        shares = np.zeros((len(self.present), len(self.instance.jobs)))
-        for (j, e), amount in zip(self.pairs, a, strict=True):
-            shares[e, j] = max(float(amount), 0.0)
-        what = (self.instance, self.present, self.ends, np.maximum(d, 0.0), shares)
-        if self.instance.arrivals.any():
-            return replayed(*what)
-        planned = as_planned(*what, rules=self.rules)
-        if self.given or self.rules.names or self.natives:  # which hold for these epochs only
-            return planned
-        return min(planned, replayed(*what), key=self._cost)
+    def amounts(self, value: Value) -> tuple[Floats, Floats]:
+        """Return how long epochs last, shape (E,), and share times time of all jobs in them.
 
-    def _cost(self, solution: Allocated) -> float:
-        return self.instance.objective_of(solution)
+        Parameters
+        ----------
+        value : callable
+            Gives the value of a variable.
 
-    def bound(self) -> float | None:
-        """Return the lower bound that the solver's dual values prove, whatever their accuracy.
-
-        None with native constraints, of whose dual values nothing is known.
+        Returns
+        -------
+        (ndarray, ndarray)
+            Not negative, shape (E,) and (E, M).
         """
-        if self.natives or self._done.dual_value is None:
+        d = self.unit * np.maximum(np.asarray(value(self._d), dtype=np.float64), 0.0)
+        a = self.unit * np.maximum(np.asarray(value(self._a), dtype=np.float64), 0.0)
+        used = np.zeros((len(d), len(self.instance.jobs)))
+        used[[e for _, e in self.pairs], [j for j, _ in self.pairs]] = a
+        return d, used
+
+    def decode(self, value: Value) -> Allocated:
+        """Return the allocation that values of the variables say, as exact as they are."""
+        lengths, used = self.amounts(value)
+        ends = np.cumsum(lengths)
+        completion = np.zeros(len(self.instance.jobs))
+        for e, (what, j) in enumerate(self.epochs.ends):
+            if what == "completion":
+                completion[j] = ends[e]
+        epochs = [
+            (end - length, end, jobs, used[e, jobs] / length)
+            for e, (end, length, jobs) in enumerate(
+                zip(ends.tolist(), lengths.tolist(), self.epochs.present, strict=True)
+            )
+            if length > 0
+        ]
+        return allocated(self.instance, completion, epochs)
+
+    def work_prices(self) -> Floats | None:
+        """Return what a unit of each job's work costs by the solver's dual values, shape (M,).
+
+        None before the program is solved.
+        """
+        if self._all_work_is_done.dual_value is None:
             return None
-        lam = np.maximum(np.asarray(self._done.dual_value, dtype=np.float64), 0.0)
-        lam = lam * self.unit * self._scaled / self.instance.sizes
-        return proven_by_prices(self, lam)
+        found = np.maximum(np.asarray(self._all_work_is_done.dual_value, dtype=np.float64), 0.0)
+        return found * self.unit * self._scaled / self.instance.sizes

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from typing import Any
 
 import cvxpy as cp
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
 
 MOST_DENOMINATOR = 1 << 20
 
 
-def power_work(p: float, a: Any, d: Any, work: Any) -> list[Any]:
+def power_work(
+    p: float, a: cp.Expression, d: cp.Expression, work: cp.Expression
+) -> list[cp.Constraint]:
     """Return work <= a^p d^(1-p) as a tower of second-order cones.
 
     With p = num/q and 2^L >= q, work^(2^L) <= a^num · d^(q-num) · work^(2^L-q) is halved again and
@@ -34,7 +39,7 @@ def power_work(p: float, a: Any, d: Any, work: Any) -> list[Any]:
     if fraction >= 1:
         return [work <= a]
     levels = max((fraction.denominator - 1).bit_length(), 1)
-    expressions: list[Any] = [a, d, work]
+    expressions: list[cp.Expression] = [a, d, work]
     counts = Counter({0: fraction.numerator, 1: fraction.denominator - fraction.numerator})
     counts[2] = 2**levels - fraction.denominator
     constraints = []
@@ -53,12 +58,14 @@ def power_work(p: float, a: Any, d: Any, work: Any) -> list[Any]:
     return constraints
 
 
-def _below_mean(z: Any, x: Any, y: Any) -> Any:
+def _below_mean(z: cp.Expression, x: cp.Expression, y: cp.Expression) -> cp.Constraint:
     """Return z² <= x·y for x, y >= 0, entry by entry."""
     return cp.SOC(x + y, cp.vstack([2 * z, x - y]), axis=0)
 
 
-def amdahl_work(f: float, typical: float, a: Any, d: Any, work: Any) -> list[Any]:
+def amdahl_work(
+    f: float, typical: float, a: cp.Expression, d: cp.Expression, work: cp.Expression
+) -> list[cp.Constraint]:
     """Return work <= d·s(a/d) for Amdahl's law; ``a`` is in servers times time.
 
     With U = d/(1 - f) and V = a/f, d·s(a/d) = U·V/(U + V), so U² <= (U + V)(U - work). The two
@@ -71,7 +78,9 @@ def amdahl_work(f: float, typical: float, a: Any, d: Any, work: Any) -> list[Any
     return [_below_mean(u, (u + v) / scale, scale * (u - work))]
 
 
-def table_work(points: Any, a: Any, d: Any, work: Any) -> list[Any]:
+def table_work(
+    points: tuple[Floats, Floats], a: cp.Expression, d: cp.Expression, work: cp.Expression
+) -> list[cp.Constraint]:
     """Return work <= d·s(a/d) for a speedup through points: one row for each segment.
 
     Parameters

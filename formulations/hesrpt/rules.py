@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from instances.constraints import Constraint, FairShare, Shares
 from instances.errors import InputError
@@ -27,6 +27,15 @@ class Bound(NamedTuple):
     jobs: tuple[int, ...]
     at_least: float
     at_most: float
+
+
+@runtime_checkable
+class Bounding(Protocol):
+    """A kind of side constraint of the user's own, which says itself what it asks of shares."""
+
+    def bounds(self, instance: Instance, name: str) -> Iterable[Bound]:
+        """Return its bounds with all jobs in the system; each holds for those that are."""
+        ...
 
 
 class Rules:
@@ -65,7 +74,7 @@ class Rules:
                 least = constraint.at_least.get(group, 0.0)
                 most = constraint.at_most.get(group, 1.0)
                 self.bounds.append(Bound(name, tuple(groups[group]), least, most))
-        elif hasattr(constraint, "bounds"):  # a kind of the user's own
+        elif isinstance(constraint, Bounding):
             self.bounds.extend(constraint.bounds(self._instance, name))
         else:
             raise InputError(
@@ -81,45 +90,3 @@ class Rules:
             jobs = tuple(j for j in bound.jobs if j in here)
             if jobs:
                 yield bound._replace(jobs=jobs)
-
-    def satisfiable(self, asked: Any, present: Sequence[Sequence[int]]) -> bool:
-        """Tell whether some of the constraints leave shares with which all jobs get work done.
-
-        Amounts of share times time can be scaled up at will, so it is a linear program: each job
-        has one unit over all of the epochs in which it is in the system.
-
-        Parameters
-        ----------
-        asked : collection of str
-            Names of constraints.
-        present : sequence of sequences of int
-            Who is in the system in each epoch.
-        """
-        from scipy.optimize import linprog
-
-        pairs = [(j, e) for e, jobs in enumerate(present) for j in jobs]
-        at = {pair: len(present) + i for i, pair in enumerate(pairs)}
-        rows: list[dict[int, float]] = [
-            {at[pair]: -1.0 for pair in pairs if pair[0] == j}
-            for j in range(len(self._instance.jobs))
-        ]
-        limits = [-1.0] * len(rows)
-        for e, jobs in enumerate(present):
-            rows.append({e: -1.0, **{at[j, e]: 1.0 for j in jobs}})
-            for bound in self.in_force(jobs):
-                if bound.name not in asked:
-                    continue
-                if bound.at_least > 0:
-                    rows.append({e: bound.at_least, **{at[j, e]: -1.0 for j in bound.jobs}})
-                if bound.at_most < 1:
-                    rows.append({e: -bound.at_most, **{at[j, e]: 1.0 for j in bound.jobs}})
-        limits += [0.0] * (len(rows) - len(limits))
-        from scipy.sparse import coo_array
-
-        entries = [(i, k, v) for i, row in enumerate(rows) for k, v in row.items()]
-        i, k, v = zip(*entries, strict=True)
-        shape = (len(rows), len(present) + len(pairs))
-        done = linprog(
-            [0.0] * shape[1], A_ub=coo_array((v, (i, k)), shape=shape).tocsr(), b_ub=limits
-        )
-        return bool(done.status == 0)

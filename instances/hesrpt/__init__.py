@@ -14,7 +14,7 @@ from instances.hesrpt.records import (
     allocated,
     check_meaning,
 )
-from instances.hesrpt.speedups import Amdahl, Power, Speedup, Table, Whole
+from instances.hesrpt.speedups import Amdahl, Power, Speedup, Table, Whole, points
 
 __all__ = [
     "Allocated",
@@ -31,4 +31,5 @@ __all__ = [
     "allocated",
     "check_meaning",
     "fit",
+    "points",
 ]

@@ -16,6 +16,8 @@ from instances.errors import InputError, shown
 
 Floats = NDArray[np.float64]
 Point = tuple[float, float]
+MOST_POINTS = 1_000_000
+"""Servers up to which a speedup on whole servers is written out as points."""
 
 
 class _Speedup(
@@ -216,3 +218,33 @@ class Whole(msgspec.Struct, frozen=True):
 
 
 Speedup = Power | Amdahl | Table
+
+
+def points(speedup: Table | Whole, servers: int) -> tuple[Floats, Floats]:
+    """Return the points (k, s) between which a speedup is linear, (0, 0) first, shape (n,) each.
+
+    Parameters
+    ----------
+    speedup : Table or Whole
+    servers : int
+        Of one on whole servers, the points up to this many; a table has all of its own.
+
+    Raises
+    ------
+    InputError
+        If there are more than `MOST_POINTS`.
+    """
+    if isinstance(speedup, Table):
+        return speedup.breaks()
+    if isinstance(speedup.base, Table):
+        inner, _ = speedup.base.breaks()
+        k = np.unique(np.concatenate([np.floor(inner), np.ceil(inner)]))
+    elif servers > MOST_POINTS:
+        raise InputError(
+            f"at most {MOST_POINTS} servers where they are not divided",
+            found=str(servers),
+            place="servers",
+        )
+    else:
+        k = np.arange(servers + 1.0)
+    return k, np.asarray(speedup.at(k), dtype=np.float64)

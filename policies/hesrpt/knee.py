@@ -9,7 +9,6 @@ from policies.hesrpt.simulator import Floats, Jobs, play
 
 GRID, ZOOMS = 24, 3
 """Thresholds that are tried at once, and how often the best one's neighbourhood is tried again."""
-_FOUND: dict[int, tuple[Instance, float]] = {}
 
 
 def knee_shares(instance: Instance, jobs: Jobs, left: Floats, alpha: float) -> Floats:
@@ -40,9 +39,6 @@ def best_alpha(instance: Instance) -> float:
     Thresholds between those at which the largest job's knee is all servers and at which the
     smallest's is a hundredth of its even part are tried, in equal ratios.
     """
-    known = _FOUND.get(id(instance))
-    if known is not None and known[0] is instance:
-        return known[1]
     everyone = np.arange(len(instance.jobs))
     sizes, servers = instance.sizes, float(instance.servers)
 
@@ -65,6 +61,4 @@ def best_alpha(instance: Instance) -> float:
                 best, least = alpha, found
         step = (high / low) ** (1 / (GRID - 1))
         low, high = best / step, best * step
-    _FOUND.clear()
-    _FOUND[id(instance)] = (instance, best)
     return best

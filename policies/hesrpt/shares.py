@@ -6,7 +6,6 @@ Jobs come by remaining size, the least first, and of equal ones in the file's or
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -30,6 +29,7 @@ def share_policy(
     summary: str,
     options: Mapping[str, Option] | None = None,
     times: Times | None = None,
+    setting: Callable[[Instance], dict[str, float]] | None = None,
 ) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
     """Register a share function as a policy.
 
@@ -41,17 +41,21 @@ def share_policy(
     times : callable, optional
         ``times(sizes, p, servers)``: completion times, and the logarithms of the proportions in
         which jobs share at all times, where all have one speedup k^p.
+    setting : callable, optional
+        ``setting(instance)``: values of options that were not given, found once for a run.
     """
 
     def decorate(function: Callable[..., Floats]) -> Callable[..., Floats]:
-        def run(instance: Instance, **given: Any) -> Allocated:
+        def run(instance: Instance, **given: float) -> Allocated:
             p = instance.power
             early = not instance.arrivals.any()
             if times and p is not None and early and len(instance.jobs) > MANY and not given:
                 return _at_once(instance, times(instance.sizes, p, float(instance.servers)))
 
+            options = given if given or setting is None else setting(instance)
+
             def shares(night: Instance, jobs: Jobs, left: Floats) -> Floats:
-                return function(night, jobs, left, **given)
+                return function(night, jobs, left, **options)
 
             return played(instance, shares)
 
@@ -230,7 +234,8 @@ def _most_efficient(instance: Instance, job: int, free: int) -> tuple[float, flo
             lambda v: is_number(v) and v > 0,
         )
     },
+    setting=lambda instance: {"alpha": best_alpha(instance)},
 )
-def knee(instance: Instance, jobs: Jobs, left: Floats, alpha: float | None = None) -> Floats:
+def knee(instance: Instance, jobs: Jobs, left: Floats, alpha: float) -> Floats:
     """K with -d/dk x/s(k) = alpha: (p x/alpha)^(1/(1+p)); the last job has what is left."""
-    return knee_shares(instance, jobs, left, alpha or best_alpha(instance))
+    return knee_shares(instance, jobs, left, alpha)

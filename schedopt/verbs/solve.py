@@ -133,7 +133,9 @@ def _run(model: Any, solver: str | None, limits: Limits) -> Result:
 
         return scheduling.solve(model, limits)
     if model.engine == "cvxpy":
-        return _allocated(model, solver, limits)
+        from schedopt.problems.hesrpt import solving as allocating
+
+        return allocating.solve(model, limits, solver)
     from solvers import selecting
 
     if not hasattr(model, "plain"):  # a Pyomo formulation of another kind
@@ -141,19 +143,6 @@ def _run(model: Any, solver: str | None, limits: Limits) -> Result:
 
         return highs.solve(model, limits, hint=_hint(model))
     return selecting.solve(model, limits, solver=solver, hint=lambda: _hint(model))
-
-
-def _allocated(model: Any, solver: str | None, limits: Limits) -> Result:
-    from schedopt.problems.hesrpt import solving as allocating
-
-    if solver == "prices" and not model.plain():
-        binding = [*model.side(), *(["arrivals"] if model.instance.arrivals.any() else [])]
-        raise InputError(
-            "an allocation with neither, or --solver clarabel",
-            found=f"side constraints or arrivals: {', '.join(binding)}",
-            place="solver prices",
-        )
-    return allocating.solve(model, limits, solver)
 
 
 def _hint(model: Any) -> Any | None:

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 import schedopt
 from formulations.constraints import FairShare, Shares
 from formulations.hesrpt import Allocation
-from formulations.hesrpt.common import best_by_subsets, optimum
-from formulations.hesrpt.orders import OrderSearch, least_makespan
 from instances.errors import InputError
 from instances.hesrpt import Amdahl, Instance, Power, Table
 from policies.hesrpt.closed import hesrpt_total
-from solvers import clarabel
+from solvers.orders.closed_form import best_by_subsets, optimum
+from solvers.orders.makespan import least_makespan
+from solvers.orders.programs import solve_program
+from solvers.orders.search import OrderSearch
 
 
 def searched(instance: Instance, **more: object) -> OrderSearch:
@@ -45,7 +46,7 @@ def test_closed_form_prices_and_theorem_8_agree(instance: Instance) -> None:
 @given(common(6, extreme=False))
 def test_the_program_agrees_and_proves_it(instance: Instance) -> None:
     search = searched(instance)
-    found = clarabel.solve(Allocation(instance).ordered(search.order.tolist()))
+    found = solve_program(Allocation(instance).ordered(search.order.tolist()))
     assert found.bound is not None
     assert instance.objective_of(found.solution) == pytest.approx(search.value, rel=1e-6)
     assert found.bound == pytest.approx(search.value, rel=1e-6)
@@ -81,7 +82,7 @@ def test_no_order_is_better_than_the_certified_one(instance: Instance) -> None:
 def test_programs_of_all_orders_agree_with_the_search(instance: Instance) -> None:
     values, bounds = [], []
     for order in permutations(range(len(instance.jobs))):
-        found = clarabel.solve(Allocation(instance).ordered(order))
+        found = solve_program(Allocation(instance).ordered(order))
         values.append(instance.objective_of(found.solution))
         assert found.bound is not None  # on this order: what is played may be a better one
         bounds.append(found.bound)
@@ -96,7 +97,7 @@ def test_tables_are_solved_by_programs(instance: Instance) -> None:
     result = schedopt.solve(instance)
     assert (result.proven, result.violations) == (True, ())
     best = min(
-        instance.objective_of(clarabel.solve(Allocation(instance).ordered(order)).solution)
+        instance.objective_of(solve_program(Allocation(instance).ordered(order)).solution)
         for order in permutations(range(len(instance.jobs)))
     )
     assert result.objective == pytest.approx(best, rel=1e-6)
@@ -174,7 +175,7 @@ def test_the_least_makespan_is_that_of_the_program(instance: Instance) -> None:
     instance = msgspec.structs.replace(instance, objective="makespan")
     high, low, _ = least_makespan(instance)
     assert low == pytest.approx(high, rel=1e-14)
-    found = clarabel.solve(Allocation(instance))
+    found = solve_program(Allocation(instance))
     assert instance.objective_of(found.solution) == pytest.approx(high, rel=1e-6)
     assert found.bound == pytest.approx(high, rel=1e-5)
     assert found.bound <= high * (1 + 1e-9)
@@ -200,7 +201,7 @@ def test_floors_and_caps_are_kept_at_the_least_cost(
     assert result.objective is not None and free.objective is not None
     assert result.objective >= free.objective * (1 - 1e-7)
     values = [
-        clarabel.solve(Allocation(instance).add(*rules).ordered(order))
+        solve_program(Allocation(instance).add(*rules).ordered(order))
         for order in permutations(range(len(instance.jobs)))
     ]
     least = min(instance.objective_of(v.solution) for v in values if v.solution is not None)

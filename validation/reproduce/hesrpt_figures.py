@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from formulations.hesrpt.orders import OrderSearch
 from instances.hesrpt import Amdahl, Power, fit
 from instances.hesrpt.generators import GENERATORS
 from policies.registry import registered
+from solvers.orders.search import OrderSearch
 from validation.reproduce.hesrpt_theorems import PAPER, POWERS, cluster
 from validation.reproduce.ledger import Claim, Outcome, reproduction
 

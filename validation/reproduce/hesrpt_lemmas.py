@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from formulations.hesrpt.orders import OrderSearch
 from instances.hesrpt import Power
+from solvers.orders.search import OrderSearch
 from validation.reproduce.hesrpt_theorems import PAPER, POWERS, RANDOM, cluster, draws, worst
 from validation.reproduce.ledger import Claim, Outcome, reproduction
 

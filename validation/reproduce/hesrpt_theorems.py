@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from formulations.hesrpt.common import optimum
-from formulations.hesrpt.orders import OrderSearch, least_makespan
 from instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Table
 from policies.hesrpt.closed import hesrpt_shares, hesrpt_total
+from solvers.orders.closed_form import optimum
+from solvers.orders.makespan import least_makespan
+from solvers.orders.search import OrderSearch
 from validation.reproduce.ledger import Claim, Outcome, reproduction
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
@@ -51,14 +52,14 @@ def worst(differences: list[float]) -> str:
 def theorem_1(quick: bool) -> Outcome:
     """Compare the program's optimum with the time at which all can complete together."""
     from formulations.hesrpt import Allocation
-    from solvers import clarabel
+    from solvers.orders.programs import solve_program
 
     found = []
     for x, p, servers in list(draws(True, 5))[: 20 if quick else 60]:
         own = [Power(p=p), Amdahl(parallel=0.9), Power(p=0.7), Power(p=p), Power(p=p)][: len(x)]
         instance = cluster(x, None, min(servers, 1000), own=own, objective="makespan")
         together, _, _ = least_makespan(instance)
-        solved = clarabel.solve(Allocation(instance))
+        solved = solve_program(Allocation(instance))
         makespan = max(solved.solution.completion.values()) if solved.solution else np.inf
         found.append(abs(makespan / together - 1))
     says = "no shares have a smaller makespan than those with which all complete together"
@@ -194,8 +195,8 @@ def theorem_6(quick: bool) -> Outcome:
 )
 def theorem_7(quick: bool) -> Outcome:
     """Compare the formula with the shares that the dual's prices ask for."""
-    from formulations.hesrpt.kernels import best_shares
-    from formulations.hesrpt.prices import curves, levels_of, prices_of
+    from solvers.orders.kernels import best_shares
+    from solvers.orders.prices import curves, levels_of, prices_of
 
     found = []
     for x, p, servers in draws(quick):

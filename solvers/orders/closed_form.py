@@ -9,13 +9,14 @@ then complete together.
 from __future__ import annotations
 
 from math import exp, expm1, fsum, inf, log, log1p
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 MOST_JOBS = 22
 """Jobs up to which orders of weighted jobs are searched by subsets."""
 
@@ -79,7 +80,9 @@ def prices(levels: Floats, p: float) -> Floats:
 
 
 @njit(cache=True)
-def _pooled(sizes: Any, levels: Any, p: float) -> Any:  # pragma: no cover  (compiled)
+def _pooled(
+    sizes: Floats, levels: Floats, p: float
+) -> tuple[Floats, Floats]:  # pragma: no cover  (compiled)
     """Pool adjacent violators; return log u and s(N) times the completion, both shape (M,).
 
     ``sizes`` and ``levels`` are logarithms of x and W. A block of pooled jobs counts as one job of
@@ -126,7 +129,9 @@ def _pooled(sizes: Any, levels: Any, p: float) -> Any:  # pragma: no cover  (com
 
 
 @njit(cache=True)
-def _by_subsets(sizes: Any, costs: Any, p: float) -> Any:  # pragma: no cover  (compiled)
+def _by_subsets(
+    sizes: Floats, costs: Floats, p: float
+) -> tuple[float, Ints]:  # pragma: no cover  (compiled)
     """Return the least s(N) times the bound of all orders, and the order from the last."""
     count = len(sizes)
     full = 1 << count
@@ -159,9 +164,7 @@ def _by_subsets(sizes: Any, costs: Any, p: float) -> Any:  # pragma: no cover  (
     return best[full - 1], order
 
 
-def best_by_subsets(
-    sizes: Floats, costs: Floats, p: float, servers: float
-) -> tuple[float, NDArray[np.int64]]:
+def best_by_subsets(sizes: Floats, costs: Floats, p: float, servers: float) -> tuple[float, Ints]:
     """Return a bound on all completion orders, and the order that has it, from the last.
 
     The price of a job depends only on the set of those that complete after it: a dynamic program

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from formulations.hesrpt.kernels import next_price
-from formulations.hesrpt.prices import played, prices_of
+from solvers.orders.kernels import Curves, Floats, Ints, next_price
+from solvers.orders.prices import played, prices_of
 
+Bools = NDArray[np.bool_]
 DONE, PAUSED, FULL = 0, 1, 2
 NEAR = 1e-10
 """Bounds within this part of the incumbent are not pursued."""
@@ -32,7 +34,7 @@ class Tree(NamedTuple):
         The children of each depth by their bounds, shape (M + 1, M).
     ahead : ndarray
         ``ahead[d, i]`` are the prices below child i of depth d, shape (M + 1, M, M).
-    count, at : ndarray of int64
+    children, at : ndarray of int64
         How many children a depth has, and which is next, shape (M + 1,).
     leaves, values : ndarray
         Orders whose bound nothing has met, and these bounds.
@@ -44,20 +46,20 @@ class Tree(NamedTuple):
         The incumbent's order, shape (M,).
     """
 
-    order: Any
-    base: Any
-    level: Any
-    price: Any
-    child: Any
-    bound: Any
-    ahead: Any
-    count: Any
-    at: Any
-    leaves: Any
-    values: Any
-    numbers: Any
-    best: Any
-    found: Any
+    order: Ints
+    base: Floats
+    level: Floats
+    price: Floats
+    child: Ints
+    bound: Floats
+    ahead: Floats
+    children: Ints
+    at: Ints
+    leaves: Ints
+    values: Floats
+    numbers: Ints
+    best: Floats
+    found: Ints
 
 
 def tree(count: int, most_leaves: int) -> Tree:
@@ -70,7 +72,7 @@ def tree(count: int, most_leaves: int) -> Tree:
         child=np.zeros((count + 1, count), dtype=np.int64),
         bound=np.zeros((count + 1, count)),
         ahead=np.zeros((count + 1, count, count)),
-        count=np.full(count + 1, -1, dtype=np.int64),
+        children=np.full(count + 1, -1, dtype=np.int64),
         at=np.zeros(count + 1, dtype=np.int64),
         leaves=np.zeros((most_leaves, count), dtype=np.int64),
         values=np.zeros(most_leaves),
@@ -82,8 +84,15 @@ def tree(count: int, most_leaves: int) -> Tree:
 
 @njit(cache=True)
 def _next_prices(
-    c: Any, t: Any, costs: Any, lam: Any, placed: Any, depth: Any, level: Any, out: Any
-) -> Any:
+    c: Curves,
+    t: Tree,
+    costs: Floats,
+    lam: Floats,
+    placed: Bools,
+    depth: int,
+    level: float,
+    out: Floats,
+) -> None:
     """Put the price of each job that is not placed, if it is placed next, into ``out``."""
     for j in range(len(costs)):
         if not placed[j]:
@@ -94,8 +103,15 @@ def _next_prices(
 
 @njit(cache=True)
 def _branch(
-    c: Any, t: Any, sizes: Any, costs: Any, classes: Any, lam: Any, placed: Any, depth: Any
-) -> Any:
+    c: Curves,
+    t: Tree,
+    sizes: Floats,
+    costs: Floats,
+    classes: Ints,
+    lam: Floats,
+    placed: Bools,
+    depth: int,
+) -> None:
     """Compute the children of a node, and sort them by their bounds."""
     count = 0
     total = len(sizes)
@@ -126,12 +142,12 @@ def _branch(
     t.child[depth, :count] = t.child[depth, :count][rank]
     t.bound[depth, :count] = t.bound[depth, :count][rank]
     t.ahead[depth, :count] = t.ahead[depth, :count][rank]
-    t.count[depth] = count
+    t.children[depth] = count
     t.at[depth] = 0
 
 
 @njit(cache=True)
-def _leaf(c: Any, t: Any, sizes: Any, costs: Any, lam: Any, playable: Any) -> Any:
+def _leaf(c: Curves, t: Tree, sizes: Floats, costs: Floats, lam: Floats, playable: bool) -> None:
     """Take a complete order: as incumbent if its prices are played out cheaper than the best."""
     value = t.base[len(sizes)]
     if value >= t.best[0] * (1.0 - NEAR):
@@ -151,8 +167,8 @@ def _leaf(c: Any, t: Any, sizes: Any, costs: Any, lam: Any, playable: Any) -> An
 
 @njit(cache=True)
 def explore(
-    c: Any, t: Any, sizes: Any, costs: Any, classes: Any, playable: Any, budget: Any
-) -> Any:
+    c: Curves, t: Tree, sizes: Floats, costs: Floats, classes: Ints, playable: bool, budget: int
+) -> int:
     """Search on for a number of nodes; tell whether the search is done, paused or full."""
     total = len(sizes)
     lam = np.zeros(total)
@@ -171,14 +187,14 @@ def explore(
         if depth == total:
             _leaf(c, t, sizes, costs, lam, playable)
         else:
-            if t.count[depth] < 0:
+            if t.children[depth] < 0:
                 if depth == 0:
                     _next_prices(c, t, costs, lam, placed, 0, 0.0, t.price[0])
                 _branch(c, t, sizes, costs, classes, lam, placed, depth)
                 t.numbers[2] += 1
                 budget -= 1
             at = t.at[depth]
-            if at < t.count[depth] and t.bound[depth, at] < t.best[0] * (1.0 - NEAR):
+            if at < t.children[depth] and t.bound[depth, at] < t.best[0] * (1.0 - NEAR):
                 j = t.child[depth, at]
                 t.at[depth] = at + 1
                 t.order[depth] = j
@@ -189,9 +205,9 @@ def explore(
                 t.price[depth + 1] = t.ahead[depth, at]
                 depth += 1
                 if depth < total:
-                    t.count[depth] = -1
+                    t.children[depth] = -1
                 continue
-            t.at[depth] = t.count[depth]  # the others' bounds are no better
+            t.at[depth] = t.children[depth]  # the others' bounds are no better
         if depth == 0:
             t.numbers[0] = 0
             return DONE
@@ -202,17 +218,19 @@ def explore(
 
 
 @njit(cache=True)
-def open_bound(t: Any) -> Any:
+def open_bound(t: Tree) -> float:
     """Return the least bound among what has not been explored."""
     least = np.inf
     for d in range(t.numbers[0] + 1):
-        if d < len(t.order) and t.count[d] > 0 and t.at[d] < t.count[d]:
+        if d < len(t.order) and t.children[d] > 0 and t.at[d] < t.children[d]:
             least = min(least, t.bound[d, t.at[d]])
     return least
 
 
 @njit(cache=True)
-def insertion(c: Any, sizes: Any, costs: Any, order: Any, cost: Any, move: Any, moves: Any) -> Any:
+def insertion(
+    c: Curves, sizes: Floats, costs: Floats, order: Ints, cost: float, move: int, moves: int
+) -> tuple[float, int]:
     """Try moving single jobs, and keep what lowers the cost of playing the prices.
 
     Returns (cost, how many moves since the last that helped). ``order``, from the last job, is

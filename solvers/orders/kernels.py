@@ -8,9 +8,14 @@ that jobs can earn together, and the shares with which they do.
 from __future__ import annotations
 
 from math import exp, inf, log, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 POWER, AMDAHL, TABLE = 0, 1, 2
 ROUNDS = 200
@@ -35,20 +40,20 @@ class Curves(NamedTuple):
         N.
     """
 
-    kinds: Any
-    pars: Any
-    firsts: Any
-    lasts: Any
-    xs: Any
-    ys: Any
-    mosts: Any
+    kinds: Ints
+    pars: Floats
+    firsts: Ints
+    lasts: Ints
+    xs: Floats
+    ys: Floats
+    mosts: Floats
     servers: float
 
 
 @njit(cache=True)
-def _segment(c: Any, j: Any, k: Any) -> Any:
+def _segment(c: Curves, j: int, k: float) -> int:
     """Return the segment of job j's table in which k lies: the right one at a point."""
-    low, high = c.firsts[j], c.lasts[j] - 1
+    low, high = int(c.firsts[j]), int(c.lasts[j]) - 1
     while high - low > 1:
         middle = (low + high) // 2
         if c.xs[middle] <= k:
@@ -59,48 +64,49 @@ def _segment(c: Any, j: Any, k: Any) -> Any:
 
 
 @njit(cache=True)
-def speed(c: Any, j: Any, k: Any) -> Any:
+def speed(c: Curves, j: int, k: float) -> float:
     """Return s_j(k)."""
     if k <= 0.0:
         return 0.0
-    par = c.pars[j]
+    par: float = c.pars[j]
     if c.kinds[j] == POWER:
-        return k**par
+        return float(k**par)
     if c.kinds[j] == AMDAHL:
         return k / ((1.0 - par) * k + par)
     if k >= c.xs[c.lasts[j] - 1]:
-        return c.ys[c.lasts[j] - 1]
+        return float(c.ys[c.lasts[j] - 1])
     i = _segment(c, j, k)
-    return c.ys[i] + (k - c.xs[i]) * (c.ys[i + 1] - c.ys[i]) / (c.xs[i + 1] - c.xs[i])
+    part = (k - c.xs[i]) / (c.xs[i + 1] - c.xs[i])
+    return float(c.ys[i] + part * (c.ys[i + 1] - c.ys[i]))
 
 
 @njit(cache=True)
-def slope(c: Any, j: Any, k: Any) -> Any:
+def slope(c: Curves, j: int, k: float) -> float:
     """Return s_j'(k), from the right."""
-    par = c.pars[j]
+    par: float = c.pars[j]
     if c.kinds[j] == POWER:
         if par == 1.0:
             return 1.0
-        return inf if k <= 0.0 else par * k ** (par - 1.0)
+        return inf if k <= 0.0 else float(par * k ** (par - 1.0))
     if c.kinds[j] == AMDAHL:
         below = (1.0 - par) * k + par
         return par / (below * below)
     if k >= c.xs[c.lasts[j] - 1]:
         return 0.0
     i = _segment(c, j, k)
-    return (c.ys[i + 1] - c.ys[i]) / (c.xs[i + 1] - c.xs[i])
+    return float((c.ys[i + 1] - c.ys[i]) / (c.xs[i + 1] - c.xs[i]))
 
 
 @njit(cache=True)
-def taken(c: Any, j: Any, lam: Any, m: Any) -> Any:
+def taken(c: Curves, j: int, lam: float, m: float) -> float:
     """Return the least k that maximizes lam s_j(k) - m k."""
-    most = c.mosts[j]
+    most: float = c.mosts[j]
     if lam <= 0.0:
         return 0.0
     if m <= 0.0:
         return most
     steepness = m / lam
-    par = c.pars[j]
+    par: float = c.pars[j]
     if c.kinds[j] != TABLE and par == 1.0:
         return most if steepness < 1.0 else 0.0
     if c.kinds[j] == POWER:
@@ -115,11 +121,11 @@ def taken(c: Any, j: Any, lam: Any, m: Any) -> Any:
             low = middle + 1
         else:
             high = middle
-    return min(c.xs[low], most)
+    return min(float(c.xs[low]), most)
 
 
 @njit(cache=True)
-def _all_taken(c: Any, lam: Any, jobs: Any, n: Any, m: Any) -> Any:
+def _all_taken(c: Curves, lam: Floats, jobs: Ints, n: int, m: float) -> float:
     total = 0.0
     for i in range(n):
         total += taken(c, jobs[i], lam[jobs[i]], m)
@@ -127,7 +133,7 @@ def _all_taken(c: Any, lam: Any, jobs: Any, n: Any, m: Any) -> Any:
 
 
 @njit(cache=True)
-def rent(c: Any, lam: Any, jobs: Any, n: Any) -> Any:
+def rent(c: Curves, lam: Floats, jobs: Ints, n: int) -> float:
     """Return the rent of a server at which n jobs take all servers; 0 where they never do."""
     high = low = 0.0
     for i in range(n):
@@ -176,7 +182,7 @@ def rent(c: Any, lam: Any, jobs: Any, n: Any) -> Any:
 
 
 @njit(cache=True)
-def earned(c: Any, lam: Any, jobs: Any, n: Any, m: Any) -> Any:
+def earned(c: Curves, lam: Floats, jobs: Ints, n: int, m: float) -> float:
     """Return what n jobs can earn at most with all servers: at any rent m a bound from above."""
     total = m * c.servers
     for i in range(n):
@@ -187,7 +193,7 @@ def earned(c: Any, lam: Any, jobs: Any, n: Any, m: Any) -> Any:
 
 
 @njit(cache=True)
-def gains(c: Any, lam: Any, jobs: Any, rents: Any, out: Any) -> Any:
+def gains(c: Curves, lam: Floats, jobs: Ints, rents: Floats, out: Floats) -> float:
     """Put what each job takes at its own rent into ``out``; return what they gain by it."""
     total = 0.0
     for i in range(len(jobs)):
@@ -198,7 +204,7 @@ def gains(c: Any, lam: Any, jobs: Any, rents: Any, out: Any) -> Any:
 
 
 @njit(cache=True)
-def _smooth_price(c: Any, lam: Any, jobs: Any, n: int, goal: float) -> float:
+def _smooth_price(c: Curves, lam: Floats, jobs: Ints, n: int, goal: float) -> float:
     """Return nearly what `next_price` does, by one root where speedups are smooth; else -1.
 
     At a rent m the others leave the last job k = N - (what they take), and it takes just that if
@@ -244,7 +250,7 @@ def _smooth_price(c: Any, lam: Any, jobs: Any, n: int, goal: float) -> float:
 
 
 @njit(cache=True)
-def next_price(c: Any, lam: Any, jobs: Any, n: Any, goal: Any) -> Any:
+def next_price(c: Curves, lam: Floats, jobs: Ints, n: int, goal: float) -> float:
     """Return the price of the last of n jobs at which all n together can earn ``goal``.
 
     The others' prices are given in ``lam``. What can be earned is convex in the price, so Newton's
@@ -274,7 +280,7 @@ def next_price(c: Any, lam: Any, jobs: Any, n: Any, goal: Any) -> Any:
 
 
 @njit(cache=True)
-def best_shares(c: Any, lam: Any, jobs: Any, n: Any, out: Any) -> Any:
+def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, out: Floats) -> None:
     """Put the shares with which n jobs earn the most into ``out``; they sum to 1 at most.
 
     Where jobs are indifferent at the rent, all take the same part of what they are indifferent to.

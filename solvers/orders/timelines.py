@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+
+from instances.hesrpt import Instance
 
 Timeline = tuple[list[int], dict[str, int]]
 
 
-def timelines(instance: Any, order: Sequence[int] | None = None) -> Iterator[Timeline]:
+def timelines(instance: Instance, order: Sequence[int] | None = None) -> Iterator[Timeline]:
     """Yield every (order from the last, completions before each arrival) that can be.
 
     Parameters
@@ -37,7 +38,7 @@ def timelines(instance: Any, order: Sequence[int] | None = None) -> Iterator[Tim
     yield from grown([j for _, j in arrivals], here, [], {})
 
 
-def count_timelines(instance: Any, order: Sequence[int] | None = None) -> int:
+def count_timelines(instance: Instance, order: Sequence[int] | None = None) -> int:
     """Return how many timelines there are."""
     late = sum(job.arrival > 0 for job in instance.jobs)
     if order is not None:

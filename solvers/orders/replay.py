@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from formulations.hesrpt.epochs import Epochs
+from formulations.hesrpt.rules import Bound, Rules
 from instances.hesrpt import Allocated, Instance, allocated
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Jobs = NDArray[np.intp]
 
 ROUNDS, EXACT = 500, 1e-10
 """How often, and how exactly, shares are made to keep side constraints."""
@@ -17,12 +23,11 @@ NEGLIGIBLE = 1e-7
 
 def as_planned(
     instance: Instance,
-    present: Sequence[Sequence[int]],
-    ends: Sequence[tuple[str, int]],
-    durations: Any,
-    used: Any,
+    epochs: Epochs,
+    durations: Floats,
+    used: Floats,
     *,
-    rules: Any = None,
+    rules: Rules | None = None,
 ) -> Allocated:
     """Let jobs complete when their epochs end, in the given order, all epochs a little longer.
 
@@ -36,33 +41,38 @@ def as_planned(
     everyone = np.arange(len(instance.jobs))
     here = np.zeros(shares.shape, dtype=np.bool_)
     for row, e in enumerate(long.tolist()):
-        here[row, present[e]] = True
+        here[row, epochs.present[e]] = True
     if rules is not None and rules.names:
         for row, e in enumerate(long.tolist()):
-            _mend(shares[row], list(rules.in_force(present[e])))
+            _mend(shares[row], list(rules.in_force(epochs.present[e])))
     else:
         for j in range(len(instance.jobs)):
             shares[:, j] = _raised(instance, j, durations[long], shares[:, j], here[:, j])
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
     rates = np.array([instance.each("at", everyone, row * instance.servers) for row in shares])
     if not rates.any(axis=0).all():  # what a job needs is beyond the solver's digits
-        return replayed(instance, present, ends, durations, used)
-    lengths = _sufficient(instance, ends, long, durations[long], rates * here)
-    durations = np.zeros(len(ends))
+        return replayed(instance, epochs, durations, used)
+    lengths = _sufficient(instance, epochs.ends, long, durations[long], rates * here)
+    durations = np.zeros(len(epochs.ends))
     durations[long] = lengths
-    completion, epochs, now = np.zeros(len(everyone)), [], 0.0
+    completion, now = np.zeros(len(everyone)), 0.0
+    lasting: list[tuple[float, float, list[int], Floats]] = []
     at = {int(e): row for e, row in zip(long, shares, strict=True)}
-    for e, (_, job) in enumerate(ends):
+    for e, (_, job) in enumerate(epochs.ends):
         end = now + float(durations[e])
         if e in at:
-            epochs.append((now, end, present[e], at[e][present[e]]))
+            lasting.append((now, end, epochs.present[e], at[e][epochs.present[e]]))
         now = completion[job] = end
-    return allocated(instance, completion, epochs)
+    return allocated(instance, completion, lasting)
 
 
 def _sufficient(
-    instance: Instance, ends: Sequence[tuple[str, int]], long: Any, durations: Any, rates: Any
-) -> Any:
+    instance: Instance,
+    ends: Sequence[tuple[str, int]],
+    long: Jobs,
+    durations: Floats,
+    rates: Floats,
+) -> Floats:
     """Return how long epochs must last so that each job is done when its own ends.
 
     What a job lacks it gets in the last epoch in which it is served; the others stay as they are.
@@ -77,7 +87,7 @@ def _sufficient(
     return durations
 
 
-def _mend(shares: Any, bounds: list[Any]) -> None:
+def _mend(shares: Floats, bounds: list[Bound]) -> None:
     """Put right in place what a solver's tolerance leaves wrong in an epoch, however short."""
     floors = np.zeros(len(shares))
     for bound in bounds:
@@ -104,14 +114,14 @@ def _mend(shares: Any, bounds: list[Any]) -> None:
             return
 
 
-def _raised(instance: Instance, job: int, durations: Any, shares: Any, here: Any) -> Any:
+def _raised(instance: Instance, job: int, durations: Floats, shares: Floats, here: Bools) -> Floats:
     """Return a job's shares, none below the least level at which all of its work is done.
 
     Shares so small that a solver does not see them can be all that a job needs.
     """
     jobs = np.full(len(durations), job)
 
-    def at_least(level: float) -> Any:
+    def at_least(level: float) -> Floats:
         return np.where(here, np.maximum(shares, level), 0.0)
 
     def suffices(level: float) -> bool:
@@ -129,10 +139,9 @@ def _raised(instance: Instance, job: int, durations: Any, shares: Any, here: Any
 
 def replayed(
     instance: Instance,
-    present: Sequence[Sequence[int]],
-    ends: Sequence[tuple[str, int]],
-    durations: Any,
-    used: Any,
+    epochs: Epochs,
+    durations: Floats,
+    used: Floats,
 ) -> Allocated:
     """Play the shares of each epoch until what ends it has happened.
 
@@ -142,10 +151,8 @@ def replayed(
     Parameters
     ----------
     instance : Instance
-    present : sequence of sequences of int
-        Who is in the system in each epoch.
-    ends : sequence of (str, int)
-        What ends each epoch: the ``completion`` or the ``arrival`` of a job.
+    epochs : Epochs
+        Who is in the system in each, and what ends it.
     durations : ndarray
         How long epochs are meant to last, shape (E,).
     used : ndarray
@@ -154,11 +161,11 @@ def replayed(
     left = instance.sizes.copy()
     completion = np.zeros(len(left))
     now, shares = 0.0, np.zeros(len(left))
-    epochs: list[tuple[float, float, Any, Any]] = []
+    lasting: list[tuple[float, float, Jobs, Floats]] = []
     least = NEGLIGIBLE * durations.sum()
     long = np.flatnonzero(durations > least)
-    for e, (what, job) in enumerate(ends):
-        here = np.array([j for j in present[e] if left[j] > 0], dtype=np.intp)
+    for e, (what, job) in enumerate(epochs.ends):
+        here = np.array([j for j in epochs.present[e] if left[j] > 0], dtype=np.intp)
         if what == "completion" and left[job] <= 0:
             continue
         until = instance.arrivals[job] if what == "arrival" else np.inf
@@ -179,21 +186,21 @@ def replayed(
             work = (end - now) * instance.each("at", here, mine * instance.servers)
             left[here] = np.where(done, 0.0, left[here] - work)
             completion[here[done]] = end
-            epochs.append((now, end, here, mine))
+            lasting.append((now, end, here, mine))
             now, here, mine = end, here[~done], mine[~done]
         if what == "arrival" and now < until:
-            epochs.append((now, until, here[:0], mine[:0]))
+            lasting.append((now, until, here[:0], mine[:0]))
             now = until
-    return allocated(instance, completion, epochs)
+    return allocated(instance, completion, lasting)
 
 
-def _nearest(long: Any, e: int) -> int:
+def _nearest(long: Jobs, e: int) -> int:
     """Return the last of the long epochs before e, or else the first."""
     before = long[long < e]
     return int(before[-1] if len(before) else long[0])
 
 
-def _step(instance: Instance, here: Any, shares: Any, left: Any) -> tuple[float, Any]:
+def _step(instance: Instance, here: Jobs, shares: Floats, left: Floats) -> tuple[float, Bools]:
     """Return when the first of the jobs is done under constant shares, and which are then."""
     rates = instance.each("at", here, shares * instance.servers)
     needs = np.full(len(here), np.inf)

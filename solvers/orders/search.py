@@ -5,19 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from math import inf
-from typing import Any
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from msgspec import UNSET, UnsetType
 
-from formulations.hesrpt import common, search_kernels
-from formulations.hesrpt.kernels import speed
-from formulations.hesrpt.prices import compiled, curves, levels_of, played, prices_of
-from instances.errors import InputError, shown, suggestion
+from formulations.hesrpt.order import Order, smiths_order
+from instances.constraints import Constraint
 from instances.hesrpt import Allocated, Instance, allocated
-from instances.options import Option
+from solvers.orders import closed_form, tree_kernels
+from solvers.orders.kernels import Floats, Ints, speed
+from solvers.orders.prices import compiled, curves, levels_of, played, prices_of
 
-Order = NDArray[np.int64]
+Certified = Literal["all", "given"] | UnsetType
 MOST_SHARES = 1_000_000
 """Shares that are written epoch by epoch; beyond, proportions stand for them where they can."""
 MOST_LEAVES = 20_000
@@ -27,12 +27,6 @@ MOST_SEARCHED = 60
 """Jobs up to which branch and bound is tried; beyond, the bound is its root's."""
 WORK = 200_000
 """Nodes, or moves, times jobs cubed between two looks at the clock."""
-
-ORDER = Option(
-    default=None,
-    expected="names of all jobs, the first to complete first, with commas between",
-    accepts=lambda value: isinstance(value, str | int | float),
-)
 
 
 class OrderSearch:
@@ -72,7 +66,7 @@ class OrderSearch:
         self,
         instance: Instance,
         *,
-        constraints: Sequence[Any] = (),
+        constraints: Sequence[Constraint] = (),
         order: Sequence[int] | None = None,
         incumbent: float = inf,
     ) -> None:
@@ -80,10 +74,10 @@ class OrderSearch:
         self.sizes, self.costs = instance.sizes, instance.costs
         self.playable = not constraints
         self.value, self.bound, self.rest = incumbent, 0.0, inf
-        self.order: Order = self._first_order() if order is None else np.array(order)
+        self.order = smiths_order(instance) if order is None else np.array(order, dtype=np.int64)
         self._curves = curves(instance, constraints)
         self._classes = _alike(instance, constraints)
-        self._tree: Any = None
+        self._tree: tree_kernels.Tree | None = None
         self._descended = False
         self._cost, self._move, self._vain = inf, 0, 0
         self._given = order is not None
@@ -94,16 +88,8 @@ class OrderSearch:
         self.method = "branch and bound"
         if self.one_order:
             self.method = "closed form"
-        elif self._p is not None and len(self.sizes) <= common.MOST_JOBS:
+        elif self._p is not None and len(self.sizes) <= closed_form.MOST_JOBS:
             self.method = "subsets"
-
-    def _first_order(self) -> Order:
-        """Return Smith's order for shares as equal as can be, from the last to complete."""
-        count = len(self.sizes)
-        everyone = np.arange(count)
-        even = np.full(count, self.instance.servers / count)
-        rates = self.instance.each("at", everyone, even)
-        return np.argsort(-self.sizes / rates / self.costs, kind="stable").astype(np.int64)
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether bound and value are final."""
@@ -120,31 +106,31 @@ class OrderSearch:
         if len(self.sizes) > MOST_SEARCHED:
             return True
         if self._tree is None:
-            self._tree = search_kernels.tree(len(self.sizes), MOST_LEAVES)
+            self._tree = tree_kernels.tree(len(self.sizes), MOST_LEAVES)
             self._tree.best[0], self._tree.found[:] = self.value, self.order
-        tree = self._tree
+        searched = self._tree
         nodes = max(1, WORK // len(self.sizes) ** 3)
-        status = search_kernels.PAUSED
-        while status == search_kernels.PAUSED:
-            status = search_kernels.explore(
-                self._curves, tree, self.sizes, self.costs, self._classes, self.playable, nodes
+        status = tree_kernels.PAUSED
+        while status == tree_kernels.PAUSED:
+            status = tree_kernels.explore(
+                self._curves, searched, self.sizes, self.costs, self._classes, self.playable, nodes
             )
             if time.perf_counter() - began >= seconds:
                 break
-        if tree.best[0] < self.value:
-            self.value, self.order = float(tree.best[0]), tree.found.copy()
+        if searched.best[0] < self.value:
+            self.value, self.order = float(searched.best[0]), searched.found.copy()
         leaves = [bound for bound, _ in self.leaves()]
-        self.rest = float(search_kernels.open_bound(tree))
+        self.rest = float(tree_kernels.open_bound(searched))
         floor = min([self.rest, *leaves, self.value])
         self.bound = max(self.bound, float(floor))
-        return bool(status != search_kernels.PAUSED)
+        return bool(status != tree_kernels.PAUSED)
 
     def _directly(self) -> None:
         """Set value and bound where a formula or a dynamic program has them."""
         if self._shortest_first:  # Theorem 5
             self.order = np.lexsort((-np.arange(len(self.sizes)), -self.sizes)).astype(np.int64)
         if self.method == "subsets":
-            bound, self.order = common.best_by_subsets(
+            bound, self.order = closed_form.best_by_subsets(
                 self.sizes, self.costs, self._p or 1.0, self.instance.servers
             )
             self.bound = bound
@@ -157,7 +143,7 @@ class OrderSearch:
         self.bound = float(lam @ self.sizes)
         if self.playable:
             self.value = float(self.costs @ played(self._curves, self.sizes, lam, NOTHING))
-        if self._given and abs(self.value - self.bound) > search_kernels.NEAR * self.bound:
+        if self._given and abs(self.value - self.bound) > tree_kernels.NEAR * self.bound:
             self.value = inf  # what was played has left the order
 
     def _descend(self, until: float) -> bool:
@@ -171,7 +157,7 @@ class OrderSearch:
             )
         moves = max(1, WORK // count**3)
         while self._vain < count * count and self._move < TRIALS + count * count:
-            cost, vain = search_kernels.insertion(
+            cost, vain = tree_kernels.insertion(
                 self._curves, self.sizes, self.costs, self.order, self._cost, self._move, moves
             )
             self._vain = vain if cost < self._cost else self._vain + moves
@@ -198,23 +184,23 @@ class OrderSearch:
             return []
         count = int(self._tree.numbers[1])
         values = self._tree.values[:count]
-        limit = self.value * (1 - search_kernels.NEAR)
+        limit = self.value * (1 - tree_kernels.NEAR)
         rank = [i for i in np.argsort(values, kind="stable") if values[i] < limit]
         return [(float(values[i]), self._tree.leaves[i].copy()) for i in rank]
 
-    def closed(self) -> common.Optimum:
+    def closed(self) -> closed_form.Optimum:
         """Return the optimum of the order in closed form, where all speedups are one k^p."""
         order = self.order
-        return common.optimum(
+        return closed_form.optimum(
             self.sizes[order], self.costs[order], self._p or 1.0, self.instance.servers
         )
 
-    def prices(self) -> Any:
+    def prices(self) -> Floats:
         """Return the price of each job's work for the order, shape (M,)."""
         compiled()
         return prices_of(self._curves, self.order, levels_of(self.costs, self.order))
 
-    def solution(self, certified: Any) -> Allocated:
+    def solution(self, certified: Certified = UNSET) -> Allocated:
         """Return the best solution: shares by the prices of its order, played to the end."""
         if self._p is not None:
             return self._proportional(certified)
@@ -230,7 +216,7 @@ class OrderSearch:
         ]
         return allocated(self.instance, ends, epochs, certified=certified)
 
-    def _proportional(self, certified: Any) -> Allocated:
+    def _proportional(self, certified: Certified) -> Allocated:
         """Return the closed form's solution; for many jobs without its epochs."""
         found, order = self.closed(), self.order
         count = len(order)
@@ -255,63 +241,14 @@ class OrderSearch:
 NOTHING = np.zeros((0, 0))
 
 
-def least_makespan(instance: Instance) -> tuple[float, float, Any]:
-    """Return the least makespan, a bound beside it, and the shares of all jobs.
-
-    A share that is averaged over time does no less work, since speedups are concave: so a time T
-    suffices if and only if all jobs together need no more than all servers to complete at T.
-
-    Source: heSRPT paper, Theorem 1, for any concave speedups of the jobs.
-    """
-    everyone = np.arange(len(instance.jobs))
-    sizes, servers = instance.sizes, float(instance.servers)
-
-    def needed(time_: float) -> Any:
-        return instance.each("servers_for", everyone, sizes / time_)
-
-    high = float((sizes / instance.each("at", everyone, np.full(len(sizes), servers))).sum())
-    low = high / (2.0 * len(sizes))
-    while needed(low).sum() <= servers:
-        high, low = low, low / 2
-    while needed(high).sum() > servers:
-        high *= 1 + 1e-15
-    while True:
-        middle = low + (high - low) / 2
-        if not low < middle < high:
-            break
-        if needed(middle).sum() <= servers:
-            high = middle
-        else:
-            low = middle
-    return high, low, needed(high) / servers
-
-
-def _alike(instance: Instance, constraints: Sequence[Any]) -> Any:
+def _alike(instance: Instance, constraints: Sequence[Constraint]) -> Ints:
     """Return a number for each job, the same for jobs that nothing tells apart, shape (M,)."""
-    seen: dict[Any, int] = {}
+    seen: dict[tuple[object, ...], int] = {}
     named = [set(getattr(c, "jobs", None) or ()) for c in constraints]
     found = []
     for j, job in enumerate(instance.jobs):
-        key: tuple[Any, ...] = (instance.kinds[j], job.size, instance.costs[j])
+        key: tuple[object, ...] = (instance.kinds[j], job.size, instance.costs[j])
         if constraints:
             key = (*key, tuple(sorted(job.groups.items())), *(job.name in some for some in named))
         found.append(seen.setdefault(key, j))
     return np.array(found)
-
-
-def positions(instance: Instance, order: str) -> list[int]:
-    """Return the positions of jobs, from the last to complete, of names from the first.
-
-    Raises
-    ------
-    InputError
-        If a job is missing, there twice or not known.
-    """
-    names = [name.strip() for name in str(order).split(",")]
-    for name in names:
-        if name not in instance.index:
-            hint = suggestion(name, instance.index)
-            raise InputError(f"the name of a job{hint}", found=shown(name), place="option order")
-    if len(set(names)) < len(names) or len(names) < len(instance.jobs):
-        raise InputError(ORDER.expected, found=shown(order), place="option order")
-    return [instance.index[name] for name in reversed(names)]

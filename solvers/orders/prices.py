@@ -11,32 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from formulations.hesrpt.kernels import (
+from instances.constraints import Constraint, Shares
+from instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Whole, points
+from solvers.orders.kernels import (
     AMDAHL,
     POWER,
     TABLE,
     Curves,
+    Floats,
+    Ints,
     best_shares,
     next_price,
     speed,
 )
-from instances.constraints import Shares
-from instances.errors import InputError
-from instances.hesrpt import Amdahl, Instance, Job, Power, Table, Whole
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-MOST_POINTS = 1_000_000
-"""Servers up to which speedups on whole servers are tabled."""
 
 
-def curves(instance: Instance, constraints: Sequence[Any] = ()) -> Curves:
+def curves(instance: Instance, constraints: Sequence[Constraint] = ()) -> Curves:
     """Return the speedups of an instance as flat arrays.
 
     Parameters
@@ -59,8 +53,8 @@ def curves(instance: Instance, constraints: Sequence[Any] = ()) -> Curves:
     return Curves(
         kinds=np.array([kind for kind, _, _, _ in parts], dtype=np.int64)[of],
         pars=np.array([par for _, par, _, _ in parts], dtype=np.float64)[of],
-        firsts=(lasts - lengths)[of],
-        lasts=lasts[of],
+        firsts=(lasts - lengths)[of].astype(np.int64),
+        lasts=lasts[of].astype(np.int64),
         xs=np.concatenate([*(k for _, _, k, _ in parts), np.zeros(1)]),
         ys=np.concatenate([*(s for _, _, _, s in parts), np.zeros(1)]),
         mosts=mosts,
@@ -68,7 +62,7 @@ def curves(instance: Instance, constraints: Sequence[Any] = ()) -> Curves:
     )
 
 
-def _part(speedup: Any, servers: int) -> tuple[int, float, Floats, Floats]:
+def _part(speedup: Speedup | Whole, servers: int) -> tuple[int, float, Floats, Floats]:
     """Return a speedup's kind, its parameter, and the points of one that is linear between."""
     nothing = np.zeros(0)
     if isinstance(speedup, Power):
@@ -78,32 +72,8 @@ def _part(speedup: Any, servers: int) -> tuple[int, float, Floats, Floats]:
     return TABLE, 0.0, *points(speedup, servers)
 
 
-def points(speedup: Table | Whole, servers: int) -> tuple[Floats, Floats]:
-    """Return the points (k, s) of a speedup that is linear between points, (0, 0) first.
-
-    Raises
-    ------
-    InputError
-        If there are more than `MOST_POINTS`.
-    """
-    if isinstance(speedup, Table):
-        return speedup.breaks()
-    if isinstance(speedup.base, Table):
-        inner, _ = speedup.base.breaks()
-        k = np.unique(np.concatenate([np.floor(inner), np.ceil(inner)]))
-    elif servers > MOST_POINTS:
-        raise InputError(
-            f"at most {MOST_POINTS} servers where they are not divided",
-            found=str(servers),
-            place="servers",
-        )
-    else:
-        k = np.arange(servers + 1.0)
-    return k, np.asarray(speedup.at(k))
-
-
 @njit(cache=True)
-def prices_of(c: Any, order: Any, levels: Any) -> Any:  # pragma: no cover  (compiled)
+def prices_of(c: Curves, order: Ints, levels: Floats) -> Floats:  # pragma: no cover  (compiled)
     """Return the price of each job, shape (M,), for an order from the last to complete.
 
     Parameters
@@ -122,7 +92,9 @@ def prices_of(c: Any, order: Any, levels: Any) -> Any:  # pragma: no cover  (com
 
 
 @njit(cache=True)
-def played(c: Any, sizes: Any, lam: Any, record: Any) -> Any:  # pragma: no cover  (compiled)
+def played(
+    c: Curves, sizes: Floats, lam: Floats, record: Floats
+) -> Floats:  # pragma: no cover  (compiled)
     """Let the jobs in the system always earn the most at given prices; return when each completes.
 
     Each job leaves when it is done, in whatever order: so this is what a policy really gets, and
@@ -173,9 +145,9 @@ def played(c: Any, sizes: Any, lam: Any, record: Any) -> Any:  # pragma: no cove
     return ends
 
 
-def levels_of(costs: Floats, order: Any) -> Floats:
+def levels_of(costs: Floats, order: Ints) -> Floats:
     """Return W_k for an order from the last to complete, shape (M,)."""
-    return np.cumsum(costs[np.asarray(order)])
+    return np.cumsum(costs[order])
 
 
 @cache

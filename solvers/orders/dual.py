@@ -9,20 +9,22 @@ a tight one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import fsum, inf
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
-from formulations.hesrpt.kernels import earned, gains, rent
-from formulations.hesrpt.prices import curves
+from formulations.hesrpt import Allocation
+from formulations.hesrpt.rules import Bound
+from solvers.orders.kernels import Curves, Floats, earned, gains, rent
+from solvers.orders.prices import curves
 
 WORTH_MENDING = 1e-7
 """The part of a bound that a solver's last digits may cost before prices are mended."""
 
 
-def proven_by_prices(program: Any, lam: Any) -> float | None:
+def proven_by_prices(program: Allocation, lam: Floats) -> float | None:
     """Return the lower bound on the program's order that prices of work prove.
 
     Parameters
@@ -33,20 +35,20 @@ def proven_by_prices(program: Any, lam: Any) -> float | None:
     """
     instance = program.instance
     c = curves(instance)
-    levels = program.levels()
+    levels = program.levels
 
-    def earn(prices: Any, e: int) -> float:
-        jobs = program.present[e]
+    def earn(prices: Floats, e: int) -> float:
+        jobs = program.epochs.present[e]
         return _most_earned(c, prices, jobs, list(program.rules.in_force(jobs)))
 
-    def earned_in_all(prices: Any) -> Any:
+    def earned_in_all(prices: Floats) -> Floats:
         return np.array([earn(prices, e) for e in range(len(levels))])
 
     most = earned_in_all(lam)
     if not instance.arrivals.any() and (most > levels * (1 + WORTH_MENDING)).any():
         lam = _tightened(program, lam, levels, earn)
         most = earned_in_all(lam)
-    marks = [e for e, (what, _) in enumerate(program.ends) if what == "arrival"]
+    marks = [e for e, (what, _) in enumerate(program.epochs.ends) if what == "arrival"]
     after = slice(marks[-1] + 1 if marks else 0, None)
     with np.errstate(divide="ignore"):
         scale = float(np.min(levels[after] / most[after], initial=inf, where=most[after] > 0))
@@ -57,13 +59,15 @@ def proven_by_prices(program: Any, lam: Any) -> float | None:
     start, first = 0.0, 0
     for mark in marks:  # an epoch that lasts until a known time costs what is not earned in it
         spare = float(np.min(levels[first : mark + 1] - scale * most[first : mark + 1]))
-        end = float(instance.arrivals[program.ends[mark][1]])
+        end = float(instance.arrivals[program.epochs.ends[mark][1]])
         bound.append(spare * (end - start))
         start, first = end, mark + 1
     return fsum(bound)
 
 
-def _tightened(program: Any, lam: Any, levels: Any, earn: Any) -> Any:
+def _tightened(
+    program: Allocation, lam: Floats, levels: Floats, earn: Callable[[Floats, int], float]
+) -> Floats:
     """Return prices that a solver's last digits spoil less.
 
     From the last epoch back, the price of the job that an epoch completes is moved to where its
@@ -72,10 +76,11 @@ def _tightened(program: Any, lam: Any, levels: Any, earn: Any) -> Any:
     lam = lam.copy()
     lengths = np.asarray(program.time.value)
     for e in range(len(levels) - 1, -1, -1):
-        job = program.ends[e][1]
+        job = program.epochs.ends[e][1]
         if lengths[e] < 1e-6 * lengths.sum():
             continue
-        price, before = lam[job], None
+        price = float(lam[job])
+        before: tuple[float, float] | None = None
         for _ in range(4):
             excess = earn(lam, e) - levels[e]
             if abs(excess) <= 1e-13 * levels[e]:
@@ -85,7 +90,7 @@ def _tightened(program: Any, lam: Any, levels: Any, earn: Any) -> Any:
                 if before is None
                 else (excess - before[1]) / (lam[job] - before[0])
             )
-            before = (lam[job], excess)
+            before = (float(lam[job]), excess)
             moved = lam[job] - excess / rate if rate > 0 else lam[job]
             if not abs(moved - price) <= 1e-2 * price or moved == lam[job]:
                 break
@@ -93,7 +98,7 @@ def _tightened(program: Any, lam: Any, levels: Any, earn: Any) -> Any:
     return lam
 
 
-def _most_earned(c: Any, lam: Any, jobs: list[int], bounds: list[Any]) -> float:
+def _most_earned(c: Curves, lam: Floats, jobs: list[int], bounds: list[Bound]) -> float:
     """Return a bound on what jobs can earn in a unit of time within bounds on their shares."""
     here = np.array(jobs, dtype=np.int64)
     alone = float(rent(c, lam, here, len(here)))
@@ -105,7 +110,7 @@ def _most_earned(c: Any, lam: Any, jobs: list[int], bounds: list[Any]) -> float:
     k = np.zeros(len(jobs))
     unit = max(alone, float((lam[here] / c.servers).max()), 1e-300)
 
-    def dual(multipliers: Any) -> tuple[float, Any]:
+    def dual(multipliers: Floats) -> tuple[float, Floats]:
         """Return the Lagrangian and its gradient: multipliers of servers, floors and caps."""
         m, floors, caps = _parts(multipliers * unit, len(bounds))
         own = m + members.T @ (caps - floors)
@@ -129,5 +134,5 @@ def _most_earned(c: Any, lam: Any, jobs: list[int], bounds: list[Any]) -> float:
     return min(dual(start)[0], dual(np.maximum(found.x, 0.0))[0])
 
 
-def _parts(multipliers: Any, count: int) -> tuple[float, Any, Any]:
+def _parts(multipliers: Floats, count: int) -> tuple[float, Floats, Floats]:
     return float(multipliers[0]), multipliers[1 : count + 1], multipliers[count + 1 :]

@@ -1,0 +1,55 @@
+"""Completion orders: as an option names them, and the one to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.errors import InputError, shown, suggestion
+from instances.hesrpt import Instance
+from instances.options import Option
+
+Order = NDArray[np.int64]
+"""Positions of jobs, the last to complete first, shape (M,)."""
+
+ORDER = Option(
+    default=None,
+    expected="names of all jobs, the first to complete first, with commas between",
+    accepts=lambda value: isinstance(value, str | int | float),
+)
+
+
+def positions(instance: Instance, order: str | Sequence[str]) -> Order:
+    """Return a completion order from the names of the jobs, the first to complete first.
+
+    Parameters
+    ----------
+    instance : Instance
+    order : str or sequence of str
+        The names, or all of them in one text with commas between.
+
+    Raises
+    ------
+    InputError
+        If a job is missing, there twice or not known.
+    """
+    if isinstance(order, str | int | float):
+        order = [name.strip() for name in str(order).split(",")]
+    names = list(order)
+    for name in names:
+        if name not in instance.index:
+            hint = suggestion(name, instance.index)
+            raise InputError(f"the name of a job{hint}", found=shown(name), place="option order")
+    if len(set(names)) < len(names) or len(names) < len(instance.jobs):
+        raise InputError(ORDER.expected, found=shown(",".join(names)), place="option order")
+    return np.array([instance.index[name] for name in reversed(names)], dtype=np.int64)
+
+
+def smiths_order(instance: Instance) -> Order:
+    """Return the order by time over weight at even shares: Smith's rule on divided servers."""
+    count = len(instance.jobs)
+    even = np.full(count, instance.servers / count)
+    rates = instance.each("at", np.arange(count), even)
+    return np.argsort(-instance.sizes / rates / instance.costs, kind="stable").astype(np.int64)
