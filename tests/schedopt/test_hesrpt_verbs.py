@@ -23,7 +23,7 @@ def run(*words: Any, status: int = 0) -> str:
 def test_solve_check_and_plot(tmp_path: Path) -> None:
     file, result = FOLDER / "teams.json", tmp_path / "r.json"
     shown = run("solve", file, "--output", result)
-    assert "proven over all orders" in shown
+    assert "over all completion orders" in shown
     document = json.loads(result.read_text())
     assert document["solution"]["certified"] == "all"
     assert document["solution"]["order"][0] == "tune"
