@@ -7,6 +7,7 @@ import importlib
 import os
 import tempfile
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,12 @@ from instances.errors import InputError, listing, shown, suggestion
 __all__ = [
     "MOST_BYTES",
     "PROBLEMS",
+    "beside",
     "decode",
     "dump",
     "encode",
     "instance_type",
+    "keep",
     "load",
     "parse",
     "problem_of",
@@ -111,7 +114,7 @@ def beside(data: bytes, *, file: str | None = None) -> tuple[str, ...]:
     """Return the names of the files beside it without which an instance's text says too little."""
     if not hasattr(instance_type(problem_of(data, file=file)), "read_beside"):
         return ()
-    log: str | None = decode(data, _Logged, file=file).log
+    log = decode_part(data, _Logged, file=file).log
     return () if log is None else (log,)
 
 
@@ -146,7 +149,40 @@ def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
     if hasattr(record, "write_beside"):
         record.write_beside(path)
     # No time stamp and no file name inside: the same record is the same file.
-    write_bytes(path, gzip.compress(data, mtime=0) if str(path).endswith(".gz") else data)
+    packed = str(path).lower().endswith(".gz")
+    write_bytes(path, gzip.compress(data, mtime=0) if packed else data)
+
+
+def keep(read: Iterable[str | Path], target: str | Path) -> None:
+    """Make sure that what is to be written does not take the place of what was read.
+
+    Parameters
+    ----------
+    read : iterable of path
+        What was read, or will be; those that are not there are passed over.
+    target : path
+        What is to be written.
+
+    Raises
+    ------
+    InputError
+        If one of them is that very file, by whatever name or link.
+    """
+    for path in read:
+        if _same(path, target):
+            raise InputError(
+                "another file than what is read", found=shown(str(path)), file=str(target)
+            )
+
+
+def _same(one: str | Path, other: str | Path) -> bool:
+    """Tell whether two paths lead to the same file, whether or not it is there."""
+    try:
+        return Path(one).samefile(other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
+    except ValueError:  # no path at all
+        return False
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
@@ -159,12 +195,17 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     """
     path = Path(path)
     try:
-        if path.exists() and not path.is_file():  # a pipe or /dev/stdout is written as it is
+        if is_stream(path):  # written as it is
             path.write_bytes(data)
         else:
             _replace(Path(os.path.realpath(path)), data)  # behind a link, its target
     except (OSError, ValueError) as error:
         raise InputError("a place to write to", found=_reason(error), file=str(path)) from None
+
+
+def is_stream(path: Path) -> bool:
+    """Tell whether a path is a pipe or a device, such as /dev/stdout, and not a file by name."""
+    return path.is_relative_to("/dev") or (path.exists() and not (path.is_file() or path.is_dir()))
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -8,16 +8,21 @@ import sys
 def main() -> None:
     """Run the command line; bad input ends with one message and exit status 2."""
     from instances.errors import InputError
-    from schedopt.cli import app
+    from schedopt.cli import app, streams
 
+    streams.prepare()
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except InputError as error:
+        streams.discard()
         print(f"schedopt: {error}", file=sys.stderr)
         sys.exit(2)
-    except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        sys.stderr.close()
-        sys.exit(0)
+    except streams.ReaderGoneError:  # as `head` does
+        streams.discard()
+        sys.exit(streams.PIPE)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from instances.errors import InputError
+from instances.errors import InputError, printable
 
 app = typer.Typer(
     help="Optimization models for cluster scheduling, and the heuristics people run beside them.",
@@ -18,6 +19,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+DOCUMENTS = (".json", ".json.gz")
+"""Endings of instances and of results."""
 
 FOUND, FAILED, INFEASIBLE, NOTHING, INTERRUPTED = 0, 1, 3, 4, 130
 
@@ -79,45 +83,92 @@ def constraints_of_any(files: list[Path] | None) -> list[Any]:
     return [declared for file in files or () for declared in any_constraints_from(file)]
 
 
-def deliver(document: Any, json: bool, output: Path | None, show: Any) -> None:
+def deliver(document: Any, json: bool, output: Path | None, show: Callable[[], None]) -> None:
     """Write a document to the file, and print it as JSON or for people."""
-    from instances.files import encode, write_bytes
+    from instances.files import dump
 
     if output is not None:
-        write_bytes(output, encode(document, indent=1))
+        dump(document, output, indent=1)
     if json:
-        sys.stdout.buffer.write(encode(document))
-        sys.stdout.buffer.flush()
+        print_json(document)
     else:
         show()
 
 
 def write_instance(instance: Any, output: Path | None) -> None:
     """Write an instance to a file, or to standard output."""
-    from instances.files import dump, encode
+    from instances.files import dump
 
     if output is None:
-        sys.stdout.buffer.write(encode(instance))
-        sys.stdout.buffer.flush()
+        print_json(instance)
         return
     dump(instance, output)
     say(f"wrote {output}: {instance.name}")
 
 
-def writable(output: Path | None) -> None:
-    """Refuse an output that cannot be written before hours of work, not after."""
-    if output is not None and not output.absolute().parent.is_dir():
-        raise InputError("a folder that exists", found="nothing", file=str(output.parent))
+def writable(output: Path | None, endings: Sequence[str], read: Iterable[str | Path] = ()) -> None:
+    """Refuse an output that cannot be written before hours of work, not after.
+
+    Parameters
+    ----------
+    output : Path or None
+        What is to be written; nothing where it is None.
+    endings : sequence of str
+        Those of which one is its own; a pipe or a device needs none.
+    read : iterable of path
+        What must not be written over.
+
+    Raises
+    ------
+    InputError
+        If its name ends otherwise, its folder is not there, it is a folder, or it is one of
+        ``read``.
+    """
+    from instances.files import is_stream, keep
+
+    if output is None:
+        return
+    try:
+        if not is_stream(output) and not output.name.lower().endswith(tuple(endings)):
+            expected = f"a name ending in {', '.join(endings)}"
+            raise InputError(expected, found=repr(output.name), file=str(output))
+        if output.is_dir():
+            raise InputError("a file", found="a directory", file=str(output))
+        if not output.absolute().parent.is_dir():
+            raise InputError("a folder that exists", found="nothing", file=str(output.parent))
+    except OSError as error:
+        raise InputError("a place to write to", found=error.strerror, file=str(output)) from None
+    keep(read, output)
+
+
+def named_in(options: Mapping[str, Any]) -> list[str]:
+    """Return the options' texts, any of which may name a file that is read."""
+    return [value for value in options.values() if isinstance(value, str)]
+
+
+def folder(path: Path) -> None:
+    """Make a folder, if there is none.
+
+    Raises
+    ------
+    InputError
+        If there can be none.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        found = getattr(error, "strerror", None) or str(error)
+        raise InputError("a folder to write to", found=found, file=str(path)) from None
 
 
 def print_json(document: Any) -> None:
     """Print a document as JSON, and nothing else."""
     from instances.files import encode
+    from schedopt.cli.streams import print_bytes
 
-    sys.stdout.buffer.write(encode(document))
-    sys.stdout.buffer.flush()
+    print_bytes(encode(document))
 
 
 def say(message: str) -> None:
     """Tell people something, beside the output."""
-    print(f"schedopt: {message}", file=sys.stderr)
+    print(f"schedopt: {printable(message)}", file=sys.stderr)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,9 +16,11 @@ from schedopt.cli.common import (
     TimeLimit,
     app,
     constraints_of_any,
+    named_in,
     print_json,
     say,
     split,
+    writable,
 )
 
 GRACE = 60.0
@@ -66,6 +67,7 @@ def bench(
     A sweep.toml says what the flags say; flags beside it win.
     """
     from schedopt.cli import reporting
+    from schedopt.cli.streams import print_bytes
     from schedopt.sweep.rows import table
     from schedopt.sweep.sources import from_text
     from schedopt.terminal import bench_tables
@@ -86,7 +88,7 @@ def bench(
         "output": output,
     }
     words = _words(paths or [], flags)
-    reporting.ready(report)
+    _keep_what_is_read(paths or [], constraints or [], words, report)
     failures: list[str] = []
     try:
         with bar("instances") as progress:
@@ -97,15 +99,36 @@ def bench(
         kept = words.get("output")
         say("interrupted" + (f"; run it again to go on, {kept} keeps what is done" if kept else ""))
         raise typer.Exit(INTERRUPTED) from None
-    if json:
-        sys.stdout.buffer.write(table(rows, ".jsonl"))
-    else:
-        bench_tables.summary(rows)
-    for failure in failures:
-        say(failure)
-    if report is not None:
-        reporting.deliver(report, rows, _sweep(words), failures, pictures)
+    try:
+        if json:
+            print_bytes(table(rows, ".jsonl"))
+        else:
+            bench_tables.summary(rows)
+    finally:  # a reader that has gone is no reason to make no report
+        for failure in failures:
+            say(failure)
+        if report is not None:
+            reporting.deliver(report, rows, _sweep(words), failures, pictures)
     raise typer.Exit(2 if failures else 0)
+
+
+def _keep_what_is_read(
+    paths: list[Path], constraints: list[Path], words: dict[str, Any], report: Path | None
+) -> None:
+    """Refuse an output and a report that would take the place of what the bench reads."""
+    from schedopt.cli import reporting
+    from schedopt.sweep.rows import FORMATS
+    from schedopt.sweep.sources import instance_files
+    from schedopt.sweep.sweep_file import rule_files
+
+    given = words.get("paths") or []
+    read: list[str | Path] = [*paths, *constraints, *(instance_files(given) if given else [])]
+    for path in paths:
+        read += rule_files(path) if path.suffix == ".toml" else []
+    read += named_in(words.get("options", {}))
+    output = words.get("output")
+    writable(output, FORMATS, read)
+    reporting.ready(report, read if output is None else [*read, output])
 
 
 def _sweep(words: dict[str, Any]) -> Any:

@@ -9,6 +9,7 @@ import typer
 
 from instances.errors import InputError
 from schedopt.cli.common import (
+    DOCUMENTS,
     FAILED,
     FOUND,
     Json,
@@ -16,6 +17,8 @@ from schedopt.cli.common import (
     Output,
     Seed,
     app,
+    folder,
+    named_in,
     print_json,
     say,
     split,
@@ -43,13 +46,14 @@ def generate(
 
     options = split(option)
     if count == 1:
+        writable(output, DOCUMENTS)
         write_instance(run(problem, generator, seed=seed, options=options), output)
         return
     if output is None or count < 1:
         raise InputError("a count of 1 or more, and --output FOLDER beside it", place="--count")
     from instances.files import dump
 
-    output.mkdir(parents=True, exist_ok=True)
+    folder(output)
     for number in range(seed, seed + count):
         instance = run(problem, generator, seed=number, options=options)
         dump(instance, output / f"{instance.name}.json.gz")
@@ -72,7 +76,9 @@ def convert(
     """
     from schedopt.verbs.generate import convert as run
 
-    write_instance(run(files, name=name, options=split(option)), output)
+    options = split(option)
+    writable(output, DOCUMENTS, [*files, *named_in(options)])
+    write_instance(run(files, name=name, options=options), output)
 
 
 @app.command(epilog="Example: schedopt plot result.json --instance night.json --output night.png")
@@ -88,11 +94,11 @@ def plot(
     ] = None,
 ) -> None:
     """Draw a file: jobs, who gets which share, schedules, or performance profiles of a bench."""
+    from schedopt.verbs.plot import FORMATS, save
     from schedopt.verbs.plot import plot as draw
-    from schedopt.verbs.plot import save
 
     target = output or Path(f"{file.name.split('.')[0]}.png")
-    writable(target)
+    writable(target, FORMATS, [file, *([instance] if instance else ())])
     save(draw(file, instance=instance), target)
     say(f"wrote {target}")
 
@@ -128,7 +134,7 @@ def reproduce(
     if names == ["all"]:
         names = None
     if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
+        folder(output)
     found = run(names or (), quick=quick, output=output, watch=lambda name: say(f"{name} ..."))
     if json:
         print_json(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +11,15 @@ import typer
 from schedopt.cli.common import INTERRUPTED, say, writable
 
 
-def ready(report: Path | None) -> None:
+def ready(report: Path | None, read: Iterable[str | Path]) -> None:
     """Refuse a report that cannot be written before hours of work, not after.
 
     Raises
     ------
     InputError
-        If its name does not end in .html, or its folder is not there.
+        If its name does not end in .html, its folder is not there, or it is one of ``read``.
     """
-    if report is None:
-        return
-    from schedopt.report.writing import named
-
-    named(report)
-    writable(report)
+    writable(report, (".html",), read)
 
 
 def deliver(

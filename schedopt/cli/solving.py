@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from instances.errors import InputError
+from instances.errors import InputError, printable
 from schedopt.cli.common import (
+    DOCUMENTS,
     FAILED,
     Constraints,
     File,
@@ -20,6 +21,7 @@ from schedopt.cli.common import (
     app,
     declared,
     deliver,
+    named_in,
     say,
     split,
     status,
@@ -51,7 +53,8 @@ def solve(
     from schedopt.terminal.results import result as show
     from schedopt.verbs.solve import solve as run
 
-    writable(output)
+    options = split(option)
+    writable(output, DOCUMENTS, [file, *(constraints or ()), *named_in(options)])
     instance = load(file)
     with live(file.name) as watch:
         result = run(
@@ -63,7 +66,7 @@ def solve(
             gap=gap,
             threads=threads,
             seed=seed,
-            options=split(option),
+            options=options,
             watch=watch,
         )
     deliver(result.document(), json, output, lambda: show(instance, result))
@@ -88,11 +91,12 @@ def evaluate(
     from schedopt.terminal.results import results as show
     from schedopt.verbs.evaluate import evaluate as run
 
-    writable(output)
+    options = split(option)
+    writable(output, DOCUMENTS, [file, *(constraints or ()), *named_in(options)])
     instance = load(file)
     names = [name.strip() for name in policy.split(",") if name.strip()]
     rules = declared(constraints, instance)
-    results = run(instance, names, options=split(option), seed=seed, constraints=rules)
+    results = run(instance, names, options=options, seed=seed, constraints=rules)
     if not results:
         raise InputError("a policy", found=repr(policy), place="--policy")
     documents = [result.document() for result in results]
@@ -117,10 +121,11 @@ def check(file: File, result: Annotated[Path, typer.Argument(help="A result docu
     for document, report in reports(load(file), result):
         who = document.policy or document.formulation or "result"
         for violation in report.violations:
-            print(f"{who}: {violation}")
+            print(printable(f"{who}: {violation}"))
         for what in report.unchecked:
             say(f"{who}: not checked: {what}")
         if report.ok:
-            print(f"{who}: holds ({document.solution_status}, objective {document.objective})")
+            outcome = f"{document.solution_status}, objective {document.objective}"
+            print(printable(f"{who}: holds ({outcome})"))
         wrong = wrong or not report.ok
     raise typer.Exit(FAILED if wrong else 0)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
+from instances.csv_text import guarded, unguarded
 from instances.errors import InputError, shown
 from instances.files import read_bytes, write_bytes
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FORMATS = (".jsonl", ".csv", ".parquet")
 NUMBERS = (
@@ -83,6 +88,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     options: dict[str, Any] = {}
     termination: str = "completed"
     confidence: float | None = None
+
+
+_NEEDED = [field.name for field in msgspec.structs.fields(Row) if field.required]
+_BEGINNING = b'{"instance":'
+"""How each row begins as a line of JSON."""
 
 
 class Rows:
@@ -233,6 +243,7 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
     else:  # a cell of a CSV holds text: the list as JSON
         for record in records:
             record["violations"] = msgspec.json.encode(record["violations"]).decode()
+            record |= {key: guarded(v) for key, v in record.items() if isinstance(v, str)}
         pl.DataFrame(records, schema=schema | {"violations": pl.String}).write_csv(buffer)
     return buffer.getvalue()
 
@@ -253,12 +264,10 @@ def read_rows(path: str | Path, *, cut: bool = False) -> list[Row]:
         If the file does not hold rows.
     """
     path = Path(path)
-    data = read_bytes(path)
+    data, rest = read_bytes(path), b""
     if path.suffix == ".jsonl":
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data) and cut:
-            os.truncate(path, whole)
-            data = data[:whole]
+        if cut:
+            data, rest = _finished(data, path)
         records: Iterable[Any] = data.splitlines()
     else:
         records = _records(path, data)
@@ -273,7 +282,19 @@ def read_rows(path: str | Path, *, cut: bool = False) -> list[Row]:
             raise InputError(
                 f"a row of a bench: {error}", place=f"row {number}", file=str(path)
             ) from None
+    if rest:
+        os.truncate(path, path.stat().st_size - len(rest))
     return rows
+
+
+def _finished(data: bytes, path: Path) -> tuple[bytes, bytes]:
+    """Return the lines that have an end, and what is left: the beginning of a row."""
+    whole = data.rfind(b"\n") + 1
+    rest = data[whole:]
+    common = min(len(rest), len(_BEGINNING))
+    if rest[:common] != _BEGINNING[:common] or path.stat().st_size < len(data):
+        raise InputError("rows of a bench", found=shown(rest), file=str(path))
+    return data[:whole], rest
 
 
 def _records(path: Path, data: bytes) -> list[dict[str, Any]]:
@@ -281,19 +302,48 @@ def _records(path: Path, data: bytes) -> list[dict[str, Any]]:
 
     try:
         if path.suffix == ".parquet":
-            records = pl.read_parquet(BytesIO(data)).to_dicts()
+            with _quietly():
+                found = pl.read_parquet(BytesIO(data))
         else:
-            schema: dict[str, Any] = dict.fromkeys(Row.__struct_fields__, pl.String)
-            schema |= dict.fromkeys(NUMBERS, pl.Float64)
-            schema |= {"reference_proven": pl.Boolean, "seed": pl.Int64}
-            text = pl.read_csv(BytesIO(data), schema_overrides=schema) if data else pl.DataFrame()
-            records = text.to_dicts()
+            found = _cells(data)
+        records = found.to_dicts()
+        missing = {*_NEEDED} - {*found.columns}
+        if missing and data:
+            raise InputError("rows of a bench", found=f"no {missing.pop()!r}", file=str(path))
         for record in records:
             if isinstance(record["violations"], str):
                 record["violations"] = msgspec.json.decode(record["violations"])
             if "options" in record:  # files of earlier releases have none
                 record["options"] = msgspec.json.decode(record["options"])
-    except (pl.exceptions.PolarsError, msgspec.DecodeError, KeyError, TypeError) as error:
+    except (
+        pl.exceptions.PolarsError, pl.exceptions.PanicException, msgspec.DecodeError, TypeError,
+    ) as error:  # fmt: skip
         reason = shown(str(error))
         raise InputError("rows of a bench", found=reason, file=str(path)) from None
     return records
+
+
+def _cells(data: bytes) -> pl.DataFrame:
+    """Read the cells of a CSV, each column with its type."""
+    import polars as pl
+
+    schema: dict[str, Any] = dict.fromkeys(Row.__struct_fields__, pl.String)
+    schema |= dict.fromkeys(NUMBERS, pl.Float64)
+    schema |= {"reference_proven": pl.Boolean, "seed": pl.Int64}
+    found = pl.read_csv(BytesIO(data), schema_overrides=schema) if data else pl.DataFrame()
+    texts = [name for name in found.columns if schema.get(name) == pl.String]
+    unguard = (pl.col(name).map_elements(unguarded, return_dtype=pl.String) for name in texts)
+    return found.with_columns(*unguard)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep what a reader of damaged files says, in its own words, from standard error."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

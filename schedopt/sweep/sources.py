@@ -169,13 +169,18 @@ def instance_files(paths: Iterable[str | Path]) -> list[Path]:
     """
     found: dict[Path, None] = {}
     for path in map(Path, paths):
-        if path.is_dir():
-            inside = sorted([*path.glob("*.json"), *path.glob("*.json.gz")])
-            found.update(dict.fromkeys(p for p in inside if p.name != "schema.json"))
-        elif path.exists():
-            found[path] = None
-        else:
-            raise InputError("a file that exists", found="nothing", file=str(path))
+        try:
+            if path.is_dir():
+                inside = sorted([*path.glob("*.json"), *path.glob("*.json.gz")])
+                found.update(dict.fromkeys(p for p in inside if p.name != "schema.json"))
+            else:
+                path.stat()
+                found[path] = None
+        except (FileNotFoundError, NotADirectoryError):
+            raise InputError("a file that exists", found="nothing", file=str(path)) from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InputError("a readable file", found=reason, file=str(path)) from None
     if not found:
         raise InputError("instance files, or folders that hold some", found="none")
     return list(found)
@@ -215,7 +220,7 @@ def from_label(label: str) -> Source:
     InputError
         If it is neither.
     """
-    if Path(label).exists() or "/" not in label or "," not in label:
+    if "/" not in label or "," not in label or Path(label).exists():
         return FileSource(Path(label))
     (source,) = from_text(label)
     return source

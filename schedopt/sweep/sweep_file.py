@@ -97,12 +97,26 @@ def read(path: str | Path) -> dict[str, Any]:
         raise
 
 
+def rule_files(path: str | Path) -> list[Path]:
+    """Return the files of side constraints that a sweep file names.
+
+    Raises
+    ------
+    InputError
+        As `read` does, where the file itself is wrong.
+    """
+    path = Path(path)
+    files = _decoded(read_bytes(path), str(path)).constraints
+    several = files.values() if isinstance(files, Mapping) else [files]
+    return [path.parent / file for some in several for file in some]
+
+
 def _decoded(data: bytes, file: str) -> Declaration:
     try:
         document = tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError:
         raise InputError("text in UTF-8", found="bytes that are not") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # whole numbers of thousands of digits too
         raise InputError(f"TOML: {shown(str(error))}") from None
     _check_finite(document, "")
     return convert(document, Declaration, "", file=file)

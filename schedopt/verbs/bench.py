@@ -9,6 +9,7 @@ from pathlib import Path
 
 from instances.constraints import Constraint
 from instances.errors import InputError, shown
+from instances.files import keep
 from schedopt.sweep.measure import Done, Failed, Task, steps
 from schedopt.sweep.plan import Options, ProblemPlan, Sweep, problem_plans, runs
 from schedopt.sweep.rows import Row, Rows
@@ -107,6 +108,8 @@ def bench(
     )
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     files = [FileSource(path) for path in instance_files(given)] if given or not generated else []
+    if output is not None:
+        keep((source.path for source in files), output)
     plan, failures = _planned([*files, *generated], sweep)
     rows = Rows(output, [run.key for task in plan for run in task.runs])
     todo = [left for task in plan if (left := _left(task, rows)).runs]

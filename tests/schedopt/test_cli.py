@@ -9,26 +9,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
+from builders.cli import COMMAND, ROOT, run
 
 from instances.files import dump, load
 from schedopt.verbs.generate import generate
 
-ROOT = Path(__file__).parent.parent.parent
 BUNDLED = ROOT / "instances" / "dssp"
-COMMAND = [sys.executable, "-m", "schedopt"]
-
-
-def run(*words: object, status: int = 0, **more: Any) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*COMMAND, *map(str, words)], capture_output=True, text=True, cwd=ROOT, check=False, **more
-    )
-    assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
-    assert "Traceback" not in done.stderr
-    return done
 
 
 def test_solve_check_and_a_result_that_was_tampered_with(tmp_path: Path) -> None:

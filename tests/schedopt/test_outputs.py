@@ -1,0 +1,179 @@
+"""What verbs write: never over what they read, and only what the name's ending says."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from builders.cli import refused, run
+
+from instances import files
+from instances.errors import InputError
+from schedopt.sweep.rows import Rows, read_rows
+from schedopt.verbs.bench import bench
+
+BUNDLED = Path(files.__file__).parent
+RULES = '{"kind": "forbid", "name": "none", "jobs": ["shot-a"]}'
+LOG = "; MaxProcs: 8\n" + "".join(
+    f"{i} {10 * i} 5 60 2 -1 -1 2 100 -1 1 3 1 1 -1 -1 -1 -1\n" for i in range(1, 4)
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write a folder with a file of each kind that verbs read, under an ending that they write."""
+    shutil.copy(BUNDLED / "dssp" / "two-shots.json", tmp_path / "night.json")
+    shutil.copy(BUNDLED / "dssp" / "jobs.csv", tmp_path / "jobs.csv")
+    shutil.copy(BUNDLED / "msfq" / "one-or-all.json", tmp_path / "queue.json")
+    jobs = [job.name for job in files.load(tmp_path / "night.json").jobs]
+    (tmp_path / "rules.json").write_text(RULES.replace("shot-a", jobs[0]))
+    (tmp_path / "log.swf.csv").write_text(LOG)
+    (tmp_path / "flow.json").write_text("{}")
+    (tmp_path / "arrivals.csv").write_text("time,need,size\n0,1,1\n1,1,1\n")
+    for name, target in (("hard.json", "night.json"), ("hard.csv", "jobs.csv")):
+        (tmp_path / name).hardlink_to(tmp_path / target)
+    (tmp_path / "soft.json").symlink_to("night.json")
+    (tmp_path / "page.html").symlink_to("night.json")
+    (tmp_path / "rows.csv").symlink_to("night.json")
+    (tmp_path / "plot.png").symlink_to("night.json")
+    (tmp_path / "sweep.toml").write_text(
+        'paths = ["night.json"]\npolicies = ["greedy"]\nconstraints = ["rules.json"]\n'
+    )
+    (tmp_path / "into.csv").symlink_to("rules.json")
+    (tmp_path / "self.csv").symlink_to("sweep.toml")
+    return tmp_path
+
+
+OVER = [
+    ["solve", "night.json", "-o", "night.json"],
+    ["solve", "night.json", "-o", "./sub/../night.json"],
+    ["solve", "night.json", "-o", "hard.json"],
+    ["solve", "night.json", "-o", "soft.json"],
+    ["solve", "soft.json", "-o", "night.json"],
+    ["solve", "night.json", "--constraints", "rules.json", "-o", "rules.json"],
+    ["evaluate", "night.json", "--policy", "greedy", "-o", "night.json"],
+    ["evaluate", "night.json", "--policy", "greedy", "--constraints", "rules.json",
+     "-o", "rules.json"],
+    ["convert", "flow.json", "-o", "flow.json"],
+    ["plot", "night.json", "-o", "plot.png"],
+    ["plot", "queue.json", "--instance", "night.json", "-o", "plot.png"],
+    ["bench", "night.json", "--report", "page.html"],
+    ["bench", "night.json", "--output", "rows.csv"],
+    ["bench", "sweep.toml", "--output", "rows.csv"],
+    ["bench", "sweep.toml", "--output", "into.csv"],
+    ["bench", "sweep.toml", "--output", "self.csv"],
+    ["bench", "sweep.toml", "--report", "page.html"],
+    ["bench", "night.json", "--constraints", "rules.json", "--output", "into.csv"],
+    ["bench", "queue.json", "--option", "trace=arrivals.csv", "--output", "arrivals.csv"],
+    ["convert", "log.swf.csv", "--option", "problem=msfq", "--option", "trace=log.swf.csv"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", OVER, ids=" ".join)
+def test_nothing_is_written_over_what_is_read(
+    folder: Path, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "sub").mkdir()
+    before = {path.name: path.read_bytes() for path in folder.glob("*.*")}
+    assert "another file than what is read" in refused(*words)
+    assert {path.name: path.read_bytes() for path in folder.glob("*.*")} == before
+
+
+ENDINGS = [
+    ["solve", "night.json", "-o", "plan.csv"],
+    ["solve", "night.json", "-o", "plan"],
+    ["evaluate", "night.json", "--policy", "greedy", "-o", "runs.yaml"],
+    ["convert", "jobs.csv", "--option", "processors=1", "-o", "night.yaml"],
+    ["generate", "dssp", "-o", "night.yaml"],
+    ["generate", "dssp", "-o", "night"],
+    ["plot", "night.json", "-o", "night.pdf"],
+    ["bench", "night.json", "-o", "rows.json"],
+    ["bench", "night.json", "--report", "page.pdf"],
+]
+
+
+@pytest.mark.parametrize("words", ENDINGS, ids=" ".join)
+def test_an_ending_that_a_verb_does_not_write_is_refused_at_once(
+    folder: Path, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    before = sorted(path.name for path in folder.iterdir())
+    (folder / "night.json").write_text("{")  # were it read first, the message would say so
+    assert "expected a name ending in ." in refused(*words)
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("words", [["generate", "dssp", "--count", "2"], ["reproduce", "epoch"]])
+def test_a_folder_that_is_a_file(folder: Path, words: list[str]) -> None:
+    assert "a folder to write to" in refused(*words, "-o", folder / "night.json")
+
+
+def test_results_are_packed_where_the_name_says_so(folder: Path) -> None:
+    run("solve", "night.json", "-o", "r.json.gz", directory=folder)
+    assert json.loads(gzip.decompress((folder / "r.json.gz").read_bytes()))["objective"] == 9
+    run("check", "night.json", "r.json.gz", directory=folder)
+
+
+def test_a_device_needs_no_ending_and_is_written_as_it_is(folder: Path) -> None:
+    done = run("solve", "night.json", "--json", "-o", "/dev/stderr", directory=folder)
+    assert json.loads(done.stderr) == json.loads(done.stdout)
+
+
+def test_a_file_behind_a_link_is_written_and_the_link_stays(tmp_path: Path) -> None:
+    (tmp_path / "link.json").symlink_to("target.json")
+    files.write_bytes(tmp_path / "link.json", b"1")
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "target.json").read_bytes() == b"1"
+
+
+def test_keep_tells_one_file_by_all_its_names(tmp_path: Path) -> None:
+    one, two = tmp_path / "a.json", tmp_path / "b.json"
+    one.write_text("1")
+    files.keep([one, "nowhere", "\0", tmp_path / "none"], two)
+    files.keep([], one)
+    for name in (one, tmp_path / "x" / ".." / "a.json", os.path.relpath(one)):
+        with pytest.raises(InputError, match="another file"):
+            files.keep([two, one], name)
+    with pytest.raises(InputError, match="another file"):  # of neither of which there is any
+        files.keep([two], tmp_path / "." / "b.json")
+
+
+# --- rows are not taken for what they are not ------------------------------------------------
+
+NOT_ROWS = {
+    "notes.jsonl": b'{"mine": 1}\n{"mine": 2',
+    "one-line.jsonl": b'{"problem": "dssp", "name": "n"}',
+    "text.jsonl": b"dear diary",
+    "header.csv": b"name,reward,demand,critical_path\n",
+    "jobs.csv": b"name,reward,demand,critical_path\na,1,1,1\n",
+    "text.csv": b"dear diary",
+    "text.parquet": b"dear diary",
+}
+
+
+@pytest.mark.parametrize("name", NOT_ROWS)
+def test_a_bench_leaves_a_file_of_something_else_alone(folder: Path, name: str) -> None:
+    path = folder / name
+    path.unlink(missing_ok=True)
+    path.write_bytes(NOT_ROWS[name])
+    with pytest.raises(InputError):
+        bench(folder / "night.json", policies=["greedy"], output=path)
+    assert path.read_bytes() == NOT_ROWS[name]
+    assert not Path(f"{path}.journal.jsonl").exists()
+
+
+@pytest.mark.parametrize("length", [1, 5, 20, 100])
+def test_a_row_that_a_kill_left_unfinished_is_cut_off(folder: Path, length: int) -> None:
+    output = folder / "done.jsonl"
+    rows = bench(folder / "night.json", policies=["greedy", "core"], output=output)
+    whole = output.read_bytes()
+    output.write_bytes(whole + whole[:length])
+    found = Rows(output, [row.key for row in rows]).finish()
+    assert found == rows
+    assert output.read_bytes() == whole
+    assert read_rows(output) == rows
