@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -81,6 +82,11 @@ def is_number(value: Any) -> bool:
         return isfinite(value)
     except OverflowError:  # a whole number beyond the range of a float
         return False
+
+
+def most_at_once() -> int:
+    """Return how many threads or processes may be asked for: more would only hang this machine."""
+    return max(256, os.cpu_count() or 1)
 
 
 def is_count(value: Any) -> bool:

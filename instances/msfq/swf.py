@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from instances.errors import InputError, shown
-from instances.files import write_bytes
+from instances.files import keep, write_bytes
 from instances.msfq import log_converters
 from instances.msfq.records import AnyShape, Instance, JobClass
 from instances.msfq.sizes import Empirical, Exponential
@@ -94,6 +94,8 @@ def classes(
     """
     asked = {"name": name, "needs": needs, "sizes": sizes, "trace": trace, **window}
     checked({key: value for key, value in asked.items() if value is not None}, CLASSES, "swf")
+    if trace is not None:
+        keep([path], trace)
     log = read_log(path, **window)  # type: ignore[arg-type]
     span = log.entries[-1].submit - log.entries[0].submit
     if span <= 0:

@@ -92,10 +92,14 @@ def problem_plans(sweep: Sweep, problems: Iterable[str]) -> dict[str, ProblemPla
     Raises
     ------
     InputError
-        If a policy or an option is known to none of them, or given for a problem that does not
-        know it, or if a problem is left with no policy.
+        If a seed is not right, if a policy or an option is known to none of them, or given for a
+        problem that does not know it, or if a problem is left with no policy.
     """
     problems = list(problems)
+    for seed in sweep.seeds:
+        if not 0 <= seed < 2**31:
+            expected = "a whole number from 0 to 2^31 - 1"
+            raise InputError(expected, found=shown(seed), place="seeds")
     for given in (sweep.policies, sweep.constraints):
         for problem in given if isinstance(given, Mapping) else ():
             catalog.problem(problem)

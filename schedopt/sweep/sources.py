@@ -264,7 +264,8 @@ def seeds_of(given: int | str | Iterable[int]) -> list[int]:
     if isinstance(given, int):
         return [given]
     first, dash, last = given.partition("-")
-    if not (first.isdecimal() and (last.isdecimal() if dash else not last)):
+    plain = first.isdecimal() and (last.isdecimal() if dash else not last)
+    if not plain or len(given) > MOST_DIGITS:
         raise InputError("seeds, such as 7 or 1-20", found=shown(given), place="seeds")
     low, high = int(first), int(last or first)
     if high < low or high - low >= MOST_SEEDS:
@@ -276,5 +277,6 @@ def seeds_of(given: int | str | Iterable[int]) -> list[int]:
     return list(range(low, high + 1))
 
 
+MOST_DIGITS = 1000
 MOST_SEEDS = 1_000_000
 """Beyond this, a range of seeds is a slip of the pen."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from instances.constraints import Constraint
 from instances.errors import InputError, shown
 from instances.files import keep
+from instances.options import most_at_once
 from schedopt.sweep.measure import Done, Failed, Task, steps
 from schedopt.sweep.plan import Options, ProblemPlan, Sweep, problem_plans, runs
 from schedopt.sweep.rows import Row, Rows
@@ -96,6 +97,8 @@ def bench(
     """
     if jobs < 1 or not seeds:
         raise InputError("one process and one seed at the least", place="jobs or seeds")
+    if jobs > most_at_once():
+        raise InputError(f"at most {most_at_once()} processes", found=shown(jobs), place="jobs")
     for name, value in (("time limit", time_limit), ("grace", grace)):
         if value is not None and not 0 <= value < float("inf"):
             raise InputError("seconds, 0 or more", found=shown(value), place=name)

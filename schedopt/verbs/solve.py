@@ -12,7 +12,7 @@ import msgspec
 
 from instances.constraints import Constraint, label
 from instances.errors import InputError, listing, shown
-from instances.options import checked
+from instances.options import checked, most_at_once
 from schedopt import __version__
 from schedopt.problems import catalog
 from solvers.result import Limits, Result, Watch
@@ -94,8 +94,9 @@ def _limits(
         raise InputError("seconds, 0 or more", found=shown(time_limit), place="time limit")
     if isnan(gap) or not 0 <= gap < inf:
         raise InputError("a number >= 0", found=shown(gap), place="gap")
-    if threads is not None and threads < 1:
-        raise InputError("a whole number >= 1", found=shown(threads), place="threads")
+    if threads is not None and not 1 <= threads <= most_at_once():
+        expected = f"a whole number from 1 to {most_at_once()}"
+        raise InputError(expected, found=shown(threads), place="threads")
     if not 0 <= seed < 2**31:
         raise InputError("a whole number from 0 to 2^31 - 1", found=shown(seed), place="seed")
     return Limits(time_limit=time_limit, gap=gap, threads=threads, seed=seed, watch=watch)

@@ -1,0 +1,27 @@
+"""Texts in CSV cells: none begins a formula, and each is read back as it was."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from instances.csv_text import guarded, unguarded
+
+FORMULA = "=+-@\t\r"
+
+
+@given(st.text("=+-@\t\r'a1 ", max_size=6) | st.text(max_size=6))
+def test_there_and_back(text: str) -> None:
+    assert unguarded(guarded(text)) == text
+    assert not guarded(text).startswith(tuple(FORMULA))
+
+
+@given(st.text("=+-@'a", max_size=5), st.text("=+-@'a", max_size=5))
+def test_two_texts_are_two_cells(one: str, other: str) -> None:
+    assert (guarded(one) == guarded(other)) == (one == other)
+
+
+@pytest.mark.parametrize("text", ["", "night", "1-2", "a=b", " =1"])
+def test_other_texts_are_left_as_they_are(text: str) -> None:
+    assert guarded(text) == unguarded(text) == text

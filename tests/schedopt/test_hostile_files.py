@@ -1,0 +1,191 @@
+"""Damaged rows, sweep files out of all proportion: one line each, and never a traceback."""
+
+from __future__ import annotations
+
+import csv
+import os
+import random
+import tempfile
+from io import StringIO
+from pathlib import Path
+
+import msgspec
+import polars as pl
+import pytest
+from builders.cli import refused, run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from instances.dssp import Instance, Job
+from instances.errors import InputError
+from instances.files import dump
+from schedopt.sweep.rows import FORMATS, Row, read_rows, table
+from schedopt.sweep.sources import generated
+from schedopt.verbs.bench import bench
+
+SHOTS = Path(__file__).parent.parent.parent / "instances" / "dssp" / "two-shots.json"
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    few = generated("dssp", "uncorrelated", seeds=range(4), options={"jobs": 20})
+    return bench(generated=few, policies=["greedy", "core"])
+
+
+# --- damaged rows ----------------------------------------------------------------------------
+
+
+def damaged(data: bytes, seed: int) -> bytes:
+    draw, found = random.Random(seed), bytearray(data)  # noqa: S311
+    for _ in range(draw.choice([1, 1, 2, 5, 20])):
+        at, kind = draw.randrange(len(found)), draw.random()
+        if kind < 0.5:
+            found[at] = draw.randrange(256)
+        elif kind < 0.7:
+            del found[at + 9 : at + draw.randrange(10, 50)]
+        elif kind < 0.9:
+            found[at:at] = draw.randbytes(draw.randrange(1, 9))
+        else:
+            del found[at + 9 :]
+    return bytes(found)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_damaged_rows_are_rows_or_refused(
+    tmp_path: Path, rows: list[Row], suffix: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    whole, path = table(rows, suffix), tmp_path / f"rows{suffix}"
+    for seed in range(150):
+        path.write_bytes(damaged(whole, seed))
+        try:
+            read_rows(path)
+        except InputError as error:
+            assert len(str(error)) < 80 * 24
+            assert "\n" not in str(error)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_damaged_parquet_file_through_the_verbs(tmp_path: Path, rows: list[Row]) -> None:
+    path = tmp_path / "rows.parquet"
+    whole = table(rows, ".parquet")
+    for data in (whole[:-9], whole[:4] + bytes(len(whole) - 8) + whole[-4:]):
+        path.write_bytes(data)
+        for words in (["summary", path], ["plot", path, "-o", tmp_path / "p.png"]):
+            assert "expected rows of a bench" in refused(*words)
+    done = run("summary", path, status=2)
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("schedopt: ")
+
+
+def test_a_reader_of_parquet_that_panics(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def panic(_: object) -> None:  # as polars does where a footer lies about the lengths
+        os.write(2, b"thread 'async-executor-0' panicked at task.rs\n")
+        raise pl.exceptions.PanicException("assertion failed")
+
+    (tmp_path / "rows.parquet").write_bytes(b"PAR1")
+    monkeypatch.setattr(pl, "read_parquet", panic)
+    with pytest.raises(InputError, match="assertion failed"):
+        read_rows(tmp_path / "rows.parquet")
+    assert capfd.readouterr().err == ""
+
+
+# --- cells -----------------------------------------------------------------------------------
+
+NAMES = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)", "'quoted", "''", "plain", "\ttab", "'=x", "="]
+
+
+def test_no_cell_is_a_formula_and_rows_are_read_back(tmp_path: Path) -> None:
+    paths = []
+    for i, name in enumerate(NAMES):
+        job = Job(name=name, reward=1, demand=1, critical_path=1, groups={name: name})
+        paths.append(tmp_path / f"{i}.json")
+        dump(Instance(name=name, processors=1, deadline=1, jobs=(job,)), paths[-1])
+    output = tmp_path / "rows.csv"
+    rows = bench(paths, policies=["greedy", "random"], output=output)
+    assert [row.instance for row in rows[::2]] == NAMES
+    assert read_rows(output) == rows
+    cells = [cell for line in csv.reader(StringIO(output.read_text())) for cell in line]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "@", "\t", "\r"))]
+    assert all(float(cell) <= 0 for cell in cells if cell.startswith("-"))
+
+
+@given(st.text("=+-@'\t\r\n,\"a☃", min_size=1, max_size=6), st.text("=+-@'a;[]\"", max_size=6))
+@settings(max_examples=60)
+def test_any_text_in_a_row_is_read_back(name: str, violation: str) -> None:
+    row = msgspec.convert(
+        {
+            "instance": name, "problem": "dssp", "policy": name, "objective": -1.5,
+            "reference": None, "reference_bound": None, "reference_proven": False, "gap": None,
+            "seconds": 0.0, "seed": 0, "violations": [violation], "message": violation or None,
+            "file": name, "reference_seconds": 0.0, "key": "k", "options": {name: violation},
+        },
+        Row,
+    )  # fmt: skip
+    for suffix in FORMATS:
+        with tempfile.NamedTemporaryFile(suffix=suffix) as file:
+            Path(file.name).write_bytes(table([row], suffix))
+            assert read_rows(file.name) == [row]
+
+
+# --- sweep files -----------------------------------------------------------------------------
+
+DIGITS = "9" * 5000
+SWEEPS = {
+    "a path too long": (f'paths = ["{"a" * 5000}"]', "paths[0]"),
+    "a pattern too long": (f'paths = ["{"a" * 5000}*"]', "paths[0]"),
+    "a path with a null": ('paths = ["a\\u0000b"]', "paths[0]"),
+    "seeds of 5,000 digits": (f'paths = ["x"]\nseeds = {DIGITS}', "TOML"),
+    "jobs of 5,000 digits": (f'paths = ["x"]\njobs = {DIGITS}', "TOML"),
+    "a float out of range": ('paths = ["x"]\ntime_limit = 1e400', "time_limit"),
+    "a key twice": ('paths = ["x"]\npaths = ["y"]', "TOML"),
+    "constraints too long": (f'paths = ["{SHOTS}"]\nconstraints = ["{"a" * 5000}"]', "aaa"),
+    "an output too long": (f'paths = ["{SHOTS}"]\noutput = "{"a" * 5000}.csv"', "aaa"),
+    "half a seed": (f'paths = ["{SHOTS}"]\nseeds = 1.5', "seeds"),
+    "a seed of 400 digits": (f'paths = ["{SHOTS}"]\nseeds = {"9" * 400}', "seed"),
+    "jobs of 400 digits": (f'paths = ["{SHOTS}"]\njobs = {"9" * 400}', "jobs"),
+}
+
+
+@pytest.mark.parametrize("case", SWEEPS)
+def test_a_sweep_file_beyond_all_measure(tmp_path: Path, case: str) -> None:
+    text, says = SWEEPS[case]
+    path = tmp_path / "sweep.toml"
+    path.write_text(text)
+    message = refused("bench", path)
+    assert says in message
+    assert len(message) < 80 * 24
+
+
+@pytest.mark.parametrize("verb", ["solve", "bench", "summary", "plot", "check", "convert"])
+def test_paths_that_are_none(verb: str, tmp_path: Path) -> None:
+    for path in ("a" * 5000 + ".json", "a" * 300 + ".json", f"{tmp_path}/x.json/y.json"):
+        words = [path, path] if verb == "check" else [path]
+        more = ["-o", tmp_path / "p.png"] if verb == "plot" else []
+        message = refused(verb, *words, *more)
+        assert len(message) < 80 * 24
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["generate", "epoch", "--option", f"nodes={'9' * 400}"],
+        ["generate", "epoch", "--option", f"nodes={DIGITS}"],
+        ["generate", "msfq", "--option", f"servers={'9' * 400}"],
+        ["solve", SHOTS, "--seed", "9" * 400],
+        ["solve", SHOTS, "--threads", "100000"],
+        ["solve", SHOTS, "--threads", "9" * 400],
+        ["solve", SHOTS, "--option", f"fill={'9' * 400}"],
+        ["bench", SHOTS, "--jobs", "100000"],
+        ["bench", SHOTS, "--jobs", "9" * 400],
+        ["bench", SHOTS, "--seed", "9" * 400],
+        ["bench", "--generate", f"dssp/uncorrelated,jobs={'9' * 400}"],
+        ["bench", "--generate", f"dssp/uncorrelated,seeds=1-{'9' * 400}"],
+        ["bench", "--generate", f"dssp/uncorrelated,seeds=1-{'9' * 5000}"],
+        ["bench", "--generate", f"dssp/uncorrelated,seed={'9' * 5000}"],
+    ],
+    ids=lambda words: " ".join(map(str, words))[:60],
+)
+def test_numbers_beyond_all_measure_on_the_command_line(words: list[object]) -> None:
+    assert len(refused(*words)) < 80 * 24
