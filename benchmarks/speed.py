@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from benchmarks import dispatching, packing, queueing, selection, sharing
+from benchmarks import dssp_dispatch, dssp_selection, epoch, hesrpt, msfq
 from benchmarks.timing import machine, out
 
 TABLES = (
-    selection.fair_share,
-    selection.knapsack,
-    selection.reading,
-    dispatching.dispatch,
-    sharing.closed_form,
-    sharing.program,
-    sharing.orders,
-    packing.planted,
-    packing.uniform,
-    queueing.simulators,
-    queueing.thresholds,
+    dssp_selection.fair_share,
+    dssp_selection.knapsack,
+    dssp_selection.reading,
+    dssp_dispatch.dispatch,
+    hesrpt.closed_form,
+    hesrpt.program,
+    hesrpt.orders,
+    epoch.planted,
+    epoch.uniform,
+    msfq.simulators,
+    msfq.thresholds,
 )
 
 

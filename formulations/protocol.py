@@ -8,6 +8,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 from instances.constraints import Constraint
 from instances.options import Option
 
+Sense = Literal["maximize", "minimize"]
+"""What is done with an objective."""
+
 
 class Formulation(Protocol):
     """An instance written as a native model, with side constraints, ready to be solved.
@@ -36,7 +39,7 @@ class Formulation(Protocol):
     problem: ClassVar[str]
     name: ClassVar[str]
     engine: ClassVar[str]
-    sense: ClassVar[Literal["maximize", "minimize"]]
+    sense: ClassVar[Sense]
     known_options: ClassVar[Mapping[str, Option]]
     instance: Any
     seconds: float
@@ -74,6 +77,26 @@ class Formulation(Protocol):
 
     def decode(self, value: Callable[[Any], float]) -> Any:
         """Turn a solver's values, by native variable, into the problem's solution record."""
+        ...
+
+
+class FormulationType(Protocol):
+    """The class of a formulation: what is known of it before there is an instance.
+
+    Attributes
+    ----------
+    problem, name, engine, sense : str
+    known_options : mapping of str to Option
+    """
+
+    problem: str
+    name: str
+    engine: str
+    sense: Sense
+    known_options: Mapping[str, Option]
+
+    def __call__(self, instance: Any, **options: Any) -> Formulation:
+        """Build the formulation of an instance."""
         ...
 
 

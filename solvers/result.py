@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from typing_extensions import TypeVar
 
+from formulations.protocol import Sense
 from instances.constraints import Constraint
 
 Termination = Literal[
@@ -102,7 +103,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     version: dict[str, str] = {}
     termination: Termination
     solution_status: SolutionStatus
-    sense: Literal["maximize", "minimize"]
+    sense: Sense
     objective: float | None = None
     bound: float | None = None
     gap: float | None = None

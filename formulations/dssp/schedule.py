@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from heapq import heapreplace
 from typing import Any, ClassVar, Literal, Self
 
@@ -49,7 +49,7 @@ class Schedule:
     name: ClassVar[str] = "schedule"
     engine: ClassVar[str] = "cp-sat"
     sense: ClassVar[Literal["maximize", "minimize"]] = "maximize"
-    known_options: ClassVar[dict[str, Option]] = {}
+    known_options: ClassVar[Mapping[str, Option]] = {}
     inexact: ClassVar[str] = "among schedules on a grid that rounds lengths up"
 
     def __init__(self, night: Instance) -> None:

@@ -8,14 +8,14 @@ from typing import Literal
 
 import msgspec
 
-from schedopt.problems import catalog
+from formulations.protocol import Sense
+from schedopt.problems import problem as record_of
 from schedopt.sweep.rows import Row
 
 SAME = 1e-9
 """Numbers that differ by less than this, relatively, are the same."""
 
 Measure = Literal["objective", "seconds"]
-Sense = Literal["maximize", "minimize"]
 Counts = Callable[[Row], bool]
 
 
@@ -55,8 +55,7 @@ def counts(row: Row) -> bool:
 
 def sense_of(problem: str) -> Sense:
     """Return what a problem does with its objective."""
-    sense: Sense = catalog.formulation_type(problem).sense
-    return sense
+    return record_of(problem).sense
 
 
 def sign_of(problem: str, measure: Measure) -> float:

@@ -70,17 +70,18 @@ def split(pairs: list[str] | None) -> dict[str, Any]:
 
 def declared(files: list[Path] | None, instance: Any) -> list[Any]:
     """Read side constraints for an instance."""
-    from schedopt.verbs.generate import constraints_from
+    from instances.protocol import problem_name
+    from schedopt.verbs.constraints import constraints_from
 
-    problem = str(type(instance).__struct_config__.tag)
+    problem = problem_name(instance)
     return [declared for file in files or () for declared in constraints_from(file, problem)]
 
 
 def constraints_of_any(files: list[Path] | None) -> list[Any]:
     """Read side constraints for a bench, before any instance is known: of whichever problem."""
-    from schedopt.verbs.generate import any_constraints_from
+    from schedopt.verbs.constraints import constraints_of_any
 
-    return [declared for file in files or () for declared in any_constraints_from(file)]
+    return [declared for file in files or () for declared in constraints_of_any(file)]
 
 
 def deliver(document: Any, json: bool, output: Path | None, show: Callable[[], None]) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from instances.pick import pick
 from schedopt.cli.common import FAILED, Json, app, print_json
 
 
@@ -18,11 +19,8 @@ def list_(
     from schedopt.terminal import listings
     from schedopt.verbs import contents
 
-    sections = contents.sections()
-    if section is not None:
-        from schedopt.problems.catalog import pick
-
-        sections = {section: sections[pick(section, sections, "a section")]}
+    wanted = None if section is None else [pick(section, contents.SECTIONS, "a section")]
+    sections = contents.sections(wanted)
     if json:
         print_json(sections)
     else:

@@ -74,7 +74,7 @@ def convert(
     Several workflows make one instance. A log in the Standard Workload Format becomes what
     --option problem=msfq, epoch or dssp asks for. Without --output it goes to standard output.
     """
-    from schedopt.verbs.generate import convert as run
+    from schedopt.verbs.convert import convert as run
 
     options = split(option)
     writable(output, DOCUMENTS, [*files, *named_in(options)])

@@ -1,1 +1,36 @@
-"""The problems: one record each, and the lookup of them by name."""
+"""The problems, by name: everything else in the application asks their records."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from instances.files import PROBLEMS
+from instances.pick import pick
+from instances.protocol import AnyInstance, problem_name
+from schedopt.problems.record import Problem
+
+__all__ = ["Problem", "problem", "problem_of", "problems"]
+
+
+@cache
+def problem(name: str) -> Problem:
+    """Return the record of a problem.
+
+    Raises
+    ------
+    InputError
+        If there is no such problem.
+    """
+    record: Problem = import_module(f"schedopt.problems.{pick(name, PROBLEMS, 'a problem')}").RECORD
+    return record
+
+
+def problem_of(instance: AnyInstance) -> Problem:
+    """Return the record of the problem that an instance is of."""
+    return problem(problem_name(instance))
+
+
+def problems() -> list[Problem]:
+    """Return the records of all problems, in the order in which they are listed."""
+    return [problem(name) for name in PROBLEMS]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -13,14 +12,16 @@ import msgspec
 from instances.constraints import Constraint
 from instances.errors import InputError, shown
 from instances.files import parse
-from schedopt.problems import catalog
-from schedopt.problems import two_phase as composing
-from schedopt.sweep.plan import Run, dispatches
+from policies.registry import Policy
+from schedopt.problems import problem as record_of
+from schedopt.problems import problem_of
+from schedopt.problems.record import Question
+from schedopt.sweep.plan import Run
 from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import Source
 from schedopt.verbs.evaluate import evaluate, warm
 from schedopt.verbs.solve import solve
-from solvers.result import Result
+from solvers.result import Result, Termination
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def _steps(task: Task) -> Iterator[Step]:
     instance = task.source.load()
     references = _References(instance, task)
     for run in task.runs:
-        policy = composing.policy(references.problem, run.policy, task.constraints)
+        policy = references.record.policy(run.policy, task.constraints)
         warm(policy)
         yield from references.prepare(policy, run.options)
         reference = references.of(policy, run.options)
@@ -121,87 +122,77 @@ class _References:
 
     def __init__(self, instance: Any, task: Task) -> None:
         self._instance, self._task = instance, task
-        self.problem = str(type(instance).__struct_config__.tag)
-        self._kind = catalog.formulation_type(self.problem)
-        self._known: dict[tuple[str, bytes], Result] = {}
+        self.record = problem_of(instance)
+        self._known: dict[str, Result] = {}
 
-    def prepare(self, policy: Any, options: Mapping[str, Any]) -> Iterator[Step]:
+    def prepare(self, policy: Policy, options: Mapping[str, Any]) -> Iterator[Step]:
         """Find a policy's reference if it is not known yet."""
-        name, own = self._which(policy, options)
-        if (name, _key(own)) in self._known:
+        question = self._question(policy, options)
+        said = _said(question)
+        if said in self._known:
             return
-        said = f"{name} {_key(own).decode()}"
-        if said in (self._task.lost or {}):
-            found = self._none((self._task.lost or {})[said])
+        if question is None:
+            found = self._none("not-applicable")
+        elif said in (self._task.lost or {}):
+            found = self._none("time-limit", (self._task.lost or {})[said])
         else:
-            _warm(self.problem)
+            _warm(self.record.name)
             yield Begun(reference=said)
-            found = self._find(name, own)
-        self._known[name, _key(own)] = found
+            found = _answered(question, self._task)
+        self._known[said] = found
 
-    def of(self, policy: Any, options: Mapping[str, Any]) -> Result:
+    def of(self, policy: Policy, options: Mapping[str, Any]) -> Result:
         """Return a policy's reference, which is known."""
-        name, own = self._which(policy, options)
-        return self._known[name, _key(own)]
+        return self._known[_said(self._question(policy, options))]
 
-    def _which(self, policy: Any, options: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-        own = {k: v for k, v in options.items() if k in self._kind.known_options}
-        if self.problem in catalog.REFERENCES:
-            return "own", own
-        if dispatches(policy):
-            module = import_module(type(self._instance).__module__.rpartition(".")[0])
-            if module.bounding(self._instance) is not self._instance:
-                return "bounding", {}
-            own = {}
-        return "planned", own
+    def _question(self, policy: Policy, options: Mapping[str, Any]) -> Question | None:
+        return self.record.question(self._instance, policy, options, self._task.constraints)
 
-    def _find(self, name: str, own: Mapping[str, Any]) -> Result:
-        rules = self._task.constraints
-        if name == "own":
-            limits = {"constraints": rules, "time_limit": self._task.time_limit}
-            reference = catalog.reference(self.problem)
-            return reference(self._instance, options=own, **limits)  # type: ignore[no-any-return]
-        if name == "bounding":
-            module = import_module(type(self._instance).__module__.rpartition(".")[0])
-            return self._solved(module.bounding(self._instance), (), own)
-        return self._solved(self._instance, rules, own)
-
-    def _solved(self, instance: Any, rules: Any, options: Mapping[str, Any]) -> Result:
-        return solve(
-            instance,
-            constraints=rules,
-            time_limit=self._task.time_limit,
-            threads=1,
-            seed=self._task.seed,
-            options=options,
-        )
-
-    def _none(self, why: str) -> Result:
+    def _none(self, termination: Termination, why: str = "") -> Result:
         return Result(
             instance=self._instance.name,
-            problem=self.problem,
-            termination="time-limit",
+            problem=self.record.name,
+            termination=termination,
             solution_status="none",
-            sense=self._kind.sense,
-            message=why,
+            sense=self.record.sense,
+            message=why or msgspec.UNSET,
         )
 
 
 @cache
 def _warm(problem: str) -> None:
     """Solve something tiny, so that loading a solver is not counted as an instance's time."""
-    tiny = parse(catalog.TINY[problem])
-    catalog.reference(problem)(tiny) if problem in catalog.REFERENCES else solve(tiny)
+    solve(parse(record_of(problem).tiny))
 
 
-def _key(options: Mapping[str, Any]) -> bytes:
-    return msgspec.json.encode(options, order="sorted")
+def _answered(question: Question, task: Task) -> Result:
+    """Return the optimum of a question, on one thread."""
+    found = solve(
+        question.instance,
+        formulation=question.formulation,
+        constraints=task.constraints if question.ruled else (),
+        time_limit=task.time_limit,
+        threads=1,
+        seed=task.seed,
+        options=question.options,
+    )
+    if question.bounding or found.solution_status == "none":
+        return found
+    return msgspec.structs.replace(found, solution_status="feasible", bound=None, gap=None)
+
+
+def _said(question: Question | None) -> str:
+    """Return what tells a question from the others that policies ask of one instance."""
+    if question is None:
+        return "nothing"
+    options = msgspec.json.encode(question.options, order="sorted").decode()
+    return f"{question.instance.name} {question.formulation or ''} {question.ruled} {options}"
 
 
 def _blank(task: Task, run: Run, instance: Any, reference: Result) -> Row:
     return Row(
         instance=instance.name,
-        problem=str(type(instance).__struct_config__.tag),
+        problem=problem_of(instance).name,
         policy=run.policy,
         objective=None,
         reference=reference.objective,
@@ -231,15 +222,14 @@ def solutions(task: Task, run: Run) -> tuple[Any, Result, Result]:
     """
     instance = task.source.load()
     references = _References(instance, task)
-    policy = composing.policy(references.problem, run.policy, task.constraints)
+    policy = references.record.policy(run.policy, task.constraints)
     for _ in references.prepare(policy, run.options):
         pass
     return instance, _evaluated(task, run, instance), references.of(policy, run.options)
 
 
 def _evaluated(task: Task, run: Run, instance: Any) -> Result:
-    problem = str(type(instance).__struct_config__.tag)
-    known = composing.policy(problem, run.policy).options
+    known = problem_of(instance).policy(run.policy).options
     return evaluate(
         instance,
         run.policy,
@@ -279,8 +269,8 @@ def shortfall(result: Result, reference: Result) -> float | None:
     """
     if result.objective is None or reference.objective is None or result.violations:
         return None
-    if hasattr(result.solution, "rectangles") and hasattr(reference.solution, "epochs"):
-        return None  # what reallocates nodes at other times answers another question
+    if not record_of(result.problem).comparable(result, reference):
+        return None
     short = reference.objective - result.objective
     if reference.sense == "minimize":
         short = -short

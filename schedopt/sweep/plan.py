@@ -12,10 +12,11 @@ import msgspec
 
 from instances.constraints import Constraint
 from instances.errors import InputError, listing, shown, suggestion
+from instances.files import PROBLEMS
 from instances.options import checked
+from instances.pick import pick
 from schedopt import __version__
-from schedopt.problems import catalog
-from schedopt.problems import two_phase as composing
+from schedopt.problems import problem as record_of
 
 Names = Sequence[str]
 Options = Mapping[str, Any]
@@ -102,7 +103,7 @@ def problem_plans(sweep: Sweep, problems: Iterable[str]) -> dict[str, ProblemPla
             raise InputError(expected, found=shown(seed), place="seeds")
     for given in (sweep.policies, sweep.constraints):
         for problem in given if isinstance(given, Mapping) else ():
-            catalog.problem(problem)
+            record_of(problem)
     chosen = {problem: _policies(sweep, problem, problems) for problem in problems}
     settings = _settings(sweep.options, chosen)
     rules = sweep.constraints
@@ -121,15 +122,15 @@ def _policies(sweep: Sweep, problem: str, problems: Sequence[str]) -> list[Any]:
     if isinstance(given, Mapping):
         for other, names in given.items():  # a slip is one even where no such instance is given
             for name in names:
-                composing.policy(other, name)
+                record_of(other).policy(name)
         given = given.get(problem)
     elif given:
         given = [name for name in given if _applies(name, problem, problems)]
         if not given:
-            known = listing(catalog.policies(problem))
+            known = listing(record_of(problem).policies())
             raise InputError(f"a policy of {problem}{known}, which instances are of", found="none")
-    names = given or list(catalog.policies(problem))
-    return [composing.policy(problem, name) for name in dict.fromkeys(names)]
+    names = given or list(record_of(problem).policies())
+    return [record_of(problem).policy(name) for name in dict.fromkeys(names)]
 
 
 def _applies(name: str, problem: str, problems: Sequence[str]) -> bool:
@@ -137,20 +138,20 @@ def _applies(name: str, problem: str, problems: Sequence[str]) -> bool:
     failures = {}
     for other in problems:
         try:
-            composing.policy(other, name)
+            record_of(other).policy(name)
         except InputError as error:
             failures[other] = error
     if len(failures) < len(problems):
         return problem not in failures
     if len(problems) == 1:
         raise failures[problem]
-    known = [policy for other in problems for policy in catalog.policies(other)]
+    known = [policy for other in problems for policy in record_of(other).policies()]
     hint = suggestion(name, known) or listing(known)
     raise InputError(f"a policy of {' or '.join(problems)}{hint}", found=shown(name))
 
 
 def _known(problem: str, policies: Iterable[Any]) -> dict[str, Any]:
-    known = dict(catalog.formulation_type(problem).known_options)
+    known = dict(record_of(problem).formulation().known_options)
     for policy in policies:
         known |= policy.options
     return known
@@ -162,7 +163,7 @@ def _settings(
     """Return every combination of option values for each problem, each option known and right."""
     own = {key: value for key, value in options.items() if isinstance(value, Mapping)}
     for problem in own:
-        catalog.pick(problem, dict.fromkeys([*catalog.FORMULATIONS]), "an option, or a problem")
+        pick(problem, PROBLEMS, "an option, or a problem")
     common = {key: value for key, value in options.items() if key not in own}
     known = {problem: _known(problem, chosen) for problem, chosen in policies.items()}
     everything = {key: option for of in known.values() for key, option in of.items()}
@@ -189,10 +190,10 @@ def runs(label: str, digest: str, problem: str, sweep: Sweep, of: ProblemPlan) -
             order="sorted",
         )
     )
-    own = catalog.formulation_type(problem).known_options
+    record = record_of(problem)
     found: dict[str, Run] = {}
     for policy in of.policies:
-        formulation = {} if dispatches(policy) else own
+        formulation = record.measured_by(policy)
         for setting in of.settings:
             relevant = {k: v for k, v in setting.items() if k in policy.options or k in formulation}
             for seed in sweep.seeds if policy.random else sweep.seeds[:1]:
@@ -201,8 +202,3 @@ def runs(label: str, digest: str, problem: str, sweep: Sweep, of: ProblemPlan) -
                 key = mark.hexdigest()[:20]
                 found[key] = Run(key, policy.name, seed, relevant)
     return list(found.values())
-
-
-def dispatches(policy: Any) -> bool:
-    """Tell whether jobs are run: what bounds that depends on no option of a choice."""
-    return policy.phase in ("dispatch", "both") or "dispatcher" in policy.options

@@ -14,7 +14,7 @@ import msgspec
 from instances.errors import InputError, shown
 from instances.files import parse, problem_of, read_bytes
 from schedopt import __version__
-from schedopt.problems import catalog
+from schedopt.problems import problem as record_of
 
 
 class Source(Protocol):
@@ -202,7 +202,7 @@ def generated(
     """
     from instances.options import checked
 
-    chosen = catalog.generator(problem, generator)
+    chosen = record_of(problem).generator(generator)
     given = checked(options or {}, chosen.options, chosen.name)
     made = []
     for seed in seeds:

@@ -192,12 +192,14 @@ def _made(declared: Sequence[Generated]) -> list[GeneratedSource]:
 
 
 def _rules(files: Sequence[str] | Mapping[str, Sequence[str]], home: Path) -> Any:
-    from schedopt.problems.catalog import problem
-    from schedopt.verbs.generate import any_constraints_from, constraints_from
+    from schedopt.problems import problem as record_of
+    from schedopt.verbs.constraints import constraints_from, constraints_of_any
 
     if isinstance(files, Mapping):
         return {
-            problem(name): [rule for file in mine for rule in constraints_from(home / file, name)]
+            record_of(name).name: [
+                rule for file in mine for rule in constraints_from(home / file, name)
+            ]
             for name, mine in files.items()
         }
-    return [rule for file in files for rule in any_constraints_from(home / file)]
+    return [rule for file in files for rule in constraints_of_any(home / file)]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from rich.table import Table
 
 from schedopt.formats import counted, duration, number, percent
+from schedopt.problems import problem
 from schedopt.problems.shown import ShownTable
 from schedopt.terminal.console import out, say, table, text
 from solvers.result import Result
@@ -22,13 +21,13 @@ MOST = 40
 
 def result(instance: Any, document: Result) -> None:
     """Show one result: how it ended, what is proven, what the problem has to say, what is wrong."""
-    showing = _showing(document.problem)
-    more = [] if showing is None else list(showing.lines(instance, document))
+    record = problem(document.problem)
+    more = list(record.lines(instance, document))
     grid = Table.grid(padding=(0, 2))
     for name, words, style in [*_outcome(document), *((*line, "") for line in more)]:
         grid.add_row(text(name, "bold"), text(words, style))
     out.print(grid)
-    for shown in () if showing is None else showing.tables(instance, document):
+    for shown in record.tables(instance, document):
         out.print()
         out.print(table(shown.filled()))
     if document.conflict:
@@ -79,11 +78,3 @@ def results(instance: Any, documents: Sequence[Result]) -> None:
     )
     heads = ("policy", "objective", "time", "violated side constraints")
     out.print(table(ShownTable(title=instance.name, heads=heads, rows=rows)))
-
-
-def _showing(problem: str) -> Any | None:
-    """Return what a problem has to say about its results; None where it has nothing to add."""
-    name = f"schedopt.problems.{problem}"
-    if find_spec(name) is None or find_spec(f"{name}.showing") is None:
-        return None
-    return import_module(f"{name}.showing")

@@ -2,76 +2,111 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
 
-from instances.files import PROBLEMS
-from schedopt.problems import catalog
+from instances.options import Option
+from schedopt.problems import problems
 
-TITLES = {
-    "dssp": "which jobs to run by the deadline, and when",
-    "hesrpt": "how to share servers between parallelizable jobs",
-    "epoch": "how to pack memory-bound jobs into epochs",
-    "msfq": "when a queue of multiserver jobs should switch class",
+Entry = dict[str, str | list[str]]
+
+
+def sections(wanted: Iterable[str] | None = None) -> dict[str, list[Entry]]:
+    """Return the entries of each section: a name, and what is to be said of it.
+
+    Parameters
+    ----------
+    wanted : iterable of str, optional
+        Which of `SECTIONS`; all of them by default.
+    """
+    return {name: SECTIONS[name]() for name in (SECTIONS if wanted is None else wanted)}
+
+
+def _problems() -> list[Entry]:
+    return [{"name": record.name, "summary": record.title} for record in problems()]
+
+
+def _formulations() -> list[Entry]:
+    return [
+        {
+            "problem": record.name,
+            "name": name,
+            "summary": _first_line(record.formulation(name)),
+            "options": _options(record.formulation(name).known_options),
+        }
+        for record in problems()
+        for name in record.formulation_homes
+    ]
+
+
+def _solvers() -> list[Entry]:
+    from solvers.catalog import SOLVERS
+
+    return [
+        {"name": name, "takes": solver.takes, "module": solver.home}
+        for name, solver in SOLVERS.items()
+    ]
+
+
+def _policies() -> list[Entry]:
+    return [
+        {
+            "problem": record.name,
+            "name": policy.name,
+            "summary": policy.summary,
+            "options": _options(policy.options),
+            "phase": policy.phase,
+            "source": policy.source,
+        }
+        for record in problems()
+        for policy in record.policies().values()
+    ]
+
+
+def _constraints() -> list[Entry]:
+    return [
+        {"problem": record.name, "name": name, "summary": _first_line(kind)}
+        for record in problems()
+        for name, kind in record.constraint_kinds().items()
+    ]
+
+
+def _generators() -> list[Entry]:
+    return [
+        {
+            "problem": record.name,
+            "name": name,
+            "summary": generator.summary,
+            "options": _options(generator.options),
+        }
+        for record in problems()
+        for name, generator in record.generators().items()
+    ]
+
+
+def _reproductions() -> list[Entry]:
+    from validation.reproduce.record import titles
+
+    return [
+        {"problem": name.partition("/")[0], "name": name, "summary": title}
+        for name, title in titles().items()
+    ]
+
+
+SECTIONS: Mapping[str, Callable[[], list[Entry]]] = {
+    "problems": _problems,
+    "formulations": _formulations,
+    "solvers": _solvers,
+    "policies": _policies,
+    "constraints": _constraints,
+    "generators": _generators,
+    "reproductions": _reproductions,
 }
+"""Each section, and what makes its entries."""
 
 
-def sections() -> dict[str, list[dict[str, Any]]]:
-    """Return each section's entries: a name and what is to be said of it."""
-    return {
-        "problems": [{"name": name, "summary": TITLES[name]} for name in PROBLEMS],
-        "formulations": [
-            _formulation(p, name) for p in PROBLEMS for name in catalog.FORMULATIONS[p]
-        ],
-        "solvers": [
-            {"name": name, "takes": solver.takes} for name, solver in catalog.SOLVERS.items()
-        ],
-        "policies": [
-            {
-                "problem": problem,
-                "name": policy.name,
-                "summary": policy.summary,
-                "options": _options(policy.options),
-                "phase": policy.phase,
-                "source": policy.source,
-            }
-            for problem in PROBLEMS
-            for policy in catalog.policies(problem).values()
-        ],
-        "constraints": [
-            {"problem": problem, "name": name, "summary": _first_line(kind)}
-            for problem in PROBLEMS
-            for name, kind in catalog.constraint_kinds(problem).items()
-        ],
-        "generators": [
-            {
-                "problem": problem,
-                "name": name,
-                "summary": generator.summary,
-                "options": _options(generator.options),
-            }
-            for problem in PROBLEMS
-            for name, generator in catalog.generators(problem).items()
-        ],
-        "reproductions": [
-            {"problem": name.partition("/")[0], "name": name, "summary": entry.title}
-            for name, entry in catalog.reproductions().items()
-        ],
-    }
-
-
-def _formulation(problem: str, name: str) -> dict[str, Any]:
-    kind = catalog.formulation_type(problem, name)
-    return {
-        "problem": problem,
-        "name": name,
-        "summary": _first_line(kind),
-        "options": _options(kind.known_options),
-    }
-
-
-def _options(options: Any) -> list[str]:
+def _options(options: Mapping[str, Option]) -> list[str]:
     return [f"{key}={option.default} ({option.expected})" for key, option in options.items()]
 
 
-def _first_line(kind: Any) -> str:
+def _first_line(kind: object) -> str:
     return str(kind.__doc__).strip().splitlines()[0]

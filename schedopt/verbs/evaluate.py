@@ -13,8 +13,8 @@ import msgspec
 from instances.constraints import Constraint, check_names, check_references
 from instances.options import checked
 from schedopt import __version__
-from schedopt.problems import catalog
-from schedopt.problems import two_phase as composing
+from schedopt.problems import problem as record_of
+from schedopt.problems import problem_of
 from solvers.result import Result, Seconds
 
 
@@ -82,7 +82,7 @@ def evaluate(
     added = list(constraints)
     check_names([*what.constraints, *added])
     check_references(added, what.index, what.groups)
-    chosen = known_policies(str(type(what).__struct_config__.tag), names, options or {}, added)
+    chosen = known_policies(problem_of(what).name, names, options or {}, added)
     results = [_evaluated(what, p, options or {}, seed, added) for p in chosen]
     return results[0] if isinstance(policy, str) else results
 
@@ -100,7 +100,7 @@ def known_policies(
     InputError
         If a policy or an option is not known.
     """
-    chosen = [composing.policy(problem, name, constraints) for name in names]
+    chosen = [record_of(problem).policy(name, constraints) for name in names]
     together = {key: option for policy in chosen for key, option in policy.options.items()}
     checked(options, together, ", ".join(policy.name for policy in chosen))
     return chosen
@@ -109,7 +109,7 @@ def known_policies(
 def warm(policy: Any) -> None:
     """Make sure that nothing has to be compiled when a policy runs next."""
     for part in policy.name.split("+"):
-        if part in catalog.policies(policy.problem):
+        if part in record_of(policy.problem).policies():
             _warm(policy.problem, part)
 
 
@@ -120,7 +120,7 @@ def _warm(problem: str, name: str) -> None:
     from policies.registry import NotApplicableError
 
     try:
-        composing.policy(problem, name).run(parse(catalog.TINY[problem]))
+        record_of(problem).policy(name).run(parse(record_of(problem).tiny))
     except NotApplicableError:
         return
 
@@ -134,7 +134,7 @@ def _evaluated(
 ) -> Result:
     from policies.registry import NotApplicableError, UnstableError
 
-    formulation = catalog.formulation_type(policy.problem)
+    record = record_of(policy.problem)
     own = {key: value for key, value in options.items() if key in policy.options}
     settings = {key: option.default for key, option in policy.options.items()} | own
     blank = Result(
@@ -144,7 +144,7 @@ def _evaluated(
         version={"schedopt": __version__},
         termination="not-applicable",
         solution_status="none",
-        sense=formulation.sense,
+        sense=record.sense,
         seed=seed,
         options=settings,
         constraints=tuple(constraints),
@@ -157,10 +157,9 @@ def _evaluated(
         ended = "unstable" if isinstance(reason, UnstableError) else blank.termination
         return msgspec.structs.replace(blank, termination=ended, message=str(reason))
     solved = time.perf_counter()
-    if "fill" in settings:  # a document says the number that was used
-        settings["fill"] = instance.fill(settings["fill"])
     done = msgspec.structs.replace(
         blank,
+        options=record.settings(instance, settings),
         termination="completed",
         solution_status="feasible",
         objective=instance.objective_of(solution),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,8 @@ import msgspec
 
 from instances.errors import InputError, shown
 from instances.files import decode, load, parse, read_bytes, write_bytes
+from schedopt.problems import problem as record_of
+from schedopt.problems import problem_of
 from schedopt.sweep import rows
 from schedopt.sweep.rows import Row
 from solvers.result import Document, Result
@@ -45,18 +46,13 @@ def plot(what: Any, *, instance: Any | None = None) -> Any:
         instance = load(instance)
     results = [what] if isinstance(what, Result) else what
     if not isinstance(results, Sequence):
-        return _pictures(str(type(what).__struct_config__.tag)).jobs(what)
+        return problem_of(what).draw(what)
     if results and isinstance(results[0], Row):
         return _profiles([row for row in results if isinstance(row, Row)])
     drawn = [result for result in results if result.solution]
     if not drawn:
         raise InputError("a result with a solution to draw", found="none")
-    pictures = _pictures(drawn[0].problem)
-    if hasattr(pictures, "results"):
-        return pictures.results(drawn, instance)
-    if all(hasattr(result.solution, "tasks") for result in drawn):
-        return pictures.schedule(drawn, instance)
-    return pictures.selection(drawn[0], instance)
+    return record_of(drawn[0].problem).draw_results(drawn, instance)
 
 
 def read(path: str | Path) -> Any:
@@ -121,7 +117,3 @@ def _page(title: str, svg: bytes) -> bytes:
     head = f'<!doctype html><meta charset="utf-8"><title>{html.escape(title)}</title>'
     style = "<style>body{margin:1em}svg{max-width:100%;height:auto}</style>"
     return (head + style).encode() + drawing
-
-
-def _pictures(problem: str) -> Any:
-    return import_module(f"schedopt.problems.{problem}.drawing")

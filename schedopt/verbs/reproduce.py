@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from schedopt.problems import catalog
+from instances.pick import pick
 
 
 def reproduce(
@@ -40,11 +40,13 @@ def reproduce(
     InputError
         If there is no such reproduction, or nothing can be written to the folder.
     """
-    known = catalog.reproductions()
+    from validation.reproduce.ledger import ledger
+
+    known = ledger()
     wanted: dict[str, None] = {}
     for name in names:
         several = [other for other in known if other.startswith(f"{name}/")]
-        wanted.update(dict.fromkeys(several or [catalog.pick(name, known, "a reproduction")]))
+        wanted.update(dict.fromkeys(several or [pick(name, known, "a reproduction")]))
     return [_one(known[name], quick, output, watch) for name in wanted or known]
 
 
@@ -59,16 +61,7 @@ def recorded() -> list[dict[str, Any]]:
     from validation.reproduce.record import recorded as read
     from validation.reproduce.record import verdict
 
-    known = catalog.reproductions()
-    return [
-        entry
-        | {
-            "title": known[entry["name"]].title,
-            "source": known[entry["name"]].source,
-            "verdict": verdict(entry["claims"]),
-        }
-        for entry in read()
-    ]
+    return [entry | {"verdict": verdict(entry["claims"])} for entry in read()]
 
 
 def _one(

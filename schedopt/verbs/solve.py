@@ -6,20 +6,27 @@ import time
 from collections.abc import Iterable, Mapping
 from math import inf, isnan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from instances.constraints import Constraint, label
-from instances.errors import InputError, listing, shown
+from instances.errors import InputError, shown
 from instances.options import checked, most_at_once
+from instances.protocol import AnyInstance, is_instance
 from schedopt import __version__
-from schedopt.problems import catalog
+from schedopt.problems import problem, problem_of
 from solvers.result import Limits, Result, Watch
+
+if TYPE_CHECKING:
+    from formulations.protocol import Formulation
+    from validation.report import Report
+
+    What = AnyInstance | Formulation | str | Path
 
 
 def solve(
-    what: Any,
+    what: What,
     *,
     formulation: str | None = None,
     solver: str | None = None,
@@ -69,7 +76,7 @@ def solve(
     limits = _limits(time_limit, gap, threads, seed, watch)
     model = _modelled(what, formulation, options)
     model.add(*constraints)
-    result = _run(model, solver, limits)
+    result = problem(model.problem).solve(model, solver, limits)
     began = time.perf_counter()
     report = _report(model, result)
     seconds = msgspec.structs.replace(result.seconds, check=time.perf_counter() - began)
@@ -102,67 +109,23 @@ def _limits(
     return Limits(time_limit=time_limit, gap=gap, threads=threads, seed=seed, watch=watch)
 
 
-def _modelled(what: Any, formulation: str | None, options: Mapping[str, Any] | None) -> Any:
+def _modelled(
+    what: What, formulation: str | None, options: Mapping[str, Any] | None
+) -> Formulation:
     """Return what is given as a formulation, building it where it is an instance or a file."""
     if isinstance(what, str | Path):
         from instances.files import load
 
-        what = load(what)
-    if hasattr(what, "known_options"):
-        if formulation is not None or options:
-            raise InputError("no formulation and no options beside a model that is built already")
-        return what
-    problem = str(type(what).__struct_config__.tag)
-    kind = catalog.formulation_type(problem, formulation)
-    return kind(what, **checked(options or {}, kind.known_options, kind.name))
+        return _modelled(load(what), formulation, options)
+    if is_instance(what):
+        kind = problem_of(what).formulation(formulation)
+        return kind(what, **checked(options or {}, kind.known_options, kind.name))
+    if formulation is not None or options:
+        raise InputError("no formulation and no options beside a model that is built already")
+    return what
 
 
-def _run(model: Any, solver: str | None, limits: Limits) -> Result:
-    suited = [name for name, s in catalog.SOLVERS.items() if s.engine == model.engine]
-    if solver is not None and solver not in suited:
-        raise InputError(f"a solver of {model.name}{listing(suited)}", found=shown(solver))
-    if model.problem == "epoch":
-        from schedopt.problems.epoch import solving as packing
-
-        return packing.solve(model, limits)
-    if model.engine == "numeric":
-        from solvers import queues
-
-        return queues.solve(model, limits)
-    if model.engine == "cp-sat":
-        from schedopt.problems.dssp import schedules as scheduling
-
-        return scheduling.solve(model, limits)
-    if model.engine == "cvxpy":
-        from schedopt.problems.hesrpt import solving as allocating
-
-        return allocating.solve(model, limits, solver)
-    from solvers import selecting
-
-    if not hasattr(model, "plain"):  # a Pyomo formulation of another kind
-        from solvers import highs
-
-        return highs.solve(model, limits, hint=_hint(model))
-    return selecting.solve(model, limits, solver=solver, hint=lambda: _hint(model))
-
-
-def _hint(model: Any) -> Any | None:
-    """Return the best quick heuristic's solution that breaks nothing, to start a solver from."""
-    from schedopt.verbs.evaluate import evaluate
-
-    policies = catalog.HINTS.get(model.problem, ())
-    if not policies or len(model.instance.index) < catalog.HINTS_FROM:
-        return None
-    found = evaluate(model.instance, policies, options=model.options, constraints=model.added)
-    feasible = [result for result in found if result.solution and not result.violations]
-    if not feasible:
-        return None
-    sign = 1.0 if model.sense == "maximize" else -1.0
-    best = max(feasible, key=lambda result: sign * (result.objective or 0.0))
-    return best.solution
-
-
-def _report(model: Any, result: Result) -> Any:
+def _report(model: Formulation, result: Result) -> Report:
     """Check a result; say what in the model no checker can see."""
     from validation.documents import check
 

@@ -217,8 +217,8 @@ def test_a_machine_that_nobody_tells_of(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({}, "one of msfq, epoch, dssp"),
-        ({"problem": "hesrpt"}, "found 'hesrpt'; expected one of msfq, epoch, dssp"),
+        ({}, "one of dssp, epoch, msfq"),
+        ({"problem": "hesrpt"}, "found 'hesrpt'; expected one of dssp, epoch, msfq"),
         ({"problem": "dssp"}, "option 'deadline'"),
         ({"problem": "dssp", "deadline": -1}, "above 0"),
         ({"problem": "dssp", "deadline": 1, "reward": "best"}, "one of linear, size, banded"),
@@ -233,7 +233,7 @@ def test_a_machine_that_nobody_tells_of(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_options(tmp_path: Path, options: dict[str, Any], says: str) -> None:
-    from schedopt.verbs.generate import convert
+    from schedopt.verbs.convert import convert
 
     with pytest.raises(InputError) as caught:
         convert([saved(tmp_path)], options=options)

@@ -15,7 +15,7 @@ from policies.dssp import dispatchers
 from policies.dssp.dispatch import play, play_plainly
 from policies.registry import NotApplicableError, registered
 from schedopt import evaluate, solve
-from schedopt.problems import two_phase as composing
+from schedopt.problems import problem
 from solvers.result import Result
 from validation.documents import check
 
@@ -236,10 +236,10 @@ def test_two_phases_with_the_optimum_keep_its_side_constraints() -> None:
 def test_names_of_two_phases() -> None:
     from instances.errors import InputError
 
-    assert composing.policy("dssp", "greedy+lcpf").phase == "both"
+    assert problem("dssp").policy("greedy+lcpf").phase == "both"
     for wrong in ("lcpf+greedy", "greedy+greedy", "greedy+", "+lcpf", "gredy+lcpf"):
         with pytest.raises(InputError):
-            composing.policy("dssp", wrong)
+            problem("dssp").policy(wrong)
 
 
 def test_the_bounding_night() -> None:

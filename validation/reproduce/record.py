@@ -12,14 +12,18 @@ from validation.reproduce.ledger import ledger
 from validation.reproduce.papers import PAPERS
 
 FILE = Path(__file__).with_name("recorded.json")
-KEPT = ("name", "quick", "seconds", "claims")
+KEPT = ("name", "title", "source", "quick", "seconds", "claims")
 
 
 def recorded() -> list[dict[str, Any]]:
     """Return the entries of the last recorded run, in the ledger's order."""
     entries: list[dict[str, Any]] = msgspec.json.decode(FILE.read_bytes())
-    known = {entry["name"]: entry for entry in entries}
-    return [known[name] for name in ledger() if name in known]
+    return entries
+
+
+def titles() -> dict[str, str]:
+    """Return the titles of all reproductions by name, as recorded: nothing is imported for them."""
+    return {entry["name"]: entry["title"] for entry in recorded()}
 
 
 def record(found: Sequence[Mapping[str, Any]]) -> bytes:

@@ -1,1 +1,145 @@
-"""What the application knows of dssp."""
+"""What the application knows of dssp: which jobs to run by the deadline, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from instances.errors import InputError
+from schedopt.problems.record import Converter, Problem, Question
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from formulations.protocol import Formulation
+    from instances.constraints import Constraint
+    from instances.dssp import Instance
+    from policies.registry import Policy
+    from schedopt.problems.shown import Lines, Tables
+    from solvers.result import Limits, Result
+
+HINTS = ("greedy", "greedy-half")
+"""Policies quick enough to start a solver from."""
+
+HINTS_FROM = 500
+"""Jobs from which on a start pays: loading compiled heuristics takes a second by itself."""
+
+
+class Dssp(Problem["Instance"]):
+    """The record of dssp."""
+
+    name = "dssp"
+    title = "which jobs to run by the deadline, and when"
+    tiny = (
+        b'{"problem":"dssp","name":"tiny","processors":2,"deadline":4,"jobs":['
+        b'{"name":"a","reward":5,"stages":[[2,3]]},{"name":"b","reward":3,"stages":[[3]]},'
+        b'{"name":"c","reward":1,"stages":[[1]]}]}'
+    )
+    formulation_homes: ClassVar = {
+        "selection": "formulations.dssp.selection:Selection",
+        "schedule": "formulations.dssp.schedule:Schedule",
+    }
+    converters: ClassVar = {
+        "table": Converter("instances.dssp.jobtable"),
+        "workflow": Converter("instances.dssp.wfformat", several=True),
+        "log": Converter("instances.dssp.swf"),
+    }
+
+    def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
+        """Return a policy by name; two joined by ``+`` choose and then dispatch."""
+        from schedopt.problems.dssp.two_phase import two_phase
+
+        if "+" in name:
+            return two_phase(self, name, constraints)
+        return super().policy(name)
+
+    def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
+        """Solve a selection or a schedule with a solver, or the one that suits it."""
+        from formulations.dssp import Schedule, Selection
+
+        self.refuse_others(solver, self.solvers(model), model)
+        if isinstance(model, Selection):
+            from solvers import selecting
+
+            return selecting.solve(model, limits, solver=solver, hint=lambda: self.hint(model))
+        if isinstance(model, Schedule):
+            from schedopt.problems.dssp import schedules
+
+            return schedules.solve(model, limits)
+        return super().solve(model, solver, limits)
+
+    def hint(self, model: Formulation) -> Any | None:
+        """Return the best quick selection that breaks nothing, where there are many jobs."""
+        from schedopt.problems.dssp.schedules import sound
+
+        night = model.instance
+        if len(night.index) < HINTS_FROM:
+            return None
+        options = {key: model.options[key] for key in ("fill",) if key in model.options}
+        found = [self.policies()[name].run(night, **options) for name in HINTS]
+        fill = float(model.options.get("fill", 1.0))
+        kept = [solution for solution in found if sound(model, solution.selected, fill)]
+        return max(kept, key=night.objective_of, default=None)
+
+    def settings(self, instance: Instance, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a policy's options, with the number for a fill that is given in words."""
+        found = dict(settings)
+        if "fill" in found:
+            found["fill"] = instance.fill(found["fill"])
+        return found
+
+    def measured_by(self, policy: Policy) -> Mapping[str, Any]:
+        """Return no option where jobs are run: what bounds that depends on no choice."""
+        return {} if _dispatches(policy) else super().measured_by(policy)
+
+    def question(
+        self,
+        instance: Instance,
+        policy: Policy,
+        options: Mapping[str, Any],
+        constraints: Sequence[Constraint] = (),
+    ) -> Question[Instance] | None:
+        """Return the best choice under the same options; where jobs are run, whatever was planned.
+
+        Jobs that are run are measured against the best choice in the bounding instance.
+        """
+        from instances.dssp import bounding
+
+        if _dispatches(policy) and bounding(instance) is not instance:
+            return Question(bounding(instance), ruled=False)
+        return super().question(instance, policy, options, constraints)
+
+    def lines(self, instance: Instance, result: Result) -> Lines:
+        """Yield what a result says beyond its objective."""
+        from schedopt.problems.dssp import showing
+
+        yield from showing.lines(instance, result)
+
+    def tables(self, instance: Instance, result: Result) -> Tables:
+        """Yield tables of a result."""
+        from schedopt.problems.dssp import showing
+
+        yield from showing.tables(instance, result)
+
+    def draw(self, instance: Instance) -> Figure:
+        """Draw each job's critical path against its demand."""
+        from schedopt.problems.dssp import drawing
+
+        return drawing.jobs(instance)
+
+    def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
+        """Draw schedules as they run; of a selection the share of each group."""
+        from schedopt.problems.dssp import drawing
+
+        if all(hasattr(result.solution, "tasks") for result in results):
+            return drawing.schedule(results, instance)
+        if not results:
+            raise InputError("a result with a solution to draw", found="none")
+        return drawing.selection(results[0], instance)
+
+
+def _dispatches(policy: Policy) -> bool:
+    return policy.phase in ("dispatch", "both") or "dispatcher" in policy.options
+
+
+RECORD = Dssp()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from instances.dssp import Scheduled, bounding
 from solvers import selecting
 from solvers.result import Limits, Result, Seconds
+
+if TYPE_CHECKING:
+    from formulations.dssp import Schedule
+    from formulations.protocol import Formulation
 
 POLICIES = ("selection+lcpf", "selection+cpa", "greedy+lcpf")
 FILLS = (0.94, 0.9, 0.97, 1.0, 0.85, 0.8)
@@ -21,7 +25,7 @@ PATIENCE = 0.25
 """The part of the time limit that the bound may take, and the part that the start may."""
 
 
-def solve(model: Any, limits: Limits) -> Result:
+def solve(model: Schedule, limits: Limits) -> Result:
     """Solve a `Schedule`.
 
     In nearly every case the optimum is the knapsack bound: where a two-phase schedule meets it,
@@ -56,7 +60,7 @@ def solve(model: Any, limits: Limits) -> Result:
     return msgspec.structs.replace(result, seconds=seconds, options=options)
 
 
-def _relaxed(model: Any, limits: Limits) -> Result:
+def _relaxed(model: Schedule, limits: Limits) -> Result:
     """Solve the knapsack that bounds every schedule, with the side constraints where they hold."""
     from formulations.dssp import Selection
 
@@ -68,7 +72,7 @@ def _relaxed(model: Any, limits: Limits) -> Result:
     return selecting.solve(selection, limits)
 
 
-def _start(model: Any, limits: Limits) -> tuple[Scheduled | None, bool]:
+def _start(model: Schedule, limits: Limits) -> tuple[Scheduled | None, bool]:
     """Return the best two-phase schedule so far, and whether Ctrl-C ended the search for it."""
     began, worth = time.perf_counter(), model.instance.objective_of
     best: Scheduled | None = None
@@ -84,20 +88,28 @@ def _start(model: Any, limits: Limits) -> tuple[Scheduled | None, bool]:
     return best, False
 
 
-def _starts(model: Any) -> Iterator[Scheduled]:
+def _starts(model: Schedule) -> Iterator[Scheduled]:
     """Yield two-phase schedules that keep all rules, without the jobs that they complete late."""
-    from schedopt.verbs.evaluate import evaluate
+    from policies.registry import NotApplicableError
+    from schedopt.problems.dssp import RECORD
+
+    plans = [(policy, {"fill": fill}) for fill in FILLS for policy in POLICIES]
+    for name, options in [*plans, ("maxk", {})]:
+        try:
+            run = RECORD.policy(name, model.added).run(model.instance, **options)
+        except NotApplicableError:
+            continue
+        found = model.adopt(run)
+        if sound(model, found.selected):
+            yield found
+
+
+def sound(model: Formulation, selected: Sequence[str], fill: float = 1.0) -> bool:
+    """Tell whether a selection fits, and keeps all side constraints."""
     from validation.dssp.constraints import broken
     from validation.dssp.facts import Facts
 
     night = model.instance
-    facts = Facts(night, 1.0)
-    plans = [(policy, {"fill": fill}) for fill in FILLS for policy in POLICIES]
-    for policy, options in [*plans, ("maxk", {})]:
-        result = evaluate(night, policy, options=options, constraints=model.added)
-        if result.solution is None:
-            continue
-        found = model.adopt(result.solution)
-        names = frozenset(found.selected)
-        if not any(broken(rule, facts, names) for rule in [*night.constraints, *model.added]):
-            yield found
+    facts, names = Facts(night, fill), frozenset(selected)
+    rules = [*night.constraints, *model.added]
+    return facts.fits(facts.total(names)) and not any(broken(rule, facts, names) for rule in rules)

@@ -1,1 +1,74 @@
-"""What the application knows of epoch."""
+"""What the application knows of epoch: how to pack memory-bound jobs into epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from schedopt.problems.record import Converter, Problem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from formulations.protocol import Formulation
+    from instances.epoch import Instance
+    from schedopt.problems.shown import Lines, Tables
+    from solvers.result import Limits, Result
+
+
+class Epoch(Problem["Instance"]):
+    """The record of epoch."""
+
+    name = "epoch"
+    title = "how to pack memory-bound jobs into epochs"
+    tiny = (
+        b'{"problem":"epoch","name":"tiny","nodes":4,"inequity":1,"jobs":['
+        b'{"name":"a","minimum":2},{"name":"b","minimum":3}]}'
+    )
+    formulation_homes: ClassVar = {
+        "partition": "formulations.epoch.partition:Partition",
+        "rectangles": "formulations.epoch.rectangles:Rectangles",
+    }
+    converters: ClassVar = {"log": Converter("instances.epoch.swf")}
+
+    def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
+        """Solve epochs or rectangles from the best schedule that the policies know."""
+        from formulations.epoch import Partition, Rectangles
+        from schedopt.problems.epoch import solving
+
+        self.refuse_others(solver, self.solvers(model), model)
+        if isinstance(model, Partition | Rectangles):
+            return solving.solve(model, limits)
+        return super().solve(model, solver, limits)
+
+    def comparable(self, result: Result, reference: Result) -> bool:
+        """Tell whether both hold epochs: rectangles, which end at other times, answer another."""
+        rectangles = hasattr(result.solution, "rectangles")
+        return not (rectangles and hasattr(reference.solution, "epochs"))
+
+    def lines(self, instance: Instance, result: Result) -> Lines:
+        """Yield what a result says beyond its objective."""
+        from schedopt.problems.epoch import showing
+
+        yield from showing.lines(instance, result)
+
+    def tables(self, instance: Instance, result: Result) -> Tables:
+        """Yield tables of a result."""
+        from schedopt.problems.epoch import showing
+
+        yield from showing.tables(instance, result)
+
+    def draw(self, instance: Instance) -> Figure:
+        """Draw each job's minimum."""
+        from schedopt.problems.epoch import drawing
+
+        return drawing.jobs(instance)
+
+    def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
+        """Draw schedules beside each other."""
+        from schedopt.problems.epoch import drawing
+
+        return drawing.results(results, instance)
+
+
+RECORD = Epoch()

@@ -1,1 +1,101 @@
-"""What the application knows of msfq."""
+"""What the application knows of msfq: when a queue of multiserver jobs should switch class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from schedopt.problems.record import Converter, Problem, Question
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from formulations.protocol import Formulation
+    from instances.constraints import Constraint
+    from instances.msfq import Instance
+    from policies.registry import Policy
+    from schedopt.problems.shown import Lines, Tables
+    from solvers.result import Limits, Result
+
+FEW = 4
+"""Servers up to which the optimal policy takes seconds."""
+
+SOME = 128
+"""Servers up to which the exact curve does; beyond it is the approximation by area."""
+
+
+class Msfq(Problem["Instance"]):
+    """The record of msfq."""
+
+    name = "msfq"
+    title = "when a queue of multiserver jobs should switch class"
+    tiny = (
+        b'{"problem":"msfq","name":"tiny","servers":2,"classes":['
+        b'{"need":1,"arrival_rate":0.3,"service_rate":1},'
+        b'{"need":2,"arrival_rate":0.2,"service_rate":1}]}'
+    )
+    formulation_homes: ClassVar = {
+        "threshold": "formulations.msfq.threshold:Threshold",
+        "optimal-policy": "formulations.msfq.optimal:OptimalPolicy",
+    }
+    converters: ClassVar = {"log": Converter("instances.msfq.swf")}
+
+    def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
+        """Solve a threshold or an optimal policy."""
+        from formulations.msfq import OptimalPolicy, Threshold
+        from solvers import queues
+
+        self.refuse_others(solver, self.solvers(model), model)
+        if isinstance(model, Threshold | OptimalPolicy):
+            return queues.solve(model, limits)
+        return super().solve(model, solver, limits)
+
+    def question(
+        self,
+        instance: Instance,
+        policy: Policy,
+        options: Mapping[str, Any],
+        constraints: Sequence[Constraint] = (),
+    ) -> Question[Instance] | None:
+        """Return the optimal policy for a few servers, else the best threshold of MSFQ.
+
+        The threshold is exact where there are not too many, and without side constraints, since
+        policies know none. Where neither applies (several classes, other sizes, an unstable
+        system) nothing is known.
+        """
+        if instance.one_or_all is None or not instance.memoryless or instance.load >= 1:
+            return None
+        own = {k: v for k, v in options.items() if k in self.measured_by(policy)}
+        if instance.servers <= FEW and not (own or instance.constraints or constraints):
+            return Question(instance, "optimal-policy")
+        if instance.servers > SOME:
+            own.setdefault("method", "area")
+        # The best of all thresholds, but other policies may be better: it bounds none of them.
+        return Question(instance, options=own, bounding=False)
+
+    def lines(self, instance: Instance, result: Result) -> Lines:
+        """Yield what a result says beyond its objective."""
+        from schedopt.problems.msfq import showing
+
+        yield from showing.lines(instance, result)
+
+    def tables(self, instance: Instance, result: Result) -> Tables:
+        """Yield tables of a result."""
+        from schedopt.problems.msfq import showing
+
+        yield from showing.tables(instance, result)
+
+    def draw(self, instance: Instance) -> Figure:
+        """Draw each class's part of the arrivals and of the load."""
+        from schedopt.problems.msfq import drawing
+
+        return drawing.jobs(instance)
+
+    def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
+        """Draw the curve over thresholds, a policy's table, or response times by class."""
+        from schedopt.problems.msfq import drawing
+
+        return drawing.selection(results[0], instance)
+
+
+RECORD = Msfq()

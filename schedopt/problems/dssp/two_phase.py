@@ -1,0 +1,69 @@
+"""Policies of two phases, by name: ``greedy+lcpf``, ``selection+lcpf``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from instances.constraints import Constraint
+from instances.pick import pick
+from solvers import selecting
+
+if TYPE_CHECKING:
+    from instances.dssp import Instance
+    from policies.registry import Policy
+    from schedopt.problems.record import Problem
+
+
+def two_phase(record: Problem, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
+    """Look up a policy of two phases by name.
+
+    Parameters
+    ----------
+    record : Problem
+        Has the policies of each phase.
+    name : str
+        A policy that chooses, or a formulation that does, and one that dispatches, joined by ``+``.
+    constraints : sequence of Constraint
+        Side constraints beyond the instance's, which a formulation that chooses keeps.
+
+    Raises
+    ------
+    InputError
+        If there is no such policy.
+    """
+    from policies.dssp import two_phase as joined
+
+    known, problem = record.policies(), record.name
+    first, _, second = name.partition("+")
+    choosing = {key: value for key, value in known.items() if value.phase == "choose"}
+    dispatching = {key: value for key, value in known.items() if value.phase == "dispatch"}
+    exact = _by_formulation(constraints)
+    choosing[exact.name] = exact
+    selector = choosing[pick(first, choosing, f"a policy of {problem} that chooses")]
+    dispatcher = dispatching[pick(second, dispatching, f"a policy of {problem} that dispatches")]
+    return joined(selector, dispatcher)
+
+
+def _by_formulation(constraints: Sequence[Constraint]) -> Policy:
+    """Return a policy that chooses as the optimal selection does."""
+    from formulations.dssp import Selection
+    from policies.registry import NotApplicableError, Policy
+
+    def run(instance: Instance, **options: Any) -> Any:
+        model = Selection(instance, **options).add(*constraints)
+        result = selecting.solve(model)
+        if not result.proven:
+            why = result.conflict or (result.termination,)
+            raise NotApplicableError(f"selection has no optimum to dispatch: {', '.join(why)}")
+        return result.solution
+
+    return Policy(
+        name=Selection.name,
+        problem="dssp",
+        run=run,
+        source="Anderson et al., SPAA 2005, section 3.1, equations 1 and 2",
+        summary="the proven optimum under all side constraints",
+        options=Selection.known_options,
+        phase="choose",
+    )

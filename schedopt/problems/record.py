@@ -1,0 +1,252 @@
+"""The record of a problem: all that the application knows of it.
+
+A problem's folder has a subclass of `Problem` that says what is special to it; whatever it leaves
+out is done here in the way that suits any problem. Nothing is imported before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
+
+from typing_extensions import TypeVar
+
+from instances.errors import InputError, listing, shown
+from instances.pick import pick
+from instances.protocol import AnyInstance
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from formulations.protocol import Formulation, FormulationType, Sense
+    from instances.constraints import Constraint
+    from instances.recipes import Recipe
+    from policies.registry import Policy
+    from schedopt.problems.shown import Lines, Tables
+    from solvers.result import Limits, Result
+
+
+I = TypeVar("I", bound=AnyInstance, default=Any)
+"""The type of a problem's instances."""
+
+
+@dataclass(frozen=True)
+class Converter:
+    """What makes instances of files of another format.
+
+    Attributes
+    ----------
+    home : str
+        The module, which has ``OPTIONS`` and ``convert(path, *, name, **options)``.
+    several : bool
+        Whether ``convert`` takes a sequence of paths, and makes one instance of them.
+    """
+
+    home: str
+    several: bool = False
+
+
+@dataclass(frozen=True)
+class Question(Generic[I]):
+    """What a policy is measured against: what is solved, and what its optimum bounds.
+
+    Attributes
+    ----------
+    instance : Instance
+        What to solve.
+    formulation : str, optional
+        As what; the default formulation where not given.
+    options : mapping
+        The formulation's.
+    ruled : bool
+        Whether side constraints beyond the instance's apply to it.
+    bounding : bool
+        Whether no policy can be better than its optimum.
+    """
+
+    instance: I
+    formulation: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    ruled: bool = True
+    bounding: bool = True
+
+
+class Problem(Generic[I]):
+    """A problem, as the application knows it.
+
+    Attributes
+    ----------
+    name, title : str
+        Its name in files and on the command line, and the question that it asks.
+    tiny : bytes
+        An instance small enough to try a policy or a solver on.
+    formulation_homes : mapping of str to str
+        Its formulations as ``module:class``; the first is the default.
+    converters : mapping of str to Converter
+        By format: ``table`` (.csv, .tsv), ``log`` (.swf) or ``workflow`` (.json).
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    tiny: ClassVar[bytes]
+    formulation_homes: ClassVar[Mapping[str, str]]
+    converters: ClassVar[Mapping[str, Converter]] = {}
+
+    # What there is, by name.
+
+    def formulation(self, name: str | None = None) -> FormulationType:
+        """Return a formulation by name; the default one where no name is given.
+
+        Raises
+        ------
+        InputError
+            If there is no formulation of that name.
+        """
+        known = self.formulation_homes
+        chosen = pick(name, known, f"a formulation of {self.name}") if name else next(iter(known))
+        module, _, attribute = known[chosen].partition(":")
+        kind: FormulationType = getattr(import_module(module), attribute)
+        return kind
+
+    @property
+    def sense(self) -> Sense:
+        """What is done with the objective: ``maximize`` or ``minimize``."""
+        return self.formulation().sense
+
+    def policies(self) -> Mapping[str, Policy]:
+        """Return the registered policies by name."""
+        from policies.registry import registered
+
+        return registered(self.name)
+
+    def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
+        """Return a policy by name.
+
+        Parameters
+        ----------
+        name : str
+        constraints : sequence of Constraint
+            Side constraints beyond the instance's, for policies that keep them.
+
+        Raises
+        ------
+        InputError
+            If there is no such policy.
+        """
+        known = self.policies()
+        return known[pick(name, known, f"a policy of {self.name}")]
+
+    def generators(self) -> Mapping[str, Recipe]:
+        """Return the generators of random instances by name; the first is the default."""
+        generators: Mapping[str, Recipe] = import_module(
+            f"instances.{self.name}.generators"
+        ).GENERATORS
+        return generators
+
+    def generator(self, name: str | None = None) -> Recipe:
+        """Return a generator by name; the default one where no name is given.
+
+        Raises
+        ------
+        InputError
+            If there is no such generator.
+        """
+        known = self.generators()
+        if not known:
+            raise InputError(f"a problem with generators: {self.name} has none")
+        return known[pick(name or next(iter(known)), known, f"a generator of {self.name}")]
+
+    def constraint_kinds(self) -> dict[str, type[Constraint]]:
+        """Return the kinds of side constraints that instances may have, by name."""
+        union = import_module(f"instances.{self.name}").SideConstraint
+        return {kind.kind(): kind for kind in get_args(union) or (union,)}
+
+    # How it is solved.
+
+    def solvers(self, model: Formulation) -> Sequence[str]:
+        """Return the names of the solvers that take a formulation, its default first."""
+        from solvers.catalog import suited
+
+        return suited(model.engine)
+
+    def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
+        """Solve a formulation with a solver, or the one that suits it.
+
+        Raises
+        ------
+        InputError
+            If the solver does not take it.
+        """
+        from solvers.catalog import SOLVERS
+
+        suited = self.solvers(model)
+        self.refuse_others(solver, suited, model)
+        return SOLVERS[solver or suited[0]].load()(model, limits, hint=self.hint(model))
+
+    def refuse_others(self, solver: str | None, suited: Sequence[str], model: Formulation) -> None:
+        """Raise `InputError` if a solver is named that does not take the formulation."""
+        if solver is not None and solver not in suited:
+            raise InputError(f"a solver of {model.name}{listing(suited)}", found=shown(solver))
+
+    def hint(self, model: Formulation) -> Any | None:
+        """Return a solution to start a solver from, None where that does not pay."""
+        return None
+
+    # How policies are run, and what they are measured against.
+
+    def settings(self, instance: I, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a policy's options as documents tell them."""
+        return dict(settings)
+
+    def measured_by(self, policy: Policy) -> Mapping[str, Any]:
+        """Return the options of the formulation that change what a policy is measured against."""
+        return self.formulation().known_options
+
+    def question(
+        self,
+        instance: I,
+        policy: Policy,
+        options: Mapping[str, Any],
+        constraints: Sequence[Constraint] = (),
+    ) -> Question[I] | None:
+        """Return what a policy with these options is measured against, None where nothing is known.
+
+        Parameters
+        ----------
+        instance : Instance
+        policy : Policy
+        options : mapping
+            The formulation's among them count.
+        constraints : sequence of Constraint
+            Side constraints beyond the instance's.
+        """
+        own = self.measured_by(policy)
+        return Question(instance, options={k: v for k, v in options.items() if k in own})
+
+    def comparable(self, result: Result, reference: Result) -> bool:
+        """Tell whether a policy's result answers the question that its reference answers."""
+        return True
+
+    # How a result is shown and drawn.
+
+    def lines(self, instance: I, result: Result) -> Lines:
+        """Yield what a result says beyond its objective, as headings and texts."""
+        yield from ()
+
+    def tables(self, instance: I, result: Result) -> Tables:
+        """Yield tables of a result."""
+        yield from ()
+
+    def draw(self, instance: I) -> Figure:
+        """Draw an instance."""
+        from schedopt.pictures.plain import sizes
+
+        return sizes(instance)
+
+    def draw_results(self, results: Sequence[Result], instance: I | None = None) -> Figure:
+        """Draw results with a solution, all of one instance."""
+        from schedopt.pictures.plain import objectives
+
+        return objectives(results)

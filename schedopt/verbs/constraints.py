@@ -1,0 +1,47 @@
+"""Read side constraints from files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from instances.constraints import Constraint
+from instances.files import decode, read_bytes
+from schedopt.problems import problem as record_of
+from schedopt.problems import problems
+
+
+def constraints_from(path: str | Path, problem: str) -> list[Constraint]:
+    """Read side constraints of a problem from a file: a list of them, or a single one.
+
+    Raises
+    ------
+    InputError
+        With the file, the place, what was found and what was expected.
+    """
+    return _constraints(path, record_of(problem).constraint_kinds())
+
+
+def constraints_of_any(path: str | Path) -> list[Constraint]:
+    """Read side constraints of any problem from a file.
+
+    Raises
+    ------
+    InputError
+        With the file, the place, what was found and what was expected.
+    """
+    kinds: dict[str, Any] = {}
+    for record in problems():
+        kinds |= record.constraint_kinds()
+    return _constraints(path, kinds)
+
+
+def _constraints(path: str | Path, kinds: Mapping[str, Any]) -> list[Constraint]:
+    data = read_bytes(path)
+    union: Any = None
+    for kind in kinds.values():
+        union = kind if union is None else union | kind
+    if data.lstrip().startswith(b"{"):
+        return [decode(data, union, file=str(path))]
+    return list(decode(data, tuple[union, ...], file=str(path)))

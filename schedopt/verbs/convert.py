@@ -1,0 +1,76 @@
+"""Convert: instances from files of other formats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from instances.errors import InputError, shown
+from instances.options import checked
+from instances.protocol import AnyInstance
+from schedopt.problems import Problem, problems
+
+ENDINGS = {".csv": "table", ".tsv": "table", ".swf": "log"}
+"""The format of a file by its ending, a further .gz apart; any other is a workflow."""
+
+WORDS = {"table": "CSV of jobs", "log": "log (.swf)", "workflow": "workflow"}
+
+
+def convert(
+    paths: Sequence[str | Path],
+    *,
+    name: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> AnyInstance:
+    """Return an instance made of files of another format.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        A CSV of jobs, one or several WfCommons workflows (WfFormat JSON), or a log in the Standard
+        Workload Format (.swf, .swf.gz).
+    name : str, optional
+        The instance's name; the first file's by default.
+    options : mapping, optional
+        ``problem``, where several problems take the format, and the options of its converter.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or an option is not right.
+    """
+    kinds = {_format(path) for path in paths}
+    kind = "log" if "log" in kinds else "table" if "table" in kinds else "workflow"
+    given = dict(options or {})
+    record = _chosen(kind, given.pop("problem", None))
+    converter = record.converters[kind]
+    if len(paths) > 1 and (len(kinds) > 1 or not converter.several):
+        raise InputError(
+            f"one {WORDS[kind]}{', or workflows only' * (kind == 'table')}",
+            found=f"{len(paths)} files",
+        )
+    module = import_module(converter.home)
+    known = checked(given, module.OPTIONS, f"convert to {record.name}")
+    made: AnyInstance = module.convert(
+        paths if converter.several else paths[0], **({"name": name} if name else {}) | known
+    )
+    return made
+
+
+def _chosen(kind: str, wanted: object) -> Problem:
+    """Return the problem that files of a format become."""
+    able = {record.name: record for record in problems() if kind in record.converters}
+    if wanted is None and len(able) == 1:
+        return next(iter(able.values()))
+    if wanted not in able:
+        expected = f"one of {', '.join(able)}: what the {WORDS[kind]} is to become"
+        found = None if wanted is None else shown(wanted)
+        raise InputError(expected, found=found, place="option problem")
+    return able[str(wanted)]
+
+
+def _format(path: str | Path) -> str:
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    return next((ENDINGS[ending] for ending in endings if ending in ENDINGS), "workflow")
