@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from math import floor, log10
 
 ROUNDING = 1e-9
@@ -60,25 +59,6 @@ def duration(seconds: float) -> str:
 def counted(count: int, what: str) -> str:
     """Return how many of something there are: ``1 run``, ``1,200 runs``."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
-def plain(text: str) -> str:
-    """Return a name without what would steer a terminal or turn the text around it.
-
-    Control characters, line breaks and the marks of writing direction each become ``�``.
-    """
-    return "".join("�" if _steers(letter) else letter for letter in text)
-
-
-def _steers(letter: str) -> bool:
-    if letter.isascii():
-        return not letter.isprintable()
-    kind = unicodedata.category(letter)
-    return (
-        kind in ("Cc", "Zl", "Zp", "Cs")
-        or "\u202a" <= letter <= "\u202e"
-        or ("\u2066" <= letter <= "\u2069")
-    )
 
 
 def cut(text: str, most: int = 40) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from statistics import fmean, median
 
 import msgspec
 
 from instances.errors import InputError, listing, shown, suggestion
+from schedopt.analysis.averages import LEVEL, RESAMPLES, interval
 from schedopt.analysis.contenders import (
     Scores,
     better,
@@ -17,9 +18,6 @@ from schedopt.analysis.contenders import (
     scored,
 )
 from schedopt.sweep.rows import Row
-
-FEW = 10
-"""Instances below which a bootstrap interval is rough: it then covers less than it aims at."""
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,8 +34,7 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     mean, median : float
         Of a's advantage.
     low, high : float
-        The percentile bootstrap interval of the mean over resampled instances (Efron and
-        Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3).
+        The bootstrap interval of the mean, over instances: see `schedopt.analysis.averages`.
     level : float
         The coverage that the interval aims at.
     """
@@ -61,8 +58,8 @@ def paired(
     a: str,
     b: str,
     *,
-    level: float = 0.95,
-    resamples: int = 10_000,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> list[Pair]:
     """Compare two contenders instance by instance, for each problem that has both.
@@ -91,24 +88,60 @@ def paired(
             raise InputError(f"a policy in the rows{hint}", found=shown(name))
     found = []
     for problem, mine in by_problem(rows).items():
-        scores = scored(problem, mine, who)
-        others = scored(problem, mine, who, counts=_other)
-        shared = _shared(scores, a, b) + _shared(others, a, b)
-        sign = scores.sign
-        if shared:
-            gains = [sign * (x - y) / (max(abs(x), abs(y)) or 1.0) + 0.0 for x, y in shared]
-            low, high = _interval(gains, level, resamples, seed)
-            ahead = sum(better(x, y, sign) for x, y in shared)
-            behind = sum(better(y, x, sign) for x, y in shared)
-            pair = Pair(
-                problem=problem, a=a, b=b, level=level,
-                instances=len(shared), better=ahead, same=len(shared) - ahead - behind,
-                worse=behind, mean=fmean(gains), median=median(gains), low=low, high=high,
-            )  # fmt: skip
+        both = scored(problem, mine, who), scored(problem, mine, who, counts=_other)
+        pair = _pair(both, a, b, level=level, resamples=resamples, seed=seed)
+        if pair is not None:
             found.append(pair)
     if not found:
         raise InputError(f"an instance on which both {a} and {b} count", found="none")
     return found
+
+
+def against(rows: Iterable[Row], a: str) -> list[Pair]:
+    """Compare one contender with every other, for each problem, as `paired` does."""
+    rows = list(rows)
+    who = contenders(rows)
+    found = []
+    for problem, mine in by_problem(rows).items():
+        both = scored(problem, mine, who), scored(problem, mine, who, counts=_other)
+        others = [_pair(both, a, b) for b in both[0].of if b != a]
+        found += [pair for pair in others if pair is not None]
+    return found
+
+
+def _pair(
+    both: tuple[Scores, Scores],
+    a: str,
+    b: str,
+    *,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Pair | None:
+    """Compare two contenders of a problem; None where no instance has a score of both."""
+    shared = [pair for scores in both for pair in _shared(scores, a, b)]
+    if not shared:
+        return None
+    sign = both[0].sign
+    gains = [sign * (x - y) / (max(abs(x), abs(y)) or 1.0) + 0.0 for x, y in shared]
+    groups = [(gain,) for gain in gains]
+    low, high = interval(groups, level=level, resamples=resamples, seed=seed)
+    ahead = sum(better(x, y, sign) for x, y in shared)
+    behind = sum(better(y, x, sign) for x, y in shared)
+    return Pair(
+        problem=both[0].problem,
+        a=a,
+        b=b,
+        instances=len(shared),
+        better=ahead,
+        same=len(shared) - ahead - behind,
+        worse=behind,
+        mean=fmean(gains),
+        median=median(gains),
+        low=low,
+        high=high,
+        level=level,
+    )
 
 
 def _other(row: Row) -> bool:
@@ -119,21 +152,3 @@ def _other(row: Row) -> bool:
 def _shared(scores: Scores, a: str, b: str) -> list[tuple[float, float]]:
     ours, theirs = scores.of.get(a, {}), scores.of.get(b, {})
     return [(value, theirs[file]) for file, value in ours.items() if file in theirs]
-
-
-def _interval(
-    values: Sequence[float], level: float, resamples: int, seed: int
-) -> tuple[float, float]:
-    """Return the percentile bootstrap interval of a mean."""
-    import numpy as np
-
-    sample = np.asarray(values)
-    draw = np.random.Generator(np.random.PCG64(seed))
-    means = np.empty(resamples)
-    step = max(1, 10_000_000 // len(sample))  # memory for so many at a time
-    for start in range(0, resamples, step):
-        count = min(step, resamples - start)
-        picked = draw.integers(len(sample), size=(count, len(sample)))
-        means[start : start + count] = sample[picked].mean(axis=1)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)

@@ -43,10 +43,13 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
     def steps(self) -> tuple[list[float], list[float]]:
         """Return the finite ratios at which the profile grows, 1 before them, and ρ at each."""
-        shares = {1.0: 0.0}
+        steps, shares = [1.0], [0.0]
         for count, ratio in enumerate((r for r in self.ratios if isfinite(r)), start=1):
-            shares[1.0 if ratio <= 1 + SAME else ratio] = count / self.instances
-        return list(shares), list(shares.values())
+            if ratio > steps[-1] * (1 + SAME):
+                steps.append(ratio)
+                shares.append(0.0)
+            shares[-1] = count / self.instances
+        return steps, shares
 
 
 def profiles(rows: Iterable[Row], *, measure: Measure = "objective") -> list[Profile]:

@@ -7,7 +7,21 @@ from statistics import fmean, median
 
 import msgspec
 
-from schedopt.analysis.contenders import SAME, all_scores, better, by_problem, reference_seconds
+from schedopt.analysis.averages import (
+    FEW,
+    SHIFT_GAP,
+    SHIFT_SECONDS,
+    interval,
+    shifted_geometric_mean,
+)
+from schedopt.analysis.contenders import (
+    SAME,
+    Scores,
+    all_scores,
+    better,
+    by_problem,
+    reference_seconds,
+)
 from schedopt.sweep.rows import Row
 
 
@@ -21,17 +35,23 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         Rows, and those of them that have a gap.
     mean, median, worst : float or None
         Of the gaps; None where there are none.
+    low, high : float or None
+        The 95% bootstrap interval of the mean gap over instances; None on fewer than ten, where it
+        would be rough. See `schedopt.analysis.averages`.
+    shifted_gap : float or None
+        The shifted geometric mean of the gaps, with a shift of 1%; None where a gap is -1% or
+        below, which can be where references are not proven.
     worst_instance, worst_file : str or None
         The instance that shows the worst gap.
-    instances, wins : int
-        Instances on which any contender has a score, and those on which none has a better one than
-        this (several can be the best of one instance).
+    instances, scored, wins : int
+        Instances on which any contender has a score, on which this one has, and on which none has a
+        better one than this (several can be the best of one instance).
     at_optimum : int
         Runs that meet a proven optimum.
     proven : float
         The share of its runs whose reference is proven.
-    seconds, total_seconds : float
-        Mean and sum of its own time.
+    seconds, total_seconds, shifted_seconds : float
+        Mean, sum, and shifted geometric mean of its own time, with a shift of 1 ms.
     endings : mapping of str to int
         Why rows have no gap: ``violations``, ``no reference``, ``not comparable`` where the policy
         answers another question than the reference, or how the run ended: ``not-applicable``,
@@ -44,15 +64,20 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     counted: int
     mean: float | None
     median: float | None
+    low: float | None
+    high: float | None
+    shifted_gap: float | None
     worst: float | None
     worst_instance: str | None
     worst_file: str | None
     instances: int
+    scored: int
     wins: int
     at_optimum: int
     proven: float
     seconds: float
     total_seconds: float
+    shifted_seconds: float
     endings: Mapping[str, int]
 
 
@@ -98,39 +123,61 @@ def summary(rows: Iterable[Row]) -> list[Standing]:
     """Summarize rows by problem and contender, in the order of the rows."""
     found = []
     for scores, mine, names in all_scores(rows):
-        for name, of in scores.of.items():
-            wins = sum(not better(scores.best[f], v, scores.sign) for f, v in of.items())
+        for name in scores.of:
             own = [row for row in mine if names[row.key] == name]
-            found.append(_standing(scores.problem, name, own, wins, len(scores.best)))
+            found.append(_standing(scores, name, own))
     return found
 
 
-def _standing(problem: str, name: str, rows: Sequence[Row], wins: int, instances: int) -> Standing:
+def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
+    of = scores.of[name]
     gaps = [(row.gap, row) for row in rows if row.gap is not None]
     values = [gap for gap, _ in gaps]
     worst = max(gaps, key=lambda pair: pair[0])[1] if gaps else None
+    by_file: dict[str, list[float]] = {}
+    for gap, row in gaps:
+        by_file.setdefault(row.file, []).append(gap)
+    few = len(by_file) < FEW
+    low, high = (None, None) if few else interval(list(by_file.values()))
     endings: dict[str, int] = {}
     for row in rows:
         if row.gap is None:
             why = _why(row)
             endings[why] = endings.get(why, 0) + 1
     return Standing(
-        problem=problem,
+        problem=scores.problem,
         contender=name,
         runs=len(rows),
         counted=len(gaps),
         mean=fmean(values) if values else None,
         median=median(values) if values else None,
+        low=low,
+        high=high,
+        shifted_gap=shifted_geometric_mean(values, SHIFT_GAP),
         worst=worst.gap if worst else None,
         worst_instance=worst.instance if worst else None,
         worst_file=worst.file if worst else None,
-        instances=instances,
-        wins=wins,
+        instances=len(scores.best),
+        scored=len(of),
+        wins=sum(not better(scores.best[f], value, scores.sign) for f, value in of.items()),
         at_optimum=sum(gap <= SAME and row.reference_proven for gap, row in gaps),
         proven=sum(row.reference_proven for row in rows) / len(rows),
         seconds=fmean(row.seconds for row in rows),
         total_seconds=sum(row.seconds for row in rows),
+        shifted_seconds=shifted_geometric_mean([r.seconds for r in rows], SHIFT_SECONDS) or 0.0,
         endings=endings,
+    )
+
+
+def ranked(standings: Iterable[Standing]) -> list[Standing]:
+    """Return one problem's standings, the best first.
+
+    Those with a score on more instances come first, since means over other instances cannot be
+    compared; then those with the lesser mean gap, or where there is none with more wins.
+    """
+    return sorted(
+        standings,
+        key=lambda s: (-s.scored, s.mean is None, s.mean or 0.0, -s.wins),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from schedopt.analysis.changes import Changes
+from schedopt.analysis.contenders import SAME
 from schedopt.analysis.profiles import TAUS, Profile
 from schedopt.analysis.summary import Overview, Standing
 from schedopt.formats import counted, duration, number, percent
@@ -19,7 +20,7 @@ WORDS = {
 }
 """How a row without a gap ended, where another word reads better."""
 
-HEADS = ("policy", "mean gap", "median", "worst", "on", "wins", "optimal", "proven", "time",
+HEADS = ("policy", "mean gap", "95% interval", "median", "worst", "on", "wins", "optimal", "time",
          "no gap")  # fmt: skip
 
 
@@ -37,17 +38,27 @@ def standings(
 def standing_cells(standing: Standing) -> tuple[str, ...]:
     """Return what `HEADS` say of one contender."""
     counted = standing.counted
-    gaps = (standing.mean, standing.median, standing.worst)
+    mean, middle, worst = (
+        NONE if gap is None else percent(gap)
+        for gap in (standing.mean, standing.median, standing.worst)
+    )
     return (
         standing.contender,
-        *(NONE if gap is None else percent(gap) for gap in gaps),
-        standing.worst_instance or "" if (standing.worst or 0.0) > 0 else "",
+        mean,
+        between(standing.low, standing.high),
+        middle,
+        worst,
+        standing.worst_instance or "" if (standing.worst or 0.0) > SAME else "",
         f"{standing.wins:,} of {standing.instances:,}",
         f"{standing.at_optimum:,} of {counted:,}" if counted else NONE,
-        f"{standing.proven:.0%}",
         duration(standing.seconds),
         ", ".join(f"{n:,} {WORDS.get(why, why)}" for why, n in standing.endings.items()),
     )
+
+
+def between(low: float | None, high: float | None) -> str:
+    """Return an interval of fractions; nothing where there is none."""
+    return "" if low is None or high is None else f"{percent(low)[:-1]} to {percent(high)}"
 
 
 def profiles(found: Sequence[Profile]) -> Iterator[ShownTable]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,9 @@ from schedopt.cli.common import (
     split,
     writable,
 )
+
+if TYPE_CHECKING:
+    from schedopt.sweep.rows import Row
 
 GRACE = 60.0
 
@@ -177,29 +180,35 @@ def summary(
         Path | None, typer.Argument(help="Rows of an earlier bench: what changed since?")
     ] = None,
     compare: Annotated[
-        list[str] | None, typer.Option(help="Two policies, as A,B, instance by instance.")
+        list[str] | None,
+        typer.Option(help="Two policies, as A,B, compared instance by instance; repeatable."),
     ] = None,
-    profiles: Annotated[
-        bool, typer.Option("--profiles", help="Performance profiles, as a table.")
-    ] = False,
+    profiles: Annotated[bool, typer.Option("--profiles", help="Performance profiles.")] = False,
     measure: Annotated[
         str, typer.Option(help="What profiles compare: objective or seconds.")
     ] = "objective",
     json: Json = False,
+    latex: Annotated[
+        bool, typer.Option("--latex", help="Print tables for LaTeX (booktabs), and nothing else.")
+    ] = False,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Print one table as CSV, and nothing else.")
+    ] = False,
 ) -> None:
-    """Tell what the rows of a bench say: gaps, wins, profiles, pairs, and what changed.
+    """Summarize the rows of a bench: gaps, wins, profiles, pairs of policies, and what changed.
 
-    Exit status: 0 it is told, 2 bad input.
+    Exit status: 0 on success, 2 bad input.
     """
     from schedopt.analysis.changes import changes
     from schedopt.analysis.pairs import paired
     from schedopt.analysis.profiles import profiles as profiled
     from schedopt.analysis.summary import summary as summarize
     from schedopt.sweep.rows import read_rows
-    from schedopt.terminal import bench_tables
 
     if measure not in ("objective", "seconds"):
         raise InputError("objective or seconds", found=repr(measure), place="--measure")
+    if json + latex + csv > 1:
+        raise InputError("one of --json, --latex and --csv", found="several")
     rows = read_rows(file)
     if not rows:
         raise InputError("rows of a bench", found="none", file=str(file))
@@ -213,12 +222,51 @@ def summary(
         found["changes"] = changes(read_rows(earlier), rows)
     if json:
         print_json(found)
-        return
+    elif latex or csv:
+        _print_tables(rows, found, csv=csv)
+    else:
+        _show(rows, found)
+
+
+def _show(rows: list[Row], found: dict[str, Any]) -> None:
+    from schedopt.terminal import bench_tables
+
     bench_tables.summary(rows)
     bench_tables.profiles(found.get("profiles", ()))
-    bench_tables.pairs(pairs)
-    if earlier is not None:
+    bench_tables.pairs(found.get("pairs", ()))
+    if "changes" in found:
         bench_tables.changes(found["changes"])
+
+
+def _print_tables(rows: list[Row], found: dict[str, Any], *, csv: bool) -> None:
+    """Print tables for a paper, or one table for a spreadsheet.
+
+    Raises
+    ------
+    InputError
+        If changes are asked for, or several tables as CSV.
+    """
+    from schedopt.analysis import papers
+    from schedopt.analysis.summary import overview
+    from schedopt.cli.streams import print_bytes
+
+    if "changes" in found:
+        raise InputError("--json for what changed", found="--csv" if csv else "--latex")
+    profiles, pairs = found.get("profiles", []), found.get("pairs", [])
+    if csv:
+        if profiles and pairs:
+            raise InputError("one table at a time", found="--profiles and --compare", place="--csv")
+        text = papers.standings_csv(found["summary"])
+        if profiles or pairs:
+            text = papers.profiles_csv(profiles) if profiles else papers.pairs_csv(pairs)
+    else:
+        tables = [
+            *papers.standings(found["summary"], overview(rows)),
+            *papers.profiles(profiles),
+            *papers.pairs(pairs),
+        ]
+        text = "\n".join(map(papers.latex, tables))
+    print_bytes(text.encode())
 
 
 def _two(text: str) -> tuple[str, str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from schedopt.formats import cut, plain
+from instances.errors import printable
+from schedopt.formats import cut
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8A8A8A")
 """Okabe and Ito's, Color Universal Design, 2008, which the colour-blind tell apart as well; with a
@@ -33,4 +34,4 @@ def lines(names: Iterable[str]) -> dict[str, tuple[str, str]]:
 
 def label(name: str, most: int = 40) -> str:
     """Return a name as matplotlib shows it as it is: short, and no dollar begins mathematics."""
-    return cut(plain(name), most).replace("$", r"\$")
+    return cut(printable(name), most).replace("$", r"\$")

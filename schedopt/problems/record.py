@@ -80,19 +80,25 @@ class Problem(Generic[I]):
     ----------
     name, title : str
         Its name in files and on the command line, and the question that it asks.
+    objective : str
+        What the objective measures, such as ``reward``.
     tiny : bytes
         An instance small enough to try a policy or a solver on.
     formulation_homes : mapping of str to str
         Its formulations as ``module:class``; the first is the default.
     converters : mapping of str to Converter
         By format: ``table`` (.csv, .tsv), ``log`` (.swf) or ``workflow`` (.json).
+    printed : mapping of str to str
+        The names of policies as papers print them, where these differ from ours.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
+    objective: ClassVar[str] = "the objective"
     tiny: ClassVar[bytes]
     formulation_homes: ClassVar[Mapping[str, str]]
     converters: ClassVar[Mapping[str, Converter]] = {}
+    printed: ClassVar[Mapping[str, str]] = {}
 
     # What there is, by name.
 

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from schedopt.analysis.summary import Overview, Standing
-from schedopt.formats import counted, duration, percent
-
-HEADINGS = ("policy", "mean gap", "median", "worst", "on", "wins", "optimal", "time")
+from schedopt.analysis.summary import Overview, Standing, ranked
+from schedopt.analysis.tables import HEADS, standing_cells
+from schedopt.formats import counted
 
 
 def problem_section(overview: Overview, sense: str, standings: Sequence[Standing]) -> str:
     """Return a problem's summary, and places for its charts."""
     name, verb = escape(overview.problem), escape(sense)
-    ordered = sorted(standings, key=_rank)
+    ordered = ranked(standings)
     proven = f"optimum proven for {overview.proven:,}"
     left_out = sum(standing.runs - standing.counted for standing in standings)
     return f"""<section class="problem" aria-label="{name}">
 <h2>{name}</h2>
 <p class="quiet">{counted(overview.instances, "instance")} to {verb}; {proven}.</p>
 <div class="scroll"><table class="summary">
-<thead><tr>{"".join(f'<th scope="col">{heading}</th>' for heading in HEADINGS)}</tr></thead>
+<thead><tr>{"".join(f'<th scope="col">{heading}</th>' for heading in HEADS)}</tr></thead>
 <tbody>
 {"".join(_line(standing) for standing in ordered)}</tbody></table></div>
 {_left_out(left_out)}
@@ -37,25 +36,9 @@ Higher and further left is better.</small></figcaption>
 </div></section>"""
 
 
-def _rank(standing: Standing) -> tuple[bool, float]:
-    return standing.mean is None, standing.mean or 0.0
-
-
 def _line(standing: Standing) -> str:
-    on = escape(standing.worst_instance or "") if (standing.worst or 0.0) > 0 else ""
-    cells = (
-        f'<span class="name">{escape(standing.contender)}</span>',
-        *(_gap(gap) for gap in (standing.mean, standing.median, standing.worst)),
-        f'<span class="name">{on}</span>',
-        f"{standing.wins:,} of {standing.instances:,}",
-        f"{standing.at_optimum:,} of {standing.counted:,}" if standing.counted else "–",
-        duration(standing.seconds),
-    )
+    cells = (f'<span class="name">{escape(cell)}</span>' for cell in standing_cells(standing))
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>\n"
-
-
-def _gap(gap: float | None) -> str:
-    return "–" if gap is None else escape(percent(gap))
 
 
 def _left_out(count: int) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from schedopt.analysis import tables
+from schedopt.analysis.averages import FEW
 from schedopt.analysis.changes import Changes
-from schedopt.analysis.pairs import FEW, Pair
+from schedopt.analysis.pairs import Pair
 from schedopt.analysis.profiles import Profile
 from schedopt.analysis.summary import overview
 from schedopt.analysis.summary import summary as standings

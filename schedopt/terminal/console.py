@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from schedopt.formats import plain
+from instances.errors import printable
 from schedopt.problems.shown import ShownTable
 
 out = Console(highlight=False, emoji=False)
@@ -16,13 +17,13 @@ if not out.is_terminal:
     out.width = 120
 err = Console(stderr=True, highlight=False, emoji=False)
 
-NUMERIC = frozenset("0123456789+-–<>± ")
-"""What a number, a share or `–` begins with: a column of such is aligned to the right."""
+NUMERIC = re.compile(r"[-–+±<>\d.,%]+( (of|to) [-+<>\d.,%]+| (µs|ms|s|min|h))?")
+"""A number, a share, an interval, a count of a count, a time: such columns align to the right."""
 
 
 def text(words: str, style: str = "") -> Text:
     """Return words as they are: no markup is read in them, and nothing steers the terminal."""
-    return Text(plain(words), style=style)
+    return Text(printable(words), style=style)
 
 
 def say(words: str, style: str = "") -> None:
@@ -51,4 +52,4 @@ def table(shown: ShownTable, styles: Sequence[str] = ()) -> Table:
 
 def _numeric(cells: Iterable[str]) -> bool:
     filled = [cell for cell in cells if cell]
-    return bool(filled) and all(cell[0] in NUMERIC for cell in filled)
+    return bool(filled) and all(NUMERIC.fullmatch(cell) for cell in filled)

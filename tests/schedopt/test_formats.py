@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedopt.formats import counted, cut, duration, number, percent, plain, signed
+from schedopt.formats import counted, cut, duration, number, percent, signed
 from schedopt.pictures.style import COLOURS, DASHES, label, lines
 
 
@@ -66,13 +66,6 @@ def test_numbers_durations_and_counts() -> None:
         "2.5 h",
     ]
     assert [counted(n, "run") for n in (0, 1, 1200)] == ["0 runs", "1 run", "1,200 runs"]
-
-
-@given(st.text())
-def test_a_plain_name_moves_no_cursor_and_turns_no_text(name: str) -> None:
-    found = plain(name + "\x1b[31m\x9b\n\u202e\u2028")
-    assert not re.search("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]", found)
-    assert len(found) == len(name) + 9
 
 
 def test_names_in_pictures_are_short_and_no_mathematics() -> None:

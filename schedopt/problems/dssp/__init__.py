@@ -30,6 +30,7 @@ class Dssp(Problem["Instance"]):
 
     name = "dssp"
     title = "which jobs to run by the deadline, and when"
+    objective = "reward"
     tiny = (
         b'{"problem":"dssp","name":"tiny","processors":2,"deadline":4,"jobs":['
         b'{"name":"a","reward":5,"stages":[[2,3]]},{"name":"b","reward":3,"stages":[[3]]},'
@@ -38,6 +39,19 @@ class Dssp(Problem["Instance"]):
     formulation_homes: ClassVar = {
         "selection": "formulations.dssp.selection:Selection",
         "schedule": "formulations.dssp.schedule:Schedule",
+    }
+    printed: ClassVar = {
+        "random": "RANDOM",
+        "first": "FIRST",
+        "priority": "PRIORITY",
+        "stcpu": "STCPU",
+        "lcpf": "LCPF",
+        "cpa": "CPA",
+        "ltf": "LPT",
+        "stf": "SPT",
+        "greedy-half": "Ext-Greedy",
+        "fptas": "FPTAS",
+        "maxk": "MAXK",
     }
     converters: ClassVar = {
         "table": Converter("instances.dssp.jobtable"),

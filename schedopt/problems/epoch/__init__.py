@@ -21,6 +21,7 @@ class Epoch(Problem["Instance"]):
 
     name = "epoch"
     title = "how to pack memory-bound jobs into epochs"
+    objective = "reallocations per quantum"
     tiny = (
         b'{"problem":"epoch","name":"tiny","nodes":4,"inequity":1,"jobs":['
         b'{"name":"a","minimum":2},{"name":"b","minimum":3}]}'
@@ -28,6 +29,14 @@ class Epoch(Problem["Instance"]):
     formulation_homes: ClassVar = {
         "partition": "formulations.epoch.partition:Partition",
         "rectangles": "formulations.epoch.rectangles:Rectangles",
+    }
+    printed: ClassVar = {
+        "equi-epoch": "EQUI-EPOCH",
+        "heuristic-epoch": "HEURISTIC-EPOCH",
+        "buddy": "BUDDY",
+        "buddy-star": "BUDDY*",
+        "hybrid": "HYBRID",
+        "dp": "DP",
     }
     converters: ClassVar = {"log": Converter("instances.epoch.swf")}
 

@@ -21,11 +21,20 @@ class Hesrpt(Problem["Instance"]):
 
     name = "hesrpt"
     title = "how to share servers between parallelizable jobs"
+    objective = "flow time"
     tiny = (
         b'{"problem":"hesrpt","name":"tiny","servers":10,"speedup":{"kind":"power","p":0.5},'
         b'"jobs":[{"name":"a","size":1},{"name":"b","size":2}]}'
     )
     formulation_homes: ClassVar = {"allocation": "formulations.hesrpt.allocation:Allocation"}
+    printed: ClassVar = {
+        "hesrpt": "heSRPT",
+        "helrpt": "heLRPT",
+        "srpt": "SRPT",
+        "equi": "EQUI",
+        "hell": "HELL",
+        "knee": "KNEE",
+    }
 
     def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
         """Solve an allocation by prices where they suffice, else by programs."""

@@ -29,6 +29,7 @@ class Msfq(Problem["Instance"]):
 
     name = "msfq"
     title = "when a queue of multiserver jobs should switch class"
+    objective = "mean response time"
     tiny = (
         b'{"problem":"msfq","name":"tiny","servers":2,"classes":['
         b'{"need":1,"arrival_rate":0.3,"service_rate":1},'
@@ -37,6 +38,15 @@ class Msfq(Problem["Instance"]):
     formulation_homes: ClassVar = {
         "threshold": "formulations.msfq.threshold:Threshold",
         "optimal-policy": "formulations.msfq.optimal:OptimalPolicy",
+    }
+    printed: ClassVar = {
+        "fcfs": "FCFS",
+        "first-fit": "First-Fit",
+        "msf": "MSF",
+        "msfq": "MSFQ",
+        "static-quickswap": "Static Quickswap",
+        "adaptive-quickswap": "Adaptive Quickswap",
+        "nmsr": "nMSR",
     }
     converters: ClassVar = {"log": Converter("instances.msfq.swf")}
 
