@@ -1,8 +1,8 @@
 """schedopt: optimization models for cluster scheduling, and heuristics measured against them.
 
-The verbs of the command line are functions of the same names here: `load`, `solve`, `evaluate`,
-`bench`, `summary`, `check`, `generate`, `plot` and `reproduce`. They are imported when they are
-first used.
+The verbs of the command line are functions of the same names here. Each problem is a module, such
+as `schedopt.dssp`, with its instances, formulations and solution records; side constraints, such as
+`schedopt.FairShare`, are here. Everything is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -10,12 +10,33 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__`
+    from instances.constraints import (
+        Apart,
+        AtLeast,
+        AtMost,
+        Constraint,
+        FairShare,
+        Forbid,
+        Imply,
+        Require,
+        Resource,
+        ResponseTime,
+        Shares,
+        Together,
+    )
     from instances.errors import InputError
-    from instances.files import dump, load
+    from instances.files import load
     from schedopt.analysis.summary import summary
+    from schedopt.problems.dssp import api as dssp
+    from schedopt.problems.epoch import api as epoch
+    from schedopt.problems.hesrpt import api as hesrpt
+    from schedopt.problems.msfq import api as msfq
     from schedopt.verbs.bench import bench
     from schedopt.verbs.check import check
+    from schedopt.verbs.contents import policies
+    from schedopt.verbs.convert import convert
+    from schedopt.verbs.dump import dump
     from schedopt.verbs.evaluate import evaluate
     from schedopt.verbs.generate import generate
     from schedopt.verbs.plot import plot
@@ -24,15 +45,33 @@ if TYPE_CHECKING:
     from solvers.result import Result
 
 __all__ = [
+    "Apart",
+    "AtLeast",
+    "AtMost",
+    "Constraint",
+    "FairShare",
+    "Forbid",
+    "Imply",
     "InputError",
+    "Require",
+    "Resource",
+    "ResponseTime",
     "Result",
+    "Shares",
+    "Together",
     "bench",
     "check",
+    "convert",
+    "dssp",
     "dump",
+    "epoch",
     "evaluate",
     "generate",
+    "hesrpt",
     "load",
+    "msfq",
     "plot",
+    "policies",
     "reproduce",
     "solve",
     "summary",
@@ -41,25 +80,38 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
+    **dict.fromkeys(
+        ("Apart", "AtLeast", "AtMost", "Constraint", "FairShare", "Forbid", "Imply", "Require",
+         "Resource", "ResponseTime", "Shares", "Together"),
+        "instances.constraints",
+    ),
     "InputError": "instances.errors",
     "Result": "solvers.result",
     "bench": "schedopt.verbs.bench",
     "check": "schedopt.verbs.check",
-    "dump": "instances.files",
+    "convert": "schedopt.verbs.convert",
+    "dump": "schedopt.verbs.dump",
     "evaluate": "schedopt.verbs.evaluate",
     "generate": "schedopt.verbs.generate",
     "load": "instances.files",
     "plot": "schedopt.verbs.plot",
+    "policies": "schedopt.verbs.contents",
     "reproduce": "schedopt.verbs.reproduce",
     "solve": "schedopt.verbs.solve",
     "summary": "schedopt.analysis.summary",
-}
+}  # fmt: skip
+"""Where each name lives; a problem's name stands for its ``api``."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'schedopt' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if not name.startswith("_"):
+        from instances.files import PROBLEMS
+
+        if name in PROBLEMS:
+            return import_module(f"schedopt.problems.{name}.api")
+    raise AttributeError(f"module 'schedopt' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

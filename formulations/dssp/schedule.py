@@ -5,16 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from heapq import heapreplace
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from ortools.sat.python import cp_model
 
 from formulations.dssp.grid import Grid, whole_rewards, whole_rows
 from formulations.dssp.rows import rows
 from instances.constraints import Constraint, check_names, check_references, label
 from instances.dssp import Instance, Scheduled, scheduled
 from instances.options import Option
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 
 class Schedule:
@@ -59,6 +61,8 @@ class Schedule:
         self.rewards, self.reward_scale, self.loss = whole_rewards(night, self.grid)
         self.exact = self.grid.exact
         self.added: list[Constraint] = []
+        from ortools.sat.python import cp_model
+
         self.asked: dict[str, cp_model.IntVar] = {}
         self.model = cp_model.CpModel()
         self._build()
@@ -175,6 +179,8 @@ class Schedule:
 
     def _state(self, constraint: Constraint, name: str) -> None:
         """State a side constraint, asked for by a literal of its own."""
+        from ortools.sat.python import cp_model
+
         model = self.model
         asked = self.asked[name] = model.new_bool_var(f"asked[{name}]")
         self.ask(name, True)

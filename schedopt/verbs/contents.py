@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from instances.options import Option
-from schedopt.problems import problems
+from schedopt.problems import problem, problems
+
+if TYPE_CHECKING:
+    from policies.registry import Policy
 
 Entry = dict[str, str | list[str]]
+
+
+def policies(name: str) -> Mapping[str, Policy]:
+    """Return the policies of a problem by name.
+
+    Parameters
+    ----------
+    name : str
+        The problem, such as ``schedopt.policies("dssp")``.
+
+    Raises
+    ------
+    InputError
+        If there is no such problem.
+    """
+    return problem(name).policies()
 
 
 def sections(wanted: Iterable[str] | None = None) -> dict[str, list[Entry]]:

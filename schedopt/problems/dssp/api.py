@@ -1,0 +1,6 @@
+"""dssp for users: `schedopt.dssp`."""
+
+from formulations.dssp import Schedule, Selection
+from instances.dssp import Instance, Job, PlacedTask, Scheduled, Selected
+
+__all__ = ["Instance", "Job", "PlacedTask", "Schedule", "Scheduled", "Selected", "Selection"]

@@ -1,0 +1,29 @@
+"""Write an instance or a result to a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from instances import files
+from instances.protocol import AnyInstance
+from solvers.result import Result
+
+
+def dump(record: AnyInstance | Result, path: str | Path, *, indent: int = 0) -> None:
+    """Write an instance or a result as JSON, whole or not at all.
+
+    Parameters
+    ----------
+    record : Instance or Result
+    path : str or Path
+        Compressed where it ends in ``.gz``.
+    indent : int
+        Spaces a level; 0 puts all on one line.
+
+    Raises
+    ------
+    InputError
+        If the place cannot be written to.
+    """
+    content = record.document() if isinstance(record, Result) else record
+    files.dump(content, path, indent=indent)
