@@ -43,11 +43,15 @@ class HangError(Exception):
     """A verb went on and on."""
 
 
-def documents() -> list[bytes]:
-    """Return the bundled instances that are small."""
+def documents(problem: str | None = None) -> list[bytes]:
+    """Return the bundled instances that are small, of all problems or of one."""
+    from instances.files import problem_of
+    from schedopt.problems import problems
+
     files = sorted(BUNDLED.glob("*/*.json"))
     kept = [p.read_bytes() for p in files if p.name != "schema.json" and p.stat().st_size < 20_000]
-    return [text for text in kept if b'"problem"' in text]
+    texts = [text for text in kept if b'"problem"' in text] + [p.tiny for p in problems()]
+    return [text for text in texts if problem in (None, problem_of(text))]
 
 
 def mutated(text: bytes, draw: random.Random) -> bytes:
@@ -118,10 +122,10 @@ def status(*words: Any) -> int:
     return 0
 
 
-def attempt(kind: str, seed: int) -> tuple[str, int | str, str]:
+def attempt(kind: str, seed: int, problem: str | None = None) -> tuple[str, int | str, str]:
     """Try one mutated file; return what was tried, its status or what went wrong, and the text."""
     draw = random.Random(f"{kind} {seed}")  # noqa: S311
-    source = draw.choice(documents())
+    source = draw.choice(documents(problem))
     problem = json.loads(source)["problem"]
     with tempfile.TemporaryDirectory() as folder:
         file, result = Path(folder) / "i.json", Path(folder) / "r.json"
@@ -139,7 +143,7 @@ def attempt(kind: str, seed: int) -> tuple[str, int | str, str]:
             file.write_bytes(text)
             words = ["solve", file, "--time-limit", 1, "--json"]
             if draw.random() < 0.5:
-                words = ["evaluate", file, "--policy", POLICIES[problem], "--json"]
+                words = ["evaluate", file, "--policy", _policies(problem), "--json"]
                 words += ["--option", "arrivals=2000"] if problem == "msfq" else []
         try:
             return words[0], status(*words), text.decode(errors="replace")
@@ -147,6 +151,12 @@ def attempt(kind: str, seed: int) -> tuple[str, int | str, str]:
             return words[0], "hangs", text.decode(errors="replace")
         except BaseException:  # noqa: BLE001  whatever it is, it is the finding
             return words[0], traceback.format_exc(limit=-3), text.decode(errors="replace")
+
+
+def _policies(problem: str) -> str:
+    from schedopt import policies
+
+    return POLICIES.get(problem) or ",".join(policies(problem))
 
 
 def tried(files: int, results: int, seed: int = 0) -> list[tuple[str, int | str, str]]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 from instances.constraints import Constraint
 from instances.options import Option
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import CpModel, IntVar
 
 Sense = Literal["maximize", "minimize"]
 """What is done with an objective."""
@@ -77,6 +80,49 @@ class Formulation(Protocol):
 
     def decode(self, value: Callable[[Any], float]) -> Any:
         """Turn a solver's values, by native variable, into the problem's solution record."""
+        ...
+
+
+class CpSatFormulation(Formulation, Protocol):
+    """A formulation in CP-SAT, whose side constraints can be asked for: see `cp_sat.WholeModel`."""
+
+    @property
+    def model(self) -> CpModel:
+        """The native model."""
+        ...
+
+    @property
+    def asked(self) -> Mapping[str, IntVar]:
+        """For each side constraint, the literal that asks for it."""
+        ...
+
+    def ask(self, name: str, wanted: bool) -> None:
+        """Ask for a side constraint, or do not."""
+        ...
+
+    @property
+    def native(self) -> int:
+        """How many native constraints the user added."""
+        ...
+
+    @property
+    def reward_scale(self) -> float:
+        """The model's objective is in units of 1/reward_scale."""
+        ...
+
+    @property
+    def loss(self) -> int:
+        """How many of these units rounding may have cost the objective."""
+        ...
+
+    @property
+    def exact(self) -> bool:
+        """Whether the model says what the instance says."""
+        ...
+
+    @property
+    def inexact(self) -> str:
+        """What an answer is worth where it does not."""
         ...
 
 

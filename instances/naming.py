@@ -1,11 +1,11 @@
-"""What jobs are called: names of their own, and the groups that they are in."""
+"""Names: of jobs, each its own, and their groups; and the look-up of a name among those known."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from instances.errors import InputError, shown
+from instances.errors import InputError, listing, shown, suggestion
 
 
 def index_of(jobs: Sequence[Any]) -> dict[str, int]:
@@ -35,3 +35,17 @@ def groups_of(jobs: Sequence[Any]) -> dict[str, dict[str, list[int]]]:
         for by, group in job.groups.items():
             found.setdefault(by, {}).setdefault(group, []).append(j)
     return found
+
+
+def pick(name: str, known: Iterable[str], what: str) -> str:
+    """Return a name that is known.
+
+    Raises
+    ------
+    InputError
+        If it is not, with the nearest name, or with those that are.
+    """
+    names = list(known)
+    if name not in names:
+        raise InputError(f"{what}{suggestion(name, names) or listing(names)}", found=shown(name))
+    return name

@@ -8,8 +8,15 @@ from dataclasses import dataclass
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
+from solvers.result import Limits, Result, Seconds, Termination
+from solvers.running import Run, make_result
+
 if TYPE_CHECKING:
     import cvxpy as cp
+
+    from formulations.protocol import Formulation
 
 Status = Literal["solved", "infeasible", "unbounded", "stopped", "failed"]
 SETTINGS = {
@@ -75,3 +82,49 @@ def solve(program: cp.Problem, time_limit: float | None = None) -> Solved:
 def feasible(program: cp.Problem) -> bool:
     """Tell whether a convex program is not found infeasible."""
     return solve(program).status != "infeasible"
+
+
+def adapt(
+    formulation: Formulation, limits: Limits | None = None, *, hint: object | None = None
+) -> Result:
+    """Solve a formulation whose model is a convex program of CVXPY.
+
+    Nothing is claimed of the bound: an interior point's duals are no proof by themselves. A problem
+    that can prove one from them has an engine of its own, as `solvers.orders`.
+
+    Parameters
+    ----------
+    formulation : Formulation
+    limits : Limits, optional
+    hint : object, optional
+        Of no use to an interior-point method.
+
+    Returns
+    -------
+    Result
+        Not yet checked.
+    """
+    limits = limits or Limits()
+    run = Run(limits)
+    found = solve(formulation.model, limits.time_limit)
+    known = found.status == "solved"
+    stops: dict[Status, Termination] = {
+        "solved": "completed",
+        "infeasible": "infeasible",
+        "unbounded": "unbounded",
+        "stopped": "time-limit",
+        "failed": "error",
+    }
+    result = make_result(
+        formulation,
+        run,
+        solver="clarabel",
+        version=version(),
+        stopped=stops[found.status],
+        solution=formulation.decode(lambda variable: variable.value) if known else None,
+        bound=None,
+        options={},
+        message="to the solver's tolerance; no bound is claimed" if known else "",
+    )
+    seconds = Seconds(build=formulation.seconds, solve=found.seconds)
+    return msgspec.structs.replace(result, seconds=seconds)

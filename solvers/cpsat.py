@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from ortools.sat.python import cp_model
 
-from formulations.protocol import Formulation
+from formulations.protocol import CpSatFormulation
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
 from solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound
 from solvers.running import Run, make_result
@@ -28,7 +28,7 @@ def version() -> str:
 
 
 def solve(
-    formulation: Formulation,
+    formulation: CpSatFormulation,
     limits: Limits | None = None,
     *,
     hint: Any | None = None,
@@ -55,11 +55,10 @@ def solve(
     """
     limits = limits or Limits()
     began = time.perf_counter()
-    model: Any = formulation
-    scale: float = model.reward_scale
+    scale: float = formulation.reward_scale
     sign = 1 if formulation.sense == "maximize" else -1
     run = _Run(limits, scale=scale, known=bound, sign=sign)
-    met = None if hint is None or model.native else formulation.instance.objective_of(hint)
+    met = None if hint is None or formulation.native else formulation.instance.objective_of(hint)
     if gap(met, snap_bound(met, bound)) == 0.0:
         status, solution = cp_model.OPTIMAL, hint
         built = formulation.seconds + time.perf_counter() - began
@@ -68,7 +67,7 @@ def solve(
         _prepared(formulation, hint, bound, sign)
         built = formulation.seconds + time.perf_counter() - began
         began = time.perf_counter()
-        status = run.go(model.model)
+        status = run.go(formulation.model)
         solution = formulation.decode(run.solver.value) if status in _FOUND else None
         if met is not None and status != cp_model.INFEASIBLE:  # a start is an incumbent
             worse = (
@@ -76,26 +75,27 @@ def solve(
             )
             solution = hint if worse else solution
     result = _result(formulation, run, status, solution)
-    if result.termination == "infeasible" and model.asked:
-        result = _explained(result, model, limits, began)
+    if result.termination == "infeasible" and formulation.asked:
+        result = _explained(result, formulation, limits, began)
     seconds = Seconds(build=built, solve=time.perf_counter() - began)
     return msgspec.structs.replace(result, seconds=seconds)
 
 
-def _prepared(formulation: Formulation, hint: Any | None, bound: float | None, sign: int) -> None:
+def _prepared(
+    formulation: CpSatFormulation, hint: Any | None, bound: float | None, sign: int
+) -> None:
     """State the bound and the start in the model."""
-    model: Any = formulation
     if (
-        bound is not None and model.model.has_objective()
+        bound is not None and formulation.model.has_objective()
     ):  # maximization is stored as minimization of the negative
-        scaled = sign * bound * model.reward_scale
+        scaled = sign * bound * formulation.reward_scale
         most = floor(scaled + 1e-9 * abs(scaled)) + 1
-        domain = model.model.proto.objective.domain
+        domain = formulation.model.proto.objective.domain
         del domain[:]
         domain.extend([-most, 2**62])
-    model.model.clear_hints()
+    formulation.model.clear_hints()
     for variable, value in () if hint is None else formulation.hint(hint):
-        model.model.add_hint(variable, round(value))
+        formulation.model.add_hint(variable, round(value))
 
 
 @dataclass
@@ -124,11 +124,11 @@ class _Run(Run):
         self.in_thread(work, self.solver.stop_search)
         return self.status
 
-    def bound(self, model: Any) -> float | None:
+    def bound(self, formulation: CpSatFormulation) -> float | None:
         """Return the best bound: the known one, or CP-SAT's where that holds."""
-        if not model.exact or self.status not in _FOUND:  # else its bound may not even be set
+        if not formulation.exact or self.status not in _FOUND:  # else its bound may not even be set
             return self.known
-        proven = float(self.solver.best_objective_bound + self.sign * model.loss) / self.scale
+        proven = float(self.solver.best_objective_bound + self.sign * formulation.loss) / self.scale
         return proven if self.known is None else self._tighter(self.known, proven)
 
     def _tighter(self, a: float, b: float) -> float:
@@ -169,8 +169,7 @@ def workers(limits: Limits) -> int:
     return limits.threads or min(8, os.cpu_count() or 1)
 
 
-def _result(formulation: Formulation, run: _Run, status: Any, solution: Any) -> Result:
-    model: Any = formulation
+def _result(formulation: CpSatFormulation, run: _Run, status: Any, solution: Any) -> Result:
     objective = None if solution is None else formulation.instance.objective_of(solution)
     stopped: Termination = "time-limit" if not run.interrupted else "interrupted"
     if status in (cp_model.OPTIMAL, cp_model.INFEASIBLE):
@@ -178,12 +177,16 @@ def _result(formulation: Formulation, run: _Run, status: Any, solution: Any) -> 
     elif status == cp_model.MODEL_INVALID:
         stopped = "error"
     message = ""
-    if stopped == "infeasible" and not model.exact:
-        stopped, message = "error", f"no solution {model.inexact}; there may be one"
+    if stopped == "infeasible" and not formulation.exact:
+        stopped, message = "error", f"no solution {formulation.inexact}; there may be one"
     elif stopped == "optimal" and run.status is None:
         message = "the given schedule meets the given bound: nothing was searched"
-    elif stopped == "optimal" and not model.exact and snap_bound(objective, run.known) != objective:
-        message = f"optimal {model.inexact}"
+    elif (
+        stopped == "optimal"
+        and not formulation.exact
+        and snap_bound(objective, run.known) != objective
+    ):
+        message = f"optimal {formulation.inexact}"
     return make_result(
         formulation,
         run,
@@ -191,7 +194,7 @@ def _result(formulation: Formulation, run: _Run, status: Any, solution: Any) -> 
         version=version(),
         stopped=stopped,
         solution=solution,
-        bound=None if status == cp_model.INFEASIBLE else run.bound(model),
+        bound=None if status == cp_model.INFEASIBLE else run.bound(formulation),
         options={
             "workers": workers(run.limits),
             "deterministic": workers(run.limits) == 1,
@@ -202,7 +205,7 @@ def _result(formulation: Formulation, run: _Run, status: Any, solution: Any) -> 
 
 
 def infeasible(
-    formulation: Formulation, limits: Limits, conflict: tuple[str, ...], seconds: Seconds
+    formulation: CpSatFormulation, limits: Limits, conflict: tuple[str, ...], seconds: Seconds
 ) -> Result:
     """Return the result where a relaxation has shown already that there is no solution."""
     run = _Run(limits)
@@ -212,13 +215,15 @@ def infeasible(
     )
 
 
-def _explained(result: Result, model: Any, limits: Limits, began: float) -> Result:
+def _explained(
+    result: Result, formulation: CpSatFormulation, limits: Limits, began: float
+) -> Result:
     """Add the side constraints that cannot hold together with the model itself."""
-    names = list(model.asked)
+    names = list(formulation.asked)
 
     def holds(wanted: frozenset[str]) -> bool:
         for name in names:
-            model.ask(name, name in wanted)
+            formulation.ask(name, name in wanted)
         solver = cp_model.CpSolver()
         left = (
             None if limits.time_limit is None else began + limits.time_limit - time.perf_counter()
@@ -227,7 +232,7 @@ def _explained(result: Result, model: Any, limits: Limits, began: float) -> Resu
             raise TimeoutError
         _configured(solver, Limits(time_limit=left, threads=limits.threads, seed=limits.seed))
         solver.parameters.stop_after_first_solution = True
-        status: Any = solver.solve(model.model)
+        status: Any = solver.solve(formulation.model)
         if status == cp_model.UNKNOWN:
             raise TimeoutError
         return status in _FOUND
@@ -238,7 +243,7 @@ def _explained(result: Result, model: Any, limits: Limits, began: float) -> Resu
         conflict, message = error.conflict, f"the conflict may not be the smallest: {error.why}"
     finally:
         for name in names:
-            model.ask(name, True)
+            formulation.ask(name, True)
     return msgspec.structs.replace(
         result, conflict=tuple(conflict), message=message or result.message
     )

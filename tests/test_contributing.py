@@ -79,22 +79,12 @@ def copy(tmp_path: Path) -> Path:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(code, encoding="utf-8")
-    edits = {
-        "instances/files.py": ('PROBLEMS = ("dssp",', 'PROBLEMS = ("dssp", "pick",'),
-        "schedopt/catalog.py": (
-            '    "dssp": {\n',
-            '    "pick": {"pick": "formulations.pick:Pick"},\n    "dssp": {\n',
-        ),
-        "schedopt/contents.py": ("TITLES = {", 'TITLES = {"pick": "the largest number", '),
-    }
-    for name, (old, new) in edits.items():
-        path = tmp_path / name
-        text = path.read_text(encoding="utf-8")
-        assert old in text
-        path.write_text(text.replace(old, new), encoding="utf-8")
-    catalog = tmp_path / "schedopt" / "catalog.py"
-    tiny = """TINY["pick"] = b'{"problem":"pick","name":"tiny","numbers":{"a":1}}'\n"""
-    catalog.write_text(catalog.read_text(encoding="utf-8") + tiny, encoding="utf-8")
+    register = tmp_path / "instances" / "files.py"
+    text = register.read_text(encoding="utf-8")
+    old = 'PROBLEMS = ("dssp",'
+    assert old in text
+    register.write_text(text.replace(old, f'{old} "pick",'), encoding="utf-8")
+    shutil.copytree(ROOT / "benchmarks", tmp_path / "benchmarks", ignore=ignore)
     return tmp_path
 
 
@@ -106,20 +96,41 @@ def test_the_problem_recipe(copy: Path) -> None:
     instance.write_text(json.dumps(document))
     use = """
 import schedopt
-result = schedopt.solve("some.json")
-assert result.solution.picked == "c" and result.checked and not result.violations, result
+for formulation in ("pick", "pick-whole"):
+    result = schedopt.solve("some.json", formulation=formulation)
+    assert result.proven and result.checked and not result.violations, result
+    assert result.solution == schedopt.pick.Picked(picked="c")
+    rule = schedopt.Forbid(jobs=("a", "c"), name="not a, c")
+    none = schedopt.solve("some.json", formulation=formulation, constraints=[rule])
+    assert none.termination == "infeasible" and set(none.conflict) == {"not b", "not a, c"}, none
 (row,) = schedopt.bench("some.json")
 assert row.gap == 0.5 and row.policy == "first", row
+made = schedopt.generate("pick", seed=3, options={"count": 4})
+assert schedopt.solve(made).objective == max(made.numbers.values())
 from schedopt.verbs.contents import sections
 assert {p["name"] for p in sections()["problems"]} >= {"dssp", "pick"}
-from formulations.constraints import Forbid
-none = schedopt.solve("some.json", constraints=[Forbid(jobs=("a", "c"), name="not a, c")])
-assert none.termination == "infeasible" and set(none.conflict) == {"not b", "not a, c"}, none
+from benchmarks.fuzzing import STATUSES, attempt
+for kind, count in (("instance", 25), ("result", 10)):
+    for seed in range(count):
+        verb, ended, text = attempt(kind, seed, "pick")
+        assert ended in STATUSES[verb], (verb, ended, text)
 """
     python(use, copy)
     command = "import sys; sys.argv[1:] = {}; from schedopt.__main__ import main; main()"
-    for words in (["list"], ["solve", "some.json"], ["evaluate", "some.json", "--policy=first"]):
-        assert python(command.format(words), copy)
+    for words in (
+        ["list"],
+        ["solve", "some.json", "-o", "result.json"],
+        ["check", "some.json", "result.json"],
+        ["evaluate", "some.json", "--policy=first"],
+        ["generate", "pick", "--count=2", "-o", "made"],
+        ["bench", "made", "--jobs=2", "--report=report.html"],
+        ["plot", "result.json", "-o", "result.png"],
+        ["plot", "some.json", "-o", "some.svg"],
+    ):
+        python(command.format(words), copy)
+    assert (copy / "report.html").stat().st_size > 10_000
+    assert (copy / "result.png").exists()
+    assert (copy / "some.svg").exists()
     python("from instances.schema import main; main()", copy)
     assert (copy / "instances" / "pick" / "schema.json").exists()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from formulations.cp_sat import WholeModel
 from formulations.dssp.grid import Grid, whole_rewards, whole_rows
 from formulations.dssp.rows import rows
 from instances.constraints import Constraint, check_names, check_references, label
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 
-class Schedule:
+class Schedule(WholeModel):
     """Choose and schedule the jobs whose rewards by their completion times sum to the most.
 
     What happens is scheduled: the tasks, whatever was predicted. The jobs of the solution are those
@@ -49,26 +50,21 @@ class Schedule:
 
     problem: ClassVar[str] = "dssp"
     name: ClassVar[str] = "schedule"
-    engine: ClassVar[str] = "cp-sat"
     sense: ClassVar[Literal["maximize", "minimize"]] = "maximize"
     known_options: ClassVar[Mapping[str, Option]] = {}
     inexact: ClassVar[str] = "among schedules on a grid that rounds lengths up"
 
     def __init__(self, night: Instance) -> None:
         began = time.perf_counter()
+        super().__init__()
         self.instance = night
         self.grid = Grid.of(night)
         self.rewards, self.reward_scale, self.loss = whole_rewards(night, self.grid)
         self.exact = self.grid.exact
-        self.added: list[Constraint] = []
-        from ortools.sat.python import cp_model
-
-        self.asked: dict[str, cp_model.IntVar] = {}
-        self.model = cp_model.CpModel()
         self._build()
         for position, constraint in enumerate(night.constraints):
             self._state(constraint, label(constraint, position))
-        self._stated = len(self.model.proto.constraints)
+        self.stated()
         self.seconds = time.perf_counter() - began
 
     @property
@@ -77,6 +73,8 @@ class Schedule:
         return {"scale": self.grid.scale, "exact": self.exact, "rounding": self.grid.rounding}
 
     def _build(self) -> None:
+        from ortools.sat.python import cp_model
+
         night, model = self.instance, self.model
         self.x = {job.name: model.new_bool_var(f"x[{job.name}]") for job in night.jobs}
         self._x = list(self.x.values())
@@ -173,7 +171,7 @@ class Schedule:
             position = len(self.instance.constraints) + len(self.added)
             self._state(constraint, label(constraint, position))
             self.added.append(constraint)
-        self._stated = len(self.model.proto.constraints) - native
+        self.stated(native)
         self.seconds += time.perf_counter() - began
         return self
 
@@ -182,8 +180,7 @@ class Schedule:
         from ortools.sat.python import cp_model
 
         model = self.model
-        asked = self.asked[name] = model.new_bool_var(f"asked[{name}]")
-        self.ask(name, True)
+        asked = self.literal(name)
         for row in rows(constraint, self.instance, self.instance.capacity()):
             literals: list[Any] = [asked]
             if row.unless_all:
@@ -199,20 +196,6 @@ class Schedule:
                     model.add(body >= whole.lower).only_enforce_if(literals)
                 if whole.upper is not None:
                     model.add(body <= whole.upper).only_enforce_if(literals)
-
-    def ask(self, name: str, wanted: bool) -> None:
-        """Ask for a side constraint, or do not."""
-        self.model.proto.variables[self.asked[name].index].domain[:] = [int(wanted)] * 2
-
-    @property
-    def native(self) -> int:
-        """How many native constraints the user added."""
-        return len(self.model.proto.constraints) - self._stated
-
-    def side(self) -> dict[str, list[Any]]:
-        """Return the literal that asks for each side constraint, by its name."""
-        found: dict[str, list[Any]] = {name: [asked] for name, asked in self.asked.items()}
-        return found | ({"native constraints": []} if self.native else {})
 
     def adopt(self, solution: Scheduled) -> Scheduled:
         """Return the schedule of those jobs alone that a known schedule completes by the horizon.

@@ -155,6 +155,16 @@ class Rectangles:
             )
         return self
 
+    def ask(self, name: str, wanted: bool) -> None:
+        """Refuse: rectangles take no side constraints, so there is none to ask for.
+
+        Raises
+        ------
+        KeyError
+            Always.
+        """
+        raise KeyError(name)
+
     @property
     def native(self) -> int:
         """How many native constraints the user added."""

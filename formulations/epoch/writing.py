@@ -38,6 +38,7 @@ class Declared:
     reward_scale: ClassVar[float] = 1.0
     loss: ClassVar[int] = 0
     exact: ClassVar[bool] = True
+    inexact: ClassVar[str] = ""
 
 
 class Source(Protocol):

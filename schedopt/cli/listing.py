@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from instances.pick import pick
+from instances.naming import pick
 from schedopt.cli.common import FAILED, Json, app, print_json
 
 

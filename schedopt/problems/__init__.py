@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
+from instances import naming  # not its names: a row may be called as one of them
 from instances.files import PROBLEMS
-from instances.pick import pick
 from instances.protocol import AnyInstance, problem_name
 from schedopt.problems.record import Problem
 
@@ -22,7 +22,9 @@ def problem(name: str) -> Problem:
     InputError
         If there is no such problem.
     """
-    record: Problem = import_module(f"schedopt.problems.{pick(name, PROBLEMS, 'a problem')}").RECORD
+    record: Problem = import_module(
+        f"schedopt.problems.{naming.pick(name, PROBLEMS, 'a problem')}"
+    ).RECORD
     return record
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 from typing_extensions import TypeVar
 
 from instances.errors import InputError, listing, shown
-from instances.pick import pick
+from instances.naming import pick
 from instances.protocol import AnyInstance
 
 if TYPE_CHECKING:

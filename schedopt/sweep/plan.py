@@ -13,8 +13,8 @@ import msgspec
 from instances.constraints import Constraint
 from instances.errors import InputError, listing, shown, suggestion
 from instances.files import PROBLEMS
+from instances.naming import pick
 from instances.options import checked
-from instances.pick import pick
 from schedopt import __version__
 from schedopt.problems import problem as record_of
 

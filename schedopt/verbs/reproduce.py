@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from instances.pick import pick
+from instances.naming import pick
 
 
 def reproduce(

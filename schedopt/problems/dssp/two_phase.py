@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from instances.constraints import Constraint
-from instances.pick import pick
+from instances.naming import pick
 from solvers import selecting
 
 if TYPE_CHECKING:
