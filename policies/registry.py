@@ -70,6 +70,18 @@ def register(policy: Policy) -> Policy:
     return policy
 
 
+def forget(policy: Policy) -> None:
+    """Take a policy out again."""
+    of_problem = _POLICIES.get(policy.problem, {})
+    if of_problem.get(policy.name) is policy:
+        del of_problem[policy.name]
+
+
+def everything() -> list[Policy]:
+    """Return all policies that are registered so far, of every problem."""
+    return [policy for of_problem in _POLICIES.values() for policy in of_problem.values()]
+
+
 def registered(problem: str) -> dict[str, Policy]:
     """Return the policies of a problem by name, in the order in which they were registered."""
     import importlib

@@ -19,10 +19,11 @@ EXACT_ONE_OR_ALL = ("msf", "msfq", "first-fit")
 
 STARVED = 0.5
 """A job that has waited for so much of a run is never served."""
-GROWTH, NOISE = 3.0, 5.0
-"""A class piles up where its jobs in the system grow by that factor from the first quarter of a run
-to the last, to more than so many times the square root of its arrivals: at the limit of stability
-they grow like the root itself."""
+GROWTH = 3.0
+"""A class piles up where its jobs in the system grow by this factor from the first quarter of a run
+to the last, to more than the square root of its arrivals, like which they grow at the very limit
+of stability. It may be that the run is too short to show that they settle: then its means are of no
+use either."""
 
 
 class Region(NamedTuple):
@@ -132,14 +133,15 @@ def require_settled(
         faults += [
             f"jobs of {which} pile up: {early:.4g} in the system at first, {late:.4g} later"
             for which, early, late, came in _levels(queue, played)
-            if late > GROWTH * early and late > NOISE * sqrt(came)
+            if late > GROWTH * early and late > sqrt(came)
         ]
     if not faults:
         return
     if proven:
         raise NotApplicableError(f"too short a run of {policy}, which is stable here: {faults[0]}")
     raise UnstableError(
-        f"the queue kept growing under {policy} at a load of {queue.load:.6g}: {faults[0]}"
+        f"the queue kept growing under {policy} at a load of {queue.load:.6g}: it is unstable, or "
+        f"the run too short to show that it settles ({faults[0]})"
     )
 
 

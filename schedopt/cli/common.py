@@ -35,6 +35,13 @@ Constraints = Annotated[
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this file too.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
+PolicyFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--policy-file",
+        help="A Python file of your own policies. It is RUN, with your rights; repeatable.",
+    ),
+]
 Seed = Annotated[int, typer.Option(help="The random seed.")]
 TimeLimit = Annotated[float | None, typer.Option(help="Seconds of solving; the best is kept.")]
 

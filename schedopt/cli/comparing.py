@@ -13,6 +13,7 @@ from schedopt.cli.common import (
     Constraints,
     Json,
     Options,
+    PolicyFiles,
     TimeLimit,
     app,
     constraints_of_any,
@@ -43,6 +44,7 @@ def bench(
         list[str] | None,
         typer.Option(help="Names with commas between, or PROBLEM=NAMES; repeatable. All else."),
     ] = None,
+    policy_file: PolicyFiles = None,
     jobs: Annotated[int | None, typer.Option(help="Processes; 1 by default.")] = None,
     cluster: Annotated[
         str | None, typer.Option(help="A Dask scheduler, such as tcp://host:8786.")
@@ -67,7 +69,8 @@ def bench(
     """Compare policies with the proven optimum (or bound) on many instances.
 
     Run again with the same output after an interruption: what is there is not computed again.
-    A sweep.toml says what the flags say; flags beside it win.
+    A sweep.toml says what the flags say; flags beside it win. A policy file is run on every
+    process and worker; what it imports has to be installed there.
     """
     from schedopt.cli import reporting
     from schedopt.cli.streams import print_bytes
@@ -81,6 +84,7 @@ def bench(
     flags = {
         "generated": [source for text in generate or () for source in from_text(text)],
         "policies": _policies(policy),
+        "policy_files": policy_file,
         "jobs": jobs,
         "cluster": cluster,
         "seeds": seed,
@@ -136,11 +140,15 @@ def _keep_what_is_read(
 
 def _sweep(words: dict[str, Any]) -> Any:
     """Return what a bench of these arguments does with each instance."""
+    from policies.from_file import read
     from schedopt.sweep.plan import Sweep
 
+    files = tuple(read(path) for path in words.get("policy_files") or ())
     given = {key: words[key] for key in ("policies", "options", "constraints") if words.get(key)}
     limit = words.get("time_limit")
-    return Sweep(seeds=tuple(words.get("seeds") or (0,)), time_limit=limit, **given)
+    return Sweep(
+        seeds=tuple(words.get("seeds") or (0,)), time_limit=limit, policy_files=files, **given
+    )
 
 
 def _words(paths: list[Path], flags: dict[str, Any]) -> dict[str, Any]:

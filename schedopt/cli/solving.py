@@ -16,6 +16,7 @@ from schedopt.cli.common import (
     Json,
     Options,
     Output,
+    PolicyFiles,
     Seed,
     TimeLimit,
     app,
@@ -77,6 +78,7 @@ def solve(
 def evaluate(
     file: File,
     policy: Annotated[str, typer.Option(help="One name, or several with commas between.")],
+    policy_file: PolicyFiles = None,
     seed: Seed = 0,
     option: Options = None,
     constraints: Constraints = None,
@@ -96,7 +98,14 @@ def evaluate(
     instance = load(file)
     names = [name.strip() for name in policy.split(",") if name.strip()]
     rules = declared(constraints, instance)
-    results = run(instance, names, options=options, seed=seed, constraints=rules)
+    results = run(
+        instance,
+        names,
+        options=options,
+        seed=seed,
+        constraints=rules,
+        policy_files=policy_file or (),
+    )
     if not results:
         raise InputError("a policy", found=repr(policy), place="--policy")
     documents = [result.document() for result in results]

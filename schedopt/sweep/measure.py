@@ -12,6 +12,7 @@ import msgspec
 from instances.constraints import Constraint
 from instances.errors import InputError, shown
 from instances.files import parse
+from policies.from_file import PolicyFile, load
 from policies.registry import Policy
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
@@ -43,6 +44,8 @@ class Task:
         The solver's.
     lost : mapping of str to str
         References that are not to be tried (again), and what is said of them instead.
+    policy_files : tuple of PolicyFile
+        Files of policies that are run first.
     """
 
     source: Source
@@ -52,6 +55,7 @@ class Task:
     time_limit: float | None = None
     seed: int = 0
     lost: Mapping[str, str] | None = None
+    policy_files: tuple[PolicyFile, ...] = ()
 
 
 class Begun(msgspec.Struct, frozen=True, tag="begun"):
@@ -95,6 +99,8 @@ def steps(task: Task) -> Iterator[Step]:
 
 
 def _steps(task: Task) -> Iterator[Step]:
+    for policies in task.policy_files:
+        load(policies)
     if task.source.digest() != task.digest:
         raise InputError(
             "the instance as it was when the sweep began",

@@ -15,6 +15,7 @@ from instances.errors import InputError, listing, shown, suggestion
 from instances.files import PROBLEMS
 from instances.naming import pick
 from instances.options import checked
+from policies.from_file import PolicyFile
 from schedopt import __version__
 from schedopt.problems import problem as record_of
 
@@ -40,6 +41,8 @@ class Sweep:
         Side constraints beyond the instances' own, for all of them or by problem.
     time_limit : float or None
         Seconds for each reference.
+    policy_files : tuple of PolicyFile
+        The user's own files of policies; they are run.
     """
 
     policies: Names | Mapping[str, Names] | None = None
@@ -47,6 +50,7 @@ class Sweep:
     options: Options = field(default_factory=dict)
     constraints: Sequence[Constraint] | Mapping[str, Sequence[Constraint]] = ()
     time_limit: float | None = None
+    policy_files: tuple[PolicyFile, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -184,12 +188,10 @@ def _settings(
 
 def runs(label: str, digest: str, problem: str, sweep: Sweep, of: ProblemPlan) -> list[Run]:
     """Return the runs that an instance contributes: by policy, then options, then seed."""
-    common = hashlib.sha256(
-        msgspec.json.encode(
-            [label, digest, __version__, of.constraints, sweep.time_limit, sweep.seeds[0]],
-            order="sorted",
-        )
-    )
+    told: list[Any] = [label, digest, __version__, of.constraints, sweep.time_limit, sweep.seeds[0]]
+    if sweep.policy_files:
+        told.append([file.digest for file in sweep.policy_files])
+    common = hashlib.sha256(msgspec.json.encode(told, order="sorted"))
     record = record_of(problem)
     found: dict[str, Run] = {}
     for policy in of.policies:

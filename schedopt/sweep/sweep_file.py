@@ -55,6 +55,8 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     generate : tuple of Generated
     policies : tuple of str, or mapping of str to tuples
         Names, of whichever problem they are; or for each problem.
+    policy_files : tuple of str
+        Python files that register policies; they are run.
     options : mapping
         Option values, in a list where several are to be tried; under a problem's name for that
         problem alone.
@@ -70,6 +72,7 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     paths: tuple[str, ...] = ()
     generate: tuple[Generated, ...] = ()
     policies: tuple[str, ...] | dict[str, tuple[str, ...]] = ()
+    policy_files: tuple[str, ...] = ()
     options: dict[str, Values | dict[str, Values]] = {}
     constraints: tuple[str, ...] | dict[str, tuple[str, ...]] = ()
     seeds: Seeds = 0
@@ -141,6 +144,7 @@ def _arguments(declared: Declaration, home: Path) -> dict[str, Any]:
         "paths": _found(declared.paths, home),
         "generated": _made(declared.generate),
         "policies": declared.policies or None,
+        "policy_files": [home / file for file in declared.policy_files] or None,
         "options": declared.options,
         "constraints": _rules(declared.constraints, home),
         "seeds": seeds_of(declared.seeds),

@@ -15,6 +15,7 @@ from multiprocessing.process import BaseProcess
 
 import msgspec
 
+from policies.from_file import load_only
 from schedopt.sweep.measure import Begun, Done, Failed, Finished, Step, Task, steps
 from schedopt.sweep.rows import Row
 
@@ -185,6 +186,7 @@ def _serve(line: Connection) -> None:
             task = line.recv()
         except EOFError:
             return
+        load_only(task.policy_files)
         for step in steps(task):
             line.send_bytes(msgspec.json.encode(step))
 

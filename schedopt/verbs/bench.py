@@ -11,6 +11,7 @@ from instances.constraints import Constraint
 from instances.errors import InputError, shown
 from instances.files import keep
 from instances.options import most_at_once
+from policies import from_file
 from schedopt.sweep.measure import Done, Failed, Task, steps
 from schedopt.sweep.plan import Options, ProblemPlan, Sweep, problem_plans, runs
 from schedopt.sweep.rows import Row, Rows
@@ -49,6 +50,7 @@ def bench(
     jobs: int = 1,
     cluster: str | None = None,
     output: str | Path | None = None,
+    policy_files: Iterable[str | Path] = (),
     progress: Progress | None = None,
 ) -> list[Row]:
     """Compare policies with the optimum on many instances.
@@ -79,6 +81,9 @@ def bench(
         The address of a Dask scheduler, whose workers do the work instead.
     output : path, optional
         A .jsonl, .csv or .parquet file. Rows that it holds already are not computed again.
+    policy_files : iterable of paths
+        Python files that register policies. They are run, here and on every worker, to which their
+        text travels; what they import has to be installed there.
     progress : callable, optional
         Called with instances done and in all.
 
@@ -102,12 +107,16 @@ def bench(
     for name, value in (("time limit", time_limit), ("grace", grace)):
         if value is not None and not 0 <= value < float("inf"):
             raise InputError("seconds, 0 or more", found=shown(value), place=name)
+    files_of_policies = tuple(from_file.read(path) for path in policy_files)
+    for file in files_of_policies:
+        from_file.load(file)
     sweep = Sweep(
         policies=policies or None,
         seeds=tuple(seeds),
         options=options or {},
         constraints=constraints,
         time_limit=time_limit,
+        policy_files=files_of_policies,
     )
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     files = [FileSource(path) for path in instance_files(given)] if given or not generated else []
@@ -152,6 +161,7 @@ def task_of(source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan]) -> Task
         constraints=mine.constraints,
         time_limit=sweep.time_limit,
         seed=sweep.seeds[0],
+        policy_files=sweep.policy_files,
     )
 
 

@@ -26,6 +26,7 @@ def evaluate(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     constraints: Iterable[Constraint] = (),
+    policy_files: Iterable[str | Path] = (),
 ) -> Result: ...
 
 
@@ -37,6 +38,7 @@ def evaluate(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     constraints: Iterable[Constraint] = (),
+    policy_files: Iterable[str | Path] = (),
 ) -> list[Result]: ...
 
 
@@ -47,6 +49,7 @@ def evaluate(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     constraints: Iterable[Constraint] = (),
+    policy_files: Iterable[str | Path] = (),
 ) -> Result | list[Result]:
     """Run one policy or several on an instance.
 
@@ -63,6 +66,8 @@ def evaluate(
     constraints : iterable of Constraint
         Side constraints beyond the instance's. Policies ignore side constraints; the result's
         ``violations`` say which are broken.
+    policy_files : iterable of paths
+        Python files that register policies; they are run.
 
     Returns
     -------
@@ -74,6 +79,11 @@ def evaluate(
     InputError
         If a policy or an option is not known, or an option's value is not right.
     """
+    for path in policy_files:
+        from policies.from_file import load as load_policies
+        from policies.from_file import read
+
+        load_policies(read(path))
     if isinstance(what, str | Path):
         from instances.files import load
 

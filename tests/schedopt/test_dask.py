@@ -155,3 +155,26 @@ def test_a_scheduler_that_is_gone_ends_the_sweep_with_its_rows_kept(
         bench(**words, cluster=cluster.address, progress=kill)  # type: ignore[arg-type]
     assert 3 <= output.read_bytes().count(b"\n") < 12
     assert len(bench(**words)) == 12  # type: ignore[arg-type]
+
+
+def test_policies_of_a_file_reach_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
+    """The text travels: no worker sees the file, which is written anew between two benches."""
+    cluster.hire()
+    text = """
+import numpy as np
+from policies.dssp.selectors import selector
+
+@selector("mine", source="a test", summary="a test's own")
+def own(items):
+    return np.arange(items.weights.size) == int(np.flatnonzero(items.weights <= items.room)[{}])
+"""
+    mine, found = tmp_path / "mine.py", []
+    few = generated("dssp", "uncorrelated", seeds=range(2), options={"jobs": 20})
+    words = {"generated": few, "policies": ["mine"], "policy_files": [mine]}
+    for which in (0, 1):
+        mine.write_text(text.format(which))
+        here = bench(**words)
+        there = bench(**words, cluster=cluster.address)
+        assert timeless(here) == timeless(there)
+        found.append([row.objective for row in there])
+    assert found[0] != found[1]

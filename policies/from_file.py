@@ -1,0 +1,184 @@
+"""Policies of a user's own Python file: run it, and what it registers can be named like any other.
+
+The file's text is what travels to the workers of a bench, so they need neither the file nor its
+folder. Whatever else the file imports has to be installed where it is run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property, wraps
+from importlib.abc import InspectLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from instances.errors import InputError, shown
+from instances.files import PROBLEMS, read_bytes
+from policies import registry
+from policies.registry import NotApplicableError, Policy
+
+
+@dataclass(frozen=True)
+class PolicyFile:
+    """A Python file that registers policies.
+
+    Attributes
+    ----------
+    path : str
+        Where it was read from, for messages.
+    text : str
+        What it says.
+    """
+
+    path: str
+    text: str
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:20]
+
+
+_LOADED: dict[str, tuple[PolicyFile, tuple[Policy, ...]]] = {}
+"""What each file has registered, by path."""
+
+
+def read(path: str | Path) -> PolicyFile:
+    """Read a file of policies, without running it.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it is not Python by name or not text.
+    """
+    if Path(path).suffix != ".py":
+        raise InputError("a Python file, .py", file=str(path))
+    data = read_bytes(path)
+    try:
+        return PolicyFile(str(path), data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise InputError("text in UTF-8", found="bytes that are not", file=str(path)) from None
+
+
+def load(file: PolicyFile) -> tuple[Policy, ...]:
+    """Run a file of policies, unless it has been run, and return what it registers.
+
+    A file that has changed since it was run replaces what it registered then.
+
+    Raises
+    ------
+    InputError
+        If it fails, or registers nothing: with the line.
+    """
+    if file.path in _LOADED:
+        known, registered = _LOADED[file.path]
+        if known.text == file.text:
+            return registered
+        _unload(file.path)
+    for problem in PROBLEMS:
+        registry.registered(problem)  # the house's own come first
+    found = _registered_by(file)
+    own = tuple(replace(policy, run=_guarded(policy.run, file.path)) for policy in found)
+    _forget(found)
+    for policy in own:
+        registry.register(policy)
+    _LOADED[file.path] = (file, own)
+    return own
+
+
+def _registered_by(file: PolicyFile) -> list[Policy]:
+    """Run a file, and return the policies that it registers; none stays where it fails."""
+    before = {id(policy) for policy in registry.everything()}
+    try:
+        _run(file)
+    except BaseException:
+        _forget(policy for policy in registry.everything() if id(policy) not in before)
+        raise
+    found = [policy for policy in registry.everything() if id(policy) not in before]
+    if not found:
+        expected = "policies: a decorator such as @selector, or policies.registry.register"
+        raise InputError(expected, found="none", file=file.path)
+    return found
+
+
+def load_only(files: Iterable[PolicyFile]) -> None:
+    """Forget the policies of all other files: for processes that serve one bench after another."""
+    kept = {file.path for file in files}
+    for path in [path for path in _LOADED if path not in kept]:
+        _unload(path)
+
+
+def _unload(path: str) -> None:
+    _forget(_LOADED.pop(path)[1])
+
+
+def _forget(policies: Iterable[Policy]) -> None:
+    for policy in list(policies):
+        registry.forget(policy)
+
+
+class _Loader(InspectLoader):
+    """Runs a text as a module; tracebacks and `inspect` find its lines."""
+
+    def __init__(self, file: PolicyFile) -> None:
+        self._file = file
+
+    def get_source(self, fullname: str) -> str:
+        """Return the text."""
+        return self._file.text
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return the text compiled."""
+        return compile(self._file.text, self._file.path, "exec", dont_inherit=True)
+
+
+def _run(file: PolicyFile) -> None:
+    name = f"policy_file_{file.digest}"
+    loader = _Loader(file)
+    spec = spec_from_loader(name, loader, origin=file.path)
+    if spec is None:
+        raise InputError("a Python file", file=file.path)
+    module = module_from_spec(spec)
+    module.__file__ = file.path
+    sys.modules[name] = module
+    try:
+        loader.exec_module(module)
+    except SyntaxError as error:
+        place = f"line {error.lineno}" if error.filename == file.path else ""
+        raise InputError(
+            "Python", found=f"a syntax error: {error.msg}", place=place, file=file.path
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise _failed("Python that runs", error, file.path) from error
+
+
+def _guarded(run: Callable[..., Any], path: str) -> Callable[..., Any]:
+    """Return a policy's function, whose failures are one line with the place."""
+
+    @wraps(run)
+    def guarded(*args: Any, **options: Any) -> Any:
+        try:
+            return run(*args, **options)
+        except (InputError, NotApplicableError):
+            raise
+        except (Exception, SystemExit) as error:
+            raise _failed("a policy that returns a solution", error, path) from error
+
+    return guarded
+
+
+def _failed(expected: str, error: BaseException, path: str) -> InputError:
+    """Return an error with the last line of the file that led to it."""
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == path
+    ]
+    text = f"{type(error).__name__}: {shown(str(error))}" if str(error) else type(error).__name__
+    return InputError(expected, found=text, place=f"line {lines[-1]}" if lines else "", file=path)

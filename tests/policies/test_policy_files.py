@@ -1,0 +1,194 @@
+"""Policies of a user's own file: what it may do wrong, and where it can be run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from instances.errors import InputError
+from instances.files import load as load_instance
+from policies import from_file, registry
+from policies.from_file import PolicyFile, load, load_only, read
+from schedopt import bench, evaluate
+from schedopt.cli import app
+from schedopt.sweep.rows import Row
+from schedopt.sweep.sources import generated
+
+ROOT = Path(__file__).parent.parent.parent
+NIGHT = ROOT / "instances" / "dssp" / "greedy-trap.json"
+QUEUE = ROOT / "instances" / "msfq" / "small.json"
+SELECTOR = """
+import numpy as np
+from policies.dssp.selectors import selector
+
+@selector("{name}", source="a test", summary="a test's own")
+def own(items):
+    fits = items.weights <= items.room
+    chosen = np.zeros(fits.size, dtype=bool)
+    chosen[np.flatnonzero(fits)[{which}]] = True
+    return chosen
+"""
+RULE = """
+from policies.msfq import admission_rule
+
+@admission_rule("any-fit", source="a test", summary="a test's own")
+def any_fit(state):
+    return next((job for job in state.jobs if job.need <= state.free), None)
+"""
+TWIN = """
+from policies.msfq import Twin, admission_rule
+
+@admission_rule("any-fit", source="a test", summary="a test's own", twin=Twin(__name__, "twin"))
+def any_fit(state):
+    return next(iter(state.fitting()), None)
+
+def twin(memory, numbers, needs, slots, by_need, waiting, running, free, head):
+    for kind in range(needs.size):
+        if waiting[kind] and needs[kind] <= free:
+            return kind
+    return -1
+"""
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> Iterator[None]:
+    yield
+    load_only(())
+
+
+def write(folder: Path, text: str, name: str = "mine.py") -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def gaps(rows: list[Row]) -> list[tuple[str, float | None]]:
+    return [(row.policy, row.objective) for row in rows]
+
+
+def test_what_a_file_registers_is_evaluated(tmp_path: Path) -> None:
+    mine = write(tmp_path, SELECTOR.format(name="mine", which=0))
+    found = evaluate(NIGHT, "mine", policy_files=[mine])
+    assert found.checked
+    assert not found.violations
+    queue = evaluate(QUEUE, "any-fit", policy_files=[write(tmp_path, RULE, "rule.py")], seed=2)
+    assert queue.objective is not None
+    assert "plain Python" in str(queue.message)
+
+
+def test_a_rule_of_a_file_may_bring_its_compiled_twin(tmp_path: Path) -> None:
+    plainly = RULE.replace("next((job for job in state.jobs if job.need <= state.free), None)",
+                           "next(iter(state.fitting()), None)")  # fmt: skip
+    queue = load_instance(QUEUE).scaled(1.0)
+    slow = evaluate(queue, "any-fit", policy_files=[write(tmp_path, plainly)])
+    quick = evaluate(queue, "any-fit", policy_files=[write(tmp_path, TWIN)])
+    assert not quick.message
+    assert quick.solution.arrivals > slow.solution.arrivals
+    assert quick.objective == pytest.approx(slow.objective, rel=0.1)
+
+
+def test_a_file_that_changed_replaces_what_it_registered(tmp_path: Path) -> None:
+    mine = write(tmp_path, SELECTOR.format(name="mine", which=0))
+    first = evaluate(NIGHT, "mine", policy_files=[mine])
+    write(tmp_path, SELECTOR.format(name="mine", which=1))
+    second = evaluate(NIGHT, "mine", policy_files=[mine])
+    assert first.solution.selected != second.solution.selected
+    write(tmp_path, SELECTOR.format(name="other", which=1))
+    evaluate(NIGHT, "other", policy_files=[mine])
+    with pytest.raises(InputError, match="'mine'"):
+        evaluate(NIGHT, "mine", policy_files=[mine])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "x = 1\nimport no_such_module\n",
+            r"line 2: found ModuleNotFoundError: .*Python that runs",
+        ),
+        ("x = 1\n\ndef f(:\n", r"line 3: found a syntax error"),
+        ("raise SystemExit(3)\n", r"line 1: found SystemExit: '3'"),
+        ("x = 1\n", "found none; expected policies"),
+        (SELECTOR.format(name="greedy", which=0), r"line 5: .*has a policy 'greedy' already"),
+        ("x = '\0'\n", "found"),
+    ],
+)
+def test_a_file_that_fails_says_where(tmp_path: Path, text: str, says: str) -> None:
+    before = registry.everything()
+    mine = write(tmp_path, text)
+    with pytest.raises(InputError, match=says) as caught:
+        load(read(mine))
+    assert str(mine) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert registry.everything() == before
+
+
+def test_a_file_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
+    mine = write(tmp_path, SELECTOR.format(name="mine", which=0) + "\n1 / 0\n")
+    with pytest.raises(InputError, match="ZeroDivisionError"):
+        load(read(mine))
+    assert "mine" not in registry.registered("dssp")
+
+
+def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"missing\.py"):
+        read(tmp_path / "missing.py")
+    with pytest.raises(InputError, match="a Python file"):
+        read(write(tmp_path, RULE, "mine.txt"))
+    (tmp_path / "mine.py").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="UTF-8"):
+        read(tmp_path / "mine.py")
+    with pytest.raises(InputError, match=r"folder\.py"):
+        (tmp_path / "folder.py").mkdir()
+        read(tmp_path / "folder.py")
+
+
+def test_a_policy_that_raises_says_where(tmp_path: Path) -> None:
+    text = SELECTOR.format(name="mine", which=0).replace("return chosen", "return chosen[no_name]")
+    mine = write(tmp_path, text)
+    with pytest.raises(InputError, match=r"line 10: found NameError: .*no_name"):
+        evaluate(NIGHT, "mine", policy_files=[mine])
+
+
+def test_processes_run_the_text_that_was_read(tmp_path: Path) -> None:
+    few = generated("dssp", "uncorrelated", seeds=range(3), options={"jobs": 20})
+    mine = write(tmp_path, SELECTOR.format(name="mine", which=0))
+    words = {"generated": few, "policies": ["mine", "greedy"], "policy_files": [mine]}
+    here = bench(**words)
+    there = bench(**words, jobs=2)
+    assert gaps(here) == gaps(there)
+    assert {row.policy for row in there} == {"mine", "greedy"}
+    assert [row.key for row in here] == [row.key for row in there]
+    write(tmp_path, SELECTOR.format(name="mine", which=1))
+    changed = bench(**words, jobs=2)
+    assert gaps(changed) != gaps(here)
+    assert {row.key for row in changed}.isdisjoint(row.key for row in here)
+
+
+def test_a_process_forgets_the_files_of_an_earlier_bench() -> None:
+    first = PolicyFile("a.py", SELECTOR.format(name="mine", which=0))
+    second = PolicyFile("b.py", SELECTOR.format(name="mine", which=1))
+    load(first)
+    with pytest.raises(InputError, match="already"):
+        load(second)
+    load_only([second])
+    load(second)
+    assert "b.py" in from_file._LOADED
+    assert "a.py" not in from_file._LOADED
+
+
+def test_both_verbs_take_the_flag_and_say_that_the_file_is_run(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    mine = write(tmp_path, SELECTOR.format(name="mine", which=0))
+    flags = ["--policy", "mine", "--policy-file", str(mine), "--json"]
+    assert '"policy":"mine"' in run(app, ["evaluate", str(NIGHT), *flags]).stdout
+    assert '"policy":"mine"' in run(app, ["bench", str(NIGHT), *flags]).stdout
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(f'paths = ["{NIGHT}"]\npolicies = ["mine"]\npolicy_files = ["mine.py"]\n')
+    assert '"policy":"mine"' in run(app, ["bench", str(sweep), "--json"]).stdout
+    for verb in ("evaluate", "bench"):
+        told = re.sub(r"[\s│]+", " ", run(app, [verb, "--help"]).stdout)
+        assert "It is RUN, with your rights" in told
