@@ -40,6 +40,8 @@ class Policy:
     phase : {"", "choose", "dispatch", "both"}
         Where a problem is solved in two phases: which of them. A policy that chooses and one that
         dispatches make a third: ``greedy+lcpf``.
+    trial : mapping
+        Options under which it is quick, for a first run that only compiles.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Policy:
     options: Mapping[str, Option] = field(default_factory=dict)
     random: bool = False
     phase: Literal["", "choose", "dispatch", "both"] = ""
+    trial: Mapping[str, Any] = field(default_factory=dict)
 
 
 _POLICIES: dict[str, dict[str, Policy]] = {}

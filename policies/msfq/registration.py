@@ -14,8 +14,8 @@ from policies.msfq.rule import Choice, Plan, Rule, Twin
 from policies.msfq.state import State
 from policies.registry import Policy, register
 
-ARRIVALS, PLAIN_ARRIVALS = 1_000_000, 50_000
-"""Jobs of a simulation: of a rule with a compiled twin, and of one in plain Python."""
+FEWEST_ARRIVALS, ARRIVALS, PLAIN_ARRIVALS = 1000, 1_000_000, 50_000
+"""Jobs of a simulation: at the least, of a compiled rule, and of one in plain Python."""
 
 
 class _Function(Rule):
@@ -79,6 +79,7 @@ def admission_rule(
                 summary=summary,
                 options=known,
                 random=True,
+                trial={"arrivals": FEWEST_ARRIVALS},
             )
         )
         _RULES[name] = _Registered(make, twin)
@@ -97,7 +98,7 @@ def _common(twin: Twin | None) -> dict[str, Option]:
         "arrivals": Option(
             ARRIVALS if twin else PLAIN_ARRIVALS,
             "a whole number from 1000 to 10^11",
-            lambda v: is_count(v) and 1000 <= v <= 10**11,
+            lambda v: is_count(v) and FEWEST_ARRIVALS <= v <= 10**11,
         ),
         "trace": Option(
             None,

@@ -130,7 +130,8 @@ def _warm(problem: str, name: str) -> None:
     from policies.registry import NotApplicableError
 
     try:
-        record_of(problem).policy(name).run(parse(record_of(problem).tiny))
+        policy = record_of(problem).policy(name)
+        policy.run(parse(record_of(problem).tiny), **policy.trial)
     except NotApplicableError:
         return
 
