@@ -91,6 +91,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Where infeasible: a smallest set of side constraints that cannot hold together.
     checked : bool
         Whether the checker has seen it; `violations` is what it found.
+    bound_checked : bool
+        Whether the checker has re-proved the bound.
+    certificate : dict, optional
+        What the bound is re-proved from; its ``kind`` says how.
     message : str
         A line about what happened, where there is something to say.
     """
@@ -112,10 +116,12 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     seed: int = 0
     options: dict[str, Any] = {}
     checked: bool = False
+    bound_checked: bool = False
     violations: tuple[str, ...] = ()
     conflict: tuple[str, ...] = ()
     trace: tuple[tuple[float, float | None, float | None], ...] = ()
     message: str | UnsetType = UNSET
+    certificate: dict[str, Any] | UnsetType = UNSET
 
     @property
     def proven(self) -> bool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Sequence
 from math import isfinite
 from typing import Any
+
+from msgspec import UNSET
 
 from instances.constraints import Constraint, check_names, check_references
 from instances.decoding import convert
@@ -50,12 +53,37 @@ def check(
         check_names([*instance.constraints, *constraints])
         check_references(constraints, instance.index, instance.groups)
     report = Report()
+    sense = getattr(checker, "SENSE", result.sense)
+    report.expect(result.sense == sense, f"sense: {result.sense}, where it is {sense}")
     _consistent(result, report, getattr(checker, "NEAR", 1e-9))
     if result.solution_status != "none":
         solution = as_record(result)
         together = [*instance.constraints, *constraints]
         checker.check(instance, solution, result, together, report)
+        _judge_bound(instance, result, together, report)
     return report
+
+
+def _judge_bound(
+    instance: Any, claim: Document, constraints: Sequence[Constraint], report: Report
+) -> None:
+    """Say whether the bound is re-proved; what a certificate fails to prove is a violation."""
+    if claim.bound is None:
+        return
+    name = f"validation.{claim.problem}.bound"
+    judge = importlib.import_module(name) if importlib.util.find_spec(name) else None
+    unaided = getattr(judge, "UNAIDED", ())  # formulations whose bound needs no certificate
+    given = claim.certificate is not UNSET
+    if judge is None or not (given or claim.formulation in unaided):
+        report.bound = f"believed, from {claim.solver}"
+        report.expect(not given, f"a certificate, which nobody re-proves for {claim.problem}")
+        return
+    wrong = judge.reproved(instance, constraints, claim.certificate or {}, claim)
+    report.bound = f"believed, from {claim.solver}" if wrong else "re-proved"
+    if wrong and given:
+        report.violations.append(f"bound: {wrong}")
+    elif wrong:
+        report.unchecked.append(f"bound: {wrong}")
 
 
 def result_of(document: Document) -> Result[Any]:

@@ -15,10 +15,14 @@ class Report:
         What is wrong, each in a line.
     unchecked : list of str
         What no checker here can judge, each in a line.
+    bound : str
+        What the bound is worth: ``re-proved``, or ``believed`` and from whom; empty where there is
+        no bound.
     """
 
     violations: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
+    bound: str = ""
 
     @property
     def ok(self) -> bool:

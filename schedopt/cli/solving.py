@@ -41,6 +41,12 @@ def solve(
     threads: Annotated[int | None, typer.Option(help="Threads of the solver.")] = None,
     seed: Seed = 0,
     option: Options = None,
+    certificate: Annotated[
+        bool, typer.Option("--certificate", help="Add what `check` can re-prove the bound from.")
+    ] = False,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Solve again by another method; both must agree.")
+    ] = False,
     json: Json = False,
     output: Output = None,
 ) -> None:
@@ -69,6 +75,8 @@ def solve(
             seed=seed,
             options=options,
             watch=watch,
+            certificate=certificate,
+            confirm=confirm,
         )
     deliver(result.document(), json, output, lambda: show(instance, result))
     raise typer.Exit(status(result))
@@ -135,6 +143,7 @@ def check(file: File, result: Annotated[Path, typer.Argument(help="A result docu
             say(f"{who}: not checked: {what}")
         if report.ok:
             outcome = f"{document.solution_status}, objective {document.objective}"
-            print(printable(f"{who}: holds ({outcome})"))
+            bound = f"; bound {report.bound}" if report.bound else ""
+            print(printable(f"{who}: holds ({outcome}){bound}"))
         wrong = wrong or not report.ok
     raise typer.Exit(FAILED if wrong else 0)

@@ -200,6 +200,16 @@ class Problem(Generic[I]):
         """Return a solution to start a solver from, None where that does not pay."""
         return None
 
+    def certificate(
+        self, model: Formulation, result: Result, limits: Limits
+    ) -> dict[str, Any] | None:
+        """Return what the checker can re-prove the bound of a result from, None where nothing."""
+        return None
+
+    def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
+        """Solve a formulation again by another method than a result's, None where there is none."""
+        return None
+
     # How policies are run, and what they are measured against.
 
     def settings(self, instance: I, settings: Mapping[str, Any]) -> dict[str, Any]:

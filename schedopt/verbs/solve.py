@@ -16,7 +16,7 @@ from instances.options import checked, most_at_once
 from instances.protocol import AnyInstance, is_instance
 from schedopt import __version__
 from schedopt.problems import problem, problem_of
-from solvers.result import Limits, Result, Watch
+from solvers.result import Limits, Result, Watch, gap
 
 if TYPE_CHECKING:
     from formulations.protocol import Formulation
@@ -37,6 +37,8 @@ def solve(
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
     watch: Watch | None = None,
+    certificate: bool = False,
+    confirm: bool = False,
 ) -> Result:
     """Find the optimum of an instance or of a formulation, and check it.
 
@@ -62,6 +64,10 @@ def solve(
         The formulation's own options, such as ``fill``.
     watch : callable, optional
         Called with seconds, incumbent and bound while the solver runs.
+    certificate : bool
+        Whether to add what the bound can be re-proved from, and to have the checker do so.
+    confirm : bool
+        Whether to solve again by another method; where the two disagree nothing is optimal.
 
     Returns
     -------
@@ -76,12 +82,68 @@ def solve(
     limits = _limits(time_limit, gap, threads, seed, watch)
     model = _modelled(what, formulation, options)
     model.add(*constraints)
-    result = problem(model.problem).solve(model, solver, limits)
+    record = problem(model.problem)
+    result = record.solve(model, solver, limits)
+    if confirm:
+        result = confirmed(result, record.confirm(model, result, limits))
+    if certificate and result.bound is not None:
+        found = record.certificate(model, result, limits)
+        note = "" if found else "no certificate: the bound is believed"
+        result = msgspec.structs.replace(
+            result, certificate=found or msgspec.UNSET, message=_together(result.message, note)
+        )
+    return _checked(model, result)
+
+
+def confirmed(result: Result, other: Result | None) -> Result:
+    """Return a result as another method's leaves it: where the two disagree, nothing is optimal.
+
+    Parameters
+    ----------
+    result : Result
+    other : Result or None
+        Of the same formulation by another method; None where there is none.
+    """
+    if other is None:
+        return msgspec.structs.replace(
+            result, message=_together(result.message, "not confirmed: there is no second method")
+        )
+    told = f"{other.solver}: {other.termination}, objective {other.objective}"
+    if not (other.proven or other.termination == "infeasible"):
+        note = f"not confirmed: {told} without a proof"
+        return msgspec.structs.replace(result, message=_together(result.message, note))
+    if result.proven and other.proven:
+        agree = gap(result.objective, other.objective) or 0.0
+        if agree <= AGREE:
+            note = f"confirmed by {other.solver}"
+            return msgspec.structs.replace(result, message=_together(result.message, note))
+    elif result.termination == other.termination == "infeasible":
+        note = f"confirmed by {other.solver}"
+        return msgspec.structs.replace(result, message=_together(result.message, note))
+    elif not result.proven and result.termination != "infeasible":
+        return result
+    note = f"two methods disagree: {told}"
+    return msgspec.structs.replace(
+        result,
+        termination="error",
+        solution_status="none" if result.solution is None else "feasible",
+        bound=None,
+        gap=None,
+        conflict=(),
+        message=_together(result.message, note),
+    )
+
+
+AGREE = 1e-6
+"""Relative difference of the optima that two methods may find: the loosest of their tolerances."""
+
+
+def _checked(model: Formulation, result: Result) -> Result:
+    """Return a result as the checker leaves it: what it faults is not called optimal."""
     began = time.perf_counter()
     report = _report(model, result)
     seconds = msgspec.structs.replace(result.seconds, check=time.perf_counter() - began)
-    notes = [] if result.message is msgspec.UNSET else [str(result.message)]
-    notes += [f"not checked: {what}" for what in report.unchecked]
+    notes = [f"not checked: {what}" for what in report.unchecked]
     believed = not report.violations or result.solution_status != "optimal"
     return msgspec.structs.replace(
         result,
@@ -89,9 +151,15 @@ def solve(
         seconds=seconds,
         version={"schedopt": __version__, **result.version},
         checked=not report.unchecked,
+        bound_checked=report.bound == "re-proved",
         violations=tuple(report.violations),
-        message="; ".join(notes) or msgspec.UNSET,
+        message=_together(result.message, *notes),
     )
+
+
+def _together(*notes: str | msgspec.UnsetType) -> str | msgspec.UnsetType:
+    """Return notes as one message."""
+    return "; ".join(str(note) for note in notes if note) or msgspec.UNSET
 
 
 def _limits(

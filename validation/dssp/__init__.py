@@ -11,6 +11,7 @@ from solvers.result import Document
 from validation.dssp import schedule, selection
 from validation.report import Report
 
+SENSE = "maximize"
 CONSTRAINTS = tuple[SideConstraint, ...]
 
 

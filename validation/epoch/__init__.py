@@ -11,6 +11,7 @@ from solvers.result import Document
 from validation.epoch import partition, rectangles
 from validation.report import Report
 
+SENSE = "minimize"
 CONSTRAINTS = tuple[SideConstraint, ...]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from instances.hesrpt import Allocated, SideConstraint
 from validation.hesrpt.allocation import check
 
+SENSE = "minimize"
 CONSTRAINTS = tuple[SideConstraint, ...]
 NEAR = 1e-6
 """The gap up to which an interior-point method's answer may be called optimal."""

@@ -13,6 +13,7 @@ from solvers.result import Document
 from validation.msfq import simulated, solved
 from validation.report import Report, same
 
+SENSE = "minimize"
 CONSTRAINTS = tuple[SideConstraint, ...]
 
 
