@@ -7,6 +7,7 @@ Archive", JPDC 74, 2014.
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
@@ -73,7 +74,7 @@ def read_trace(path: str | Path, queue: Instance) -> Trace:
         if need not in classes:
             raise InputError(
                 f"the need of a class ({', '.join(map(str, classes))})",
-                found=shown(int(need) if need == int(need) else need),
+                found=shown(int(need) if need.is_integer() else need),
                 place=place,
                 file=file,
             )
@@ -92,24 +93,39 @@ Row = tuple[int, float, float, float]
 
 
 def _csv(lines: list[str], file: str) -> list[Row]:
-    reader = csv.reader(lines)
-    head = [name.strip() for name in next(reader, [])]
+    reader = _cells(lines, file)
+    _, first = next(reader, (1, []))
+    head = [name.strip() for name in first]
     if sorted(head) != sorted(COLUMNS):
         expected = f"the columns {', '.join(COLUMNS)}"
         raise InputError(expected, found=shown(", ".join(head)), place="line 1", file=file)
     where = [head.index(name) for name in COLUMNS]
     rows: list[Row] = []
-    for cells in reader:
+    for line, cells in reader:
         if not cells:
             continue
         try:
             time, need, size = (float(cells[i]) for i in where)
         except (ValueError, IndexError):
             found = shown(",".join(cells))
-            place = f"line {reader.line_num}"
+            place = f"line {line}"
             raise InputError("three numbers", found=found, place=place, file=file) from None
-        rows.append((reader.line_num, time, need, size))
+        rows.append((line, time, need, size))
     return rows
+
+
+def _cells(lines: list[str], file: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row with its line; what is no CSV is bad input."""
+    reader = csv.reader(lines)
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            place = f"line {reader.line_num}"
+            raise InputError("CSV", found=str(error), place=place, file=file) from None
+        yield reader.line_num, row
 
 
 def _swf(lines: list[str], file: str) -> list[Row]:

@@ -9,6 +9,8 @@ import typer
 
 from instances.errors import InputError
 from schedopt.cli.common import (
+    FAILED,
+    FOUND,
     INTERRUPTED,
     Constraints,
     Json,
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from schedopt.sweep.rows import Row
 
 GRACE = 60.0
+MOST_SAID = 5
+"""Runs that ended with an error and are told one by one."""
 
 
 @app.command(epilog="Example: schedopt bench nights/ --jobs 4 --output results.parquet")
@@ -71,6 +75,9 @@ def bench(
     Run again with the same output after an interruption: what is there is not computed again.
     A sweep.toml says what the flags say; flags beside it win. A policy file is run on every
     process and worker; what it imports has to be installed there.
+
+    Exit status: 0 it is done, 1 a policy ended with an error (its row says which), 2 bad input, or
+    an instance that cannot be used, 130 interrupted.
     """
     from schedopt.cli import reporting
     from schedopt.cli.streams import print_bytes
@@ -116,7 +123,12 @@ def bench(
             say(failure)
         if report is not None:
             reporting.deliver(report, rows, _sweep(words), failures, pictures)
-    raise typer.Exit(2 if failures else 0)
+    broken = [row for row in rows if row.termination == "error"]
+    for row in broken[:MOST_SAID]:
+        say(f"{row.policy} on {row.instance}: {row.message}")
+    if len(broken) > MOST_SAID:
+        say(f"... and {len(broken) - MOST_SAID} more that ended with an error")
+    raise typer.Exit(2 if failures else FAILED if broken else FOUND)
 
 
 def _keep_what_is_read(

@@ -7,6 +7,7 @@ import socket
 import threading
 from asyncio import CancelledError
 from collections.abc import Iterator, Sequence
+from concurrent import futures
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -16,12 +17,14 @@ import msgspec
 
 from instances.errors import InputError, shown
 from schedopt import __version__
-from schedopt.sweep.measure import Task
-from schedopt.sweep.rows import Row
-from schedopt.sweep.workers import Outcome, Worker, WorkerError
+from schedopt.sweep.measure import Outcome, Task, said
+from schedopt.sweep.workers import Worker, WorkerError
 
 PATIENCE = 30.0
 """Seconds to wait for a scheduler, and for its first worker."""
+
+LOST = (OSError, TimeoutError, CancelledError, futures.CancelledError)
+"""What is raised where the scheduler is gone; its futures are cancelled in either sense."""
 
 _MINE = threading.local()
 
@@ -66,9 +69,16 @@ def remote(
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError):
         raise wrong from None
-    with client:
-        threads = _workforce(client)
-        yield from _through(client, distributed, tasks, grace, most=2 * threads)
+    try:
+        with client:
+            threads = _workforce(client)
+            yield from _through(client, distributed, tasks, grace, most=2 * threads)
+    except LOST as error:
+        raise InputError(
+            "a cluster that answers; run again to go on",
+            found=f"none any more ({type(error).__name__})",
+            place="--cluster",
+        ) from None
 
 
 def _knock(address: str) -> None:
@@ -118,7 +128,7 @@ def _through(
     """Submit tasks, a few more at a time than there are workers, and yield their outcomes."""
     waiting = iter(tasks)
     running: dict[str, Task] = {}
-    futures: dict[str, Any] = {}
+    submitted: dict[str, Any] = {}
     stream = distributed.as_completed(loop=client.loop)
 
     while True:
@@ -126,35 +136,29 @@ def _through(
             try:
                 packed = replace(task, source=task.source.packed())
             except InputError as error:
-                yield task, str(error)
+                yield task, Outcome(rows=[], why=str(error))
                 continue
             future = client.submit(work, packed, grace, pure=False)
-            running[future.key], futures[future.key] = task, future
+            running[future.key], submitted[future.key] = task, future
             stream.add(future)
         if not running:
             return
-        try:
-            future = next(stream)
-            outcome = _outcome(distributed, future)
-        except (OSError, TimeoutError, CancelledError) as error:
-            raise InputError(
-                "a cluster that answers; run again to go on",
-                found=f"none any more ({type(error).__name__})",
-                place="--cluster",
-            ) from None
-        del futures[future.key]
+        future = next(stream)
+        outcome = _outcome(distributed, future)
+        del submitted[future.key]
         yield running.pop(future.key), outcome
 
 
 def _outcome(distributed: Any, future: Any) -> Outcome:
     """Return what a future brought, or a line about what became of its worker."""
     if future.status == "finished":
-        return msgspec.json.decode(future.result(), type=list[Row] | str)
+        return msgspec.json.decode(future.result(), type=Outcome)
     if future.status in ("cancelled", "lost"):
         raise CancelledError
     error = future.exception()
+    why = said(error)
     if isinstance(error, distributed.scheduler.KilledWorker):
-        return "the worker was killed on every attempt"
-    if isinstance(error, WorkerError):
-        return "its worker was closed"
-    return f"{type(error).__name__}: {shown(str(error))}"
+        why = "the worker was killed on every attempt"
+    elif isinstance(error, WorkerError):
+        why = "its worker was closed"
+    return Outcome(rows=[], why=why)

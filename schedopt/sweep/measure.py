@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from instances.constraints import Constraint
-from instances.errors import InputError, shown
+from instances.constraints import Constraint, check_names, check_references
+from instances.errors import MOST_FOUND, InputError, clipped
 from instances.files import parse
 from policies.from_file import PolicyFile, load
 from policies.registry import Policy
@@ -59,10 +59,19 @@ class Task:
 
 
 class Begun(msgspec.Struct, frozen=True, tag="begun"):
-    """A step begins: a reference by name, or a run, with the row that stands if it never ends."""
+    """A step begins: a reference by name, or a run, with the row that stands if it never ends.
+
+    Attributes
+    ----------
+    reference : str, optional
+    row : Row, optional
+    warming : bool
+        Whether what the run needs is only being loaded and compiled yet.
+    """
 
     reference: str | None = None
     row: Row | None = None
+    warming: bool = False
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
@@ -84,6 +93,32 @@ class Finished(msgspec.Struct, frozen=True, tag="finished"):
 Step = Begun | Done | Failed | Finished
 
 
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of an instance.
+
+    Attributes
+    ----------
+    rows : list of Row
+        Those of the runs that have ended.
+    why : str, optional
+        A line that says why there are no others.
+    """
+
+    rows: list[Row]
+    why: str | None = None
+
+
+def outcome(task: Task) -> Outcome:
+    """Do a task in this very process."""
+    rows: list[Row] = []
+    for step in steps(task):
+        if isinstance(step, Done):
+            rows.append(step.row)
+        elif isinstance(step, Failed):
+            return Outcome(rows=rows, why=step.why)
+    return Outcome(rows=rows)
+
+
 def steps(task: Task) -> Iterator[Step]:
     """Do a task, and yield what happens as it happens; what goes wrong is a step too."""
     try:
@@ -93,7 +128,7 @@ def steps(task: Task) -> Iterator[Step]:
         label = task.source.label
         yield Failed(text if label in text else f"{label}: {text}")
     except Exception as error:  # noqa: BLE001  one instance must not end the others
-        yield Failed(f"{task.source.label}: {type(error).__name__}: {shown(str(error))}")
+        yield Failed(f"{task.source.label}: {said(error)}")
     else:
         yield Finished()
 
@@ -108,14 +143,32 @@ def _steps(task: Task) -> Iterator[Step]:
             file=task.source.label,
         )
     instance = task.source.load()
+    check_names([*instance.constraints, *task.constraints])
+    check_references(task.constraints, instance.index, instance.groups)
     references = _References(instance, task)
     for run in task.runs:
         policy = references.record.policy(run.policy, task.constraints)
-        warm(policy)
         yield from references.prepare(policy, run.options)
         reference = references.of(policy, run.options)
-        yield Begun(row=_blank(task, run, instance, reference))
-        yield Done(_row(task, run, instance, reference))
+        blank = _blank(task, run, instance, reference)
+        try:
+            yield Begun(row=blank, warming=True)
+            warm(policy)
+            yield Begun(row=blank)
+            row = _row(task, run, instance, reference)
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:  # noqa: BLE001  a policy that exits costs its own row alone
+            row = msgspec.structs.replace(blank, termination="error", message=said(error))
+        yield Done(row)
+
+
+def said(error: BaseException) -> str:
+    """Return a line about what was raised."""
+    if isinstance(error, InputError):
+        return str(error)
+    words = clipped(str(error), MOST_FOUND)
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 class _References:
@@ -134,22 +187,27 @@ class _References:
     def prepare(self, policy: Policy, options: Mapping[str, Any]) -> Iterator[Step]:
         """Find a policy's reference if it is not known yet."""
         question = self._question(policy, options)
-        said = _said(question)
-        if said in self._known:
+        called = _called(question)
+        if called in self._known:
             return
         if question is None:
             found = self._none("not-applicable")
-        elif said in (self._task.lost or {}):
-            found = self._none("time-limit", (self._task.lost or {})[said])
+        elif called in (self._task.lost or {}):
+            found = self._none("error", (self._task.lost or {})[called])
         else:
             _warm(self.record.name)
-            yield Begun(reference=said)
-            found = _answered(question, self._task)
-        self._known[said] = found
+            yield Begun(reference=called)
+            try:
+                found = _answered(question, self._task)
+            except InputError:
+                raise
+            except Exception as error:  # noqa: BLE001  policies are measured without it
+                found = self._none("error", f"no reference: {said(error)}")
+        self._known[called] = found
 
     def of(self, policy: Policy, options: Mapping[str, Any]) -> Result:
         """Return a policy's reference, which is known."""
-        return self._known[_said(self._question(policy, options))]
+        return self._known[_called(self._question(policy, options))]
 
     def _question(self, policy: Policy, options: Mapping[str, Any]) -> Question | None:
         return self.record.question(self._instance, policy, options, self._task.constraints)
@@ -187,7 +245,7 @@ def _answered(question: Question, task: Task) -> Result:
     return msgspec.structs.replace(found, solution_status="feasible", bound=None, gap=None)
 
 
-def _said(question: Question | None) -> str:
+def _called(question: Question | None) -> str:
     """Return what tells a question from the others that policies ask of one instance."""
     if question is None:
         return "nothing"
@@ -262,7 +320,8 @@ def _row(task: Task, run: Run, instance: Any, reference: Result) -> Row:
 
 def _ended(reference: Result) -> Result | None:
     """Return a reference that was given up, whose message its rows must say."""
-    given_up = reference.solution_status == "none" and reference.termination == "time-limit"
+    stopped = reference.termination in ("time-limit", "error")
+    given_up = reference.solution_status == "none" and stopped
     return reference if given_up else None
 
 

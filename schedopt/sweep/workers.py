@@ -7,6 +7,7 @@ import os
 import queue
 import signal
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
@@ -16,14 +17,11 @@ from multiprocessing.process import BaseProcess
 import msgspec
 
 from policies.from_file import load_only
-from schedopt.sweep.measure import Begun, Done, Failed, Finished, Step, Task, steps
+from schedopt.sweep.measure import Begun, Done, Failed, Finished, Outcome, Step, Task, steps
 from schedopt.sweep.rows import Row
 
-Outcome = list[Row] | str
-"""An instance's rows, or a line that says why there are none."""
-
 MOST_STARTS = 3
-"""An instance whose process ends unasked as often as this is given up."""
+"""A step whose process ends unasked as often as this is given up."""
 
 KILLED = f"killed on every attempt ({MOST_STARTS})"
 
@@ -44,8 +42,9 @@ class WorkerError(Exception):
 class Worker:
     """A process that computes one instance after the other.
 
-    It is started when it is first needed. Where it dies, the instance is tried again in a new one;
-    where it takes too long over a step, it is ended, and the row of that step says so.
+    It is started when it is first needed. Where it dies, the step is tried again in a new one;
+    where it dies of the same step again and again, or takes too long over it, it goes on without
+    that step, whose row says so.
     """
 
     def __init__(self) -> None:
@@ -77,49 +76,53 @@ class Worker:
     def _compute(self, task: Task, grace: float | None) -> Outcome:
         limit = None if grace is None or task.time_limit is None else task.time_limit + grace
         done: dict[str, Row] = {}
-        losses = 0
+        losses: Counter[str] = Counter()
         while True:
             last, late = self._follow(task, limit, done)
-            if isinstance(last, Finished):
-                return list(done.values())
-            if isinstance(last, Failed):
-                return last.why
+            if isinstance(last, Finished | Failed):
+                why = last.why if isinstance(last, Failed) else None
+                return Outcome(rows=list(done.values()), why=why)
             self.release()
             if self._closed:
                 raise WorkerError
-            if late:
-                if not isinstance(last, Begun):
-                    return f"{task.source.label}: it took too long to read, or to get ready"
-                task = _without(task, last, done, limit)
-            else:
-                losses += 1
-                if losses == MOST_STARTS:
-                    return f"{task.source.label}: the worker was {KILLED}"
+            losses[_name(last)] += 1
+            if late or losses[_name(last)] == MOST_STARTS:
+                ended = f"the worker was {KILLED}"
+                if late and (last is None or last.warming):
+                    ended = "it took too long to read, or to get ready"
+                elif late:
+                    ended = f"its process was ended after {limit:g} s, the time limit and the grace"
+                if last is None:
+                    why = f"{task.source.label}: {ended}"
+                    return Outcome(rows=list(done.values()), why=why)
+                task = _without(task, last, done, ended, limit if late else None)
             task = replace(task, runs=tuple(run for run in task.runs if run.key not in done))
 
     def _follow(
         self, task: Task, limit: float | None, done: dict[str, Row]
-    ) -> tuple[Step | None, bool]:
+    ) -> tuple[Begun | Failed | Finished | None, bool]:
         """Have the process do a task; return the last step heard of, and whether it took too long.
 
-        What is heard in between goes to ``done``.
+        None is no step: the process reads, or goes from one to the next. What is heard in between
+        goes to ``done``.
         """
-        last: Step | None = None
+        last: Begun | None = None
         try:
             line = self._ready()
             line.send(task)
             while True:
                 # Reading and loading are no solver's time.
-                more = 0.0 if isinstance(last, Begun) else READING
+                more = READING if last is None or last.warming else 0.0
                 if not line.poll(None if limit is None else limit + more):
                     return last, True
-                last = _STEP.decode(line.recv_bytes())
-                if isinstance(last, Done):
-                    done[last.row.key] = last.row
-                elif not isinstance(last, Begun):
-                    return last, False
+                step = _STEP.decode(line.recv_bytes())
+                if isinstance(step, Finished | Failed):
+                    return step, False
+                last = step if isinstance(step, Begun) else None
+                if isinstance(step, Done):
+                    done[step.row.key] = step.row
         except (EOFError, OSError):  # the process is no more
-            return None, False
+            return last, False
 
     def _ready(self) -> Connection:
         """Return the line to the process, which is started if there is none."""
@@ -154,19 +157,41 @@ class Worker:
                 self._process.kill()
 
 
-def _without(task: Task, last: Begun, done: dict[str, Row], limit: float | None) -> Task:
-    """Return a task without the step that took too long, which its rows say."""
-    if last.row is not None:
-        done[last.row.key] = msgspec.structs.replace(
-            last.row, termination="time-limit", seconds=limit or 0.0, message=_over(limit)
+def _name(step: Begun | None) -> str:
+    """Return what tells a step from the others."""
+    if step is None:
+        return ""
+    return str(step.reference) if step.row is None else step.row.key
+
+
+def _without(
+    task: Task, last: Begun, done: dict[str, Row], ended: str, seconds: float | None
+) -> Task:
+    """Return a task without the step that never ends, which its rows say.
+
+    Parameters
+    ----------
+    task : Task
+    last : Begun
+        The step.
+    done : dict
+        The rows, by key: the step's own is added where it is a run.
+    ended : str
+        How it ended.
+    seconds : float or None
+        How long it took where that was too long; None where its process died of it.
+    """
+    if last.row is None:
+        return replace(
+            task, lost={**(task.lost or {}), str(last.reference): f"no reference: {ended}"}
         )
-        return task
-    said = f"no reference: {_over(limit)}"
-    return replace(task, lost={**(task.lost or {}), str(last.reference): said})
-
-
-def _over(limit: float | None) -> str:
-    return f"its process was ended after {limit:g} s, the time limit and the grace"
+    done[last.row.key] = msgspec.structs.replace(
+        last.row,
+        termination="error" if seconds is None else "time-limit",
+        seconds=seconds or 0.0,
+        message=ended,
+    )
+    return task
 
 
 def _serve(line: Connection) -> None:

@@ -12,13 +12,12 @@ from instances.errors import InputError, shown
 from instances.files import keep
 from instances.options import most_at_once
 from policies import from_file
-from schedopt.sweep.measure import Done, Failed, Task, steps
+from schedopt.sweep.measure import Outcome, Task, outcome
 from schedopt.sweep.plan import Options, ProblemPlan, Sweep, problem_plans, runs
 from schedopt.sweep.rows import Row, Rows
 from schedopt.sweep.sources import FileSource, Source, instance_files
 
 Progress = Callable[[int, int], None]
-Outcome = list[Row] | str
 
 
 class BenchError(Exception):
@@ -128,13 +127,12 @@ def bench(
     done = len(plan) - len(todo)
     try:
         with closing(_computed(todo, jobs, grace, cluster)) as outcomes:
-            for task, outcome in outcomes:
+            for task, found in outcomes:
                 done += 1
-                if isinstance(outcome, str):
+                rows.extend(found.rows)
+                if found.why is not None:
                     label = task.source.label
-                    failures.append(outcome if label in outcome else f"{label}: {outcome}")
-                else:
-                    rows.extend(outcome)
+                    failures.append(found.why if label in found.why else f"{label}: {found.why}")
                 if progress:
                     progress(done, len(plan))
     finally:
@@ -189,7 +187,7 @@ def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[
 def _computed(
     todo: Sequence[Task], jobs: int, grace: float | None, cluster: str | None
 ) -> Generator[tuple[Task, Outcome], None, None]:
-    """Yield each instance's rows, or a line that says why there are none, as they are done."""
+    """Yield what became of each instance as it is known."""
     if not todo:
         return
     if cluster is not None:
@@ -198,19 +196,8 @@ def _computed(
         yield from remote(todo, cluster, grace)
     elif jobs == 1 and (grace is None or todo[0].time_limit is None):
         for task in todo:
-            yield task, _here(task)
+            yield task, outcome(task)
     else:
         from schedopt.sweep.workers import local
 
         yield from local(todo, jobs, grace)
-
-
-def _here(task: Task) -> Outcome:
-    """Do a task in this very process."""
-    rows = []
-    for step in steps(task):
-        if isinstance(step, Done):
-            rows.append(step.row)
-        elif isinstance(step, Failed):
-            return step.why
-    return rows
