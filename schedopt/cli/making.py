@@ -83,23 +83,24 @@ def convert(
 
 @app.command(epilog="Example: schedopt plot result.json --instance night.json --output night.png")
 def plot(
-    file: Annotated[
-        Path, typer.Argument(help="An instance, a result or several, rows of a bench.")
+    files: Annotated[
+        list[Path], typer.Argument(help="An instance, results (several too), or rows of a bench.")
     ],
     instance: Annotated[
         Path | None, typer.Option(help="The results' instance: its deadline and its groups.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A .png (the default), .svg or .html.")
+        Path | None,
+        typer.Option("--output", "-o", help=".png (the default), .svg, .pdf or .html."),
     ] = None,
 ) -> None:
-    """Draw a file: jobs, who gets which share, schedules, or performance profiles of a bench."""
+    """Draw an instance's jobs, results beside each other, or performance profiles of a bench."""
     from schedopt.verbs.plot import FORMATS, save
     from schedopt.verbs.plot import plot as draw
 
-    target = output or Path(f"{file.name.split('.')[0]}.png")
-    writable(target, FORMATS, [file, *([instance] if instance else ())])
-    save(draw(file, instance=instance), target)
+    target = output or Path(f"{files[0].name.split('.')[0]}.png")
+    writable(target, FORMATS, [*files, *([instance] if instance else ())])
+    save(draw(files, instance=instance), target)
     say(f"wrote {target}")
 
 

@@ -1,13 +1,13 @@
-"""Pictures of problems that have none of their own."""
+"""Pictures of problems that have none of their own, and of results that have nothing to draw."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from schedopt.pictures.style import BLUE, label
+from schedopt.pictures.style import BLUE, label, names
 
 if TYPE_CHECKING:
     from instances.protocol import AnyInstance
@@ -16,26 +16,29 @@ if TYPE_CHECKING:
 
 def sizes(instance: AnyInstance) -> Figure:
     """Draw how many jobs an instance has, and how many each of its groups."""
-    counts = {"all jobs": len(instance.index)}
+    counts = {"all jobs": float(len(instance.index))}
     for by, groups in instance.groups.items():
-        counts |= {f"{by}: {group}": len(jobs) for group, jobs in groups.items()}
-    return _bars(instance.name, counts, "jobs")
+        counts |= {f"{by}: {group}": float(len(jobs)) for group, jobs in groups.items()}
+    return bars(instance.name, counts, "jobs")
 
 
-def objectives(results: Sequence[Result]) -> Figure:
+def objectives(results: Sequence[Result], what: str = "objective") -> Figure:
     """Draw the objective of each result."""
     found = {
-        str(result.policy or result.formulation): result.objective
-        for result in results
+        name: result.objective
+        for name, result in zip(names(results), results, strict=True)
         if result.objective is not None
     }
-    return _bars(results[0].instance, found, "objective")
+    return bars(results[0].instance, found, what)
 
 
-def _bars(title: str, values: dict[str, float] | dict[str, int], what: str) -> Figure:
+def bars(title: str, values: Mapping[str, float], what: str) -> Figure:
+    """Draw values by name as horizontal bars, the first on top."""
     figure = Figure(figsize=(8, 1.4 + 0.4 * len(values)), layout="constrained")
     axes = figure.subplots()
-    axes.barh([label(name) for name in values], list(values.values()), color=BLUE)
+    places = range(len(values))
+    axes.barh(places, list(values.values()), color=BLUE)
+    axes.set_yticks(places, [label(name) for name in values])
     axes.invert_yaxis()
     axes.set_xlabel(what)
     axes.set_title(label(title), fontsize=10)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from instances.errors import printable
-from schedopt.formats import cut
+from schedopt.formats import cut, number
+
+if TYPE_CHECKING:
+    from solvers.result import Result
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8A8A8A")
 """Okabe and Ito's, Color Universal Design, 2008, which the colour-blind tell apart as well; with a
@@ -30,6 +34,43 @@ def lines(names: Iterable[str]) -> dict[str, tuple[str, str]]:
     return {
         name: (COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]) for i, name in enumerate(names)
     }
+
+
+def names(results: Sequence[Result]) -> list[str]:
+    """Return what each result is called beside the others, no two the same.
+
+    It is the policy or the formulation; where several have the same, what they differ in stands
+    beside it: the side constraints beyond the instance's, options, the seed, or else a number.
+    """
+    found = [str(result.policy or result.formulation) for result in results]
+    for tell in (_rules, _options, _seed):
+        if len(set(found)) < len(found):
+            told = [tell(result) for result in results]
+            found = [
+                f"{name}, {more}" if more and found.count(name) > 1 else name
+                for name, more in zip(found, told, strict=True)
+            ]
+    twice = {name for name in found if found.count(name) > 1}
+    return [f"{name} ({i})" if name in twice else name for i, name in enumerate(found, start=1)]
+
+
+def _rules(result: Result) -> str:
+    return ", ".join(rule.name or rule.kind() for rule in result.constraints)
+
+
+def _options(result: Result) -> str:
+    return " ".join(f"{key}={value}" for key, value in sorted(result.options.items()))
+
+
+def _seed(result: Result) -> str:
+    return f"seed {result.seed}"
+
+
+def title(result: Result, what: str, name: str = "") -> str:
+    """Return a picture's title: instance, who made the result, objective, and whether proven."""
+    who = name or names([result])[0]
+    proven = ", proven optimal" if result.proven else ""
+    return f"{label(result.instance)}: {label(who)}, {what} {number(result.objective)}{proven}"
 
 
 def label(name: str, most: int = 40) -> str:

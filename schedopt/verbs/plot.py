@@ -1,4 +1,4 @@
-"""Plot: the picture that suits an instance, a result or a bench, as .png, .svg or .html."""
+"""Plot: the picture that suits an instance, a result or a bench, as .png, .svg, .pdf or .html."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from schedopt.sweep import rows
 from schedopt.sweep.rows import Row
 from solvers.result import Document, Result
 
-FORMATS = (".png", ".svg", ".html")
+FORMATS = (".png", ".svg", ".pdf", ".html")
 
 
 def plot(what: Any, *, instance: Any | None = None) -> Any:
@@ -26,8 +26,8 @@ def plot(what: Any, *, instance: Any | None = None) -> Any:
 
     Parameters
     ----------
-    what : Instance, Result, sequence of Result, sequence of Row, str or Path
-        What to draw; a path is loaded.
+    what : Instance, Result, sequence of Result, sequence of Row, path, or sequence of paths
+        What to draw; paths are loaded. Several results are drawn beside each other.
     instance : Instance, str or Path, optional
         The instance of the results, for its deadline and groups.
 
@@ -42,6 +42,8 @@ def plot(what: Any, *, instance: Any | None = None) -> Any:
     """
     if isinstance(what, str | Path):
         what = read(what)
+    elif isinstance(what, Sequence) and what and isinstance(what[0], str | Path):
+        what = read(what[0]) if len(what) == 1 else _together(what)
     if isinstance(instance, str | Path):
         instance = load(instance)
     results = [what] if isinstance(what, Result) else what
@@ -52,7 +54,24 @@ def plot(what: Any, *, instance: Any | None = None) -> Any:
     drawn = [result for result in results if result.solution]
     if not drawn:
         raise InputError("a result with a solution to draw", found="none")
+    several = dict.fromkeys(f"{result.instance} ({result.problem})" for result in drawn)
+    if len(several) > 1:
+        raise InputError("results of one instance", found=shown(list(several)))
     return record_of(drawn[0].problem).draw_results(drawn, instance)
+
+
+def _together(paths: Sequence[str | Path]) -> list[Any]:
+    """Return the results, or the rows, of several files as one list."""
+    found = []
+    for path in paths:
+        held = read(path)
+        several = held if isinstance(held, list) else [held]
+        if any(not isinstance(one, Result | Row) for one in several):
+            raise InputError("results or rows in each of several files", file=str(path))
+        found += several
+    if len({isinstance(one, Row) for one in found}) > 1:
+        raise InputError("files of results, or files of rows", found="both")
+    return found
 
 
 def read(path: str | Path) -> Any:
@@ -105,8 +124,10 @@ def save(figure: Any, path: str | Path) -> None:
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(path.name))
+    kind = "svg" if suffix == ".html" else suffix[1:]
+    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # the same picture, same bytes
     buffer = BytesIO()
-    figure.savefig(buffer, format="png" if suffix == ".png" else "svg", dpi=150)
+    figure.savefig(buffer, format=kind, dpi=150, metadata=dated.get(kind))
     data = buffer.getvalue()
     write_bytes(path, _page(path.stem, data) if suffix == ".html" else data)
 

@@ -3,49 +3,65 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+from builders.reports import row
+from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
+from instances.constraints import Forbid
 from instances.dssp import Instance, Job
 from instances.errors import InputError
 from instances.files import dump, encode, load
 from schedopt import evaluate, plot, solve
 from schedopt.cli import app
+from schedopt.pictures.style import names
+from schedopt.sweep.rows import table
 from schedopt.verbs.plot import save
 
 NIGHT = Path("instances/dssp/night.json.gz")
 
 
-@pytest.fixture
-def evil(tmp_path: Path) -> Path:
-    """Write an instance whose names are markup, mathematics, and very long."""
+@pytest.fixture(scope="module")
+def evil(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write an instance whose names are markup, mathematics, and very long, and results of it."""
+    folder = tmp_path_factory.mktemp("evil")
     names = ("<script>alert(1)</script>", r"$\frac{1}{0}$", "x" * 500, "&amp; $")
     jobs = tuple(
         Job(name=name, reward=1, groups={f"<b>{i}": name}, stages=((1.0, 2.0), (1.0,)))
         for i, name in enumerate(names)
     )
-    dump(Instance(name="<i>$_^$", processors=2, deadline=5, jobs=jobs), tmp_path / "evil.json")
-    return tmp_path / "evil.json"
-
-
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".html"])
-def test_every_sort_of_file_in_every_format(suffix: str, tmp_path: Path, evil: Path) -> None:
+    mine = Instance(name="<i>$_^$", processors=2, deadline=5, jobs=jobs)
+    dump(mine, folder / "evil.json")
     results = {
-        "selection": solve(evil),
-        "schedule": evaluate(evil, "lcpf"),
-        "several": evaluate(evil, ["lcpf", "cpa", "random"]),
+        "selection": solve(mine).document(),
+        "schedule": evaluate(mine, "lcpf").document(),
+        "several": [r.document() for r in (*evaluate(mine, ["lcpf", "random"]), solve(mine))],
     }
     for name, result in results.items():
-        (tmp_path / f"{name}.json").write_bytes(encode(result))
-    for name in (*results, "evil"):
-        for instance in (None, evil):
-            target = tmp_path / f"{name}{suffix}"
-            save(plot(tmp_path / f"{name}.json", instance=instance), target)
-            data = target.read_bytes()
-            assert len(data) > 2_000
-            assert b"<script" not in data
+        (folder / f"{name}.json").write_bytes(encode(result))
+    return folder / "evil.json"
+
+
+@pytest.fixture(scope="module")
+def pictures(evil: Path) -> list[Figure]:
+    files = [evil.with_name(f"{name}.json") for name in ("selection", "schedule", "several")]
+    found = [plot(file, instance=instance) for file in files for instance in (None, evil)]
+    return [*found, plot(evil)]
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf", ".html"])
+def test_every_sort_of_file_in_every_format(
+    suffix: str, tmp_path: Path, pictures: list[Figure]
+) -> None:
+    for number, figure in enumerate(pictures):
+        target = tmp_path / f"{number}{suffix}"
+        save(figure, target)
+        data = target.read_bytes()
+        assert len(data) > 2_000
+        assert b"<script" not in data
 
 
 def test_a_night_of_thousands_of_tasks_is_pixels(tmp_path: Path) -> None:
@@ -61,7 +77,7 @@ def test_the_verb(tmp_path: Path) -> None:
     assert target.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", ["picture.pdf", "picture", "nowhere/picture.png"])
+@pytest.mark.parametrize("name", ["picture.gif", "picture", "nowhere/picture.png"])
 def test_what_cannot_be_written_is_refused_and_nothing_is_left(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         save(plot(load(NIGHT)), tmp_path / name)
@@ -75,3 +91,101 @@ def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
     for name in ("nothing.json", "other.json", "missing.json"):
         with pytest.raises(InputError):
             plot(tmp_path / name)
+
+
+def legend(figure: Any) -> list[str]:
+    """Return what the legends of a figure say."""
+    boxes = [axes.get_legend() for axes in figure.axes if axes.get_legend() is not None]
+    return [text.get_text() for box in boxes for text in box.get_texts()]
+
+
+def test_of_several_results_all_are_drawn(tmp_path: Path) -> None:
+    policies = ["greedy", "core", "lcpf"]
+    night = load(NIGHT)
+    found = evaluate(night, policies)
+    figure = plot(found, instance=night)
+    assert set(policies) <= set(legend(figure))
+    bars = [len(axes.patches) for axes in figure.axes]
+    groups = len(night.groups["team"])
+    assert bars == [groups * (len(policies) + 1)]  # and what was asked for
+    (tmp_path / "a.json").write_bytes(encode(found[0].document()))
+    (tmp_path / "b.json").write_bytes(encode([result.document() for result in found[1:]]))
+    words = ["plot", "a.json", "b.json", "--instance", NIGHT, "--output", "all.pdf"]
+    places = {"a.json": tmp_path / "a.json", "b.json": tmp_path / "b.json",
+              "all.pdf": tmp_path / "all.pdf"}  # fmt: skip
+    done = CliRunner().invoke(app, [str(places.get(word, word)) for word in words])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "all.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("file", "policies", "options"),
+    [
+        ("instances/hesrpt/mixed.json", ["equi", "knee"], {}),
+        ("instances/epoch/fig8.json", ["equi-epoch", "heuristic-epoch"], {}),
+        ("instances/msfq/one-or-all.json", ["msf", "msfq"], {"arrivals": 20_000}),
+    ],
+)
+def test_every_problem_draws_all_of_several(
+    file: str, policies: list[str], options: dict[str, Any]
+) -> None:
+    figure = plot(evaluate(file, policies, options=options), instance=file)
+    titles = [axes.get_title() + axes.get_title(loc="left") for axes in figure.axes]
+    for policy in policies:
+        assert any(policy in text for text in [*titles, *legend(figure)])
+
+
+def test_results_of_the_same_policy_are_told_apart() -> None:
+    file = "instances/dssp/greedy-trap.json"
+    found = [evaluate(file, "greedy", options={"fill": fill}) for fill in (0.5, 1.0, 1.0)]
+    own = [f"greedy, fill={fill}, seed 0" for fill in (0.5, 1.0, 1.0)]
+    assert names(found) == [own[0].removesuffix(", seed 0"), f"{own[1]} (2)", f"{own[2]} (3)"]
+    rule = Forbid(jobs=("crumb",), name="no crumb")
+    ruled = [evaluate(file, "greedy"), evaluate(file, "greedy", constraints=[rule])]
+    assert names(ruled) == ["greedy", "greedy, no crumb"]
+    seeds = [evaluate(file, "random", seed=seed) for seed in (1, 2)]
+    assert names(seeds) == ["random, seed 1", "random, seed 2"]
+    assert names([*seeds[:1], *found[:1]]) == ["random", "greedy"]
+
+
+def test_results_of_two_instances_make_no_picture(tmp_path: Path) -> None:
+    found = [
+        evaluate(f"instances/dssp/{name}.json", "core") for name in ("greedy-trap", "two-shots")
+    ]
+    with pytest.raises(InputError, match="one instance"):
+        plot(found)
+    (tmp_path / "r.json").write_bytes(encode(found[0].document()))
+    with pytest.raises(InputError, match="results or rows in each"):
+        plot([tmp_path / "r.json", NIGHT])
+    (tmp_path / "rows.jsonl").write_bytes(table([row()], ".jsonl"))
+    with pytest.raises(InputError, match="files of results, or files of rows"):
+        plot([tmp_path / "r.json", tmp_path / "rows.jsonl"])
+
+
+def test_a_picture_is_the_same_bytes_each_time(tmp_path: Path) -> None:
+    for suffix in (".pdf", ".png"):
+        written = []
+        for _ in range(2):
+            save(plot(load(NIGHT)), tmp_path / f"p{suffix}")
+            written.append((tmp_path / f"p{suffix}").read_bytes())
+        assert written[0] == written[1]
+
+
+def test_of_many_groups_the_largest_are_drawn() -> None:
+    jobs = tuple(
+        Job(name=f"j{i}", reward=1, groups={"user": f"u{i:03}"}, stages=((1.0 + i,),))
+        for i in range(60)
+    )
+    mine = Instance(name="many", processors=100, deadline=100, jobs=jobs)
+    (axes,) = plot(evaluate(mine, "greedy"), instance=mine).axes
+    shown = [text.get_text() for text in axes.get_yticklabels()]
+    assert shown == [f"u{i:03}" for i in range(20, 60)]
+    assert axes.get_xlabel() == "share of the capacity"
+
+
+def test_only_long_times_are_called_hours() -> None:
+    for deadline, words in ((5.0, "time"), (36_000.0, "time, hours")):
+        job = Job(name="a", reward=1, stages=((deadline,),))
+        mine = Instance(name="n", processors=2, deadline=deadline, jobs=(job,))
+        figure = plot(evaluate(mine, "lcpf"), instance=mine)
+        assert {axes.get_xlabel() for axes in figure.axes} == {words}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from instances.errors import InputError
 from schedopt.problems.record import Converter, Problem, Question
 
 if TYPE_CHECKING:
@@ -142,14 +141,10 @@ class Dssp(Problem["Instance"]):
         return drawing.jobs(instance)
 
     def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
-        """Draw schedules as they run; of a selection the share of each group."""
+        """Draw schedules as they run; of selections the share of each group."""
         from schedopt.problems.dssp import drawing
 
-        if all(hasattr(result.solution, "tasks") for result in results):
-            return drawing.schedule(results, instance)
-        if not results:
-            raise InputError("a result with a solution to draw", found="none")
-        return drawing.selection(results[0], instance)
+        return drawing.results(results, instance)
 
 
 def _dispatches(policy: Policy) -> bool:

@@ -10,7 +10,15 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from instances.constraints import FairShare
-from schedopt.pictures.style import BLUE, COLOURS, GREEN, PALE, RED, colours, label
+from instances.dssp import Instance, Scheduled, Selected
+from schedopt.pictures.style import COLOURS, GREEN, PALE, RED, colours, label, names, title
+from solvers.result import Result
+
+GROUPS = 40
+"""Groups of a grouping that are drawn; of more, those with the largest shares."""
+
+ALL = "all jobs"
+"""What stands in place of groups where jobs have none."""
 
 MANY = 2_000
 """Tasks from which on edges would hide them."""
@@ -37,51 +45,123 @@ def jobs(night: Any) -> Figure:
     axes.axhline(night.deadline / unit, label="deadline", **DEADLINE)
     if night.demands.size and night.demands.min() > 0:
         axes.set_xscale("log")
-    axes.set_xlabel(f"demand, processor {word}")
-    axes.set_ylabel(f"critical path, {word}")
+    axes.set_xlabel(_axis("demand", word and f"processor {word}"))
+    axes.set_ylabel(_axis("critical path", word))
     total = night.demands.sum() / night.capacity()
     axes.set_title(f"{label(night.name)}: {len(night.jobs)} jobs ask for {total:.0%} of the night")
     _legend(axes)
     return figure
 
 
-def selection(document: Any, night: Any | None = None) -> Figure:
-    """Draw the share of the capacity that each group of a selection gets, and asks for."""
-    shares = document.solution.shares or {"": {"all jobs": 0.0}}
-    figure = Figure(figsize=(8, 1.2 + 0.4 * sum(map(len, shares.values()))), layout="constrained")
-    rows = figure.subplots(len(shares), squeeze=False)[:, 0]
-    for axes, (by, groups) in zip(rows, shares.items(), strict=True):
-        names = list(groups)
-        if night is not None and by in night.groups:
-            capacity = document.solution.capacity
-            asked = [night.demands[night.groups[by][name]].sum() / capacity for name in names]
-            axes.barh(names, asked, color=PALE, label="asked for")
-        axes.barh(names, [groups[name] for name in names], color=BLUE, label="selected")
-        _caps(axes, by, names, document, night)
+def results(documents: Sequence[Result[Selected]], night: Instance | None = None) -> Figure:
+    """Draw schedules as they run where all results have one, else the shares of the capacity."""
+    if all(isinstance(document.solution, Scheduled) for document in documents):
+        return schedule(documents, night)
+    return shares(documents, night)
+
+
+def shares(documents: Sequence[Result[Selected]], night: Instance | None = None) -> Figure:
+    """Draw the share of the capacity that each group gets in each selection, and asks for.
+
+    Parameters
+    ----------
+    documents : sequence of Result
+        Results of one instance.
+    night : Instance, optional
+        The instance: tells what was asked for, and its fair shares.
+    """
+    panels = _panels(documents)
+    look = colours(names(documents))
+    height = 0.25 + 0.15 * len(look)
+    lines = sum(len(groups) for groups in panels.values())
+    figure = Figure(figsize=(8, 1.2 + 0.2 * len(look) + height * lines), layout="constrained")
+    rows = figure.subplots(
+        len(panels), squeeze=False, height_ratios=[len(groups) for groups in panels.values()]
+    )[:, 0]
+    for axes, (by, groups) in zip(rows, panels.items(), strict=True):
+        _asked(axes, by, groups, documents, night)
+        for k, (document, (name, colour)) in enumerate(zip(documents, look.items(), strict=True)):
+            at = np.arange(len(groups)) + (k - (len(look) - 1) / 2) * 0.8 / len(look)
+            widths = [_share(document, by, group) for group in groups]
+            axes.barh(at, widths, 0.8 / len(look), color=colour, label=label(name))
+        _caps(axes, by, groups, documents, night)
+        axes.set_yticks(range(len(groups)), [label(group) for group in groups])
         axes.invert_yaxis()
-        axes.set_yticks(range(len(names)), [label(name) for name in names])
         axes.set_title(label(by), loc="left", fontsize=10)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     rows[-1].set_xlabel("share of the capacity")
-    rows[0].legend(loc="lower right", frameon=False)
-    figure.suptitle(f"{label(document.instance)}: {_title(document)}")
+    _legend(rows[0])
+    first = documents[0]
+    what = title(first, "reward") if len(documents) == 1 else label(first.instance)
+    figure.suptitle(what, fontsize=10)
     return figure
 
 
-def _caps(axes: Any, by: str, names: list[str], document: Any, night: Any | None) -> None:
+def _panels(documents: Sequence[Result[Selected]]) -> dict[str, list[str]]:
+    """Return the groups to draw of each grouping: of many, those with the largest shares."""
+    found: dict[str, dict[str, float]] = {}
+    for document in documents:
+        for by, groups in document.solution.shares.items() if document.solution else ():
+            most = found.setdefault(by, {})
+            for group, share in groups.items():
+                most[group] = max(share, most.get(group, 0.0))
+    panels = {
+        by: [group for group in most if group in _largest(most)]
+        for by, most in found.items()
+        if most
+    }
+    return panels or {"": [ALL]}
+
+
+def _largest(shares: Mapping[str, float]) -> set[str]:
+    return set(sorted(shares, key=lambda group: shares[group])[-GROUPS:])
+
+
+def _share(document: Result[Selected], by: str, group: str) -> float:
+    found = document.solution
+    if found is None:
+        return 0.0
+    if group == ALL and not by:
+        return found.demand / found.capacity
+    return found.shares.get(by, {}).get(group, 0.0)
+
+
+def _asked(
+    axes: Any,
+    by: str,
+    groups: Sequence[str],
+    documents: Sequence[Result[Selected]],
+    night: Instance | None,
+) -> None:
+    """Draw what the groups ask for, behind what they get."""
+    found = documents[0].solution
+    if night is None or found is None or by not in night.groups:
+        return
+    asked = [night.demands[night.groups[by][g]].sum() / found.capacity for g in groups]
+    axes.barh(range(len(groups)), asked, 0.9, color=PALE, label="asked for")
+
+
+def _caps(
+    axes: Any,
+    by: str,
+    groups: Sequence[str],
+    documents: Sequence[Result[Selected]],
+    night: Instance | None,
+) -> None:
     """Mark the caps and floors of fair shares of the capacity."""
-    rules = [*document.constraints, *(() if night is None else night.constraints)]
-    for rule in rules:
-        if not isinstance(rule, FairShare) or rule.by != by:
+    rules = [rule for document in documents for rule in document.constraints]
+    for rule in [*rules, *(() if night is None else night.constraints)]:
+        if not isinstance(rule, FairShare) or rule.by != by or rule.of != "capacity":
             continue
-        for shares, colour in ((rule.at_most, RED), (rule.at_least, GREEN)):
-            for name, share in shares.items():
-                if name in names:
-                    at = names.index(name)
-                    axes.plot([share, share], [at - 0.45, at + 0.45], color=colour, linewidth=2)
+        marks = ((rule.at_most, "at most", RED), (rule.at_least, "at least", GREEN))
+        for bounds, what, colour in marks:
+            places = [(groups.index(g), share) for g, share in bounds.items() if g in groups]
+            for i, (at, share) in enumerate(places):
+                ends = ([share, share], [at - 0.45, at + 0.45])
+                axes.plot(*ends, color=colour, linewidth=2, label=None if i else what)
 
 
-def schedule(documents: Sequence[Any], night: Any | None = None) -> Figure:
+def schedule(documents: Sequence[Result[Selected]], night: Instance | None = None) -> Figure:
     """Draw schedules: their Gantt charts, completion profiles and processor releases.
 
     Parameters
@@ -94,20 +174,22 @@ def schedule(documents: Sequence[Any], night: Any | None = None) -> Figure:
     count = len(documents)
     figure = Figure(figsize=(9, 3.2 * count + 3.4), layout="constrained")
     grid = figure.add_gridspec(count + 1, 2, height_ratios=[1.2] * count + [1])
-    longest = max((d.solution.makespan for d in documents), default=1.0)
+    found = [d.solution for d in documents if isinstance(d.solution, Scheduled)]
+    longest = max((solution.makespan for solution in found), default=1.0)
     unit, word = _unit(night.deadline if night is not None else longest)
+    who = names(documents)
     deadline = None if night is None else night.deadline / unit
     for i, document in enumerate(documents):
         axes = figure.add_subplot(grid[i, :])
         _gantt(axes, document, night, unit)
         _time(axes, deadline, longest / unit, word)
-        axes.set_title(f"{label(document.instance)}: {_title(document)}", fontsize=10)
+        axes.set_title(title(document, "reward", who[i]), fontsize=10)
     done, busy = figure.add_subplot(grid[count, 0]), figure.add_subplot(grid[count, 1])
     for k, document in enumerate(documents):
-        ends = np.array([*document.solution.completion.values()]) / unit
-        _profile(done, ends, COLOURS[k % len(COLOURS)], _who(document), rising=True)
+        ends = np.array([*found[k].completion.values()]) / unit
+        _profile(done, ends, COLOURS[k % len(COLOURS)], who[k], rising=True)
         last = _releases(document) / unit
-        _profile(busy, last, COLOURS[k % len(COLOURS)], _who(document), rising=False)
+        _profile(busy, last, COLOURS[k % len(COLOURS)], who[k], rising=False)
     for axes, what in ((done, "jobs complete"), (busy, "processors not yet released")):
         _time(axes, deadline, longest / unit, word)
         axes.set_ylabel(what)
@@ -163,7 +245,7 @@ def _gantt(axes: Any, document: Any, night: Any | None, unit: float) -> None:
 
 def _time(axes: Any, deadline: float | None, longest: float, word: str) -> None:
     axes.set_xlim(0, 1.02 * max(longest, deadline or 0.0, 1e-9))
-    axes.set_xlabel(f"time, {word}")
+    axes.set_xlabel(_axis("time", word))
     if deadline is not None:
         axes.axvline(deadline, **DEADLINE)
 
@@ -185,20 +267,19 @@ def _labels(night: Any) -> Mapping[str, str]:
 
 
 def _unit(scale: float) -> tuple[float, str]:
-    """Return a unit of time in which a night reads well; files of the project use seconds."""
-    return (3600.0, "hours") if scale >= 2 * 3600 else (1.0, "units")
+    """Return what to divide times by so that they read well, and what they are then called.
+
+    The unit of a file is its author's; nobody plans nights of hours in units of a minute or more.
+    """
+    return (3600.0, "hours") if scale >= 2 * 3600 else (1.0, "")
 
 
-def _who(document: Any) -> str:
-    """Say what made a result, and under which side constraints beyond the instance's."""
-    rules = [rule.name or rule.kind() for rule in document.constraints]
-    return str(document.policy or document.formulation) + (f", {rules[0]}" if rules else "")
-
-
-def _title(document: Any) -> str:
-    what = f"{_who(document)}, reward {document.objective:,.6g}"
-    return what + (" (proven optimal)" if document.proven else "")
+def _axis(what: str, unit: str) -> str:
+    return f"{what}, {unit}" if unit else what
 
 
 def _legend(axes: Any) -> None:
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
+    handles, texts = axes.get_legend_handles_labels()
+    known = dict(zip(texts, handles, strict=True))
+    place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+    axes.legend(known.values(), known.keys(), frameon=False, fontsize=8, **place)

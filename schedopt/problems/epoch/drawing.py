@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle as Patch
 
 from schedopt.pictures.style import BLUE, colours, label
+from schedopt.pictures.style import names as called
 
 MANY = 64
 """Jobs from which on names would not be readable."""
@@ -55,8 +56,8 @@ def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
     minimum = {} if instance is None else {job.name: job.minimum for job in instance.jobs}
     names = list(minimum) or sorted({bar[0] for d in documents for bar in _bars(d.solution)})
     colour = colours(names)
-    for axes, document in zip(grid, documents, strict=False):
-        _schedule(axes, document, colour, minimum)
+    for axes, document, name in zip(grid, documents, called(documents), strict=False):
+        _schedule(axes, document, name, colour, minimum)
     for axes in grid[len(documents) :]:
         axes.set_visible(False)
     return figure
@@ -83,15 +84,16 @@ def filling(document: Any, counts: Sequence[int]) -> Figure:
     return figure
 
 
-def _schedule(axes: Any, document: Any, colour: dict[str, str], minimum: dict[str, int]) -> None:
+def _schedule(
+    axes: Any, document: Any, name: str, colour: dict[str, str], minimum: dict[str, int]
+) -> None:
     _boxes(axes, list(_bars(document.solution)), colour, minimum)
     nodes = _nodes(document.solution)
     _frame(axes, nodes)
-    who = document.policy or document.formulation
     proven = ", proven optimal" if document.proven else ""
     axes.set_title(
-        f"{label(document.instance)}: {who}\n{document.objective:g} reallocations, "
-        f"{document.objective / nodes:.2f} a node{proven}",
+        f"{label(document.instance)}: {label(name)}\n{document.objective:g} reallocations, "
+        f"{document.objective / nodes:.2f} per node{proven}",
         fontsize=10,
     )
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from schedopt.pictures.style import COLOURS, colours, label
+from schedopt.pictures.style import COLOURS, colours, label, title
+from schedopt.pictures.style import names as called
 
 MANY = 24
 """Jobs up to which each has a colour and a name of its own."""
@@ -60,10 +61,10 @@ def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
     if instance is not None:
         names = [job.name for job in instance.jobs]
     colour = colours(names)
-    for document, (left, right) in zip(documents, rows, strict=True):
+    for document, name, (left, right) in zip(documents, called(documents), rows, strict=True):
         _shares(left, document.solution, names, colour)
         _left(right, document.solution)
-        left.set_title(_title(document), fontsize=10, loc="left")
+        left.set_title(title(document, "flow time", name), fontsize=10, loc="left")
     rows[-1][0].set_xlabel("time")
     rows[-1][1].set_xlabel("time")
     if len(names) <= len(COLOURS):
@@ -100,12 +101,6 @@ def _left(axes: Any, solution: Any) -> None:
     axes.set_ylim(0, len(ends) * 1.05)
     axes.set_xlim(0, ends[-1] * 1.02)
     axes.set_ylabel("jobs to complete")
-
-
-def _title(document: Any) -> str:
-    who = document.policy or document.formulation
-    proven = ", proven optimal" if document.proven else ""
-    return f"{label(document.instance)}: {who}, {document.objective:,.6g}{proven}"
 
 
 def _kind(speedup: Any) -> str:

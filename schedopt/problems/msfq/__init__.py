@@ -105,7 +105,7 @@ class Msfq(Problem["Instance"]):
         """Draw the curve over thresholds, a policy's table, or response times by class."""
         from schedopt.problems.msfq import drawing
 
-        return drawing.selection(results[0], instance)
+        return drawing.results(results, instance)
 
 
 RECORD = Msfq()

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from schedopt.pictures.style import BLUE, ORANGE, RED, label
+from instances.msfq import Instance
+from instances.msfq.answers import Answer, ClassTime, OptimalTable, Thresholded
+from schedopt.pictures.plain import objectives
+from schedopt.pictures.style import BLUE, ORANGE, PALE, RED, colours, label, names, title
+from solvers.result import Result
+
+OBJECTIVE = "mean response time"
 
 WINDOW = 40
 """Waiting jobs of each class that the picture of a policy shows."""
@@ -31,39 +38,47 @@ def jobs(queue: Any) -> Figure:
     return figure
 
 
-def selection(document: Any, queue: Any | None = None) -> Figure:
-    """Draw a result: the curve over thresholds, a policy's table, or response times by class."""
-    solution = document.solution
-    if hasattr(solution, "curve"):
-        return _curve(document)
-    return _table(document) if hasattr(solution, "at_empty") else _classes(document)
+def results(documents: Sequence[Result[Any]], queue: Instance | None = None) -> Figure:
+    """Draw results: curves over thresholds, a policy's table, or response times by class.
+
+    Several that are not all curves are compared by their response times.
+    """
+    solutions = [document.solution for document in documents]
+    if all(isinstance(solution, Thresholded) for solution in solutions):
+        return _curves(documents)
+    if len(documents) == 1 and isinstance(solutions[0], OptimalTable):
+        return _table(documents[0], solutions[0])
+    if all(isinstance(solution, Answer) for solution in solutions):
+        return _classes(documents)
+    return objectives(documents, OBJECTIVE)
 
 
-def _title(document: Any) -> str:
-    who = document.policy or document.formulation
-    return f"{label(document.instance)}: {who}, {document.objective:,.6g}"
-
-
-def _curve(document: Any) -> Figure:
+def _curves(documents: Sequence[Result[Thresholded]]) -> Figure:
+    """Draw the objective over thresholds, and mark the best one."""
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
-    solution = document.solution
-    curve = np.array([np.nan if v is None else v for v in solution.curve])
-    axes.plot(np.arange(curve.size), curve, color=BLUE, marker="." if curve.size < 80 else "")
-    l = solution.threshold
-    axes.plot([l], [curve[l]], "o", color=RED, label=f"best: l = {l}")
-    if np.nanmax(curve) > 4 * np.nanmin(curve):
+    lowest, highest = np.inf, 0.0
+    for document, (name, colour) in zip(documents, colours(names(documents)).items(), strict=True):
+        solution = document.solution
+        if solution is None:
+            continue
+        curve = np.array([np.nan if v is None else v for v in solution.curve])
+        lowest, highest = min(lowest, np.nanmin(curve)), max(highest, np.nanmax(curve))
+        l, marker = solution.threshold, "." if curve.size < 80 else ""
+        how = f"{label(name)} ({solution.method}, {solution.variant}), best: l = {l}"
+        axes.plot(np.arange(curve.size), curve, color=colour, marker=marker, label=how)
+        axes.plot([l], [curve[l]], "o", color=RED)
+    if highest > 4 * lowest:
         axes.set_yscale("log")
     axes.set_xlabel("threshold l")
     axes.set_ylabel("response time")
-    axes.set_title(f"{_title(document)} ({solution.method}, {solution.variant})", fontsize=10)
+    axes.set_title(_title(documents), fontsize=10)
     axes.legend(frameon=False)
     return figure
 
 
-def _table(document: Any) -> Figure:
+def _table(document: Result[OptimalTable], solution: OptimalTable) -> Figure:
     """Draw what to do at empty servers, and when to stop admitting small jobs."""
-    solution = document.solution
     few = min(4, len(solution.admit))
     shown = [("empty servers", solution.at_empty, ".SL")]
     picked = np.unique(np.linspace(0, len(solution.admit) - 1, few).astype(int))
@@ -73,33 +88,53 @@ def _table(document: Any) -> Figure:
         figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True
     ):
         table = np.array([[letters.index(x) for x in row[:WINDOW]] for row in rows[:WINDOW]])
-        colours = ["#EEEEEE", BLUE, RED][: len(letters)]
+        shades = [PALE, BLUE, RED][: len(letters)]
         axes.imshow(
-            table, origin="lower", cmap=ListedColormap(colours), vmin=0, vmax=len(letters) - 1
+            table, origin="lower", cmap=ListedColormap(shades), vmin=0, vmax=len(letters) - 1
         )
         axes.set_title(what, fontsize=9)
         axes.set_xlabel("small jobs waiting")
         axes.set_ylabel("large jobs waiting")
-    figure.suptitle(f"{_title(document)}: blue starts a small job, red a large one", fontsize=10)
+    figure.suptitle(f"{_title([document])}: blue starts a small job, red a large one", fontsize=10)
     return figure
 
 
-def _classes(document: Any) -> Figure:
+def _classes(documents: Sequence[Result[Answer]]) -> Figure:
+    """Draw the mean response time of each class, with its interval, and the 99th percentile."""
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
-    seen = [c for c in document.solution.classes if c.mean_response_time is not None]
-    at = np.arange(len(seen))
-    axes.bar(at, [c.mean_response_time for c in seen], color=BLUE, label="mean")
-    errors = [c.confidence or 0.0 for c in seen]
-    axes.errorbar(at, [c.mean_response_time for c in seen], errors, fmt="none", color="black")
-    tails = [(c.percentiles or {}).get("99") for c in seen]
-    known = [tail for tail in tails if tail is not None]
-    if len(known) == len(tails):
-        axes.plot(at, known, "_", markersize=14, color=RED, label="99% are faster")
+    look = colours(names(documents))
+    needs = dict.fromkeys(entry.need for d in documents for entry in _entries(d))
+    place = {need: at for at, need in enumerate(needs)}
+    one = len(documents) == 1
+    for k, (document, (name, colour)) in enumerate(zip(documents, look.items(), strict=True)):
+        seen = _entries(document)
+        at = np.array([place[e.need] for e in seen]) + (k - (len(look) - 1) / 2) * 0.8 / len(look)
+        means = np.array([entry.mean_response_time for entry in seen], dtype=float)
+        errors = [entry.confidence or 0.0 for entry in seen]
+        axes.bar(at, means, 0.8 / len(look), color=colour, label="mean" if one else label(name))
+        axes.errorbar(at, means, errors, fmt="none", color="black", linewidth=1)
+        tails = [(entry.percentiles or {}).get("99") for entry in seen]
+        known = [tail for tail in tails if tail is not None]
+        if known and len(known) == len(tails):
+            told = "99% are faster" if k == 0 else None
+            axes.plot(at, known, "_", markersize=14 / len(look), color=RED, label=told)
     axes.set_yscale("log")
-    axes.set_xticks(at, [str(c.need) for c in seen], rotation=60 * (len(at) > 10))
+    axes.set_xticks(range(len(needs)), [str(n) for n in needs], rotation=60 * (len(needs) > 10))
     axes.set_xlabel("servers that a job needs")
     axes.set_ylabel("response time")
-    axes.set_title(_title(document), fontsize=10)
+    axes.set_title(_title(documents), fontsize=10)
     axes.legend(frameon=False)
     return figure
+
+
+def _entries(document: Result[Answer]) -> Sequence[ClassTime]:
+    """Return the classes of which jobs were counted."""
+    found = document.solution.classes if document.solution else ()
+    return [entry for entry in found if entry.mean_response_time is not None]
+
+
+def _title(documents: Sequence[Result[Any]]) -> str:
+    if len(documents) == 1:
+        return title(documents[0], OBJECTIVE)
+    return f"{label(documents[0].instance)}: {OBJECTIVE}"

@@ -6,6 +6,7 @@ import msgspec
 
 from instances.msfq import Instance
 from instances.msfq.answers import Answer, ClassTime, Simulated, Thresholded
+from instances.msfq.log_answers import LogAnswer, Measures, Replayed
 from schedopt.formats import number
 from schedopt.problems.shown import Lines, ShownTable, Tables
 from solvers.result import Result
@@ -17,7 +18,7 @@ TAIL = "99"
 """The percentile that is shown where it was measured."""
 
 
-def lines(queue: Instance, result: Result[Answer]) -> Lines:
+def lines(queue: Instance, result: Result[Answer | LogAnswer]) -> Lines:
     """Yield the threshold, where the result has one, and both response times over all jobs."""
     found = result.solution
     if found is None:
@@ -26,17 +27,38 @@ def lines(queue: Instance, result: Result[Answer]) -> Lines:
         yield "threshold", str(found.threshold)
     yield "mean response time", number(found.mean_response_time)
     yield "weighted by load", number(found.weighted_response_time)
+    if isinstance(found, Replayed):
+        yield "mean wait", number(found.mean_wait)
+        yield "mean bounded slowdown", number(found.mean_bounded_slowdown)
+        yield "utilization", f"{found.utilization:.1%}"
 
 
-def tables(queue: Instance, result: Result[Answer]) -> Tables:
-    """Yield the response time of each class."""
-    if result.solution is None:
-        return
-    classes = result.solution.classes
-    rows = tuple(_row(entry) for entry in classes[:MOST])
-    more = f" (the first {MOST} of {len(classes):,} classes)" if len(classes) > MOST else ""
-    heads = ("servers needed", "mean response time", "95% interval", f"{TAIL}th percentile")
-    yield ShownTable(title=f"by class{more}", heads=heads, rows=rows)
+def tables(queue: Instance, result: Result[Answer | LogAnswer]) -> Tables:
+    """Yield the response time of each class; of a log, by user, group, queue and need."""
+    found = result.solution
+    if isinstance(found, Answer):
+        rows = tuple(_row(entry) for entry in found.classes[:MOST])
+        heads = ("servers needed", "mean response time", "95% interval", f"{TAIL}th percentile")
+        title = f"by class{_more(len(found.classes))}"
+        yield ShownTable(title=title, heads=heads, rows=rows)
+    elif isinstance(found, Replayed):
+        for by, measures in found.by.items():
+            largest = sorted(measures, key=lambda name: -measures[name].jobs)[:MOST]
+            yield ShownTable(
+                title=f"by {by}{_more(len(measures))}",
+                heads=(by, "jobs", "mean response time", "mean wait", "mean bounded slowdown"),
+                rows=tuple((name, *_measures(measures[name])) for name in largest),
+            )
+
+
+def _more(count: int) -> str:
+    return f" ({MOST} of {count:,})" if count > MOST else ""
+
+
+def _measures(entry: Measures) -> tuple[str, str, str, str]:
+    means = (entry.mean_response_time, entry.mean_wait, entry.mean_bounded_slowdown)
+    a, b, c = (number(mean) for mean in means)
+    return f"{entry.jobs:,}", a, b, c
 
 
 def _row(entry: ClassTime) -> tuple[str, str, str, str]:
