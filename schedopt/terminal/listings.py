@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
+from instances.errors import printable
 from schedopt.formats import duration
 from schedopt.problems.shown import ShownTable
 from schedopt.terminal.console import out, say, table, text
@@ -17,18 +19,26 @@ STYLES = {True: "green", False: "red", None: ""}
 
 
 def contents(sections: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """Show what there is, section by section."""
+    """Show what there is, section by section: names, and below each what is said of it."""
+    shown = Text()
     for title, entries in sections.items():
-        shown = Table(*(entries[0] if entries else ()), title=text(title), title_justify="left")
+        shown.append(f"{title}\n", "bold")
         for entry in entries:
-            shown.add_row(*map(_cell, entry.values()))
-        out.print(shown)
+            of = f"{entry['problem']}  " if "problem" in entry else ""
+            shown.append(f"  {of}")
+            shown.append(f"{entry['name']}\n", "bold")
+            for key, value in entry.items():
+                if key not in ("problem", "name") and value:
+                    words = value if isinstance(value, list) else [str(value)]
+                    shown.append("".join(f"      {line}\n" for line in _said(words, key)))
+    out.print(shown, end="", soft_wrap=True)
 
 
-def _cell(value: object) -> Text:
-    if isinstance(value, list):
-        return Text("\n").join(text(str(word)) for word in value)
-    return text(str(value))
+def _said(words: Sequence[str], key: str) -> Iterator[str]:
+    """Yield the lines of an entry's key; a summary and what a solver takes speak for themselves."""
+    for word in words:
+        said = word if key in ("summary", "takes") else f"{key.removesuffix('s')}: {word}"
+        yield from wrap(printable(said), max(40, out.width - 6))
 
 
 def doctor(findings: Sequence[Any]) -> None:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
 
 import msgspec
 
 PACKAGES = ("highspy", "ortools", "cvxpy", "pyomo", "numba", "numpy", "scipy", "msgspec", "polars")
+
+
+LAYERS = ("instances", "formulations", "solvers", "policies", "validation")
+"""Our packages beside `schedopt`: names that another distribution may have too."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -27,8 +33,19 @@ def examine() -> list[Finding]:
             findings.append(Finding(package, True, version(package)))
         except PackageNotFoundError:
             findings.append(Finding(package, False, "not installed"))
+    findings += [_layer(package) for package in LAYERS]
     findings += [_tried(name, engine, 6.0) for name, engine in ENGINES.items()]
     return findings
+
+
+def _layer(package: str) -> Finding:
+    """Say whether a package of ours is the one that Python imports, not another's of its name."""
+    ours = Path(__file__).resolve().parents[2] / package
+    spec = find_spec(package)
+    found = Path(spec.origin).resolve().parent if spec and spec.origin else None
+    if found == ours:
+        return Finding(f"package {package}", True, "ours")
+    return Finding(f"package {package}", False, f"shadowed by {found}, where ours is {ours}")
 
 
 def _tried(name: str, engine: Callable[[], float], optimum: float) -> Finding:
@@ -41,26 +58,24 @@ def _tried(name: str, engine: Callable[[], float], optimum: float) -> Finding:
 
 
 def highs() -> float:
-    """Solve max 5a + 3b + c, 3a + 3b + c <= 4 (binary) with HiGHS through our own adapter."""
-    return _ours("highs")
+    """Solve max 5a + 3b + c, 3a + 3b + c <= 4 (binary) with HiGHS."""
+    import highspy
+
+    engine = highspy.Highs()
+    engine.silent()
+    a, b, c = (engine.addBinary() for _ in "abc")
+    engine.addConstr(3 * a + 3 * b + c <= 4)
+    engine.maximize(5 * a + 3 * b + c)
+    return float(engine.getInfo().objective_function_value)
 
 
 def core() -> float:
     """Solve the same with the exact knapsack algorithm."""
-    return _ours("core")
+    from solvers.knapsack.search import Core
 
-
-def _ours(solver: str) -> float:
-    from instances.dssp import Instance, Job
-    from schedopt.verbs.solve import solve
-
-    sizes = {"a": (5, 3), "b": (3, 3), "c": (1, 1)}
-    jobs = tuple(
-        Job(name=name, reward=reward, demand=demand, critical_path=demand)
-        for name, (reward, demand) in sizes.items()
-    )
-    tiny = Instance(name="tiny", processors=1, deadline=4, jobs=jobs)
-    return solve(tiny, solver=solver).objective or 0.0
+    search = Core([5.0, 3.0, 1.0], [3.0, 3.0, 1.0], 4.0)
+    search.advance(60.0)
+    return search.value
 
 
 def cp_sat() -> float:
