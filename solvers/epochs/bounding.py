@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from instances.arithmetic import divisors
 from instances.epoch import Instance, fits
+from solvers.epochs.items import Items
 
 
 def least_overhead(instance: Instance) -> float:
@@ -15,13 +16,36 @@ def least_overhead(instance: Instance) -> float:
 
 
 def least_epochs(descending: Sequence[int], nodes: int, inequity: int) -> int:
-    """Return a number of epochs that no partition is below.
+    """Return a number of epochs that no partition is below: by leaders, and by ΣM/N.
+
+    Parameters
+    ----------
+    descending : sequence of int
+        Minima, not increasing.
+    nodes, inequity : int
+        N and k.
+    """
+    return max(len(leaders(descending, nodes, inequity)), -(-sum(descending) // nodes))
+
+
+def least_of(items: Items, descending: Sequence[int]) -> int:
+    """Return a number of epochs that no partition under side constraints is below.
+
+    Beside `least_epochs`: bundles leave nodes unused, and jobs that are apart need an epoch each.
+    """
+    free = least_epochs(descending, items.nodes, items.inequity)
+    forced = -(-items.forced // items.nodes) if items.inequity else 0
+    return max(free, forced, items.apart)
+
+
+def leaders(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
+    """Return minima that the leaders of any partition are no smaller than, one by one.
 
     An epoch whose largest job has minimum v holds at most 1 + floor((N - v)/max(1, s, v - k)) jobs
     of minimum s or more; with k = 0, at most the largest h that divides N with h·v <= N. The
     smaller v, the more. So walk down the sizes s and add a leader of size s only when those so far
     cannot hold all jobs of s or more: by induction, the i-th largest leader of any partition is
-    no smaller than the i-th added here, and no partition has fewer. Nor is any below ΣM/N.
+    no smaller than the i-th added here, and no partition has fewer.
 
     Parameters
     ----------
@@ -37,14 +61,14 @@ def least_epochs(descending: Sequence[int], nodes: int, inequity: int) -> int:
             return next(h for h in ways if h * leader <= nodes)
         return 1 + (nodes - leader) // max(1, size, leader - inequity)
 
-    leaders: list[int] = []
+    found: list[int] = []
     for i, size in enumerate(descending):
         if i + 1 < len(descending) and descending[i + 1] == size:
             continue
-        room = sum(holds(leader, size) for leader in leaders)
+        room = sum(holds(leader, size) for leader in found)
         if room <= i:
-            leaders += [size] * -(-(i + 1 - room) // holds(size, size))
-    return max(len(leaders), -(-sum(descending) // nodes))
+            found += [size] * -(-(i + 1 - room) // holds(size, size))
+    return found
 
 
 def most_epochs(descending: Sequence[int], nodes: int, inequity: int) -> int:

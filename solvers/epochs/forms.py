@@ -1,13 +1,12 @@
-"""The form in which a partition is solved: by slots, by counts, or directly."""
+"""The form in which CP-SAT is given a partition: by slots, by counts, or directly."""
 
 from __future__ import annotations
-
-import time
 
 from formulations.epoch.counts import Counts
 from formulations.epoch.partition import Partition
 from formulations.epoch.slots import Pattern, Slots
 from formulations.epoch.writing import Form
+from instances.constraints import Apart, Together
 from solvers.epochs.bounding import most_epochs
 from solvers.epochs.patterns import patterns
 
@@ -15,21 +14,29 @@ MOST_PATTERNS = 60_000
 """Slot patterns beyond which counts by epoch are quicker."""
 
 
-def written(partition: Partition) -> Form | Partition:
-    """Return a partition in the form that was asked for, or the strongest that there is."""
-    instance, wanted = partition.instance, partition.wanted
-    if wanted == "direct" or partition.native or partition.rules:
+def written(partition: Partition, most: int | None = None) -> Form | Partition:
+    """Return a partition in the form that was asked for, or the strongest that there is.
+
+    Parameters
+    ----------
+    partition : Partition
+        It is its own direct form, which native constraints need, and rules of a user's own kind.
+    most : int, optional
+        Epochs that suffice, where that is known.
+    """
+    instance, wanted, rules = partition.instance, partition.wanted, partition.rules
+    known = all(isinstance(rule, Together | Apart) for rule in rules)
+    if wanted == "direct" or partition.native or not known:
         return partition
-    began = time.perf_counter()
     minima = instance.minima[instance.descending].tolist()
-    enough = most_epochs(minima, instance.nodes, instance.inequity)
+    if most is None:
+        enough = most_epochs(minima, instance.nodes, instance.inequity)
+        most = len(minima) if rules else enough
     found: list[Pattern] | None = None
-    if wanted != "counts":
-        most = MOST_PATTERNS if wanted == "auto" else 100 * MOST_PATTERNS
-        found = patterns(minima, instance.nodes, instance.inequity, most)
-    form = Counts(partition, enough) if found is None else Slots(partition, found, enough)
-    form.seconds = time.perf_counter() - began
-    return form
+    if wanted != "counts" and not rules:
+        limit = MOST_PATTERNS if wanted == "auto" else 100 * MOST_PATTERNS
+        found = patterns(minima, instance.nodes, instance.inequity, limit)
+    return Counts(partition, most) if found is None else Slots(partition, found, most)
 
 
 def question(partition: Partition, form: Form | Partition, epochs: int) -> Slots | None:
@@ -40,13 +47,10 @@ def question(partition: Partition, form: Form | Partition, epochs: int) -> Slots
     """
     if not isinstance(form, Slots):
         return None
-    began = time.perf_counter()
     instance = partition.instance
     spare = epochs * instance.nodes - int(instance.minima.sum())
     some = [p for p in form.patterns if instance.nodes - _used(p, form.sizes) <= spare]
-    asked = Slots(partition, some, epochs, within=epochs)
-    asked.seconds = form.seconds + time.perf_counter() - began
-    return asked
+    return Slots(partition, some, epochs, within=epochs)
 
 
 def _used(pattern: Pattern, sizes: list[int]) -> int:

@@ -19,7 +19,7 @@ from instances.epoch.widths import possible_widths
 from instances.errors import InputError
 from policies.epoch.buddies import is_power
 from schedopt import evaluate, solve
-from solvers import Limits, cpsat
+from solvers import Limits, cpsat, epochs
 from solvers.epochs.bounding import least_epochs, most_epochs
 from solvers.epochs.forms import written
 
@@ -89,19 +89,19 @@ def test_planted_optima_are_proven(inequity: int) -> None:
 def test_too_many_patterns_fall_back_to_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("solvers.epochs.forms.MOST_PATTERNS", 3)
     instance = GENERATORS["planted"](1, nodes=24, epochs=4, inequity=2, most=6)
-    result = solve(instance, threads=1)
+    result = epochs.solve(Partition(instance), Limits(threads=1), engine="cp-sat")
     assert result.options["model"] == "counts"
     assert result.proven
     assert result.objective == 4 * 24
 
 
 def test_a_time_limit_keeps_the_start_and_an_honest_bound() -> None:
-    instance = GENERATORS["planted"](1, nodes=128, epochs=32, inequity=6)
+    instance = GENERATORS["planted"](2, nodes=1000, epochs=20, inequity=50, fewest=3, most=5)
     result = solve(instance, threads=1, time_limit=0.5)
     assert result.termination == "time-limit"
     assert result.violations == ()
     assert result.bound is not None
-    assert 32 * 128 == result.bound <= (result.objective or 0)
+    assert 20_000 == result.bound <= (result.objective or 0)
 
 
 def test_native_constraints_on_the_direct_model() -> None:

@@ -1,0 +1,159 @@
+"""Our own search for partitions against brute force, the dynamic program and CP-SAT."""
+
+from __future__ import annotations
+
+import pytest
+from builders.epoch import fewest, packing, some_packing
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from formulations.epoch import Partition
+from instances.constraints import Apart, Together
+from instances.epoch import Instance, fits
+from instances.epoch.generators import GENERATORS
+from policies.epoch.dynamic import dp_epochs
+from solvers import Limits, epochs
+from solvers.epochs.blocks import blocks
+from solvers.epochs.bounding import least_of
+from solvers.epochs.items import first_fit, items
+from solvers.epochs.search import Completion
+
+
+def searched(instance: Instance, seconds: float = 10.0) -> tuple[int, list[list[int]]]:
+    """Search from one item an epoch down, and from one epoch up."""
+    packed = items(instance, instance.constraints)
+    assert packed is not None
+    known = [list(jobs) for kind in packed.kinds for jobs in kind.items]
+    search = Completion(packed, 1, known)
+    assert search.advance(seconds)
+    return search.least, search.epochs
+
+
+def is_partition(instance: Instance, found: list[list[int]]) -> bool:
+    minima, nodes, k = instance.minima, instance.nodes, instance.inequity
+    whole = sorted(j for epoch in found for j in epoch) == list(range(len(instance.jobs)))
+    return whole and all(fits(minima[epoch].tolist(), nodes, k) for epoch in found)
+
+
+@settings(max_examples=150)
+@given(some_packing(most=8))
+def test_the_search_is_exhaustive(instance: Instance) -> None:
+    assume(instance.inequity > 0)
+    least, found = searched(instance)
+    assert is_partition(instance, found)
+    assert least == len(found) == fewest(instance)
+
+
+@settings(max_examples=150)
+@given(some_packing(most=7, rules=True))
+def test_side_constraints_are_kept_and_cost_no_more_than_they_must(instance: Instance) -> None:
+    packed = items(instance, instance.constraints)
+    assume(instance.inequity > 0 and packed is not None)
+    assert packed is not None
+    best = fewest(instance)
+    assert packed.impossible() == (best is None)
+    if best is None:
+        return
+    minima = instance.minima[instance.descending].tolist()
+    start = first_fit(packed)
+    assert least_of(packed, minima) <= best <= len(start)
+    least, found = searched(instance)
+    assert is_partition(instance, found)
+    assert is_partition(instance, start)
+    assert least == len(found) == best
+    for rule in instance.constraints:
+        jobs = {instance.index[job] for job in rule.jobs}
+        for epoch in (*found, *start):
+            inside = len(jobs & set(epoch))
+            assert inside in (0, len(jobs)) if isinstance(rule, Together) else inside <= 1
+
+
+@st.composite
+def middling(draw: st.DrawFn) -> Instance:
+    nodes = draw(st.integers(20, 60))
+    mean = draw(st.integers(2, nodes // 3))
+    minima = draw(st.lists(st.integers(1, 2 * mean), min_size=8, max_size=16))
+    return packing(minima, nodes, draw(st.integers(1, 5)))
+
+
+@settings(max_examples=100)
+@given(middling())
+def test_search_and_dynamic_program_agree(instance: Instance) -> None:
+    minima = instance.minima[instance.descending].tolist()
+    least, found = searched(instance)
+    assert is_partition(instance, found)
+    assert least == len(found) == len(dp_epochs(minima, instance.nodes, instance.inequity))
+
+
+@settings(max_examples=30)
+@given(middling())
+def test_nothing_hangs_on_what_is_remembered(instance: Instance) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        least, _ = searched(instance)
+        patch.setattr("solvers.epochs.search.MOST_REMEMBERED", 3 * (len(instance.jobs) + 1))
+        patch.setattr("solvers.epochs.search.PATIENCE", 50)
+        assert searched(instance)[0] == least
+
+
+@settings(max_examples=100)
+@given(some_packing(most=8))
+def test_equal_allotments_are_a_shortest_path(instance: Instance) -> None:
+    equal = packing(instance.minima.tolist(), instance.nodes, 0)
+    minima = equal.minima[equal.descending].tolist()
+    counts, distances = blocks(minima, equal.nodes)
+    assert sum(counts) == len(minima)
+    assert len(counts) == distances[-1] == fewest(equal)
+
+
+@pytest.mark.parametrize(("size", "k"), [(16, 4), (16, 5), (32, 5), (16, 6), (32, 6), (100, 3)])
+def test_planted_packings_are_found_at_once(size: int, k: int) -> None:
+    """A few hundred steps an epoch do: no clock is asked."""
+    for seed in range(3):
+        instance = GENERATORS["planted"](seed, nodes=128, epochs=size, inequity=k)
+        packed = items(instance, ())
+        assert packed is not None
+        search = Completion(packed, size, first_fit(packed))
+        search._patience = 10**9
+        while not search.advance(0.0):
+            assert search._spent < 1_000_000
+        assert len(search.epochs) == size
+        assert is_partition(instance, search.epochs)
+
+
+def test_the_search_stops_when_it_is_told_to() -> None:
+    instance = GENERATORS["planted"](2, nodes=1000, epochs=20, inequity=50, fewest=3, most=5)
+    packed = items(instance, ())
+    assert packed is not None
+    start = first_fit(packed)
+    search = Completion(packed, 20, start)
+    assert not search.advance(0.0)
+    assert search.bound == 20_000 <= search.value <= 1000 * len(start)
+
+
+@settings(max_examples=60)
+@given(some_packing(most=7, rules=True))
+def test_engines_agree(instance: Instance) -> None:
+    """Also where k = 0, and on the form by counts."""
+    best = fewest(instance)
+    for form in ("auto", "counts", "direct"):
+        for engine in ("epochs", "cp-sat") if form == "auto" else ("epochs",):
+            model = Partition(instance, model=form)
+            result = epochs.solve(model, Limits(threads=1), engine=engine)
+            if best is None:
+                assert result.termination == "infeasible"
+                assert result.conflict
+            else:
+                assert result.proven
+                assert result.objective == best * instance.nodes
+
+
+def test_a_conflict_is_found_without_a_solver() -> None:
+    rules = [
+        Together(name="a pair", jobs=("j1", "j2")),
+        Apart(name="fine", jobs=("j1", "j4")),
+        Together(name="too wide", jobs=("j2", "j3")),
+    ]
+    model = Partition(packing([6, 6, 6, 2], 16, 2, rules))
+    result = epochs.solve(model, Limits())
+    assert (result.termination, result.solver) == ("infeasible", "epochs")
+    assert set(result.conflict) == {"a pair", "too wide"}
