@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from formulations.epoch.counts import Counts
 from formulations.epoch.partition import Partition
 from formulations.epoch.slots import Pattern, Slots
@@ -13,8 +15,13 @@ from solvers.epochs.patterns import patterns
 MOST_PATTERNS = 60_000
 """Slot patterns beyond which counts by epoch are quicker."""
 
+WRITING, ROW = 0.25, 2e-5
+"""The part of the time that writing may take, and about the seconds that a row by counts takes."""
 
-def written(partition: Partition, most: int | None = None) -> Form | Partition:
+
+def written(
+    partition: Partition, most: int | None = None, seconds: float | None = None
+) -> Form | Partition:
     """Return a partition in the form that was asked for, or the strongest that there is.
 
     Parameters
@@ -23,6 +30,13 @@ def written(partition: Partition, most: int | None = None) -> Form | Partition:
         It is its own direct form, which native constraints need, and rules of a user's own kind.
     most : int, optional
         Epochs that suffice, where that is known.
+    seconds : float, optional
+        What there is for writing and solving it.
+
+    Raises
+    ------
+    TimeoutError
+        If writing takes too much of that.
     """
     instance, wanted, rules = partition.instance, partition.wanted, partition.rules
     known = all(isinstance(rule, Together | Apart) for rule in rules)
@@ -32,11 +46,16 @@ def written(partition: Partition, most: int | None = None) -> Form | Partition:
     if most is None:
         enough = most_epochs(minima, instance.nodes, instance.inequity)
         most = len(minima) if rules else enough
-    found: list[Pattern] | None = None
+    share = inf if seconds is None else WRITING * seconds
     if wanted != "counts" and not rules:
         limit = MOST_PATTERNS if wanted == "auto" else 100 * MOST_PATTERNS
-        found = patterns(minima, instance.nodes, instance.inequity, limit)
-    return Counts(partition, most) if found is None else Slots(partition, found, most)
+        found = patterns(minima, instance.nodes, instance.inequity, limit, seconds=share)
+        if found is not None:
+            return Slots(partition, found, most)
+    sizes = len(set(minima))
+    if most * sizes * sizes * ROW > share:
+        raise TimeoutError
+    return Counts(partition, most)
 
 
 def question(partition: Partition, form: Form | Partition, epochs: int) -> Slots | None:

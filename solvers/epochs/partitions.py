@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from formulations.epoch.partition import Partition
-from formulations.epoch.writing import Epochs, positions
+from formulations.epoch.writing import Epochs, Form, positions
 from instances.constraints import label
 from instances.epoch import Partitioned, partitioned
 from solvers import cpsat
@@ -20,8 +20,11 @@ from solvers.epochs.bounding import least_of, least_overhead
 from solvers.epochs.clock import Clock
 from solvers.epochs.forms import question, written
 from solvers.epochs.items import Items, first_fit, items
-from solvers.result import Result, Termination
+from solvers.result import Limits, Result, Termination
 from solvers.running import Run, make_result
+
+if TYPE_CHECKING:
+    from solvers.epochs.packing import Packing
 
 SEARCH, QUESTION = 0.5, 0.5
 """Parts of the time that is left: for our own search, and for CP-SAT's answer whether the bound can
@@ -63,12 +66,7 @@ def solve(
         state.offer(_dealt(instance.descending, counts))
     if state.met:
         return state.result(Run(clock.limits), "optimal", message="nothing had to be searched")
-    if packed.inequity == 0 or state.epochs is None:
-        return _by_cpsat(state, clock)
-    result = _searched(state, clock)
-    done = result.proven or result.termination in ("optimal", "interrupted", "error")
-    out_of_time = clock.left().time_limit == 0.0
-    return result if done or out_of_time else _by_cpsat(state, clock, result)
+    return _searched(state, clock)
 
 
 class _State:
@@ -131,46 +129,58 @@ def _dealt(order: Sequence[int], counts: Sequence[int]) -> Epochs:
 
 
 def _searched(state: _State, clock: Clock) -> Result[Partitioned]:
-    """Search by bin completion, for a part of the time."""
+    """Search on our own for a part of the time, then with CP-SAT if it can be told in time."""
+    from solvers.epochs.packing import Packing
     from solvers.epochs.search import Completion, compiled
 
-    assert state.epochs is not None  # noqa: S101  the caller has a start
-    if not Completion.fits(state.packed):
-        return state.result(Run(clock.limits), "time-limit", "too many nodes for our own search")
+    if state.epochs is None or not Completion.fits(state.packed):
+        return _by_cpsat(state, clock)
     clock.build += compiled()
-    search = Completion(state.packed, state.least, state.epochs)
-    run = Run(clock.part(SEARCH))
+    search = Packing(state.packed, state.least, state.epochs)
+    first = _driven(state, search, clock.part(SEARCH))
+    left = clock.left()
+    if first.termination != "time-limit" or left.time_limit == 0.0:
+        return first
+    try:
+        form = written(state.model, len(search.epochs), seconds=left.time_limit)
+    except TimeoutError:
+        return _after(first, _driven(state, search, clock.left()))
+    return _after(first, _by_cpsat(state, clock, form))
+
+
+def _driven(state: _State, search: Packing, limits: Limits) -> Result[Partitioned]:
+    """Go on with our own search."""
+    run = Run(limits)
     stopped, message = drive(search, run)
     state.least, state.epochs = search.least, search.epochs
     return state.result(run, stopped, message)
 
 
 def _by_cpsat(
-    state: _State, clock: Clock, before: Result[Partitioned] | None = None
+    state: _State, clock: Clock, form: Form | Partition | None = None
 ) -> Result[Partitioned]:
     """Give CP-SAT the rest of the time: first the question whether the bound can be met."""
-    model, nodes = state.model, state.packed.nodes
-    began = time.perf_counter()
-    form = written(model, None if state.epochs is None else len(state.epochs))
+    model = state.model
+    if form is None:
+        form = written(model, None if state.epochs is None else len(state.epochs))
     asked = question(model, form, state.least)
-    clock.build += time.perf_counter() - began
     interrupted = False
     if asked is not None and not state.met:
         answer = cpsat.solve(asked, replace(clock.part(QUESTION), gap=0.0), bound=state.bound)
         if answer.proven:
-            return _after(before, answer)
+            return answer
         interrupted = answer.termination == "interrupted"
         state.least += answer.termination == "infeasible"
     left = clock.left() if not interrupted else replace(clock.limits, time_limit=0.0)
-    result = cpsat.solve(form, left, hint=state.solution, bound=float(nodes * state.least))
+    result = cpsat.solve(form, left, hint=state.solution, bound=state.bound)
     if interrupted and not result.proven:
         result = msgspec.structs.replace(result, termination="interrupted")
-    return _after(before, result)
+    return result
 
 
-def _after(before: Result[Partitioned] | None, result: Result[Partitioned]) -> Result[Partitioned]:
+def _after(before: Result[Partitioned], result: Result[Partitioned]) -> Result[Partitioned]:
     """Put the trace of an engine that had its turn before a result's own."""
-    if before is None or not before.trace:
+    if not before.trace:
         return result
     began = before.trace[-1][0]
     later = tuple((began + seconds, *rest) for seconds, *rest in result.trace)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import inf
 
 from formulations.epoch.slots import Pattern
 from instances.arithmetic import divisors
@@ -16,9 +18,9 @@ LOOKS = 10
 
 
 def patterns(
-    descending: Sequence[int], nodes: int, inequity: int, most: int
+    descending: Sequence[int], nodes: int, inequity: int, most: int, seconds: float = inf
 ) -> list[Pattern] | None:
-    """Return all maximal slot patterns of an epoch, None if there are more than `most`.
+    """Return all maximal slot patterns of an epoch, None if there are too many.
 
     With inequity 0 an epoch of h jobs has h slots of N/h; with 1 it has N mod h slots of one node
     more than the others. With more, for each leader v, some slots of the sizes in (v - k, v], and
@@ -31,14 +33,16 @@ def patterns(
     nodes, inequity : int
         N and k.
     most : int
-        Where to give up.
+        Patterns after which to give up.
+    seconds : float
+        Time after which to give up.
     """
     if inequity <= 1:
         counts = divisors(nodes) if inequity == 0 else range(min(nodes, len(descending)), 0, -1)
         even = (_even(nodes, h) for h in counts if h <= len(descending))
         return [pattern for pattern in even if pattern[-1][0] >= descending[-1]]
     found: list[Pattern] = []
-    looked_at = 0
+    looked_at, until = 0, time.perf_counter() + seconds
     for leader in dict.fromkeys(descending):
         led = _Led(Counter(descending), leader, nodes, inequity)
         if len(led.widths) > MOST_WIDTHS:
@@ -47,7 +51,7 @@ def patterns(
             looked_at += 1
             if pattern is not None:
                 found.append(pattern)
-            if len(found) > most or looked_at > LOOKS * most:
+            if len(found) > most or looked_at > LOOKS * most or time.perf_counter() > until:
                 return None
     return found
 

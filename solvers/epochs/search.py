@@ -39,12 +39,22 @@ class Completion:
         Epochs that no partition is below.
     known : list of list of int
         A partition, as positions of jobs.
+
+    Attributes
+    ----------
+    least : int
+        Epochs that no partition is below.
+    epochs : list of list of int
+        The best partition so far.
+    steps : int
+        Steps that were made.
     """
 
     def __init__(self, items: Items, least: int, known: list[list[int]]) -> None:
         self.items, self.least, self.epochs = items, least, known
         self._data, self._stack, self._memory = _prepared(items, len(known))
         self._target, self._spent, self._patience = least, 0, PATIENCE
+        self.steps = 0
         self._chunk = CHUNK
         self._begin()
 
@@ -74,6 +84,7 @@ class Completion:
             if steps == self._chunk and ended - began < 0.01:
                 self._chunk *= 2
             self._spent += steps
+            self.steps += steps
             if outcome == completion.FOUND:
                 self.epochs = self._found()
                 self._restart(self.least)
@@ -85,6 +96,13 @@ class Completion:
             if ended >= until:
                 break
         return self.least >= len(self.epochs)
+
+    def raise_bound(self, least: int) -> None:
+        """Take over a bound that another method has proven."""
+        if least > self.least:
+            self.least = least
+            if self._target < least:
+                self._restart(least)
 
     def _restart(self, target: int) -> None:
         """Go on with another number of epochs, after the largest with the least."""

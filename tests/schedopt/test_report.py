@@ -120,7 +120,7 @@ def test_a_bench_becomes_a_page_with_pictures_and_certificates(tmp_path: Path) -
         True,
     )
     assert (trap["formulation"], trap["solver"]) == ("selection", "core")
-    assert (fig8["formulation"], fig8["solver"]) == ("partition", "cp-sat")
+    assert (fig8["formulation"], fig8["solver"]) == ("partition", "epochs")
     again = tmp_path / "again.html"
     write(rows, again, sweep=Sweep())
     assert again.read_bytes() == target.read_bytes()

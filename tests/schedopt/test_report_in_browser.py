@@ -278,7 +278,7 @@ def test_one_instance_has_its_picture_and_its_certificate(
     write(rows, tmp_path / "report.html", sweep=Sweep())
     for browser in opened(chromium, tmp_path / "report.html"):
         certificate = browser.find_element(By.ID, "certificate").text
-        for words in ("fig8", "32", "proven optimal", "partition", "cp-sat"):
+        for words in ("fig8", "32", "proven optimal", "partition", "epochs"):
             assert words in certificate
         captions = browser.find_elements(By.CSS_SELECTOR, "#picture figcaption")
         assert [caption.text for caption in captions] == ["Best policy: equi-epoch", "The optimum"]

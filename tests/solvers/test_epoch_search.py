@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from builders.epoch import fewest, packing, some_packing
-from hypothesis import assume, given, settings
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 from formulations.epoch import Partition
@@ -12,10 +12,12 @@ from instances.constraints import Apart, Together
 from instances.epoch import Instance, fits
 from instances.epoch.generators import GENERATORS
 from policies.epoch.dynamic import dp_epochs
+from policies.registry import NotApplicableError
 from solvers import Limits, epochs
 from solvers.epochs.blocks import blocks
 from solvers.epochs.bounding import least_of
 from solvers.epochs.items import first_fit, items
+from solvers.epochs.multipliers import Multipliers
 from solvers.epochs.search import Completion
 
 
@@ -70,10 +72,10 @@ def test_side_constraints_are_kept_and_cost_no_more_than_they_must(instance: Ins
 
 @st.composite
 def middling(draw: st.DrawFn) -> Instance:
-    nodes = draw(st.integers(20, 60))
-    mean = draw(st.integers(2, nodes // 3))
-    minima = draw(st.lists(st.integers(1, 2 * mean), min_size=8, max_size=16))
-    return packing(minima, nodes, draw(st.integers(1, 5)))
+    nodes = draw(st.integers(20, 40))
+    mean = draw(st.integers(4, nodes // 3))
+    minima = draw(st.lists(st.integers(1, 2 * mean), min_size=8, max_size=14))
+    return packing(minima, nodes, draw(st.integers(1, 4)))
 
 
 @settings(max_examples=100)
@@ -82,7 +84,11 @@ def test_search_and_dynamic_program_agree(instance: Instance) -> None:
     minima = instance.minima[instance.descending].tolist()
     least, found = searched(instance)
     assert is_partition(instance, found)
-    assert least == len(found) == len(dp_epochs(minima, instance.nodes, instance.inequity))
+    try:
+        best = len(dp_epochs(minima, instance.nodes, instance.inequity))
+    except NotApplicableError:
+        reject()
+    assert least == len(found) == best
 
 
 @settings(max_examples=30)
@@ -157,3 +163,33 @@ def test_a_conflict_is_found_without_a_solver() -> None:
     result = epochs.solve(model, Limits())
     assert (result.termination, result.solver) == ("infeasible", "epochs")
     assert set(result.conflict) == {"a pair", "too wide"}
+
+
+@settings(max_examples=80)
+@given(some_packing(most=7, rules=True))
+def test_multipliers_bound_the_fewest_epochs(instance: Instance) -> None:
+    """And no epoch of the best partition, nor any other that fits, is worth more than they say."""
+    packed = items(instance, instance.constraints)
+    best = fewest(instance)
+    assume(instance.inequity > 0 and packed is not None and best is not None)
+    assert packed is not None
+    assert best is not None
+    prices = Multipliers(packed, best, first_fit(packed))
+    assert prices.advance(10.0)
+    assert prices.best is not None
+    assert prices.best.epochs <= best
+    worth = {
+        j: value
+        for kind, value in zip(packed.kinds, prices.best.multipliers, strict=True)
+        for item in kind.items
+        for j in item[:1]
+    }
+    _, found = searched(instance)
+    assert max(sum(worth.get(j, 0) for j in epoch) for epoch in found) <= prices.best.most
+
+
+def test_multipliers_prove_what_the_search_does_not() -> None:
+    instance = GENERATORS["uniform"](2, nodes=1024, jobs=200, load=2.0, inequity=8)
+    result = epochs.solve(Partition(instance), Limits(threads=1))
+    assert result.proven
+    assert (result.objective, result.solver) == (3 * 1024, "epochs")

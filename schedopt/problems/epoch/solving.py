@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from formulations.epoch import Partition, Rectangles
 from instances.epoch import Instance, Partitioned, Rectangle, Scheduled
 from solvers.result import Limits, Result
@@ -10,7 +12,9 @@ STARTS = {"partition": ("heuristic-epoch", "equi-epoch"), "rectangles": ("buddy-
 """For each formulation, policies whose schedules are of its kind."""
 
 
-def solve(model: Partition | Rectangles, limits: Limits) -> Result:
+def solve(
+    model: Partition | Rectangles, limits: Limits, solver: str | None = None
+) -> Result[Partitioned] | Result[Scheduled]:
     """Solve a `Partition` or `Rectangles` from the best schedule that the policies know.
 
     Parameters
@@ -19,10 +23,13 @@ def solve(model: Partition | Rectangles, limits: Limits) -> Result:
         The formulation.
     limits : Limits
         When to stop.
+    solver : {"epochs", "cp-sat"}, optional
+        Whether our own search goes first, or CP-SAT does all.
     """
     from solvers import epochs
 
-    return epochs.solve(model, limits, start(model))
+    engine: Literal["epochs", "cp-sat"] = "cp-sat" if solver == "cp-sat" else "epochs"
+    return epochs.solve(model, limits, start(model), engine=engine)
 
 
 def start(model: Partition | Rectangles) -> Partitioned | Scheduled | None:
