@@ -1,8 +1,31 @@
-"""Settings for all tests: no deadline for single examples, since machines differ."""
+"""Settings for all tests: time limits, signals, and no deadline for single examples."""
 
+from __future__ import annotations
+
+import signal
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+SLOW = 3600
+"""Seconds that a full-size run may take; what the others may is in pyproject.toml."""
 
 settings.register_profile(
     "schedopt", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("schedopt")
+
+
+def pytest_configure() -> None:
+    """Take Ctrl-C also where it is ignored from the start, as in ``nohup make test &``.
+
+    Processes that tests start would inherit that, and wait for ever for what tests send them.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW))

@@ -81,7 +81,7 @@ def test_a_smallest_conflict_is_named() -> None:
 @pytest.mark.parametrize("inequity", range(5))
 def test_planted_optima_are_proven(inequity: int) -> None:
     instance = GENERATORS["planted"](1, nodes=64, epochs=8, inequity=inequity)
-    result = solve(instance, threads=2, time_limit=30)
+    result = solve(instance, threads=2)
     assert result.proven
     assert result.objective == 8 * 64
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -69,11 +71,19 @@ def test_interruption_writes_what_was_found_and_exits_130(tmp_path: Path) -> Non
     instance = generate("dssp", "strongly-correlated", seed=1, options={"jobs": 1000})
     dump(instance, tmp_path / "hard.json")
     words = ["solve", tmp_path / "hard.json", "--solver", "highs", "--output", tmp_path / "r.json"]
-    process = subprocess.Popen([*COMMAND, *map(str, words)], cwd=ROOT, stderr=subprocess.PIPE)
-    time.sleep(12)
+    terminal, end = pty.openpty()  # at a terminal it says what it has found
+    command = [*COMMAND, *map(str, words)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=end)
+    os.close(end)
+    said = b""
+    while not re.search(rb"best [\d,]+", said):
+        said += os.read(terminal, 4096)
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=30)
-    assert process.returncode == 130, stderr
+    with suppress(OSError):  # which is how the terminal says that the other end is closed
+        while said := os.read(terminal, 4096):
+            pass
+    os.close(terminal)
+    assert process.wait() == 130, said
     document = json.loads((tmp_path / "r.json").read_text())
     assert document["termination"] == "interrupted"
     assert document["objective"] > 0

@@ -13,7 +13,7 @@ from instances.files import load
 from schedopt import evaluate
 from schedopt.verbs.generate import generate
 from solvers import Limits, cpsat
-from validation.documents import as_record, check
+from validation.documents import check
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +25,19 @@ def night() -> Instance:
 
 def test_interruption_keeps_the_start(night: Instance) -> None:
     model = Schedule(night)
-    start = model.adopt(as_record(evaluate(night, "selection+lcpf", options={"fill": 0.94})))
-    timer = threading.Timer(2.0, _thread.interrupt_main)
-    timer.start()
-    result = cpsat.solve(model, Limits(threads=1), hint=start, bound=10_550.0)
-    timer.cancel()
+    start = model.adopt(evaluate(night, "selection+lcpf", options={"fill": 0.94}).solution)
+    watched: list[float] = []
+
+    def interrupt(seconds: float, best: object, bound: object) -> None:
+        if best is not None and not watched:
+            watched.append(seconds)
+            threading.Thread(target=_thread.interrupt_main).start()
+
+    limits = Limits(threads=1, watch=interrupt)
+    result = cpsat.solve(model, limits, hint=start, bound=10_550.0)
+    assert watched
     assert result.termination == "interrupted"
-    assert check(night, result).ok
+    assert check(night, result.document()).ok
     assert night.objective_of(start) <= result.objective <= result.bound <= 10_550
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 import threading
-import time
 
 import msgspec
 import numpy as np
@@ -40,7 +39,6 @@ def test_time_limit_keeps_the_incumbent_and_an_honest_bound(hard: Instance) -> N
     assert result.gap is not None
     assert result.bound > result.objective
     assert result.gap == gap(result.objective, result.bound) > 0
-    assert result.seconds.solve < 5
 
 
 def test_no_time_at_all_still_answers(hard: Instance) -> None:
@@ -57,11 +55,9 @@ def test_interruption_keeps_the_incumbent(hard: Instance) -> None:
             seen.append(seconds)
             threading.Thread(target=_thread.interrupt_main).start()
 
-    began = time.perf_counter()
-    limits = Limits(time_limit=30.0, watch=interrupt_once_something_is_found)
+    limits = Limits(watch=interrupt_once_something_is_found)
     result = highs.solve(Selection(hard), limits)
     assert seen
-    assert time.perf_counter() - began < 20
     assert (result.termination, result.solution_status) == ("interrupted", "feasible")
     assert result.objective is not None
 

