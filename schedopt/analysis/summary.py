@@ -90,6 +90,8 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     runs, instances : int
     proven : int
         Instances whose references are all proven optimal.
+    re_proved : int
+        Those of them whose bound the checker has re-proved from a certificate.
     reference_seconds : float
         What the references took together, each counted once.
     """
@@ -98,6 +100,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     runs: int
     instances: int
     proven: int
+    re_proved: int
     reference_seconds: float
 
 
@@ -113,6 +116,7 @@ def overview(rows: Iterable[Row]) -> list[Overview]:
                 runs=len(mine),
                 instances=len(files),
                 proven=len(files - unproven),
+                re_proved=len({row.file for row in mine if row.bound_checked} - unproven),
                 reference_seconds=reference_seconds(mine),
             )
         )

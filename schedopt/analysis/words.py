@@ -58,11 +58,13 @@ class _Told:
 
 def _references(what: Overview) -> str:
     every = "the instance" if what.instances == 1 else f"all {what.instances:,} instances"
+    checked = f", and re-proved from certificates on {what.re_proved:,}" if what.re_proved else ""
     if what.proven == what.instances:
-        return f"The optimum is proven on {every}."
+        return f"The optimum is proven on {every}{checked}."
     if not what.proven:
         return f"The optimum is proven on none of {counted(what.instances, 'instance')}."
-    return f"The optimum is proven on {what.proven:,} of {counted(what.instances, 'instance')}."
+    of = counted(what.instances, "instance")
+    return f"The optimum is proven on {what.proven:,} of {of}{checked}."
 
 
 def _leader(told: _Told) -> Iterator[str]:

@@ -57,6 +57,9 @@ def bench(
     option: Options = None,
     constraints: Constraints = None,
     time_limit: TimeLimit = None,
+    certificate: Annotated[
+        bool, typer.Option("--certificate", help="Re-prove the bounds of the optima.")
+    ] = False,
     grace: Annotated[
         float | None,
         typer.Option(help="Seconds beyond the time limit until what hangs is ended; 60."),
@@ -98,6 +101,7 @@ def bench(
         "options": split(option),
         "constraints": constraints_of_any(constraints),
         "time_limit": time_limit,
+        "certificate": certificate or None,
         "grace": grace,
         "output": output,
     }
@@ -156,7 +160,8 @@ def _sweep(words: dict[str, Any]) -> Any:
     from schedopt.sweep.plan import Sweep
 
     files = tuple(read(path) for path in words.get("policy_files") or ())
-    given = {key: words[key] for key in ("policies", "options", "constraints") if words.get(key)}
+    keys = ("policies", "options", "constraints", "certificate")
+    given = {key: words[key] for key in keys if words.get(key)}
     limit = words.get("time_limit")
     return Sweep(
         seeds=tuple(words.get("seeds") or (0,)), time_limit=limit, policy_files=files, **given

@@ -15,6 +15,8 @@ def problem_section(overview: Overview, sense: str, standings: Sequence[Standing
     name, verb = escape(overview.problem), escape(sense)
     ordered = ranked(standings)
     proven = f"optimum proven for {overview.proven:,}"
+    if overview.re_proved:
+        proven += f", re-proved from certificates for {overview.re_proved:,}"
     left_out = sum(standing.runs - standing.counted for standing in standings)
     return f"""<section class="problem" aria-label="{name}">
 <h2>{name}</h2>

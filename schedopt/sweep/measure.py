@@ -40,6 +40,8 @@ class Task:
         Side constraints beyond the instance's own.
     time_limit : float or None
         Seconds for each reference.
+    certificate : bool
+        Whether the bounds of references are re-proved.
     seed : int
         The solver's.
     lost : mapping of str to str
@@ -53,6 +55,7 @@ class Task:
     runs: tuple[Run, ...]
     constraints: tuple[Constraint, ...] = ()
     time_limit: float | None = None
+    certificate: bool = False
     seed: int = 0
     lost: Mapping[str, str] | None = None
     policy_files: tuple[PolicyFile, ...] = ()
@@ -236,6 +239,7 @@ def _answered(question: Question, task: Task) -> Result:
         formulation=question.formulation,
         constraints=task.constraints if question.ruled else (),
         time_limit=task.time_limit,
+        certificate=task.certificate,
         threads=1,
         seed=task.seed,
         options=question.options,
@@ -262,6 +266,7 @@ def _blank(task: Task, run: Run, instance: Any, reference: Result) -> Row:
         reference=reference.objective,
         reference_bound=reference.bound,
         reference_proven=reference.proven,
+        bound_checked=reference.bound_checked,
         gap=None,
         seconds=0.0,
         seed=run.seed,

@@ -41,6 +41,8 @@ class Sweep:
         Side constraints beyond the instances' own, for all of them or by problem.
     time_limit : float or None
         Seconds for each reference.
+    certificate : bool
+        Whether the bounds of references are re-proved.
     policy_files : tuple of PolicyFile
         The user's own files of policies; they are run.
     """
@@ -50,6 +52,7 @@ class Sweep:
     options: Options = field(default_factory=dict)
     constraints: Sequence[Constraint] | Mapping[str, Sequence[Constraint]] = ()
     time_limit: float | None = None
+    certificate: bool = False
     policy_files: tuple[PolicyFile, ...] = ()
 
 
@@ -189,6 +192,8 @@ def _settings(
 def runs(label: str, digest: str, problem: str, sweep: Sweep, of: ProblemPlan) -> list[Run]:
     """Return the runs that an instance contributes: by policy, then options, then seed."""
     told: list[Any] = [label, digest, __version__, of.constraints, sweep.time_limit, sweep.seeds[0]]
+    if sweep.certificate:
+        told.append("certificate")
     if sweep.policy_files:
         told.append([file.digest for file in sweep.policy_files])
     common = hashlib.sha256(msgspec.json.encode(told, order="sorted"))

@@ -66,6 +66,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         where its process was ended since it went on beyond the time limit and the grace.
     confidence : float or None
         Where the objective was simulated: the half-width of its 95% interval.
+    bound_checked : bool
+        Whether the checker has re-proved the reference's bound.
     """
 
     instance: str
@@ -88,6 +90,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     options: dict[str, Any] = {}
     termination: str = "completed"
     confidence: float | None = None
+    bound_checked: bool = False
 
 
 _NEEDED = [field.name for field in msgspec.structs.fields(Row) if field.required]
@@ -236,7 +239,12 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
         record["options"] = msgspec.json.encode(record["options"]).decode()
     schema: dict[str, Any] = dict.fromkeys(Row.__struct_fields__, pl.String)
     schema |= dict.fromkeys(NUMBERS, pl.Float64)
-    schema |= {"reference_proven": pl.Boolean, "seed": pl.Int64, "violations": pl.List(pl.String)}
+    schema |= {
+        "reference_proven": pl.Boolean,
+        "bound_checked": pl.Boolean,
+        "seed": pl.Int64,
+        "violations": pl.List(pl.String),
+    }
     buffer = BytesIO()
     if suffix == ".parquet":
         pl.DataFrame(records, schema=schema).write_parquet(buffer)
@@ -329,7 +337,7 @@ def _cells(data: bytes) -> pl.DataFrame:
 
     schema: dict[str, Any] = dict.fromkeys(Row.__struct_fields__, pl.String)
     schema |= dict.fromkeys(NUMBERS, pl.Float64)
-    schema |= {"reference_proven": pl.Boolean, "seed": pl.Int64}
+    schema |= {"reference_proven": pl.Boolean, "bound_checked": pl.Boolean, "seed": pl.Int64}
     found = pl.read_csv(BytesIO(data), schema_overrides=schema) if data else pl.DataFrame()
     texts = [name for name in found.columns if schema.get(name) == pl.String]
     unguard = (pl.col(name).map_elements(unguarded, return_dtype=pl.String) for name in texts)

@@ -45,6 +45,7 @@ def bench(
     options: Options | None = None,
     constraints: Sequence[Constraint] | Mapping[str, Sequence[Constraint]] = (),
     time_limit: float | None = None,
+    certificate: bool = False,
     grace: float | None = None,
     jobs: int = 1,
     cluster: str | None = None,
@@ -71,6 +72,8 @@ def bench(
         Side constraints beyond the instances' own, for all of them or by problem.
     time_limit : float, optional
         Seconds for each reference; where it is not proven by then, its bound says how far it is.
+    certificate : bool
+        Whether to re-prove the bounds of the references; rows say for which that went well.
     grace : float, optional
         Seconds beyond the time limit after which a solver or a policy that still runs is ended,
         with its process; its row says so. Without it, and without a time limit, nothing is.
@@ -115,6 +118,7 @@ def bench(
         options=options or {},
         constraints=constraints,
         time_limit=time_limit,
+        certificate=certificate,
         policy_files=files_of_policies,
     )
     given = [paths] if isinstance(paths, str | Path) else list(paths)
@@ -158,6 +162,7 @@ def task_of(source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan]) -> Task
         runs=tuple(runs(source.label, digest, problem, sweep, mine)),
         constraints=mine.constraints,
         time_limit=sweep.time_limit,
+        certificate=sweep.certificate,
         seed=sweep.seeds[0],
         policy_files=sweep.policy_files,
     )
