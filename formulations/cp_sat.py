@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from formulations.protocol import Side
 from instances.constraints import Constraint
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class WholeModel:
         """How many native constraints the user added."""
         return len(self.model.proto.constraints) - self._stated
 
-    def side(self) -> dict[str, list[Any]]:
+    def side(self) -> Side:
         """Return the literal that asks for each side constraint, by its name."""
-        found: dict[str, list[Any]] = {name: [asked] for name, asked in self.asked.items()}
+        found: Side = {name: [asked] for name, asked in self.asked.items()}
         return found | ({"native constraints": []} if self.native else {})

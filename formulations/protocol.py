@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeAlias
 
 from instances.constraints import Constraint
 from instances.options import Option
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar
+
+Variable: TypeAlias = Any
+"""A native variable or constraint: what it is depends on the modelling language."""
+
+Hints = Iterable[tuple[Variable, float]]
+"""A value for each native variable that a known solution gives one."""
+
+Value = Callable[[Variable], float]
+"""The value that an answer gives a native variable."""
+
+Side = dict[str, list[Variable]]
+"""The native constraints behind each side constraint, by name."""
+
+Settings = dict[str, Any]
+"""The options in force, as result documents show them."""
 
 Sense = Literal["maximize", "minimize"]
 """What is done with an objective."""
@@ -53,7 +68,7 @@ class Formulation(Protocol):
         ...
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Settings:
         """The options in force."""
         ...
 
@@ -66,7 +81,7 @@ class Formulation(Protocol):
         """Add side constraints, and return the formulation itself."""
         ...
 
-    def side(self) -> dict[str, list[Any]]:
+    def side(self) -> Side:
         """Return the native constraints behind each side constraint, by name.
 
         Native constraints that the user added are there too, under their own names: together
@@ -74,11 +89,11 @@ class Formulation(Protocol):
         """
         ...
 
-    def hint(self, solution: Any) -> Iterable[tuple[Any, float]]:
+    def hint(self, solution: Any) -> Hints:
         """Yield a value for each native variable that a known solution gives one."""
         ...
 
-    def decode(self, value: Callable[[Any], float]) -> Any:
+    def decode(self, value: Value) -> Any:
         """Turn a solver's values, by native variable, into the problem's solution record."""
         ...
 

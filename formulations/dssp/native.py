@@ -13,6 +13,7 @@ from pyomo.common.gc_manager import PauseGC
 from pyomo.core.expr import LinearExpression
 
 from formulations.dssp.rows import Row
+from formulations.protocol import Side
 from instances.dssp import Instance
 
 
@@ -81,9 +82,9 @@ class Native:
             body += _most_negative(row) * -lifted
         model.side[name, row.what] = (_bound(row.lower), body, _bound(row.upper))
 
-    def side(self) -> dict[str, list[Any]]:
+    def side(self) -> Side:
         """Return the Pyomo constraints behind each side constraint, the user's own too, by name."""
-        found: dict[str, list[Any]] = {}
+        found: Side = {}
         for index, row in self.model.side.items():
             found.setdefault(index[0], []).append(row)
         for component in self.model.component_objects(pyo.Constraint, active=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from heapq import heapreplace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -12,6 +12,7 @@ import numpy as np
 from formulations.cp_sat import WholeModel
 from formulations.dssp.grid import Grid, whole_rewards, whole_rows
 from formulations.dssp.rows import rows
+from formulations.protocol import Hints, Settings, Value, Variable
 from instances.constraints import Constraint, check_names, check_references, label
 from instances.dssp import Instance, Scheduled, scheduled
 from instances.options import Option
@@ -68,7 +69,7 @@ class Schedule(WholeModel):
         self.seconds = time.perf_counter() - began
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Settings:
         """The scale, in units per unit of time, and what it costs."""
         return {"scale": self.grid.scale, "exact": self.exact, "rounding": self.grid.rounding}
 
@@ -78,8 +79,8 @@ class Schedule(WholeModel):
         night, model = self.instance, self.model
         self.x = {job.name: model.new_bool_var(f"x[{job.name}]") for job in night.jobs}
         self._x = list(self.x.values())
-        self.starts: list[Any] = [0] * len(self.grid.lengths)
-        self.ends: list[Any] = []
+        self.starts: list[Variable] = [0] * len(self.grid.lengths)
+        self.ends: list[Variable] = []
         self._intervals: list[cp_model.IntervalVar] = []
         for j in range(len(night.jobs)):
             self.ends.append(self._stages(j))
@@ -92,7 +93,7 @@ class Schedule(WholeModel):
         model.add(cp_model.LinearExpr.weighted_sum(self._x, bounded) <= room)
         model.maximize(sum(self._earned(j) for j in range(len(night.jobs))))
 
-    def _stages(self, j: int) -> Any:
+    def _stages(self, j: int) -> Variable:
         """State the tasks of a job, stage after stage, and return when the job completes."""
         tasks, model, x, horizon = self.instance.tasks, self.model, self._x[j], self.grid.horizon
         stages = range(int(tasks.first_stage[j]), int(tasks.first_stage[j + 1]))
@@ -102,12 +103,12 @@ class Schedule(WholeModel):
             model.add(x == 0)
             return 0
         head, tail = 0, sum(paths)
-        opened: Any = 0
+        opened: Variable = 0
         for s, longest in zip(stages, paths, strict=True):
             if longest == 0:
                 continue  # tasks of no length find a processor at any instant: see `_in_order`
             closed = model.new_int_var(head + longest, horizon - tail + longest, f"end[{j},{s}]")
-            last: dict[int, Any] = {}
+            last: dict[int, Variable] = {}
             for i in range(int(tasks.first_task[s]), int(tasks.first_task[s + 1])):
                 length = int(lengths[i])
                 if length == 0:
@@ -125,20 +126,20 @@ class Schedule(WholeModel):
             opened, head, tail = closed, head + longest, tail - longest
         return opened
 
-    def _earned(self, j: int) -> Any:
+    def _earned(self, j: int) -> Variable:
         """Return what a job earns: R_j x_j, where being run means completing by the deadline."""
         reward, x, night = self.rewards[j], self._x[j], self.instance
         if len(night.late) < 2:
             return reward * x
         return self._earned_late(j, reward, x)
 
-    def _earned_late(self, j: int, reward: int, x: cp_model.IntVar) -> Any:
+    def _earned_late(self, j: int, reward: int, x: cp_model.IntVar) -> Variable:
         """Return U_D of a job's completion, in units, rounded down along the slopes of ``late``."""
         model, grid, night = self.model, self.grid, self.instance
         earned = model.new_int_var(0, reward, f"earned[{j}]")
         in_time = model.new_bool_var(f"in time[{j}]")
         model.add(self.ends[j] <= grid.deadline).only_enforce_if(in_time)
-        pieces: list[Any] = [in_time]
+        pieces: list[Variable] = [in_time]
         for (a, high), (b, low) in zip(night.late, night.late[1:], strict=False):
             piece = model.new_bool_var(f"late by {a:g} to {b:g}[{j}]")
             start, end = round(a * grid.scale), max(round(b * grid.scale), 1)
@@ -182,7 +183,7 @@ class Schedule(WholeModel):
         model = self.model
         asked = self.literal(name)
         for row in rows(constraint, self.instance, self.instance.capacity()):
-            literals: list[Any] = [asked]
+            literals: list[Variable] = [asked]
             if row.unless_all:
                 lifted = model.new_bool_var(f"lifted[{name},{row.what}]")
                 model.add_bool_and([self._x[j] for j in row.unless_all]).only_enforce_if(lifted)
@@ -210,7 +211,7 @@ class Schedule(WholeModel):
             begin[first + task.task] = task.start
         return self._replayed(jobs, begin)
 
-    def hint(self, solution: Scheduled) -> Iterable[tuple[Any, float]]:
+    def hint(self, solution: Scheduled) -> Hints:
         """Yield x_j of every job and the starts of the tasks that are run, in units."""
         run = set(solution.selected)
         for name, x in self.x.items():
@@ -225,7 +226,7 @@ class Schedule(WholeModel):
             if not isinstance(self.starts[i], int):
                 yield self.starts[i], float(starts[i])
 
-    def decode(self, value: Callable[[Any], float]) -> Scheduled:
+    def decode(self, value: Value) -> Scheduled:
         """Turn values of the variables into a schedule, in the lengths as they are given."""
         jobs = [j for j, x in enumerate(self._x) if value(x) > 0.5]
         begin = np.array([v if isinstance(v, int) else value(v) for v in self.starts], dtype=float)
@@ -235,7 +236,7 @@ class Schedule(WholeModel):
         starts, processors = self._in_order(jobs, begin, self.instance.tasks.lengths)
         return scheduled(self.instance, jobs, starts, processors)
 
-    def _in_order(self, jobs: list[int], begin: Any, lengths: Any) -> tuple[Any, Any]:
+    def _in_order(self, jobs: list[int], begin: Any, lengths: Any) -> tuple[Variable, Any]:
         """Place tasks in the order of given starts, each as early as its stage and a processor let.
 
         With lengths that are no longer than those behind the given starts, none starts later. A
@@ -249,12 +250,12 @@ class Schedule(WholeModel):
         order = long[np.lexsort((long, stage_of[long], begin[long]))]
         zero = 0 * lengths[0] if len(lengths) else 0
         free = [(zero, p) for p in range(max(1, min(self.instance.processors, len(order))))]
-        first: dict[int, tuple[Any, int]] = {}
-        last: dict[int, tuple[Any, int]] = {}
+        first: dict[int, tuple[Variable, int]] = {}
+        last: dict[int, tuple[Variable, int]] = {}
         starts = np.zeros(len(lengths), dtype=lengths.dtype)
         processors = np.full(len(lengths), -1, dtype=np.int64)
 
-        def opens(s: int) -> tuple[Any, int]:
+        def opens(s: int) -> tuple[Variable, int]:
             """When and where the stage before has ended."""
             while s > tasks.first_stage[tasks.job_of_stage[s]]:
                 s -= 1

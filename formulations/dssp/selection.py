@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations.dssp.rows import Row, rows
-from formulations.protocol import Knapsack
+from formulations.protocol import Hints, Knapsack, Settings, Side, Value
 from instances.constraints import Constraint, check_names, check_references, label
 from instances.dssp import FILL, Instance, Selected
 from instances.options import Option, checked
@@ -60,7 +60,7 @@ class Selection:
         began = time.perf_counter()
         self.instance = night
         self.fill = night.fill(fill)
-        self.options: dict[str, Any] = {"fill": self.fill}
+        self.options: Settings = {"fill": self.fill}
         self.added: Sequence[Constraint] = ()
         self.stated: list[tuple[str, Row]] = []
         self.open: NDArray[np.bool_] = night.in_time & (night.demands <= night.room(self.fill))
@@ -117,14 +117,14 @@ class Selection:
         """Whether the user has changed the native model: then it alone says what is meant."""
         return self._native is not None and self._native.changed()
 
-    def side(self) -> dict[str, list[Any]]:
+    def side(self) -> Side:
         """Return the rows behind each side constraint, by name.
 
         They are Pyomo's, with those that the user added, once there is a native model.
         """
         if self._native is not None:
             return self._native.side()
-        found: dict[str, list[Any]] = {}
+        found: Side = {}
         for name, row in self.stated:
             found.setdefault(name, []).append(row)
         return found
@@ -137,13 +137,13 @@ class Selection:
         room = night.room(self.fill)
         return Knapsack(night.rewards[positions], night.demands[positions], room, positions)
 
-    def hint(self, solution: Selected) -> Iterable[tuple[Any, float]]:
+    def hint(self, solution: Selected) -> Hints:
         """Yield each x_j with 1 where the job is selected, else 0."""
         chosen = set(solution.selected)
         for job, x in self.model.x.items():
             yield x, float(job in chosen)
 
-    def decode(self, value: Callable[[Any], float]) -> Selected:
+    def decode(self, value: Value) -> Selected:
         """Turn values of the variables into a selection."""
         return self.selected([j for j, x in enumerate(self._written().x) if value(x) > 0.5])
 

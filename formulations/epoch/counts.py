@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
 
-from formulations.epoch.writing import Epochs, Form, Source, Value, ask
+from formulations.epoch.writing import Epochs, Form, Source, ask
+from formulations.protocol import Hints, Value
 from instances.arithmetic import divisors
 from instances.constraints import Apart, Constraint, Together, label
 
@@ -133,7 +134,7 @@ class Counts(Form):
             epochs += [epoch] if epoch else []
         return epochs
 
-    def hints(self, epochs: Epochs) -> Iterator[tuple[Any, float]]:
+    def hints(self, epochs: Epochs) -> Hints:
         """Yield the counts and sorts of known epochs, where there are variables enough."""
         k = self.instance.inequity
         found = [Counter(self.minima[j] for j in epoch) for epoch in epochs]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from formulations.epoch.writing import Epochs, Value
+from formulations.epoch.writing import Epochs
+from formulations.protocol import Hints, Value
 from instances.epoch import Instance
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Direct:
         }
         return [epoch for epoch in mine.values() if epoch]
 
-    def hints(self, epochs: Epochs) -> Iterator[tuple[Any, float]]:
+    def hints(self, epochs: Epochs) -> Hints:
         """Yield who is where."""
         rank = {j: i for i, j in enumerate(self.instance.descending)}
         leader = {j: min(epoch, key=rank.__getitem__) for epoch in epochs for j in epoch}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from formulations.epoch.direct import Direct
-from formulations.epoch.writing import Declared, Value, ask, positions
+from formulations.epoch.writing import Declared, ask, positions
+from formulations.protocol import Hints, Settings, Side, Value
 from instances.constraints import (
     Apart,
     Constraint,
@@ -75,7 +76,7 @@ class Partition(Declared):
         self._check_form(instance.constraints)
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Settings:
         """The form that was asked for; the direct one once it is built."""
         return {"model": self.wanted if self._direct is None else "direct"}
 
@@ -158,18 +159,16 @@ class Partition(Declared):
             return 0
         return len(self._direct.model.proto.constraints) - self._stated
 
-    def side(self) -> dict[str, list[Any]]:
+    def side(self) -> Side:
         """Return the literal that asks for each side constraint, by its name.
 
         The literals are there once the direct model is built.
         """
         names = [label(constraint, position) for position, constraint in enumerate(self.rules)]
-        found: dict[str, list[Any]] = {
-            name: [self.asked[name]] if name in self.asked else [] for name in names
-        }
+        found: Side = {name: [self.asked[name]] if name in self.asked else [] for name in names}
         return found | ({"native constraints": []} if self.native else {})
 
-    def hint(self, solution: Partitioned) -> Iterable[tuple[Any, float]]:
+    def hint(self, solution: Partitioned) -> Hints:
         """Yield a value for each variable that a known partition gives one."""
         yield from self._built().hints(positions(self.instance, solution))
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from math import lcm
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from formulations.epoch.writing import Value
+from formulations.protocol import Hints, Settings, Side, Value
 from instances.constraints import Constraint
 from instances.epoch import Instance, Rectangle, Scheduled
 from instances.epoch.widths import coarser, grid, possible_widths
@@ -101,7 +101,7 @@ class Rectangles:
         self.seconds = time.perf_counter() - began
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Settings:
         """How finely the quantum is cut, and whether any schedule is on that grid."""
         return {"widths": self._allowed, "units": self.units, "exact": self.exact}
 
@@ -172,11 +172,11 @@ class Rectangles:
             return 0
         return len(self._pieces.model.proto.constraints) - self._stated
 
-    def side(self) -> dict[str, list[Any]]:
+    def side(self) -> Side:
         """Return the user's native constraints: none of ours can be to blame."""
         return {"native constraints": []} if self.native else {}
 
-    def hint(self, solution: Scheduled) -> Iterable[tuple[Any, float]]:
+    def hint(self, solution: Scheduled) -> Hints:
         """Yield widths and starts of a known schedule, where its widths are among ours.
 
         Jobs are dealt its pieces so that the symmetries broken here are kept.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
-from formulations.epoch.writing import Epochs, Form, Source, Value
+from formulations.epoch.writing import Epochs, Form, Source
+from formulations.protocol import Hints, Value
 
 Pattern = tuple[tuple[int, int], ...]
 """Slots as (width, count), the widest first: a slot holds a job of its width or less."""
@@ -75,7 +76,7 @@ class Slots(Form):
             epochs[e].append(j)
         return [epoch for epoch in epochs if epoch]
 
-    def hints(self, epochs: Epochs) -> Iterator[tuple[Any, float]]:
+    def hints(self, epochs: Epochs) -> Hints:
         """Count for each epoch the first pattern that has slots for its jobs."""
         times: Counter[int] = Counter()
         sizes = np.array(self.sizes)

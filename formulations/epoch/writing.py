@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 
+from formulations.protocol import Hints, Settings, Side, Value
 from instances.constraints import Constraint
 from instances.epoch import Instance, Partitioned, partitioned
 from instances.options import Option
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
 
 Epochs = list[list[int]]
 """For each epoch the positions of its jobs."""
-
-Value = Callable[[Any], float]
-"""The value that an answer gives a variable."""
 
 FORMS = ("slots", "counts", "direct")
 
@@ -73,7 +71,7 @@ class Form(Declared):
         self.native = 0
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Settings:
         """Which form this is."""
         return {"model": self.form}
 
@@ -93,11 +91,11 @@ class Form(Declared):
         """Ask for a side constraint, or do not."""
         ask(self.model, self.asked[name], wanted)
 
-    def side(self) -> dict[str, list[Any]]:
+    def side(self) -> Side:
         """Return the literal that asks for each side constraint, by its name."""
         return {name: [asked] for name, asked in self.asked.items()}
 
-    def hint(self, solution: Partitioned) -> Iterable[tuple[Any, float]]:
+    def hint(self, solution: Partitioned) -> Hints:
         """Yield a value for each variable that a known partition gives one."""
         yield from self.hints(positions(self.instance, solution))
 
@@ -105,7 +103,7 @@ class Form(Declared):
         """Turn values of the variables into epochs with real allotments."""
         return partitioned(self.instance, self.epochs(value))
 
-    def hints(self, epochs: Epochs) -> Iterable[tuple[Any, float]]:
+    def hints(self, epochs: Epochs) -> Hints:
         """Yield values of the variables from epochs."""
         raise NotImplementedError
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal, Self
 
 from formulations.msfq.process import Process
 from formulations.msfq.system import one_or_all
+from formulations.protocol import Hints, Settings, Side, Value
 from instances.constraints import Constraint
 from instances.errors import InputError, shown
 from instances.msfq import Instance, OptimalTable
@@ -57,7 +58,7 @@ class OptimalPolicy:
 
     def __init__(self, queue: Instance, *, tolerance: float = 2e-5, most: int = 2_000_000) -> None:
         given = {"tolerance": tolerance, "most": most}
-        self.options: dict[str, Any] = checked(given, self.known_options, "optimal-policy")
+        self.options: Settings = checked(given, self.known_options, "optimal-policy")
         began = time.perf_counter()
         self.instance = queue
         self.system = one_or_all(queue, "an optimal policy")
@@ -84,15 +85,15 @@ class OptimalPolicy:
             raise _refused(constraint)
         return self
 
-    def side(self) -> dict[str, list[Any]]:
+    def side(self) -> Side:
         """Return nothing: there are no side constraints."""
         return {}
 
-    def hint(self, solution: OptimalTable) -> Iterable[tuple[Any, float]]:
+    def hint(self, solution: OptimalTable) -> Hints:
         """Yield nothing: the search starts from policies of its own."""
         yield from ()
 
-    def decode(self, value: Callable[[Any], float]) -> OptimalTable:
+    def decode(self, value: Value) -> OptimalTable:
         """Raise: only `solvers.queues` can read a policy off."""
         raise NotImplementedError
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations.msfq.system import Floats, one_or_all
+from formulations.protocol import Hints, Settings, Side, Value
 from instances.constraints import Constraint, ResponseTime, check_names, check_references, label
 from instances.errors import InputError, shown
 from instances.msfq import ClassTime, Instance, Thresholded
@@ -103,7 +104,7 @@ class Threshold:
                 place="option method",
             )
         self.method, self.variant = method, variant
-        self.options: dict[str, Any] = {"method": method, "variant": variant}
+        self.options: Settings = {"method": method, "variant": variant}
         self.added: Sequence[Constraint] = ()
         self.model = Table(self.system.k)
         self.seconds = time.perf_counter() - began
@@ -128,16 +129,16 @@ class Threshold:
         self.added = (*self.added, *taken)
         return self
 
-    def side(self) -> dict[str, list[Any]]:
+    def side(self) -> Side:
         """Return each side constraint by name."""
         declared = [*self.instance.constraints, *self.added]
         return {label(rule, i): [rule] for i, rule in enumerate(declared)}
 
-    def hint(self, solution: Thresholded) -> Iterable[tuple[Any, float]]:
+    def hint(self, solution: Thresholded) -> Hints:
         """Yield nothing: every threshold is looked at anyway."""
         yield from ()
 
-    def decode(self, value: Callable[[Any], float]) -> Thresholded:
+    def decode(self, value: Value) -> Thresholded:
         """Return the solution at the threshold that ``value("threshold")`` tells."""
         return self.solution(int(value("threshold")))
 
