@@ -130,8 +130,8 @@ def instance_type(problem: str, *, file: str | None = None) -> type[Any]:
     if problem not in PROBLEMS:
         hint = suggestion(problem, PROBLEMS) or listing(PROBLEMS)
         raise InputError(f"a problem{hint}", found=shown(problem), place="problem", file=file)
-    module = importlib.import_module(f"instances.{problem}")
-    return module.Instance  # type: ignore[no-any-return]
+    record: type[Any] = importlib.import_module(f"instances.{problem}").Instance
+    return record
 
 
 def encode(record: Any, *, indent: int = 0) -> bytes:

@@ -12,6 +12,9 @@ import msgspec
 
 from instances.errors import InputError, listing, shown, suggestion
 
+Options = Mapping[str, Any]
+"""Values of options by name; what a value may be each `Option` says."""
+
 
 @dataclass(frozen=True)
 class Option:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from instances.errors import InputError, shown
 from instances.files import read_bytes
@@ -127,6 +127,15 @@ WINDOW = {
 """Options of every conversion: a name, the machine's processors where the header is not to be
 believed, and the window: jobs that came from ``start`` on and before ``end``, the first ``jobs``.
 """
+
+
+class Window(TypedDict, total=False):
+    """What `read_log` takes besides the path."""
+
+    processors: int | None
+    start: float | None
+    end: float | None
+    jobs: int | None
 
 
 def read_log(

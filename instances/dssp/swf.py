@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Unpack
 
 from instances.dssp.records import Instance, Job
 from instances.dssp.rewards import REWARDS
 from instances.errors import InputError
 from instances.options import Option, checked, is_number
-from instances.swf import WINDOW, Entry, read_log
+from instances.swf import WINDOW, Entry, Window, read_log
 
 OPTIONS = WINDOW | {
     "deadline": Option(None, "a number of seconds above 0", lambda v: is_number(v) and v > 0),
@@ -27,7 +28,7 @@ def convert(
     deadline: float | None = None,
     reward: str = "size",
     predicted: bool = False,
-    **window: float | None,
+    **window: Unpack[Window],
 ) -> Instance:
     """Make a night of the jobs of a window: all are there at its beginning.
 
@@ -59,7 +60,7 @@ def convert(
     checked({key: value for key, value in asked.items() if value is not None}, OPTIONS, "swf")
     if deadline is None:
         raise InputError("option 'deadline', which a log cannot tell", place="option")
-    log = read_log(path, **window)  # type: ignore[arg-type]
+    log = read_log(path, **window)
     notes = [
         f"{missing} of unknown {by}"
         for by in ("user", "group", "queue")

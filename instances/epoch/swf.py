@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Unpack
 
 from instances.epoch.records import Instance, Job
 from instances.errors import InputError
 from instances.options import Option, checked, is_number
-from instances.swf import WINDOW, Entry, read_log
+from instances.swf import WINDOW, Entry, Window, read_log
 
 OPTIONS = WINDOW | {
     "at": Option(None, "seconds since the log began, 0 or more", lambda v: is_number(v) and v >= 0),
@@ -25,7 +26,7 @@ def convert(
     name: str | None = None,
     at: float | None = None,
     inequity: int = 1,
-    **window: float | None,
+    **window: Unpack[Window],
 ) -> Instance:
     """Make a job set of those that wait or run at one time.
 
@@ -52,7 +53,7 @@ def convert(
     """
     asked = {"name": name, "at": at, "inequity": inequity, **window}
     checked({key: value for key, value in asked.items() if value is not None}, OPTIONS, "swf")
-    log = read_log(path, **window)  # type: ignore[arg-type]
+    log = read_log(path, **window)
     time = busiest(log.entries) if at is None else float(at)
     present = [e for e in log.entries if e.submit <= time < _left(e)]
     if not present:

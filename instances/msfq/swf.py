@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import fsum
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from instances.errors import InputError, shown
 from instances.files import keep, write_bytes
@@ -14,7 +14,7 @@ from instances.msfq.records import AnyShape, Instance, JobClass
 from instances.msfq.sizes import Empirical, Exponential
 from instances.msfq.traces import COLUMNS
 from instances.options import Option, checked
-from instances.swf import WINDOW, Entry, Log, read_log, spread
+from instances.swf import WINDOW, Entry, Log, Window, read_log, spread
 
 NEEDS = ("exact", "powers")
 SIZES = ("exponential", "empirical")
@@ -64,7 +64,7 @@ def classes(
     needs: str = "exact",
     sizes: str = "exponential",
     trace: str | None = None,
-    **window: float | None,
+    **window: Unpack[Window],
 ) -> Instance:
     """Make a queue of a log: arrival rates and mean run times of its jobs, by server need.
 
@@ -96,7 +96,7 @@ def classes(
     checked({key: value for key, value in asked.items() if value is not None}, CLASSES, "swf")
     if trace is not None:
         keep([path], trace)
-    log = read_log(path, **window)  # type: ignore[arg-type]
+    log = read_log(path, **window)
     span = log.entries[-1].submit - log.entries[0].submit
     if span <= 0:
         found = f"{len(log.entries)} at once"

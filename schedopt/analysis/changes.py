@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 
@@ -16,6 +15,9 @@ from schedopt.analysis.contenders import (
     sign_of,
 )
 from schedopt.sweep.rows import Row
+
+Value = bool | float | str | list[str] | None
+"""What a row says of something."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,8 +39,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     contender: str
     seed: int
     what: str
-    before: Any
-    after: Any
+    before: Value
+    after: Value
     better: bool | None
 
 
@@ -132,7 +134,7 @@ def _same(a: float | None, b: float | None) -> bool:
 
 
 def _change(
-    row: Row, contender: str, what: str, values: tuple[Any, Any], better: bool | None
+    row: Row, contender: str, what: str, values: tuple[Value, Value], better: bool | None
 ) -> Change:
     return Change(
         problem=row.problem,

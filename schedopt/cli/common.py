@@ -9,7 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
+from instances.constraints import Constraint
 from instances.errors import InputError, printable
+from instances.protocol import AnyInstance
+from solvers.result import Result
 
 app = typer.Typer(
     help="Optimization models for cluster scheduling, and the heuristics people run beside them.",
@@ -57,7 +60,7 @@ def _main(
         raise typer.Exit
 
 
-def status(result: Any) -> int:
+def status(result: Result) -> int:
     """Return the exit status that a result asks for."""
     if result.termination == "interrupted":
         return INTERRUPTED
@@ -75,7 +78,7 @@ def split(pairs: list[str] | None) -> dict[str, Any]:
     return split(pairs or ())
 
 
-def declared(files: list[Path] | None, instance: Any) -> list[Any]:
+def declared(files: list[Path] | None, instance: AnyInstance) -> list[Constraint]:
     """Read side constraints for an instance."""
     from instances.protocol import problem_name
     from schedopt.verbs.constraints import constraints_from
@@ -84,14 +87,14 @@ def declared(files: list[Path] | None, instance: Any) -> list[Any]:
     return [declared for file in files or () for declared in constraints_from(file, problem)]
 
 
-def constraints_of_any(files: list[Path] | None) -> list[Any]:
+def constraints_of_any(files: list[Path] | None) -> list[Constraint]:
     """Read side constraints for a bench, before any instance is known: of whichever problem."""
     from schedopt.verbs.constraints import constraints_of_any
 
     return [declared for file in files or () for declared in constraints_of_any(file)]
 
 
-def deliver(document: Any, json: bool, output: Path | None, show: Callable[[], None]) -> None:
+def deliver(document: object, json: bool, output: Path | None, show: Callable[[], None]) -> None:
     """Write a document to the file, and print it as JSON or for people."""
     from instances.files import dump
 
@@ -103,7 +106,7 @@ def deliver(document: Any, json: bool, output: Path | None, show: Callable[[], N
         show()
 
 
-def write_instance(instance: Any, output: Path | None) -> None:
+def write_instance(instance: AnyInstance, output: Path | None) -> None:
     """Write an instance to a file, or to standard output."""
     from instances.files import dump
 
@@ -149,7 +152,7 @@ def writable(output: Path | None, endings: Sequence[str], read: Iterable[str | P
     keep(read, output)
 
 
-def named_in(options: Mapping[str, Any]) -> list[str]:
+def named_in(options: Mapping[str, object]) -> list[str]:
     """Return the options' texts, any of which may name a file that is read."""
     return [value for value in options.values() if isinstance(value, str)]
 
@@ -169,7 +172,7 @@ def folder(path: Path) -> None:
         raise InputError("a folder to write to", found=found, file=str(path)) from None
 
 
-def print_json(document: Any) -> None:
+def print_json(document: object) -> None:
     """Print a document as JSON, and nothing else."""
     from instances.files import encode
     from schedopt.cli.streams import print_bytes

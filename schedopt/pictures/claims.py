@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from textwrap import fill
-from typing import Any
 
 from matplotlib.figure import Figure
+
+from validation.reproduce.ledger import Outcome
 
 COLOURS = {True: "#d9f0d3", False: "#f9d5c9", None: "#e6e6e6"}
 WORDS = {True: "holds", False: "differs", None: "cannot be checked"}
 WIDTHS = {"says": 44, "paper": 24, "ours": 44}
 
 
-def claims(outcome: Any, title: str) -> Figure:
+def claims(outcome: Outcome, title: str) -> Figure:
     """Draw what the paper says beside what is found, coloured by the verdict."""
     rows = [
         [fill(getattr(claim, key), width) for key, width in WIDTHS.items()] + [WORDS[verdict]]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from matplotlib.figure import Figure
 
 from schedopt.pictures.style import colours
+from validation.reproduce.ledger import Outcome
 
 
-def curves(outcome: Any, title: str) -> Figure:
+def curves(outcome: Outcome, title: str) -> Figure:
     """Draw an outcome's curves; predicted ones are dashed in the colour of the actual ones."""
     figure = Figure(figsize=(9, 5), layout="constrained")
     axes = figure.subplots()

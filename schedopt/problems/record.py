@@ -15,6 +15,7 @@ from typing_extensions import TypeVar
 
 from instances.errors import InputError, listing, shown
 from instances.naming import pick
+from instances.options import Options
 from instances.protocol import AnyInstance
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Question(Generic[I]):
 
     instance: I
     formulation: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
     ruled: bool = True
     bounding: bool = True
 
@@ -212,11 +213,11 @@ class Problem(Generic[I]):
 
     # How policies are run, and what they are measured against.
 
-    def settings(self, instance: I, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def settings(self, instance: I, settings: Options) -> dict[str, Any]:
         """Return a policy's options as documents tell them."""
         return dict(settings)
 
-    def measured_by(self, policy: Policy) -> Mapping[str, Any]:
+    def measured_by(self, policy: Policy) -> Options:
         """Return the options of the formulation that change what a policy is measured against."""
         return self.formulation().known_options
 
@@ -224,7 +225,7 @@ class Problem(Generic[I]):
         self,
         instance: I,
         policy: Policy,
-        options: Mapping[str, Any],
+        options: Options,
         constraints: Sequence[Constraint] = (),
     ) -> Question[I] | None:
         """Return what a policy with these options is measured against, None where nothing is known.

@@ -10,6 +10,7 @@ from io import BytesIO
 from typing import Any
 
 from instances.errors import InputError
+from instances.protocol import AnyInstance
 from schedopt.analysis.contenders import counts, sign_of
 from schedopt.sweep.measure import solutions
 from schedopt.sweep.plan import ProblemPlan, Sweep
@@ -112,7 +113,7 @@ def drawn(row: Row, sweep: Sweep, of: Mapping[str, ProblemPlan]) -> list[Picture
     ]
 
 
-def _picture(caption: str, result: Result, instance: Any) -> Picture:
+def _picture(caption: str, result: Result, instance: AnyInstance) -> Picture:
     from schedopt.verbs.plot import plot
 
     if not result.solution:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import msgspec
 
 from instances.constraints import Constraint, check_names, check_references
 from instances.errors import MOST_FOUND, InputError, clipped
 from instances.files import parse
+from instances.options import Options
+from instances.protocol import AnyInstance
 from policies.from_file import PolicyFile, load
 from policies.registry import Policy
 from schedopt.problems import problem as record_of
@@ -182,12 +183,12 @@ class _References:
     name a reference of their own.
     """
 
-    def __init__(self, instance: Any, task: Task) -> None:
+    def __init__(self, instance: AnyInstance, task: Task) -> None:
         self._instance, self._task = instance, task
         self.record = problem_of(instance)
         self._known: dict[str, Result] = {}
 
-    def prepare(self, policy: Policy, options: Mapping[str, Any]) -> Iterator[Step]:
+    def prepare(self, policy: Policy, options: Options) -> Iterator[Step]:
         """Find a policy's reference if it is not known yet."""
         question = self._question(policy, options)
         called = _called(question)
@@ -208,11 +209,11 @@ class _References:
                 found = self._none("error", f"no reference: {said(error)}")
         self._known[called] = found
 
-    def of(self, policy: Policy, options: Mapping[str, Any]) -> Result:
+    def of(self, policy: Policy, options: Options) -> Result:
         """Return a policy's reference, which is known."""
         return self._known[_called(self._question(policy, options))]
 
-    def _question(self, policy: Policy, options: Mapping[str, Any]) -> Question | None:
+    def _question(self, policy: Policy, options: Options) -> Question | None:
         return self.record.question(self._instance, policy, options, self._task.constraints)
 
     def _none(self, termination: Termination, why: str = "") -> Result:
@@ -257,7 +258,7 @@ def _called(question: Question | None) -> str:
     return f"{question.instance.name} {question.formulation or ''} {question.ruled} {options}"
 
 
-def _blank(task: Task, run: Run, instance: Any, reference: Result) -> Row:
+def _blank(task: Task, run: Run, instance: AnyInstance, reference: Result) -> Row:
     return Row(
         instance=instance.name,
         problem=problem_of(instance).name,
@@ -281,7 +282,7 @@ def _blank(task: Task, run: Run, instance: Any, reference: Result) -> Row:
     )
 
 
-def solutions(task: Task, run: Run) -> tuple[Any, Result, Result]:
+def solutions(task: Task, run: Run) -> tuple[AnyInstance, Result, Result]:
     """Return an instance, what a policy gets on it and the reference: rows keep no solutions.
 
     Raises
@@ -297,7 +298,7 @@ def solutions(task: Task, run: Run) -> tuple[Any, Result, Result]:
     return instance, _evaluated(task, run, instance), references.of(policy, run.options)
 
 
-def _evaluated(task: Task, run: Run, instance: Any) -> Result:
+def _evaluated(task: Task, run: Run, instance: AnyInstance) -> Result:
     known = problem_of(instance).policy(run.policy).options
     return evaluate(
         instance,
@@ -308,7 +309,7 @@ def _evaluated(task: Task, run: Run, instance: Any) -> Result:
     )
 
 
-def _row(task: Task, run: Run, instance: Any, reference: Result) -> Row:
+def _row(task: Task, run: Run, instance: AnyInstance, reference: Result) -> Row:
     result = _evaluated(task, run, instance)
     notes = [str(found.message) for found in (result, _ended(reference)) if found and found.message]
     return msgspec.structs.replace(

@@ -14,13 +14,13 @@ from instances.constraints import Constraint
 from instances.errors import InputError, listing, shown, suggestion
 from instances.files import PROBLEMS
 from instances.naming import pick
-from instances.options import checked
+from instances.options import Options, checked
 from policies.from_file import PolicyFile
+from policies.registry import Policy
 from schedopt import __version__
 from schedopt.problems import problem as record_of
 
 Names = Sequence[str]
-Options = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class ProblemPlan:
     constraints : tuple of Constraint
     """
 
-    policies: tuple[Any, ...]
+    policies: tuple[Policy, ...]
     settings: tuple[Options, ...]
     constraints: tuple[Constraint, ...]
 
@@ -124,7 +124,7 @@ def problem_plans(sweep: Sweep, problems: Iterable[str]) -> dict[str, ProblemPla
     }
 
 
-def _policies(sweep: Sweep, problem: str, problems: Sequence[str]) -> list[Any]:
+def _policies(sweep: Sweep, problem: str, problems: Sequence[str]) -> list[Policy]:
     given = sweep.policies
     if isinstance(given, Mapping):
         for other, names in given.items():  # a slip is one even where no such instance is given
@@ -157,7 +157,7 @@ def _applies(name: str, problem: str, problems: Sequence[str]) -> bool:
     raise InputError(f"a policy of {' or '.join(problems)}{hint}", found=shown(name))
 
 
-def _known(problem: str, policies: Iterable[Any]) -> dict[str, Any]:
+def _known(problem: str, policies: Iterable[Policy]) -> dict[str, Any]:
     known = dict(record_of(problem).formulation().known_options)
     for policy in policies:
         known |= policy.options
@@ -165,7 +165,7 @@ def _known(problem: str, policies: Iterable[Any]) -> dict[str, Any]:
 
 
 def _settings(
-    options: Options, policies: Mapping[str, Sequence[Any]]
+    options: Options, policies: Mapping[str, Sequence[Policy]]
 ) -> dict[str, tuple[Options, ...]]:
     """Return every combination of option values for each problem, each option known and right."""
     own = {key: value for key, value in options.items() if isinstance(value, Mapping)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +13,8 @@ import msgspec
 
 from instances.errors import InputError, shown
 from instances.files import parse, problem_of, read_bytes
+from instances.options import Options
+from instances.protocol import AnyInstance
 from schedopt import __version__
 from schedopt.problems import problem as record_of
 
@@ -36,7 +38,7 @@ class Source(Protocol):
     def digest(self) -> str:
         """Return what tells this instance, as it is now, from every other."""
 
-    def load(self) -> Any:
+    def load(self) -> AnyInstance:
         """Return the instance."""
 
     def packed(self) -> Source:
@@ -67,9 +69,10 @@ class FileSource:
         """Return a digest of the contents."""
         return hashlib.sha256(read_bytes(self.path)).hexdigest()
 
-    def load(self) -> Any:
+    def load(self) -> AnyInstance:
         """Read the instance, strictly."""
-        return parse(read_bytes(self.path), file=self.label)
+        found: AnyInstance = parse(read_bytes(self.path), file=self.label)
+        return found
 
     def packed(self) -> Source:
         """Return the contents themselves, compressed."""
@@ -99,9 +102,10 @@ class PackedSource:
         """Return a digest of the text."""
         return hashlib.sha256(gzip.decompress(self.data)).hexdigest()
 
-    def load(self) -> Any:
+    def load(self) -> AnyInstance:
         """Decode the instance, strictly."""
-        return parse(gzip.decompress(self.data), file=self.label)
+        found: AnyInstance = parse(gzip.decompress(self.data), file=self.label)
+        return found
 
     def packed(self) -> Source:
         """Return itself."""
@@ -124,7 +128,7 @@ class GeneratedSource:
     family: str
     generator: str
     seed: int
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -140,7 +144,7 @@ class GeneratedSource:
         """Return a digest of all that the instance depends on."""
         return hashlib.sha256(f"{self.label} {__version__}".encode()).hexdigest()
 
-    def load(self) -> Any:
+    def load(self) -> AnyInstance:
         """Make the instance."""
         from schedopt.verbs.generate import generate
 
@@ -191,7 +195,7 @@ def generated(
     generator: str | None = None,
     *,
     seeds: Iterable[int],
-    options: Mapping[str, Any] | None = None,
+    options: Options | None = None,
 ) -> list[GeneratedSource]:
     """Return a generator's instances, one for each seed.
 

@@ -13,12 +13,16 @@ from instances.errors import printable
 from schedopt.formats import duration
 from schedopt.problems.shown import ShownTable
 from schedopt.terminal.console import out, say, table, text
+from schedopt.verbs.doctor import Finding
+
+Told = Mapping[str, Any]
+"""An entry, as a document says it."""
 
 VERDICTS = {True: "holds", False: "differs", None: "cannot be judged"}
 STYLES = {True: "green", False: "red", None: ""}
 
 
-def contents(sections: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+def contents(sections: Mapping[str, Sequence[Told]]) -> None:
     """Show what there is, section by section: names, and below each what is said of it."""
     shown = Text()
     for title, entries in sections.items():
@@ -41,7 +45,7 @@ def _said(words: Sequence[str], key: str) -> Iterator[str]:
         yield from wrap(printable(said), max(40, out.width - 6))
 
 
-def doctor(findings: Sequence[Any]) -> None:
+def doctor(findings: Sequence[Finding]) -> None:
     """Show what the doctor found."""
     grid = Table.grid(padding=(0, 2))
     for finding in findings:
@@ -50,7 +54,7 @@ def doctor(findings: Sequence[Any]) -> None:
     out.print(grid)
 
 
-def reproductions(found: Sequence[Mapping[str, Any]]) -> None:
+def reproductions(found: Sequence[Told]) -> None:
     """Show reproductions: each claim, the paper's numbers, ours, and the verdict."""
     for entry in found:
         out.print()
@@ -65,7 +69,7 @@ def reproductions(found: Sequence[Mapping[str, Any]]) -> None:
         say(f"{duration(entry['seconds'])}{plot}")
 
 
-def ledger(found: Sequence[Mapping[str, Any]]) -> None:
+def ledger(found: Sequence[Told]) -> None:
     """Show all entries of the ledger, a line for each, with the recorded verdict."""
     rows = tuple(
         (entry["name"], entry["title"], str(len(entry["claims"])), entry["verdict"])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from rich.table import Table
 
+from instances.protocol import AnyInstance
 from schedopt.formats import counted, duration, number, percent
 from schedopt.problems import problem
 from schedopt.problems.shown import ShownTable
@@ -19,7 +19,7 @@ MOST = 40
 """Violations that are printed; --json has them all."""
 
 
-def result(instance: Any, document: Result) -> None:
+def result(instance: AnyInstance, document: Result) -> None:
     """Show one result: how it ended, what is proven, what the problem has to say, what is wrong."""
     record = problem(document.problem)
     more = list(record.lines(instance, document))
@@ -60,7 +60,7 @@ def _outcome(document: Result) -> list[tuple[str, str, str]]:
     ]
 
 
-def results(instance: Any, documents: Sequence[Result]) -> None:
+def results(instance: AnyInstance, documents: Sequence[Result]) -> None:
     """Show several policies on one instance, or one of them in full."""
     if len(documents) == 1:
         result(instance, documents[0])

@@ -10,10 +10,10 @@ from pathlib import Path
 from instances.constraints import Constraint
 from instances.errors import InputError, shown
 from instances.files import keep
-from instances.options import most_at_once
+from instances.options import Options, most_at_once
 from policies import from_file
 from schedopt.sweep.measure import Outcome, Task, outcome
-from schedopt.sweep.plan import Options, ProblemPlan, Sweep, problem_plans, runs
+from schedopt.sweep.plan import ProblemPlan, Sweep, problem_plans, runs
 from schedopt.sweep.rows import Row, Rows
 from schedopt.sweep.sources import FileSource, Source, instance_files
 

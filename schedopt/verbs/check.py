@@ -7,11 +7,12 @@ from typing import Any
 
 from instances.errors import InputError
 from instances.files import decode, load, read_bytes
+from instances.protocol import AnyInstance
 from solvers.result import Document, Result
 from validation.report import Report
 
 
-def check(instance: Any, result: Any) -> Report:
+def check(instance: AnyInstance, result: Any) -> Report:
     """Check a result against its instance.
 
     Parameters
@@ -45,7 +46,7 @@ def check(instance: Any, result: Any) -> Report:
     return found[0]
 
 
-def reports(instance: Any, path: str | Path) -> list[tuple[Document, Report]]:
+def reports(instance: AnyInstance, path: str | Path) -> list[tuple[Document, Report]]:
     """Check every result in a file: one document, or the list that several policies make.
 
     Raises

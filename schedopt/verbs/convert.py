@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from instances.errors import InputError, shown
-from instances.options import checked
+from instances.options import Options, checked
 from instances.protocol import AnyInstance
 from schedopt.problems import Problem, problems
 
@@ -22,7 +21,7 @@ def convert(
     paths: Sequence[str | Path],
     *,
     name: str | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Options | None = None,
 ) -> AnyInstance:
     """Return an instance made of files of another format.
 

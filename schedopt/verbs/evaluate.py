@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, overload
@@ -11,7 +11,9 @@ from typing import Any, overload
 import msgspec
 
 from instances.constraints import Constraint, check_names, check_references
-from instances.options import checked
+from instances.options import Options, checked
+from instances.protocol import AnyInstance
+from policies.registry import Policy
 from schedopt import __version__
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
@@ -23,7 +25,7 @@ def evaluate(
     what: Any,
     policy: str,
     *,
-    options: Mapping[str, Any] | None = None,
+    options: Options | None = None,
     seed: int = 0,
     constraints: Iterable[Constraint] = (),
     policy_files: Iterable[str | Path] = (),
@@ -35,7 +37,7 @@ def evaluate(
     what: Any,
     policy: Iterable[str],
     *,
-    options: Mapping[str, Any] | None = None,
+    options: Options | None = None,
     seed: int = 0,
     constraints: Iterable[Constraint] = (),
     policy_files: Iterable[str | Path] = (),
@@ -46,7 +48,7 @@ def evaluate(
     what: Any,
     policy: str | Iterable[str],
     *,
-    options: Mapping[str, Any] | None = None,
+    options: Options | None = None,
     seed: int = 0,
     constraints: Iterable[Constraint] = (),
     policy_files: Iterable[str | Path] = (),
@@ -100,9 +102,9 @@ def evaluate(
 def known_policies(
     problem: str,
     names: Iterable[str],
-    options: Mapping[str, Any],
+    options: Options,
     constraints: Sequence[Constraint] = (),
-) -> list[Any]:
+) -> list[Policy]:
     """Return policies by name, making sure that each option is known to one of them.
 
     Raises
@@ -116,7 +118,7 @@ def known_policies(
     return chosen
 
 
-def warm(policy: Any) -> None:
+def warm(policy: Policy) -> None:
     """Make sure that nothing has to be compiled when a policy runs next."""
     for part in policy.name.split("+"):
         if part in record_of(policy.problem).policies():
@@ -137,9 +139,9 @@ def _warm(problem: str, name: str) -> None:
 
 
 def _evaluated(
-    instance: Any,
-    policy: Any,
-    options: Mapping[str, Any],
+    instance: AnyInstance,
+    policy: Policy,
+    options: Options,
     seed: int,
     constraints: list[Constraint],
 ) -> Result:
@@ -182,7 +184,11 @@ def _evaluated(
 
 
 def _judged(
-    instance: Any, result: Result, constraints: list[Constraint], began: float, solved: float
+    instance: AnyInstance,
+    result: Result,
+    constraints: list[Constraint],
+    began: float,
+    solved: float,
 ) -> Result:
     from validation.documents import check
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from instances.errors import InputError, shown
-from instances.options import checked
+from instances.options import Options, checked
 from instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 
@@ -16,7 +13,7 @@ def generate(
     generator: str | None = None,
     *,
     seed: int = 0,
-    options: Mapping[str, Any] | None = None,
+    options: Options | None = None,
 ) -> AnyInstance:
     """Return a random instance; the same seed gives the same instance.
 

@@ -12,6 +12,7 @@ import msgspec
 
 from instances.errors import InputError, shown
 from instances.files import decode, load, parse, read_bytes, write_bytes
+from instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.sweep import rows
@@ -21,7 +22,7 @@ from solvers.result import Document, Result
 FORMATS = (".png", ".svg", ".pdf", ".html")
 
 
-def plot(what: Any, *, instance: Any | None = None) -> Any:
+def plot(what: Any, *, instance: AnyInstance | str | Path | None = None) -> Any:
     """Return the picture of an instance, of results, or of the rows of a bench.
 
     Parameters

@@ -5,9 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from instances.naming import pick
+
+if TYPE_CHECKING:
+    from validation.reproduce.ledger import Claim, Reproduction
+
+Told = dict[str, Any]
+"""What a reproduction found, as a document."""
 
 
 def reproduce(
@@ -16,7 +22,7 @@ def reproduce(
     quick: bool = False,
     output: str | Path | None = None,
     watch: Callable[[str], None] | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Told]:
     """Run reproductions, and say which claims hold.
 
     Parameters
@@ -50,7 +56,7 @@ def reproduce(
     return [_one(known[name], quick, output, watch) for name in wanted or known]
 
 
-def recorded() -> list[dict[str, Any]]:
+def recorded() -> list[Told]:
     """Return what the last recorded run of the whole ledger found, without running anything.
 
     Returns
@@ -65,8 +71,8 @@ def recorded() -> list[dict[str, Any]]:
 
 
 def _one(
-    entry: Any, quick: bool, output: str | Path | None, watch: Callable[[str], None] | None
-) -> dict[str, Any]:
+    entry: Reproduction, quick: bool, output: str | Path | None, watch: Callable[[str], None] | None
+) -> Told:
     if watch:
         watch(entry.name)
     began = time.perf_counter()
@@ -93,7 +99,7 @@ def _one(
     }
 
 
-def _plain(claim: Any) -> dict[str, Any]:
+def _plain(claim: Claim) -> Told:
     """Return a claim as a document holds it: a verdict of numpy's is no verdict of JSON's."""
     holds = None if claim.holds is None else bool(claim.holds)
     return {"says": claim.says, "paper": claim.paper, "ours": claim.ours, "holds": holds}

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import inf, isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from instances.constraints import Constraint, label
 from instances.errors import InputError, shown
-from instances.options import checked, most_at_once
+from instances.options import Options, checked, most_at_once
 from instances.protocol import AnyInstance, is_instance
 from schedopt import __version__
 from schedopt.problems import problem, problem_of
@@ -35,7 +35,7 @@ def solve(
     gap: float = 0.0,
     threads: int | None = None,
     seed: int = 0,
-    options: Mapping[str, Any] | None = None,
+    options: Options | None = None,
     watch: Watch | None = None,
     certificate: bool = False,
     confirm: bool = False,
@@ -177,9 +177,7 @@ def _limits(
     return Limits(time_limit=time_limit, gap=gap, threads=threads, seed=seed, watch=watch)
 
 
-def _modelled(
-    what: What, formulation: str | None, options: Mapping[str, Any] | None
-) -> Formulation:
+def _modelled(what: What, formulation: str | None, options: Options | None) -> Formulation:
     """Return what is given as a formulation, building it where it is an instance or a file."""
     if isinstance(what, str | Path):
         from instances.files import load

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
 if TYPE_CHECKING:
@@ -94,14 +95,14 @@ class Dssp(Problem["Instance"]):
         kept = [solution for solution in found if sound(model, solution.selected, fill)]
         return max(kept, key=night.objective_of, default=None)
 
-    def settings(self, instance: Instance, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
         """Return a policy's options, with the number for a fill that is given in words."""
         found = dict(settings)
         if "fill" in found:
             found["fill"] = instance.fill(found["fill"])
         return found
 
-    def measured_by(self, policy: Policy) -> Mapping[str, Any]:
+    def measured_by(self, policy: Policy) -> Options:
         """Return no option where jobs are run: what bounds that depends on no choice."""
         return {} if _dispatches(policy) else super().measured_by(policy)
 
@@ -109,7 +110,7 @@ class Dssp(Problem["Instance"]):
         self,
         instance: Instance,
         policy: Policy,
-        options: Mapping[str, Any],
+        options: Options,
         constraints: Sequence[Constraint] = (),
     ) -> Question[Instance] | None:
         """Return the best choice under the same options; where jobs are run, whatever was planned.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
 
+from instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Msfq(Problem["Instance"]):
         self,
         instance: Instance,
         policy: Policy,
-        options: Mapping[str, Any],
+        options: Options,
         constraints: Sequence[Constraint] = (),
     ) -> Question[Instance] | None:
         """Return the optimal policy for a few servers, else the best threshold of MSFQ.
