@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -23,19 +24,20 @@ def night() -> Instance:
     return loaded
 
 
-def test_interruption_keeps_the_start(night: Instance) -> None:
+def test_interruption_keeps_the_start(night: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Schedule(night)
     start = model.adopt(evaluate(night, "selection+lcpf", options={"fill": 0.94}).solution)
-    watched: list[float] = []
+    in_thread = cpsat._Run.in_thread
 
-    def interrupt(seconds: float, best: object, bound: object) -> None:
-        if best is not None and not watched:
-            watched.append(seconds)
-            threading.Thread(target=_thread.interrupt_main).start()
+    def interrupted(run: cpsat._Run, work: Callable[[], None], stop: Callable[[], None]) -> None:
+        def begun() -> None:
+            threading.Timer(0.5, _thread.interrupt_main).start()
+            work()
 
-    limits = Limits(threads=1, watch=interrupt)
-    result = cpsat.solve(model, limits, hint=start, bound=10_550.0)
-    assert watched
+        in_thread(run, begun, stop)
+
+    monkeypatch.setattr(cpsat._Run, "in_thread", interrupted)
+    result = cpsat.solve(model, Limits(threads=1), hint=start, bound=10_550.0)
     assert result.termination == "interrupted"
     assert check(night, result.document()).ok
     assert night.objective_of(start) <= result.objective <= result.bound <= 10_550
