@@ -17,6 +17,8 @@ class AnyInstance(Protocol):
     Attributes
     ----------
     name : str
+    description : str or None
+        A line that says what it shows, or where it is from.
     constraints : sequence of Constraint
         Side constraints that the file holds.
     """
@@ -26,6 +28,11 @@ class AnyInstance(Protocol):
     @property
     def name(self) -> str:
         """The instance's name."""
+        ...
+
+    @property
+    def description(self) -> str | None:
+        """A line that says what it shows, or where it is from."""
         ...
 
     @property

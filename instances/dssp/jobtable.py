@@ -1,7 +1,9 @@
 """A table of jobs in CSV, turned into a dssp instance.
 
-Columns ``name``, ``reward``, ``demand`` and ``critical_path``, perhaps ``priority``; every other
-column is a grouping, named by its header, and an empty cell of it means no group.
+Columns ``name``, ``reward``, ``demand`` and ``critical_path``, perhaps ``priority``; of the others
+those of text become groupings, named by their header, and an empty cell of them means no group.
+A column of numbers, and one that is named like a field of a job or of a night, becomes a grouping
+only where that is asked for: it is left out, and `convert` says so.
 """
 
 from __future__ import annotations
@@ -9,13 +11,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from instances.dssp.records import Instance, Job
 from instances.dssp.rewards import REWARDS
-from instances.errors import InputError, shown, suggestion
+from instances.errors import InputError, listing, shown, suggestion
 from instances.files import read_bytes
 from instances.options import Option, checked, is_count, is_number
 
@@ -30,10 +33,23 @@ OPTIONS = {
     "reward": Option(
         None, f"one of {', '.join(REWARDS)}", lambda v: isinstance(v, str) and v in REWARDS
     ),
+    "groups": Option(
+        None,
+        "titles of columns with commas between, such as team,show",
+        lambda v: isinstance(v, str) and all(title.strip() for title in v.split(",")),
+    ),
 }
 """The options of `convert`; ``processors`` and ``deadline`` have no default."""
 
+Tell = Callable[[str], None]
+"""Called with each line about what became of the file."""
+
 _KNOWN = ("name", "reward", "priority", "demand", "critical_path")
+_FIELDS = frozenset(
+    {*Job.__struct_fields__, *Instance.__struct_fields__}
+    | {"arrival", "due", "due_date", "end", "release", "size", "start", "submit", "tasks", "weight"}
+)
+"""What a column may hold that is no group, though it be text: fields, here and in other tables."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -44,6 +60,8 @@ def convert(
     processors: int | None = None,
     deadline: float | None = None,
     reward: str | None = None,
+    groups: str | None = None,
+    tell: Tell | None = None,
 ) -> Instance:
     """Read a table of jobs: UTF-8, with or without byte order mark, perhaps gzipped.
 
@@ -59,26 +77,41 @@ def convert(
         D, in the unit of the table's lengths. It has no default either.
     reward : {"linear", "size", "banded"}, optional
         A reward function, in place of a column ``reward`` (also where there is one).
+    groups : str, optional
+        The columns that are groupings, with commas between; if left out, the columns of text that
+        are not named like a field.
+    tell : callable, optional
+        Called with a line on what each column became, and on how many jobs there are.
 
     Raises
     ------
     InputError
         With the line and the column, what was found and what was expected.
     """
-    asked = {"name": name, "processors": processors, "deadline": deadline, "reward": reward}
+    asked = {
+        "name": name,
+        "processors": processors,
+        "deadline": deadline,
+        "reward": reward,
+        "groups": groups,
+    }
     checked({key: value for key, value in asked.items() if value is not None}, OPTIONS, "csv")
     if processors is None or deadline is None:
         missing = "processors" if processors is None else "deadline"
         raise InputError(f"option {missing!r}, which a table cannot tell", place="option")
     try:
-        rows = _rows(_text(read_bytes(path)))
-        jobs = tuple(_jobs(*next(rows), rows, reward))
-        return Instance(
+        table = _table(_text(read_bytes(path)), reward, groups)
+        jobs = tuple(_jobs(table, reward))
+        instance = Instance(
             name=name or _stem(path), processors=processors, deadline=float(deadline), jobs=jobs
         )
     except InputError as error:
         error.file = error.file or str(path)
         raise
+    if tell is not None:
+        for line in _notes(table, instance, reward):
+            tell(line)
+    return instance
 
 
 def _stem(path: str | Path) -> str:
@@ -121,20 +154,94 @@ def _delimiter(text: str) -> str:
     return max(",;\t", key=header.count)
 
 
-def _jobs(
-    line: int, header: list[str], rows: Iterator[tuple[int, list[str]]], reward: str | None
-) -> Iterator[Job]:
+@dataclass(frozen=True)
+class _Table:
+    """A table: where each column is, which are groupings, why others are not, and its rows.
+
+    Attributes
+    ----------
+    columns : dict of str to int
+        The position of each column; those that are known have their own spelling.
+    groupings : list of str
+    left_out : dict of str to str
+        The other columns that are not known, each with the reason.
+    rows : list of (int, list of str)
+        The cells of each job, and their line.
+    """
+
+    columns: dict[str, int]
+    groupings: list[str]
+    left_out: dict[str, str]
+    rows: list[tuple[int, list[str]]]
+
+
+def _table(text: str, reward: str | None, groups: str | None) -> _Table:
+    lines = _rows(text)
+    line, header = next(lines)
     columns = _columns(line, header, reward)
-    groupings = [column for column in columns if column not in _KNOWN]
-    seen: dict[str, int] = {}
-    for number, row in rows:
+    rows = []
+    for number, row in lines:
         if len(row) != len(header):
-            raise InputError(
-                f"{len(header)} cells, as in the header",
-                found=f"{len(row)}",
-                place=f"line {number}",
-            )
-        cells = {column: row[i] for column, i in columns.items()}
+            expected = f"{len(header)} cells, as in the header"
+            raise InputError(expected, found=f"{len(row)}", place=f"line {number}")
+        rows.append((number, row))
+    others = {title: i for title, i in columns.items() if title not in _KNOWN}
+    why = {title: _no_grouping(title, [row[i] for _, row in rows]) for title, i in others.items()}
+    groupings = [title for title, reason in why.items() if not reason]
+    if groups is not None:
+        groupings = list(dict.fromkeys(title.strip() for title in groups.split(",")))
+        for title in groupings:
+            if title not in others:
+                hint = suggestion(title, others) or listing(others) or ": there is no other column"
+                expected = f"a column that is no field{hint}"
+                raise InputError(expected, found=shown(title), place="option groups")
+        why |= {title: reason or "not asked for" for title, reason in why.items()}
+    left_out = {title: reason for title, reason in why.items() if title not in groupings}
+    return _Table(columns, groupings, left_out, rows)
+
+
+def _no_grouping(title: str, cells: list[str]) -> str:
+    """Return why a column is not a grouping by itself; nothing where it is."""
+    if _plain(title) in _FIELDS:
+        return "named like a field, which a table does not give"
+    filled = [cell for cell in cells if cell]
+    if cells and not filled:
+        return "empty"
+    if filled and all(_NUMBER.fullmatch(cell) for cell in filled):
+        return "numbers"
+    return ""
+
+
+def _plain(title: str) -> str:
+    return title.lower().replace(" ", "_")
+
+
+def _notes(table: _Table, instance: Instance, reward: str | None) -> Iterator[str]:
+    """Yield what became of each column, and of the jobs."""
+    fields = [title for title in table.columns if title in _KNOWN]
+    if reward and "reward" in fields:
+        fields.remove("reward")
+        yield f"column 'reward': left out: the reward is {reward}, as asked"
+    yield f"columns {', '.join(map(shown, fields))}: fields of the jobs"
+    for title in table.groupings:
+        found = instance.groups.get(title, {})
+        without = len(instance.jobs) - sum(map(len, found.values()))
+        more = f"; {without} of {len(instance.jobs)} jobs in none" if without else ""
+        yield f"column {shown(title)}: a grouping of {_count(len(found), 'group')}{more}"
+    for title, reason in table.left_out.items():
+        asks = "; --option groups=... makes it a grouping" if reason != "empty" else ""
+        yield f"column {shown(title)}: left out: {reason}{asks}"
+    yield f"{_count(len(instance.jobs), 'job')} read, none left out"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _jobs(table: _Table, reward: str | None) -> Iterator[Job]:
+    seen: dict[str, int] = {}
+    for number, row in table.rows:
+        cells = {column: row[i] for column, i in table.columns.items()}
         if cells["name"] in seen:
             raise InputError(
                 f"a name of its own: line {seen[cells['name']]} has it already",
@@ -142,7 +249,7 @@ def _jobs(
                 place=f"line {number}, column 'name'",
             )
         seen[cells["name"]] = number
-        yield _job(number, cells, groupings, reward)
+        yield _job(number, cells, table.groupings, reward)
 
 
 def _columns(line: int, header: list[str], reward: str | None) -> dict[str, int]:
@@ -150,7 +257,7 @@ def _columns(line: int, header: list[str], reward: str | None) -> dict[str, int]
     columns: dict[str, int] = {}
     place = f"line {line}"
     for i, title in enumerate(header):
-        plain = title.lower().replace(" ", "_")
+        plain = _plain(title)
         column = plain if plain in _KNOWN else title
         if not column:
             raise InputError(

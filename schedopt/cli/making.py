@@ -78,7 +78,7 @@ def convert(
 
     options = split(option)
     writable(output, DOCUMENTS, [*files, *named_in(options)])
-    write_instance(run(files, name=name, options=options), output)
+    write_instance(run(files, name=name, options=options, tell=say), output)
 
 
 @app.command(epilog="Example: schedopt plot result.json --instance night.json --output night.png")

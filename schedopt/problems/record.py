@@ -43,10 +43,14 @@ class Converter:
         The module, which has ``OPTIONS`` and ``convert(path, *, name, **options)``.
     several : bool
         Whether ``convert`` takes a sequence of paths, and makes one instance of them.
+    tells : bool
+        Whether ``convert`` takes ``tell``, and calls it with lines on what became of the file; of
+        the others the instance's description says it.
     """
 
     home: str
     several: bool = False
+    tells: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -22,6 +22,7 @@ def convert(
     *,
     name: str | None = None,
     options: Options | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> AnyInstance:
     """Return an instance made of files of another format.
 
@@ -34,6 +35,9 @@ def convert(
         The instance's name; the first file's by default.
     options : mapping, optional
         ``problem``, where several problems take the format, and the options of its converter.
+    tell : callable, optional
+        Called with lines on what became of the files: of each column, and how many jobs were left
+        out.
 
     Raises
     ------
@@ -52,9 +56,12 @@ def convert(
         )
     module = import_module(converter.home)
     known = checked(given, module.OPTIONS, f"convert to {record.name}")
+    more = {"tell": tell} if converter.tells else {}
     made: AnyInstance = module.convert(
-        paths if converter.several else paths[0], **({"name": name} if name else {}) | known
+        paths if converter.several else paths[0], **({"name": name} if name else {}) | known | more
     )
+    if tell is not None and made.description and not converter.tells:
+        tell(made.description)
     return made
 
 

@@ -71,9 +71,83 @@ def test_a_delimiter_inside_of_quotes_is_text(tmp_path: Path) -> None:
     assert job.groups == {"a, b, c, d, e, f": "p,q"}
 
 
-def test_every_other_column_is_a_grouping(tmp_path: Path) -> None:
+def test_every_other_column_of_text_is_a_grouping(tmp_path: Path) -> None:
     text = "Team,name,show,reward,demand,critical_path\nfx,a,s1,1,1,1\n,b,s1,1,1,1\n"
     assert table(tmp_path, text).groups == {"Team": {"fx": [0]}, "show": {"s1": [0, 1]}}
+
+
+MIXED = (
+    "name,reward,demand,critical_path,team,frames,deadline,Release,empty,code,weight\n"
+    "a,5,1,1,fx,100,06:00,2026-01-01,,1,heavy\n"
+    "b,4,1,1,,200,07:00,2026-01-02,,x2,light\n"
+)
+
+
+def told(tmp_path: Path, text: str, **options: Any) -> tuple[Instance, list[str]]:
+    lines: list[str] = []
+    return table(tmp_path, text, tell=lines.append, **options), lines
+
+
+def test_what_is_no_text_or_named_like_a_field_is_no_grouping(tmp_path: Path) -> None:
+    night, lines = told(tmp_path, MIXED)
+    assert night.groups == {"team": {"fx": [0]}, "code": {"1": [0], "x2": [1]}}
+    asks = "; --option groups=... makes it a grouping"
+    field = f"left out: named like a field, which a table does not give{asks}"
+    assert lines == [
+        "columns 'name', 'reward', 'demand', 'critical_path': fields of the jobs",
+        "column 'team': a grouping of 1 group; 1 of 2 jobs in none",
+        "column 'code': a grouping of 2 groups",
+        f"column 'frames': left out: numbers{asks}",
+        f"column 'deadline': {field}",
+        f"column 'Release': {field}",
+        "column 'empty': left out: empty",
+        f"column 'weight': {field}",
+        "2 jobs read, none left out",
+    ]
+
+
+@pytest.mark.parametrize(
+    "field",
+    ["deadline", "Deadline", "release", "processors", "late", "stages", "groups", "constraints",
+     "arrival", "size", "weight", "Due Date", "description"],
+)  # fmt: skip
+@pytest.mark.parametrize("cell", ["5", "tonight"])
+def test_a_field_of_any_name_is_a_grouping_only_if_asked(
+    tmp_path: Path, field: str, cell: str
+) -> None:
+    text = f"name,reward,demand,critical_path,{field}\na,5,1,1,{cell}\n"
+    assert table(tmp_path, text).groups == {}
+    assert table(tmp_path, text, groups=field).groups == {field: {cell: [0]}}
+
+
+def test_groupings_are_those_asked_for(tmp_path: Path) -> None:
+    night, lines = told(tmp_path, MIXED, groups="frames, team")
+    assert night.groups == {"frames": {"100": [0], "200": [1]}, "team": {"fx": [0]}}
+    assert "column 'frames': a grouping of 2 groups" in lines
+    assert (
+        "column 'code': left out: not asked for; --option groups=... makes it a grouping" in lines
+    )
+
+
+@pytest.mark.parametrize(
+    ("groups", "says"),
+    [
+        ("taem", "did you mean 'team'"),
+        ("team,name", "a column that is no field"),
+        ("reward", "a column that is no field"),
+        ("team,,code", "titles of columns"),
+        (" ", "titles of columns"),
+    ],
+)
+def test_groupings_that_there_are_not(tmp_path: Path, groups: str, says: str) -> None:
+    with pytest.raises(InputError, match=says) as caught:
+        table(tmp_path, MIXED, groups=groups)
+    assert caught.value.place == "option groups"
+
+
+def test_a_reward_column_that_is_not_used_is_said_to_be_left_out(tmp_path: Path) -> None:
+    _, lines = told(tmp_path, HEADER + "a,5,120,9,7,lighting\n", reward="size")
+    assert lines[0] == "column 'reward': left out: the reward is size, as asked"
 
 
 def test_the_name_is_the_option_s_or_the_stem(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ class Dssp(Problem["Instance"]):
         "maxk": "MAXK",
     }
     converters: ClassVar = {
-        "table": Converter("instances.dssp.jobtable"),
+        "table": Converter("instances.dssp.jobtable", tells=True),
         "workflow": Converter("instances.dssp.wfformat", several=True),
         "log": Converter("instances.dssp.swf"),
     }
