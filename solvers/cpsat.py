@@ -220,6 +220,8 @@ def _explained(
 ) -> Result:
     """Add the side constraints that cannot hold together with the model itself."""
     names = list(formulation.asked)
+    if formulation.model.has_objective():  # the bound may rest on side constraints
+        del formulation.model.proto.objective.domain[:]
 
     def holds(wanted: frozenset[str]) -> bool:
         for name in names:

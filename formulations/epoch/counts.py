@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from formulations.epoch.writing import Epochs, Form, Source, ask
+from formulations.epoch.writing import Epochs, Form, Source
 from formulations.protocol import Hints, Value
 from instances.arithmetic import divisors
 from instances.constraints import Apart, Constraint, Together, label
@@ -53,6 +53,7 @@ class Counts(Form):
         for position, rule in enumerate(rules):
             self._state(rule, label(rule, position))
         model.minimize(instance.nodes * sum(x for sort in self.sort for x in sort.values()))
+        self.stated()
 
     def _epoch(self, e: int, jobs: Counter[int], before: LinearExprT | None) -> LinearExprT:
         """State one epoch, of a rank no lower than that of the epoch before; return its rank."""
@@ -107,8 +108,7 @@ class Counts(Form):
     def _state(self, rule: Constraint, name: str) -> None:
         """State a side constraint, asked for by a literal of its own."""
         model = self.model
-        asked = self.asked[name] = model.new_bool_var(f"asked[{name}]")
-        ask(model, asked, True)
+        asked = self.literal(name)
         first, *others = self._members(rule)
         for here in self.z:
             if isinstance(rule, Together):

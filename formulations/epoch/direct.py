@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from formulations.cp_sat import WholeModel
 from formulations.epoch.writing import Epochs
 from formulations.protocol import Hints, Value
 from instances.epoch import Instance
 
 if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import CpModel, IntVar
+    from ortools.sat.python.cp_model import IntVar
 
 
-class Direct:
+class Direct(WholeModel):
     """Which epoch each job is in, and how many nodes it gets there: x[j, e] and A[j, e].
 
     An epoch has the name of its leader, the first of its jobs by size; so e stands for a job too,
@@ -21,11 +22,9 @@ class Direct:
     """
 
     def __init__(self, instance: Instance) -> None:
-        from ortools.sat.python import cp_model
-
+        super().__init__()
         self.instance = instance
         order = instance.descending
-        self.model: CpModel = cp_model.CpModel()
         self.x: dict[tuple[int, int], IntVar] = {}
         self.a: dict[tuple[int, int], IntVar] = {}
         for i, e in enumerate(order):

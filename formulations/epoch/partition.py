@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from formulations.epoch.direct import Direct
-from formulations.epoch.writing import Declared, ask, positions
+from formulations.epoch.writing import Declared, positions
 from formulations.protocol import Hints, Settings, Side, Value
 from instances.constraints import (
     Apart,
@@ -67,11 +67,9 @@ class Partition(Declared):
         checked({"model": model}, self.known_options, "partition")
         self.instance = instance
         self.wanted = model
-        self.asked: dict[str, IntVar] = {}
         self.added: list[Constraint] = []
         self.seconds = 0.0
         self._direct: Direct | None = None
-        self._stated = 0
         _check_kinds(instance.constraints)
         self._check_form(instance.constraints)
 
@@ -91,6 +89,11 @@ class Partition(Declared):
         return self._built().model
 
     @property
+    def asked(self) -> dict[str, IntVar]:
+        """For each side constraint, the literal of the direct model that asks for it."""
+        return {} if self._direct is None else self._direct.asked
+
+    @property
     def x(self) -> dict[tuple[str, str], IntVar]:
         """Whether a job is in the epoch that another leads, by names."""
         jobs = self.instance.jobs
@@ -102,7 +105,7 @@ class Partition(Declared):
             self._direct = direct = Direct(self.instance)
             for position, constraint in enumerate(self.rules):
                 self._state(direct, constraint, label(constraint, position))
-            self._stated = len(direct.model.proto.constraints)
+            direct.stated()
             self.seconds += time.perf_counter() - began
         return self._direct
 
@@ -134,13 +137,11 @@ class Partition(Declared):
         if constraints:
             self.added.extend(constraints)
             self._direct = None  # to be built anew
-            self.asked.clear()
         return self
 
     def _state(self, direct: Direct, constraint: Constraint, name: str) -> None:
         """State a side constraint, asked for by a literal of its own."""
-        asked = self.asked[name] = direct.model.new_bool_var(f"asked[{name}]")
-        ask(direct.model, asked, True)
+        asked = direct.literal(name)
         if isinstance(constraint, OwnKind):
             constraint.state(self, asked)
         elif isinstance(constraint, Together | Apart):
@@ -150,14 +151,12 @@ class Partition(Declared):
 
     def ask(self, name: str, wanted: bool) -> None:
         """Ask for a side constraint, or do not."""
-        ask(self.model, self.asked[name], wanted)
+        self._built().ask(name, wanted)
 
     @property
     def native(self) -> int:
         """How many native constraints the user added."""
-        if self._direct is None:
-            return 0
-        return len(self._direct.model.proto.constraints) - self._stated
+        return 0 if self._direct is None else self._direct.native
 
     def side(self) -> Side:
         """Return the literal that asks for each side constraint, by its name.
@@ -165,8 +164,7 @@ class Partition(Declared):
         The literals are there once the direct model is built.
         """
         names = [label(constraint, position) for position, constraint in enumerate(self.rules)]
-        found: Side = {name: [self.asked[name]] if name in self.asked else [] for name in names}
-        return found | ({"native constraints": []} if self.native else {})
+        return {name: [] for name in names} if self._direct is None else self._direct.side()
 
     def hint(self, solution: Partitioned) -> Hints:
         """Yield a value for each variable that a known partition gives one."""

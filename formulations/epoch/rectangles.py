@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Iterable, Mapping
+from itertools import combinations, pairwise
 from math import lcm
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
+from formulations.cp_sat import WholeModel
 from formulations.protocol import Hints, Settings, Side, Value
-from instances.constraints import Constraint
+from instances.constraints import (
+    Apart,
+    Constraint,
+    Together,
+    check_names,
+    check_references,
+    label,
+)
 from instances.epoch import Instance, Rectangle, Scheduled
 from instances.epoch.widths import coarser, grid, possible_widths
 from instances.errors import InputError, shown
@@ -36,7 +44,9 @@ class Rectangles:
     """Give each job a rectangle of area N/J on its minimum of nodes or more, with least overhead.
 
     Allotments are equal in area whatever the instance's inequity, and a job's nodes need not be
-    neighbours: at each instant there are enough, since nodes are alike.
+    neighbours: at each instant there are enough, since nodes are alike. There are no epochs here:
+    jobs that are to be together start and end together, and of jobs that are to be apart no two
+    run at the same time.
 
     Parameters
     ----------
@@ -57,7 +67,8 @@ class Rectangles:
     Raises
     ------
     InputError
-        If the instance has side constraints, since they speak of epochs, or too many nodes.
+        If a side constraint is of another kind than ``together`` and ``apart``, or there are too
+        many nodes.
 
     Notes
     -----
@@ -81,8 +92,7 @@ class Rectangles:
         began = time.perf_counter()
         self.instance = instance
         self.added: list[Constraint] = []
-        self.asked: dict[str, IntVar] = {}
-        self.add(*instance.constraints)
+        _check_kinds(instance.constraints)
         nodes, jobs = instance.nodes, len(instance.jobs)
         if nodes > MOST_NODES:
             expected = f"at most {MOST_NODES}, for rectangles"
@@ -97,7 +107,6 @@ class Rectangles:
         self.narrowest = [min(w for w in every if w >= job.minimum) for job in instance.jobs]
         self._pieces: _Pieces | None = None
         self._ordered = False
-        self._stated = 0
         self.seconds = time.perf_counter() - began
 
     @property
@@ -124,7 +133,9 @@ class Rectangles:
         if self._pieces is None:
             began = time.perf_counter()
             self._pieces = _Pieces(self.instance, self.widths, self.units)
-            self._stated = len(self._pieces.model.proto.constraints)
+            for position, rule in enumerate(self.rules):
+                self._pieces.state(rule, label(rule, position))
+            self._pieces.stated()
             self.seconds += time.perf_counter() - began
         return self._pieces
 
@@ -135,55 +146,69 @@ class Rectangles:
         """
         pieces = self._built()
         if not self.native and not self._ordered:
-            pieces.in_order()
+            pieces.in_order(self._alike)
+            pieces.stated()
             self._ordered = True
-            self._stated = len(pieces.model.proto.constraints)
+
+    @property
+    def rules(self) -> list[Constraint]:
+        """All side constraints: the instance's, then those that were added."""
+        return [*self.instance.constraints, *self.added]
+
+    @property
+    def _alike(self) -> list[int]:
+        """Positions, by minimum, of the jobs that no side constraint speaks of."""
+        told = {job for rule in self.rules for _, job in rule.jobs_named()}
+        return [j for j in self.instance.ascending if self.instance.jobs[j].name not in told]
 
     def add(self, *constraints: Constraint) -> Self:
-        """Refuse side constraints, which speak of epochs.
+        """Add side constraints to those of the instance.
 
         Raises
         ------
         InputError
-            If there are any.
+            If one names a job that does not exist, has a name that is taken, or is of a kind that
+            rectangles cannot take; or if native constraints are there already.
         """
+        every = [*self.rules, *constraints]
+        check_names(every)
+        check_references(every, self.instance.index, self.instance.groups)
+        _check_kinds(constraints)
+        if constraints and self.native:
+            raise InputError("side constraints before native ones", found="native ones")
         if constraints:
-            raise InputError(
-                "no side constraint: rectangles have no epochs (see the formulation partition)",
-                found=repr(constraints[0].kind()),
-                place="constraints",
-            )
+            self.added.extend(constraints)
+            self._pieces, self._ordered = None, False  # to be built anew
         return self
 
-    def ask(self, name: str, wanted: bool) -> None:
-        """Refuse: rectangles take no side constraints, so there is none to ask for.
+    @property
+    def asked(self) -> dict[str, IntVar]:
+        """For each side constraint, the literal that asks for it."""
+        return self._built().asked
 
-        Raises
-        ------
-        KeyError
-            Always.
-        """
-        raise KeyError(name)
+    def ask(self, name: str, wanted: bool) -> None:
+        """Ask for a side constraint, or do not."""
+        self._built().ask(name, wanted)
 
     @property
     def native(self) -> int:
         """How many native constraints the user added."""
-        if self._pieces is None:
-            return 0
-        return len(self._pieces.model.proto.constraints) - self._stated
+        return 0 if self._pieces is None else self._pieces.native
 
     def side(self) -> Side:
-        """Return the user's native constraints: none of ours can be to blame."""
-        return {"native constraints": []} if self.native else {}
+        """Return the literal that asks for each side constraint, by its name."""
+        names = [label(rule, position) for position, rule in enumerate(self.rules)]
+        return {name: [] for name in names} if self._pieces is None else self._pieces.side()
 
     def hint(self, solution: Scheduled) -> Hints:
         """Yield widths and starts of a known schedule, where its widths are among ours.
 
         Jobs are dealt its pieces so that the symmetries broken here are kept.
         """
-        pieces = sorted(solution.rectangles.values(), key=lambda p: (p.nodes, p.start))
-        for j, piece in zip(self.instance.ascending, pieces, strict=True):
-            name = self.instance.jobs[j].name
+        pieces, jobs = dict(solution.rectangles), self.instance.jobs
+        names = [jobs[j].name for j in self._alike]
+        dealt = sorted((pieces[name] for name in names), key=lambda p: (p.nodes, p.start))
+        for name, piece in (pieces | dict(zip(names, dealt, strict=True))).items():
             for w, run in self.runs[name].items():
                 yield run, float(w == piece.nodes)
             yield self.starts[name], round(piece.start * self.units)
@@ -200,17 +225,16 @@ class Rectangles:
         return Scheduled(rectangles=rectangles)
 
 
-class _Pieces:
+class _Pieces(WholeModel):
     """The model itself: each job's width and start, and that all nodes are always used."""
 
     def __init__(self, instance: Instance, widths: list[int], units: int) -> None:
-        from ortools.sat.python import cp_model
-
+        super().__init__()
         self.instance = instance
-        self.model: CpModel = cp_model.CpModel()
+        self.whole = lcm(*widths, instance.nodes)
         self.runs: dict[str, dict[int, IntVar]] = {}
         self.starts: dict[str, IntVar] = {}
-        model, whole = self.model, lcm(*widths, instance.nodes)
+        model, whole = self.model, self.whole
         intervals, demands = [], []
         for job in instance.jobs:
             able = [w for w in widths if w >= job.minimum]
@@ -235,16 +259,43 @@ class _Pieces:
         """Return a job's width."""
         return sum(w * run for w, run in self.runs[name].items())
 
-    def in_order(self) -> None:
+    def _end(self, name: str) -> LinearExprT:
+        """Return when a job ends, in units."""
+        height = sum(self.whole // w * run for w, run in self.runs[name].items())
+        return self.starts[name] + height
+
+    def state(self, rule: Constraint, name: str) -> None:
+        """State a side constraint, asked for by a literal of its own."""
+        asked, model = self.literal(name), self.model
+        jobs = list(dict.fromkeys(job for _, job in rule.jobs_named()))
+        if isinstance(rule, Together):
+            for first, other in pairwise(jobs):
+                model.add(self.starts[first] == self.starts[other]).only_enforce_if(asked)
+                model.add(self.width(first) == self.width(other)).only_enforce_if(asked)
+            return
+        for first, other in combinations(jobs, 2):
+            before = model.new_bool_var(f"before[{first},{other}]")
+            model.add(self._end(first) <= self.starts[other]).only_enforce_if(asked, before)
+            model.add(self._end(other) <= self.starts[first]).only_enforce_if(asked, ~before)
+
+    def in_order(self, alike: list[int]) -> None:
         """Break the symmetry: of two jobs the larger is no narrower; equals start in order.
 
-        Two jobs that both fit on both widths could change places.
+        Two jobs that both fit on both widths could change places, if no side constraint tells
+        them apart.
         """
         jobs, model = self.instance.jobs, self.model
-        for i, j in pairwise(self.instance.ascending):
+        for i, j in pairwise(alike):
             first, second = jobs[i].name, jobs[j].name
             model.add(self.width(first) <= self.width(second))
             if jobs[i].minimum == jobs[j].minimum:
                 for w in self.runs[first]:
                     both = [self.runs[first][w], self.runs[second][w]]
                     model.add(self.starts[first] <= self.starts[second]).only_enforce_if(both)
+
+
+def _check_kinds(constraints: Iterable[Constraint]) -> None:
+    for constraint in constraints:
+        if not isinstance(constraint, Together | Apart):
+            expected = "a kind that rectangles can take (one of 'together', 'apart')"
+            raise InputError(expected, found=repr(constraint.kind()))

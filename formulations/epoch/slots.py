@@ -63,6 +63,7 @@ class Slots(Form):
             model.minimize(instance.nodes * cp_model.LinearExpr.sum(self.y))
         else:
             model.add(cp_model.LinearExpr.sum(self.y) <= within)
+        self.stated()
 
     def epochs(self, value: Value) -> Epochs:
         """Give the jobs, the largest first, the slots, the widest first."""

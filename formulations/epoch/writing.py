@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
+from typing import ClassVar, Literal, Protocol, Self
 
-from formulations.protocol import Hints, Settings, Side, Value
+from formulations.cp_sat import WholeModel
+from formulations.protocol import Hints, Settings, Value
 from instances.constraints import Constraint
 from instances.epoch import Instance, Partitioned, partitioned
 from instances.options import Option
-
-if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import CpModel, IntVar
 
 Epochs = list[list[int]]
 """For each epoch the positions of its jobs."""
@@ -26,16 +24,16 @@ MODEL = Option(
 
 
 class Declared:
-    """What a CP-SAT formulation says of itself, the same however a partition is written."""
+    """What a formulation says of itself, the same however a partition is written."""
 
     problem: ClassVar[str] = "epoch"
     name: ClassVar[str] = "partition"
     engine: ClassVar[str] = "cp-sat"
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {"model": MODEL}
-    reward_scale: ClassVar[float] = 1.0
-    loss: ClassVar[int] = 0
-    exact: ClassVar[bool] = True
+    reward_scale: float = 1.0
+    loss: int = 0
+    exact: bool = True
     inexact: ClassVar[str] = ""
 
 
@@ -46,29 +44,18 @@ class Source(Protocol):
     added: list[Constraint]
 
 
-class Form(Declared):
+class Form(Declared, WholeModel):
     """A partition written in one of the strong ways, each a formulation of its own.
 
     A form takes no further constraints: those go to the `Partition` that it was written from.
-
-    Attributes
-    ----------
-    model : cp_model.CpModel
-    asked : dict of str to IntVar
-        For each side constraint, the literal that asks for it.
     """
 
     form: ClassVar[str]
 
     def __init__(self, source: Source) -> None:
-        from ortools.sat.python import cp_model
-
+        super().__init__()
         self.instance = source.instance
         self.added = list(source.added)
-        self.model: CpModel = cp_model.CpModel()
-        self.asked: dict[str, IntVar] = {}
-        self.seconds = 0.0
-        self.native = 0
 
     @property
     def options(self) -> Settings:
@@ -86,14 +73,6 @@ class Form(Declared):
         if constraints:
             raise TypeError("add side constraints to the partition, then write it in this form")
         return self
-
-    def ask(self, name: str, wanted: bool) -> None:
-        """Ask for a side constraint, or do not."""
-        ask(self.model, self.asked[name], wanted)
-
-    def side(self) -> Side:
-        """Return the literal that asks for each side constraint, by its name."""
-        return {name: [asked] for name, asked in self.asked.items()}
 
     def hint(self, solution: Partitioned) -> Hints:
         """Yield a value for each variable that a known partition gives one."""
@@ -115,8 +94,3 @@ class Form(Declared):
 def positions(instance: Instance, solution: Partitioned) -> Epochs:
     """Return the positions of each epoch's jobs."""
     return [[instance.index[name] for name in epoch.nodes] for epoch in solution.epochs]
-
-
-def ask(model: CpModel, asked: IntVar, wanted: bool) -> None:
-    """Fix the literal that asks for a side constraint."""
-    model.proto.variables[asked.index].domain[:] = [int(wanted)] * 2

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from formulations.epoch.rectangles import Rectangles
 from instances.arithmetic import divisors
 from instances.epoch import Instance, fits
-from solvers.epochs.items import Items
+from solvers.epochs.items import Items, items
 
 
 def least_overhead(instance: Instance) -> float:
@@ -88,3 +89,17 @@ def most_epochs(descending: Sequence[int], nodes: int, inequity: int) -> int:
             epochs.append([])
         epochs[-1].append(minimum)
     return len(epochs)
+
+
+def narrowest(model: Rectangles) -> int:
+    """Return an overhead that no schedule of rectangles is below.
+
+    Each job has the narrowest width that it can have in any schedule, or that the largest job has
+    that it must be together with; and at each instant all nodes run a job.
+    """
+    packed = items(model.instance, model.rules)
+    minima: list[int] = model.instance.minima.tolist()
+    width_of = dict(zip(minima, model.narrowest, strict=True))
+    kinds = [] if packed is None else packed.kinds
+    total = sum(width_of[kind.top] * len(kind.sizes) * len(kind.items) for kind in kinds)
+    return max(total, model.instance.nodes)

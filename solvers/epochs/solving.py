@@ -9,6 +9,7 @@ from formulations.epoch.rectangles import Rectangles
 from instances.epoch import Partitioned, Scheduled
 from solvers import cpsat
 from solvers.epochs import partitions
+from solvers.epochs.bounding import narrowest
 from solvers.epochs.clock import Clock
 from solvers.result import Limits, Result
 
@@ -54,7 +55,7 @@ def solve(
 
 
 def _rectangles(model: Rectangles, clock: Clock, start: Scheduled | None) -> Result[Scheduled]:
-    least = float(max(sum(model.narrowest), model.instance.nodes))
+    least = float(narrowest(model))
     if start is None or model.instance.objective_of(start) > least:
         model.in_order()
     clock.build += model.seconds - clock.before

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from instances.constraints import Apart, Constraint, Together, label
 from instances.epoch import Instance
@@ -48,7 +48,10 @@ def check_jobs(
 
 
 def check_constraints(
-    epoch_of: Mapping[str, object], constraints: Sequence[Constraint], report: Report
+    epoch_of: Mapping[str, object],
+    constraints: Sequence[Constraint],
+    report: Report,
+    most_at_once: Callable[[Sequence[str]], int] | None = None,
 ) -> None:
     """Check side constraints: which jobs share an epoch.
 
@@ -61,6 +64,8 @@ def check_constraints(
         All side constraints. A kind of one's own brings a method ``broken(epoch_of)``.
     report : Report
         Takes what is found.
+    most_at_once : callable, optional
+        How many of some jobs run at once at most, where that is not to be told from the marks.
     """
     for position, constraint in enumerate(constraints):
         name = label(constraint, position)
@@ -74,7 +79,8 @@ def check_constraints(
             split = ", ".join(jobs)
             report.expect(len(marks) <= 1, f"{name}: {split} are in {len(marks)} epochs")
         elif isinstance(constraint, Apart):
-            most = max(marks.values(), default=0)
-            report.expect(most <= 1, f"{name}: {most} of {', '.join(jobs)} share an epoch")
+            most = max(marks.values(), default=0) if most_at_once is None else most_at_once(jobs)
+            where = "share an epoch" if most_at_once is None else "run at once"
+            report.expect(most <= 1, f"{name}: {most} of {', '.join(jobs)} {where}")
         else:
             report.unchecked.append(f"{name}: no checker knows {constraint.kind()}")

@@ -59,5 +59,10 @@ def check(
         )
     total_length = fsum(epoch.duration for epoch in epochs)
     report.expect(same(total_length, 1.0), f"the epochs last {total_length:.12g}, not 1")
-    epoch_of = {name: e for e, epoch in enumerate(epochs) for name in epoch.nodes}
+    check_rules(solution, constraints, report)
+
+
+def check_rules(solution: Partitioned, constraints: Sequence[Constraint], report: Report) -> None:
+    """Check side constraints alone: which jobs share an epoch."""
+    epoch_of = {name: e for e, epoch in enumerate(solution.epochs) for name in epoch.nodes}
     check_constraints(epoch_of, constraints, report)

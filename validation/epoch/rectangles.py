@@ -38,7 +38,8 @@ def check(
     claim : Document
         The document.
     constraints : sequence of Constraint
-        All side constraints: jobs are in one epoch where they run from one instant to another.
+        All side constraints: jobs are together where they run from one instant to another, and
+        apart where no two run at once.
     report : Report
         Takes what is found.
     """
@@ -49,8 +50,24 @@ def check(
         report.expect(inside, f"{name} runs from {piece.start:.12g} to {piece.end:.12g}")
     _areas(instance, pieces, claim, report)
     _instants(instance, list(pieces.items()), report)
+    check_rules(solution, constraints, report)
+
+
+def check_rules(solution: Scheduled, constraints: Sequence[Constraint], report: Report) -> None:
+    """Check side constraints alone: which jobs start and end together, and which never meet."""
+    pieces = solution.rectangles
     epoch_of = {name: (round(p.start, 9), round(p.end, 9)) for name, p in pieces.items()}
-    check_constraints(epoch_of, constraints, report)
+
+    def most_at_once(jobs: Sequence[str]) -> int:
+        some = [pieces[job] for job in jobs if job in pieces]
+        return max((sum(_runs(p, now.start) for p in some) for now in some), default=0)
+
+    check_constraints(epoch_of, constraints, report, most_at_once)
+
+
+def _runs(piece: Rectangle, instant: float) -> bool:
+    """Tell whether a piece runs just after an instant."""
+    return piece.start - ROUNDING <= instant < piece.end - ROUNDING
 
 
 def _areas(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from formulations.epoch import Partition, Rectangles
+from instances.constraints import Constraint
 from instances.epoch import Instance, Partitioned, Rectangle, Scheduled
 from solvers.result import Limits, Result
 
@@ -35,8 +37,6 @@ def solve(
 def start(model: Partition | Rectangles) -> Partitioned | Scheduled | None:
     """Return the best heuristic schedule that keeps all side constraints, None if there is none."""
     from policies.registry import NotApplicableError, registered
-    from validation.epoch.jobs import check_constraints
-    from validation.report import Report
 
     instance, best = model.instance, None
     rules = [*instance.constraints, *model.added]
@@ -46,13 +46,22 @@ def start(model: Partition | Rectangles) -> Partitioned | Scheduled | None:
             found = registered("epoch")[name].run(instance)
         except NotApplicableError:
             found = _rotation(instance)
-        report = Report()
-        if rules and isinstance(found, Partitioned):
-            epoch_of = {job: e for e, epoch in enumerate(found.epochs) for job in epoch.nodes}
-            check_constraints(epoch_of, rules, report)
-        if report.ok and (best is None or found.overhead < best.overhead):
+        if (best is None or found.overhead < best.overhead) and _keeps(found, rules):
             best = found
     return best
+
+
+def _keeps(found: Partitioned | Scheduled, rules: Sequence[Constraint]) -> bool:
+    """Tell whether a schedule keeps side constraints."""
+    from validation.epoch import partition, rectangles
+    from validation.report import Report
+
+    report = Report()
+    if isinstance(found, Partitioned):
+        partition.check_rules(found, rules, report)
+    else:
+        rectangles.check_rules(found, rules, report)
+    return report.ok
 
 
 def _rotation(instance: Instance) -> Scheduled:
