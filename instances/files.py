@@ -9,12 +9,14 @@ import tempfile
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
 from instances.decoding import decode, decode_part
 from instances.errors import InputError, listing, shown, suggestion
+from instances.examples import PREFIX, located
+from instances.protocol import AnyInstance
 
 __all__ = [
     "MOST_BYTES",
@@ -23,9 +25,11 @@ __all__ = [
     "decode",
     "dump",
     "encode",
+    "example",
     "instance_type",
     "keep",
     "load",
+    "located",
     "parse",
     "problem_of",
     "read",
@@ -42,19 +46,31 @@ class _Head(msgspec.Struct):
     problem: str
 
 
+T = TypeVar("T")
+
+
+@runtime_checkable
+class ReadsBeside(Protocol):
+    """An instance, part of which is in another file beside its own."""
+
+    def read_beside(self, file: str) -> AnyInstance:
+        """Return the whole instance, given the path of its own file."""
+        ...
+
+
 class _Logged(msgspec.Struct):
     log: str | None = None
 
 
 def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
-    """Read a file, decompressed if it is gzip.
+    """Read a file, decompressed if it is gzip; ``example:NAME`` is a bundled instance.
 
     Raises
     ------
     InputError
         If it is not there, not a file, not readable, broken, or larger than ``most`` bytes.
     """
-    path = Path(path)
+    path = located(path)
     try:
         with path.open("rb") as file:  # once: what comes through a pipe comes once
             packed = file.peek(2)[:2] == b"\x1f\x8b"
@@ -76,13 +92,13 @@ def _reason(error: OSError | ValueError) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def read(path: str | Path, wanted: Any) -> Any:
+def read(path: str | Path, wanted: type[T]) -> T:
     """Read a file of JSON, or of gzipped JSON, strictly into a type."""
     return decode(read_bytes(path), wanted, file=str(path))
 
 
-def load(path: str | Path) -> Any:
-    """Read an instance file of any problem.
+def load(path: str | Path) -> AnyInstance:
+    """Read an instance file of any problem, or a bundled one as ``example:NAME``.
 
     Returns
     -------
@@ -97,14 +113,25 @@ def load(path: str | Path) -> Any:
     return parse(read_bytes(path), file=str(path))
 
 
-def parse(data: bytes, *, file: str | None = None) -> Any:
+def example(name: str) -> AnyInstance:
+    """Return a bundled instance by name, such as ``night``; ``schedopt list examples`` lists them.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name.
+    """
+    return load(f"{PREFIX}{name}")
+
+
+def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
     """Decode an instance of any problem from JSON text; what it names beside its file is read."""
     problem = problem_of(data, file=file)
     instance = decode(data, instance_type(problem, file=file), file=file)
-    if file is None or not hasattr(instance, "read_beside"):
+    if file is None or not isinstance(instance, ReadsBeside):
         return instance
     try:
-        return instance.read_beside(file)
+        return instance.read_beside(str(located(file)))
     except InputError as error:
         error.file = error.file or file
         raise
@@ -112,7 +139,7 @@ def parse(data: bytes, *, file: str | None = None) -> Any:
 
 def beside(data: bytes, *, file: str | None = None) -> tuple[str, ...]:
     """Return the names of the files beside it without which an instance's text says too little."""
-    if not hasattr(instance_type(problem_of(data, file=file)), "read_beside"):
+    if not issubclass(instance_type(problem_of(data, file=file)), ReadsBeside):
         return ()
     log = decode_part(data, _Logged, file=file).log
     return () if log is None else (log,)
@@ -125,7 +152,7 @@ def problem_of(data: bytes, *, file: str | None = None) -> str:
     return problem
 
 
-def instance_type(problem: str, *, file: str | None = None) -> type[Any]:
+def instance_type(problem: str, *, file: str | None = None) -> type[AnyInstance]:
     """Return the instance record of a problem, importing it only now."""
     if problem not in PROBLEMS:
         hint = suggestion(problem, PROBLEMS) or listing(PROBLEMS)
@@ -169,7 +196,7 @@ def keep(read: Iterable[str | Path], target: str | Path) -> None:
         If one of them is that very file, by whatever name or link.
     """
     for path in read:
-        if _same(path, target):
+        if _same(located(path), target):
             raise InputError(
                 "another file than what is read", found=shown(str(path)), file=str(target)
             )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
         Together,
     )
     from instances.errors import InputError
-    from instances.files import load
+    from instances.files import example, load
     from schedopt.analysis.summary import summary
     from schedopt.problems.dssp import api as dssp
     from schedopt.problems.epoch import api as epoch
@@ -66,6 +66,7 @@ __all__ = [
     "dump",
     "epoch",
     "evaluate",
+    "example",
     "generate",
     "hesrpt",
     "load",
@@ -92,6 +93,7 @@ _HOMES = {
     "convert": "schedopt.verbs.convert",
     "dump": "schedopt.verbs.dump",
     "evaluate": "schedopt.verbs.evaluate",
+    "example": "instances.files",
     "generate": "schedopt.verbs.generate",
     "load": "instances.files",
     "plot": "schedopt.verbs.plot",

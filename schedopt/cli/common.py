@@ -28,7 +28,7 @@ DOCUMENTS = (".json", ".json.gz")
 
 FOUND, FAILED, INFEASIBLE, NOTHING, INTERRUPTED = 0, 1, 3, 4, 130
 
-File = Annotated[Path, typer.Argument(help="An instance file, .json or .json.gz.")]
+File = Annotated[Path, typer.Argument(help="An instance file, .json or .json.gz; or example:NAME.")]
 Options = Annotated[
     list[str] | None, typer.Option("--option", help="An option, as KEY=VALUE; repeatable.")
 ]

@@ -15,7 +15,7 @@ def list_(
     section: Annotated[str | None, typer.Argument(help="Only this section.")] = None,
     json: Json = False,
 ) -> None:
-    """List problems, formulations, solvers, policies, constraint kinds and generators."""
+    """List problems, formulations, solvers, policies, constraint kinds, generators and examples."""
     from schedopt.terminal import listings
     from schedopt.verbs import contents
 

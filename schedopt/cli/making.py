@@ -95,10 +95,11 @@ def plot(
     ] = None,
 ) -> None:
     """Draw an instance's jobs, results beside each other, or performance profiles of a bench."""
+    from instances.files import located
     from schedopt.verbs.plot import FORMATS, save
     from schedopt.verbs.plot import plot as draw
 
-    target = output or Path(f"{files[0].name.split('.')[0]}.png")
+    target = output or Path(f"{located(files[0]).name.split('.')[0]}.png")
     writable(target, FORMATS, [*files, *([instance] if instance else ())])
     save(draw(files, instance=instance), target)
     say(f"wrote {target}")

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from instances.errors import InputError, shown
-from instances.files import parse, problem_of, read_bytes
+from instances.files import located, parse, problem_of, read_bytes
 from instances.options import Options
 from instances.protocol import AnyInstance
 from schedopt import __version__
@@ -71,8 +71,7 @@ class FileSource:
 
     def load(self) -> AnyInstance:
         """Read the instance, strictly."""
-        found: AnyInstance = parse(read_bytes(self.path), file=self.label)
-        return found
+        return parse(read_bytes(self.path), file=self.label)
 
     def packed(self) -> Source:
         """Return the contents themselves, compressed."""
@@ -104,8 +103,7 @@ class PackedSource:
 
     def load(self) -> AnyInstance:
         """Decode the instance, strictly."""
-        found: AnyInstance = parse(gzip.decompress(self.data), file=self.label)
-        return found
+        return parse(gzip.decompress(self.data), file=self.label)
 
     def packed(self) -> Source:
         """Return itself."""
@@ -178,7 +176,7 @@ def instance_files(paths: Iterable[str | Path]) -> list[Path]:
                 inside = sorted([*path.glob("*.json"), *path.glob("*.json.gz")])
                 found.update(dict.fromkeys(p for p in inside if p.name != "schema.json"))
             else:
-                path.stat()
+                located(path).stat()
                 found[path] = None
         except (FileNotFoundError, NotADirectoryError):
             raise InputError("a file that exists", found="nothing", file=str(path)) from None

@@ -103,6 +103,15 @@ def _generators() -> list[Entry]:
     ]
 
 
+def _examples() -> list[Entry]:
+    from instances.examples import examples
+
+    return [
+        {"problem": example.problem, "name": example.name, "summary": example.summary}
+        for example in examples().values()
+    ]
+
+
 def _reproductions() -> list[Entry]:
     from validation.reproduce.record import titles
 
@@ -119,6 +128,7 @@ SECTIONS: Mapping[str, Callable[[], list[Entry]]] = {
     "policies": _policies,
     "constraints": _constraints,
     "generators": _generators,
+    "examples": _examples,
     "reproductions": _reproductions,
 }
 """Each section, and what makes its entries."""

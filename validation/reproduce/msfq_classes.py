@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from instances.files import load
+from instances.files import read
 from instances.msfq import Instance, JobClass, Simulated
 from instances.msfq.generators import GENERATORS
 from policies.msfq.registration import plan
@@ -39,10 +38,7 @@ def four_classes(rate: float) -> Instance:
 
 def borg(rate: float) -> Instance:
     """Return the bundled Borg system at an arrival rate."""
-    import instances
-
-    path = Path(str(instances.__file__)).parent / "msfq" / "borg-cell-b.json"
-    queue: Instance = load(path)
+    queue = read("example:borg-cell-b", Instance)
     return queue.scaled(rate)
 
 

@@ -1,0 +1,82 @@
+"""The bundled instances by name: ``example:night`` is a path that works from any folder."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from instances.decoding import decode_part
+from instances.naming import pick
+
+PREFIX = "example:"
+"""What stands before the name of a bundled instance where a path is taken."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A bundled instance.
+
+    Attributes
+    ----------
+    problem : str
+        The problem that it is an instance of.
+    name : str
+        Its own among the examples of all problems.
+    path : Path
+        Its file.
+    """
+
+    problem: str
+    name: str
+    path: Path
+
+    @property
+    def summary(self) -> str:
+        """What it shows, as it says itself."""
+        data = self.path.read_bytes()
+        text = gzip.decompress(data) if self.path.suffix == ".gz" else data
+        return decode_part(text, _Said, file=str(self.path)).description or ""
+
+
+class _Said(msgspec.Struct):
+    description: str | None = None
+
+
+@cache
+def examples() -> dict[str, Example]:
+    """Return the bundled instances by name, in the order of problems and names."""
+    home = Path(__file__).parent
+    paths = sorted([*home.glob("*/*.json"), *home.glob("*/*.json.gz")])
+    made = [
+        Example(path.parent.name, path.name.split(".")[0], path)
+        for path in paths
+        if path.name != "schema.json"
+    ]
+    return {example.name: example for example in made}
+
+
+def find(name: str) -> Example:
+    """Return a bundled instance by name.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name, with the nearest, or with those that there are.
+    """
+    return examples()[pick(name, examples(), "an example")]
+
+
+def located(path: str | Path) -> Path:
+    """Return the path itself, or the file of the bundled instance that it names.
+
+    Raises
+    ------
+    InputError
+        If it is ``example:`` and the name of none.
+    """
+    text = str(path)
+    return find(text.removeprefix(PREFIX)).path if text.startswith(PREFIX) else Path(path)

@@ -1,0 +1,96 @@
+"""Bundled instances have names that work from any folder, and from an installed wheel."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from builders.cli import ROOT, refused, run
+
+import schedopt
+from instances import files
+from instances.errors import InputError
+from instances.examples import examples, find, located
+from instances.files import PROBLEMS
+from instances.protocol import problem_name
+from schedopt.sweep.sources import instance_files
+
+HOME = Path(files.__file__).parent
+BUNDLED = sorted(
+    path
+    for path in [*HOME.glob("*/*.json"), *HOME.glob("*/*.json.gz")]
+    if path.name != "schema.json"
+)
+
+
+def test_every_bundled_instance_has_a_name_of_its_own() -> None:
+    assert sorted(example.path for example in examples().values()) == BUNDLED
+    assert {example.problem for example in examples().values()} == set(PROBLEMS)
+
+
+@pytest.mark.parametrize("name", examples())
+def test_each_is_what_its_name_says(name: str) -> None:
+    instance, example = schedopt.example(name), find(name)
+    assert instance.name == name
+    assert problem_name(instance) == example.problem
+    assert instance.description == example.summary != ""
+    assert schedopt.load(f"example:{name}") == files.load(example.path) == instance
+
+
+def test_a_name_that_there_is_not() -> None:
+    with pytest.raises(InputError, match="did you mean 'night'"):
+        schedopt.example("nihgt")
+    with pytest.raises(InputError, match="an example"):
+        schedopt.load("example:../../etc/passwd")
+    assert located("examples/night.json") == Path("examples/night.json")
+
+
+def test_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("solve", "example:two-shots", "-o", "r.json", directory=tmp_path)
+    assert "holds" in run("check", "example:two-shots", "r.json", directory=tmp_path).stdout
+    (row,) = schedopt.bench("example:two-shots", policies=["greedy"], output="rows.jsonl")
+    assert (row.file, row.gap) == ("example:two-shots", 0)
+    assert schedopt.bench("example:two-shots", policies=["greedy"], output="rows.jsonl") == [row]
+    assert instance_files(["example:night"]) == [Path("example:night")]
+    with pytest.raises(InputError, match="an example"):
+        instance_files(["example:nobody"])
+    run("plot", "example:two-shots", directory=tmp_path)
+    assert (tmp_path / "two-shots.png").exists()
+    (tmp_path / "link.json").symlink_to(find("two-shots").path)
+    assert "another file" in refused("solve", "example:two-shots", "-o", "link.json")
+
+
+def test_they_are_listed() -> None:
+    listed = json.loads(run("list", "examples", "--json").stdout)["examples"]
+    assert [entry["name"] for entry in listed] == list(examples())
+    assert {"problem": "dssp", "name": "two-shots"}.items() <= listed[5].items()
+
+
+def test_a_wheel_has_them(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    installed = tmp_path / "installed"
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(installed)
+    code = (
+        "import instances, schedopt; from instances.examples import examples;"
+        "print(instances.__file__, len(examples()), schedopt.example('night').name)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    where, count, name = done.stdout.split()
+    assert Path(where).is_relative_to(installed)
+    assert (int(count), name) == (len(BUNDLED), "night")
