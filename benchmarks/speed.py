@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks import dssp_dispatch, dssp_selection, epoch, hesrpt, msfq
+from benchmarks import dssp_dispatch, dssp_selection, epoch, hesrpt, msfq, startup
 from benchmarks.timing import machine, out
 
 TABLES = (
+    startup.starting,
     dssp_selection.fair_share,
     dssp_selection.knapsack,
     dssp_selection.reading,
