@@ -36,9 +36,9 @@ def in_words(rows: Iterable[Row]) -> dict[str, list[str]]:
             proven=all(row.reference_proven for row in mine if row.gap is not None),
         )
         found[scores.problem] = [
-            _references(about[scores.problem]),
             *_leader(told),
             *_others(told),
+            _references(about[scores.problem]),
             *_caution(told),
         ]
     return found

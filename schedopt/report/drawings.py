@@ -1,13 +1,15 @@
-"""The pictures of a report: what the best policy does on an instance, and what is optimal."""
+"""The pictures of a report: what each policy does on an instance, beside the reference."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from instances.errors import InputError
 from instances.protocol import AnyInstance
@@ -19,8 +21,14 @@ from schedopt.sweep.sources import from_label
 from schedopt.verbs.bench import task_of
 from solvers.result import Result
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 BUDGET = 60.0
 """Seconds that the runs to be drawn took in the bench: they are made again for their solutions."""
+
+MOST = 120
+"""Pictures of a report: each takes a fifth of a second, and tens of kilobytes."""
 
 IN_THE_WAY = (
     re.compile(r"<metadata>.*?</metadata>", re.DOTALL),
@@ -40,28 +48,32 @@ class Picture:
         Markup that holds no script; empty where there is nothing to draw.
     note : str
         Why there is nothing to draw.
+    keys : tuple of str
+        The rows whose solution it shows; none for the reference.
     """
 
     caption: str
     svg: str = ""
     note: str = ""
+    keys: tuple[str, ...] = ()
 
 
-def best(rows: Sequence[Row]) -> Row | None:
-    """Return the best row of one instance: the first of the least gap, or of the best objective."""
-    with_gap = [row for row in rows if row.gap is not None]
-    if with_gap:
-        return min(with_gap, key=lambda row: row.gap or 0.0)
-    fine = [row for row in rows if counts(row)]
-    return max(
-        fine,
-        key=lambda row: sign_of(row.problem, "objective") * (row.objective or 0.0),
-        default=None,
+def order(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of one instance, the best first; those that do not count come last."""
+    sign = sign_of(rows[0].problem, "objective") if rows else 1.0
+    return sorted(
+        rows,
+        key=lambda row: (
+            not counts(row),
+            row.gap is None,
+            row.gap or 0.0,
+            -sign * (row.objective or 0.0),
+        ),
     )
 
 
 def chosen(cases: Mapping[str, Sequence[Row]], most: int) -> list[str]:
-    """Return the files worth a picture: where policies differ most, as many as time allows.
+    """Return the files worth pictures: where policies differ most, as many as time allows.
 
     Parameters
     ----------
@@ -78,46 +90,77 @@ def chosen(cases: Mapping[str, Sequence[Row]], most: int) -> list[str]:
     left = BUDGET
     files: list[str] = []
     for file in sorted(cases, key=spread, reverse=True):
-        cost = cases[file][0].reference_seconds + max(row.seconds for row in cases[file])
+        cost = cases[file][0].reference_seconds + sum(row.seconds for row in cases[file])
         if len(files) < most and cost <= left:
             files.append(file)
             left -= cost
     return [file for file in cases if file in files]
 
 
-def drawn(row: Row, sweep: Sweep, of: Mapping[str, ProblemPlan]) -> list[Picture]:
-    """Return the pictures of a row's policy and of its reference.
+def drawn(
+    rows: Sequence[Row], sweep: Sweep, of: Mapping[str, ProblemPlan], most: int
+) -> list[Picture]:
+    """Return the pictures of one instance: the reference, then each policy, the best first.
+
+    Policies whose solutions are equal share one.
 
     Parameters
     ----------
-    row : Row
-        The row of the instance's best policy.
+    rows : sequence of Row
+        The instance's, each policy's name being its contender's.
     sweep : Sweep
         What the bench did.
     of : mapping of str to ProblemPlan
         What that means for each problem.
+    most : int
+        How many pictures at the most; the rows beyond have a note.
     """
-    caption = f"Best policy: {row.policy}"
+    ordered = order(rows)
     try:
-        task = task_of(from_label(row.file), sweep, of)
-        same = [run for run in task.runs if run.key == row.key]
-        if not same:
-            return [Picture(caption, note="not drawn: the file has changed since")]
-        instance, found, reference = solutions(task, same[0])
+        task = task_of(from_label(ordered[0].file), sweep, of)
+        known = {run.key for run in task.runs}
+        if not all(row.key in known for row in ordered):
+            return [Picture("", note="not drawn: the file has changed since")]
+        wanted = {row.key for row in ordered}
+        task = replace(task, runs=tuple(run for run in task.runs if run.key in wanted))
+        found = {run.key: rest for run, *rest in solutions(task)}
     except Exception as error:  # noqa: BLE001  one instance must not cost the whole page
-        return [Picture(caption, note=_reason(error))]
-    optimum = "The optimum" if reference.proven else "The best that the solver found"
-    return [
-        _picture(caption, found, instance),
-        _picture(optimum, reference, instance),
-    ]
+        return [Picture("", note=_reason(error))]
+    return list(_pictures(ordered, found, most))
+
+
+def _pictures(
+    rows: Sequence[Row], found: Mapping[str, Sequence[Any]], most: int
+) -> Iterator[Picture]:
+    """Yield the reference's picture, then one for each solution that policies have."""
+    instance, _, reference = found[rows[0].key]
+    what = "The optimum" if reference.proven else "The best solution that the solver found"
+    yield _picture(what, reference, instance)
+    groups: dict[bytes, list[Row]] = {}
+    for row in rows:
+        result = found[row.key][1]
+        same = msgspec.json.encode(result.document().solution) if result.solution else b""
+        groups.setdefault(same or row.key.encode(), []).append(row)
+    for place, alike in enumerate(groups.values(), start=1):
+        names = list(dict.fromkeys(_called(row, rows) for row in alike))
+        caption, keys = ", ".join(names), tuple(row.key for row in alike)
+        if place < most:
+            yield replace(_picture(caption, found[alike[0].key][1], instance), keys=keys)
+        else:
+            yield Picture(caption, note=f"not drawn: a report has {MOST} pictures", keys=keys)
+
+
+def _called(row: Row, rows: Sequence[Row]) -> str:
+    several = sum(other.policy == row.policy for other in rows) > 1
+    return f"{row.policy}, seed {row.seed}" if several else row.policy
 
 
 def _picture(caption: str, result: Result, instance: AnyInstance) -> Picture:
     from schedopt.verbs.plot import plot
 
     if not result.solution:
-        return Picture(caption, note=f"no solution: {result.termination}")
+        why = f": {result.message}" if result.message else ""
+        return Picture(caption, note=f"no solution: {result.termination}{why}")
     try:
         return Picture(caption, svg(plot(result, instance=instance), caption))
     except Exception as error:  # noqa: BLE001  as above
@@ -129,7 +172,7 @@ def _reason(error: Exception) -> str:
     return f"not drawn: {kind}{error}"
 
 
-def svg(figure: Any, caption: str) -> str:
+def svg(figure: Figure, caption: str) -> str:
     """Return a figure as markup that can stand in a page, the same each time."""
     import matplotlib
 

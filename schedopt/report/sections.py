@@ -1,55 +1,156 @@
-"""The parts of a report that need no script: a problem's summary, and what went wrong."""
+"""The parts of a report that need no script: words, summaries, definitions, what went wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
+from schedopt.analysis.averages import FEW
+from schedopt.analysis.pairs import Pair
 from schedopt.analysis.summary import Overview, Standing, ranked
-from schedopt.analysis.tables import HEADS, standing_cells
-from schedopt.formats import counted
+from schedopt.analysis.tables import HEADS, between, standing_cells
+from schedopt.formats import counted, percent
+from schedopt.problems import problem
+
+DEFINITIONS = {
+    "gap": "How far a policy falls short of the reference, the optimum or the best solution found, "
+    "as a fraction of it. 0.00% is optimal where the optimum is proven.",
+    "mean gap": "The mean over all runs that have a gap.",
+    "95% interval": "How far the mean gap would move on other instances of the same kind: the "
+    "percentile bootstrap over instances (Efron and Tibshirani, 1993). Not given for fewer than "
+    f"{FEW} instances.",
+    "worst": "The largest gap, and the instance that shows it.",
+    "wins": "The instances on which no policy is better than this one, of those that any policy "
+    "solves. Several policies can win one instance.",
+    "optimal": "The runs that meet a proven optimum, of those that have a gap.",
+    "time": "The policy's own mean time, without that of the reference.",
+    "no gap": "Runs left out of the means: the policy does not apply, breaks side constraints, "
+    "timed out, or is not comparable since it answers another question than the reference.",
+}
+"""What the summary's columns mean."""
+
+PROFILE = (
+    "On which share of the instances is a policy within a factor of the best policy? Higher, and "
+    "further left, is better (Dolan and Moré, 2002). The best is of all policies, shown or not."
+)
+GAPS = (
+    "The box holds the middle half of the runs, the line in it is the median, the whiskers reach "
+    "from the least gap to the largest. A point is a run, where these are few enough."
+)
+PAIRS = (
+    "The advantage on an instance is the difference of the two objectives in favour of {}, as a "
+    "fraction of the larger. Where its interval contains 0, these instances do not settle who is "
+    "better on average."
+)
 
 
-def problem_section(overview: Overview, sense: str, standings: Sequence[Standing]) -> str:
-    """Return a problem's summary, and places for its charts."""
-    name, verb = escape(overview.problem), escape(sense)
-    ordered = ranked(standings)
+def words(paragraphs: Mapping[str, Sequence[str]]) -> str:
+    """Return what the bench says in sentences, a paragraph for each problem."""
+    several = len(paragraphs) > 1
+    told = "".join(
+        f"<p>{f'{escape(name)}: ' if several else ''}<strong>{escape(first)}</strong> "
+        f"{escape(' '.join(rest))}</p>\n"
+        for name, (first, *rest) in paragraphs.items()
+    )
+    return f'<section class="words" aria-label="In short">\n<h2>In short</h2>\n{told}</section>'
+
+
+def problem_section(
+    overview: Overview, sense: str, standings: Sequence[Standing], pairs: Sequence[Pair]
+) -> str:
+    """Return a problem's summary and definitions, and places for its charts."""
+    name = escape(overview.problem, quote=True)
+    title = escape(problem(overview.problem).title)
     proven = f"optimum proven for {overview.proven:,}"
     if overview.re_proved:
         proven += f", re-proved from certificates for {overview.re_proved:,}"
-    left_out = sum(standing.runs - standing.counted for standing in standings)
-    return f"""<section class="problem" aria-label="{name}">
-<h2>{name}</h2>
-<p class="quiet">{counted(overview.instances, "instance")} to {verb}; {proven}.</p>
-<div class="scroll"><table class="summary">
-<thead><tr>{"".join(f'<th scope="col">{heading}</th>' for heading in HEADS)}</tr></thead>
+    runs = f"{counted(overview.runs, 'run')} on {counted(overview.instances, 'instance')}"
+    return f"""<section class="problem" data-problem="{name}" aria-label="{name}">
+<h2>{name}: {title}</h2>
+<p class="quiet">{runs} to {escape(sense)}; {proven}.</p>
+<div class="scroll"><table class="summary sortable">
+<thead><tr>{"".join(map(_head, HEADS))}</tr></thead>
 <tbody>
-{"".join(_line(standing) for standing in ordered)}</tbody></table></div>
-{_left_out(left_out)}
+{"".join(_line(standing) for standing in ranked(standings))}</tbody></table></div>
+<p class="under"><button type="button" class="download" data-what="summary">Download as CSV</button>
+<span class="quiet">of all runs, whatever the filters</span></p>
+{_definitions()}
 <div class="charts">
-<figure><figcaption>Performance profiles
-<small>On which share of the instances is a policy within a factor of the best?
-Higher and further left is better.</small></figcaption>
-<div class="chart" data-problem="{name}" data-chart="profile"></div></figure>
-<figure><figcaption>Gaps
-<small>The box holds the middle half of the runs; a point, where there are few enough, is a run.
-</small></figcaption>
-<div class="chart" data-problem="{name}" data-chart="gaps"></div></figure>
-</div></section>"""
+<figure><figcaption>Performance profiles<small>{PROFILE}</small></figcaption>
+<div class="chart" data-chart="profile"></div></figure>
+<figure><figcaption>Gaps<small>{GAPS}</small></figcaption>
+<div class="chart" data-chart="gaps"></div></figure>
+</div>
+{_pairs(pairs)}</section>"""
+
+
+def _head(name: str) -> str:
+    meaning = escape(DEFINITIONS.get(name, ""), quote=True)
+    return f'<th scope="col" title="{meaning}">{escape(name)}</th>'
 
 
 def _line(standing: Standing) -> str:
-    cells = (f'<span class="name">{escape(cell)}</span>' for cell in standing_cells(standing))
-    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>\n"
-
-
-def _left_out(count: int) -> str:
-    if not count:
-        return ""
-    return (
-        f'<p class="quiet">{counted(count, "run")} without a gap: the policy does not apply, '
-        "breaks side constraints or answers another question, or there is no reference.</p>"
+    values: dict[str, float | str | None] = {
+        "policy": standing.contender,
+        "mean gap": standing.mean,
+        "95% interval": standing.low,
+        "median": standing.median,
+        "worst": standing.worst,
+        "on": standing.worst_instance if (standing.worst or 0.0) > 0 else None,
+        "wins": standing.wins,
+        "optimal": standing.at_optimum if standing.counted else None,
+        "time": standing.seconds,
+        "no gap": standing.runs - standing.counted,
+    }
+    cells = "".join(
+        f'<td data-value="{_value(values[head])}"><span class="name">{escape(cell)}</span></td>'
+        for head, cell in zip(HEADS, standing_cells(standing), strict=True)
     )
+    return f'<tr data-policy="{escape(standing.contender, quote=True)}">{cells}</tr>\n'
+
+
+def _value(value: float | str | None) -> str:
+    """Return what a cell is sorted by; nothing where it is missing."""
+    return "" if value is None else escape(str(value), quote=True)
+
+
+def _definitions() -> str:
+    terms = "".join(f"<dt>{name}</dt><dd>{meaning}</dd>" for name, meaning in DEFINITIONS.items())
+    return f"<details><summary>What the columns mean</summary><dl>{terms}</dl></details>"
+
+
+def _pairs(pairs: Sequence[Pair]) -> str:
+    """Return the best policy beside each other one, instance by instance."""
+    if not pairs:
+        return ""
+    best = escape(pairs[0].a)
+    heads = ("beside", "instances", "better", "equal", "worse", "mean advantage", "95% interval")
+    lines = "".join(f"<tr>{''.join(map(_cell, _pair(pair)))}</tr>\n" for pair in pairs)
+    return f"""<details><summary>{best} beside each other policy, instance by instance</summary>
+<p class="quiet">{PAIRS.format(best)}</p>
+<div class="scroll"><table class="sortable pairs">
+<thead><tr>{"".join(f'<th scope="col">{head}</th>' for head in heads)}</tr></thead>
+<tbody>
+{lines}</tbody></table></div></details>"""
+
+
+def _pair(pair: Pair) -> list[tuple[str, float | str]]:
+    """Return each cell's text, and what it is sorted by."""
+    sure = between(pair.low, pair.high) if pair.instances >= FEW else ""
+    return [
+        (pair.b, pair.b),
+        (f"{pair.instances:,}", pair.instances),
+        (f"{pair.better:,}", pair.better),
+        (f"{pair.same:,}", pair.same),
+        (f"{pair.worse:,}", pair.worse),
+        (percent(pair.mean), pair.mean),
+        (sure, pair.low),
+    ]
+
+
+def _cell(cell: tuple[str, float | str]) -> str:
+    text, value = cell
+    return f'<td data-value="{_value(value)}"><span class="name">{escape(text)}</span></td>'
 
 
 def failed(failures: Sequence[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -11,7 +10,6 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any
 
 import msgspec
 
@@ -19,12 +17,14 @@ from instances.errors import InputError, shown
 from instances.files import write_bytes
 from schedopt import __version__
 from schedopt.analysis.contenders import by_problem, contenders, sense_of
-from schedopt.analysis.profiles import profiles
-from schedopt.analysis.summary import overview, summary
+from schedopt.analysis.pairs import against
+from schedopt.analysis.summary import Standing, overview, ranked, summary
+from schedopt.analysis.words import in_words
 from schedopt.formats import counted
 from schedopt.report import drawings
-from schedopt.report.charts import charts
-from schedopt.report.sections import failed, problem_section
+from schedopt.report.data import as_script, by_file, data, packed, packed_pictures
+from schedopt.report.drawings import Picture
+from schedopt.report.sections import failed, problem_section, words
 from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row
 
@@ -44,7 +44,7 @@ def write(
     pictures: int = PICTURES,
     progress: Advance | None = None,
 ) -> None:
-    """Write rows of a bench as one page: tables, charts, pictures and certificates.
+    """Write rows of a bench as one page: words, tables, charts, pictures and certificates.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ def write(
     path : path
         A name that ends in .html.
     sweep : Sweep, optional
-        How the bench was run. Pictures need it: they are drawn of the best policy's result and of
-        the optimum, which are computed again.
+        How the bench was run. Pictures need it: they are drawn of the policies' results and of the
+        references, which are computed again.
     failures : sequence of str
         A line for each instance that could not be used.
     pictures : int
@@ -68,8 +68,8 @@ def write(
         If the name ends otherwise, or the place cannot be written to.
     """
     named(path)
-    rows = _by_contender(rows)
-    drawn: dict[str, list[drawings.Picture]] = {}
+    rows = by_contender(rows)
+    drawn: dict[str, list[Picture]] = {}
     try:
         if sweep is not None:
             drawn.update(_drawn(rows, sweep, pictures, progress))  # keeps what came before an end
@@ -91,7 +91,7 @@ def named(path: str | Path) -> None:
 
 def page(
     rows: Sequence[Row],
-    pictures: Mapping[str, Sequence[drawings.Picture]],
+    pictures: Mapping[str, Sequence[Picture]],
     failures: Sequence[str] = (),
 ) -> str:
     """Return the page.
@@ -104,127 +104,65 @@ def page(
     failures : sequence of str
         A line for each instance that could not be used.
     """
-    rows = _by_contender(rows)
-    script, style, plotly = asset("page.js"), asset("page.css"), _plotly()
-    cases = _by_file(rows)
-    place = {file: i for i, file in enumerate(cases)}
-    data: dict[str, Any] = {
-        "columns": COLUMNS,
-        "rows": [_values(row, place[row.file]) for row in rows],
-        "instances": [
-            _certificate(file, mine, list(pictures.get(file, ()))) for file, mine in cases.items()
-        ],
-        "charts": {},
-    }
-    sections = []
-    standings, lines = summary(rows), profiles(rows)
-    grouped = by_problem(rows)
-    for what in overview(rows):
-        found = [standing for standing in standings if standing.problem == what.problem]
-        profiled = [profile for profile in lines if profile.problem == what.problem]
-        data["charts"][what.problem] = charts(grouped[what.problem], found, profiled)
-        sections.append(problem_section(what, sense_of(what.problem), found))
+    rows = by_contender(rows)
+    standings, cases = summary(rows), list(by_file(rows))
+    plotly = _plotly()
     return Template(asset("page.html")).substitute(
-        policy=_policy(script, plotly.source),
-        style=style,
+        policy=_policy(script(), plotly.source),
+        style=asset("page.css"),
         version=escape(__version__),
         count=f"{counted(len(rows), 'run')} on {counted(len(cases), 'instance')}",
-        problems="\n".join(sections),
+        words=words(in_words(rows)) if rows else "",
+        problems="\n".join(_sections(rows, standings)),
         failures=failed(failures),
-        pictures="\n".join(_template(i, pictures.get(file, ())) for i, file in enumerate(cases)),
-        data=as_script(data),
+        data=as_script(data(rows, standings, pictures)),
+        pictures=packed_pictures(pictures, cases),
         plotly=plotly.packed,
-        script=script,
+        script=script(),
     )
 
 
-def _by_contender(rows: Sequence[Row]) -> list[Row]:
+def _sections(rows: Sequence[Row], standings: Sequence[Standing]) -> Iterator[str]:
+    grouped = by_problem(rows)
+    for what in overview(rows):
+        found = [standing for standing in standings if standing.problem == what.problem]
+        pairs = against(grouped[what.problem], ranked(found)[0].contender)
+        yield problem_section(what, sense_of(what.problem), found, pairs)
+
+
+def by_contender(rows: Sequence[Row]) -> list[Row]:
     """Return rows whose policy is their contender: one in several settings is several."""
     names = contenders(rows)
     return [msgspec.structs.replace(row, policy=names[row.key]) for row in rows]
 
 
-COLUMNS = (
-    "instance", "problem", "policy", "seed", "objective", "reference", "gap", "proven", "seconds",
-    "note", "case",
-)  # fmt: skip
-"""What the page's script knows of a row; `case` is its instance's place in the list of them."""
-
-
-def _values(row: Row, case: int) -> list[Any]:
-    note = "; ".join([*row.violations, *([row.message] if row.message else [])])
-    return [
-        row.instance, row.problem, row.policy, row.seed, row.objective, row.reference, row.gap,
-        row.reference_proven, row.seconds, note, case,
-    ]  # fmt: skip
-
-
-def _certificate(
-    file: str, rows: Sequence[Row], pictures: Sequence[drawings.Picture]
-) -> dict[str, Any]:
-    row = rows[0]
-    return {
-        "name": row.instance,
-        "file": file,
-        "problem": row.problem,
-        "reference": row.reference,
-        "bound": row.reference_bound,
-        "proven": row.reference_proven,
-        "formulation": row.reference_formulation,
-        "solver": row.reference_solver,
-        "seconds": row.reference_seconds,
-        "drawn": bool(pictures),
-    }
-
-
-def _by_file(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    cases: dict[str, list[Row]] = {}
-    for row in rows:
-        cases.setdefault(row.file, []).append(row)
-    return cases
-
-
 def _drawn(
     rows: Sequence[Row], sweep: Sweep, most: int, progress: Advance | None
-) -> Iterator[tuple[str, list[drawings.Picture]]]:
+) -> Iterator[tuple[str, list[Picture]]]:
     """Yield instance files with their pictures, as they are drawn."""
-    cases = _by_file(rows)
+    cases = by_file(rows)
     wanted = drawings.chosen(cases, most)
     of = problem_plans(sweep, dict.fromkeys(row.problem for row in rows))
     for number, file in enumerate(wanted, start=1):
-        best = drawings.best(cases[file])
-        if best is not None:
-            yield file, drawings.drawn(best, sweep, of)
+        yield file, drawings.drawn(cases[file], sweep, of, drawings.MOST // len(wanted))
         if progress:
             progress(number, len(wanted))
 
 
-def _template(number: int, pictures: Sequence[drawings.Picture]) -> str:
-    """Return an instance's pictures where they are not shown before they are asked for."""
-    if not pictures:
-        return ""
-    figures = "".join(
-        f'<figure class="picture"><figcaption>{escape(picture.caption)}</figcaption>'
-        + (f'<div class="sheet">{picture.svg}</div>' if picture.svg else "")
-        + (f'<p class="quiet">{escape(picture.note)}</p>' if picture.note else "")
-        + "</figure>"
-        for picture in pictures
-    )
-    return f'<template id="picture-{number}">{figures}</template>'
-
-
-def as_script(data: Any) -> str:
-    """Return data as JSON that cannot end the script tag it stands in, whatever it holds."""
-    text = msgspec.json.encode(data).decode()
-    for mark in "<>&\u2028\u2029":
-        text = text.replace(mark, f"\\u{ord(mark):04x}")
-    return text
+SCRIPTS = ("base.js", "tables.js", "cases.js", "charts.js", "start.js")
+"""The parts of the page's script, in their order; they share one scope."""
 
 
 @cache
 def asset(name: str) -> str:
-    """Return one of the package's own files: the page, its style or its script."""
+    """Return one of the package's own files: the page, its style or a part of its script."""
     return files("schedopt.report").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def script() -> str:
+    """Return the page's script."""
+    return '"use strict";\n(() => {\n' + "\n".join(map(asset, SCRIPTS)) + "})();\n"
 
 
 class _Plotly(msgspec.Struct, frozen=True):
@@ -238,8 +176,7 @@ def _plotly() -> _Plotly:
     from plotly.offline import get_plotlyjs
 
     source = str(get_plotlyjs())
-    packed = base64.b64encode(gzip.compress(source.encode(), mtime=0)).decode()
-    return _Plotly(source, packed)
+    return _Plotly(source, packed(source))
 
 
 def _policy(*scripts: str) -> str:

@@ -195,9 +195,9 @@ class _References:
         if called in self._known:
             return
         if question is None:
-            found = self._none("not-applicable")
+            found = self.none("not-applicable")
         elif called in (self._task.lost or {}):
-            found = self._none("error", (self._task.lost or {})[called])
+            found = self.none("error", (self._task.lost or {})[called])
         else:
             _warm(self.record.name)
             yield Begun(reference=called)
@@ -206,7 +206,7 @@ class _References:
             except InputError:
                 raise
             except Exception as error:  # noqa: BLE001  policies are measured without it
-                found = self._none("error", f"no reference: {said(error)}")
+                found = self.none("error", f"no reference: {said(error)}")
         self._known[called] = found
 
     def of(self, policy: Policy, options: Options) -> Result:
@@ -216,7 +216,8 @@ class _References:
     def _question(self, policy: Policy, options: Options) -> Question | None:
         return self.record.question(self._instance, policy, options, self._task.constraints)
 
-    def _none(self, termination: Termination, why: str = "") -> Result:
+    def none(self, termination: Termination, why: str = "") -> Result:
+        """Return the result of what has no solution."""
         return Result(
             instance=self._instance.name,
             problem=self.record.name,
@@ -282,20 +283,29 @@ def _blank(task: Task, run: Run, instance: AnyInstance, reference: Result) -> Ro
     )
 
 
-def solutions(task: Task, run: Run) -> tuple[AnyInstance, Result, Result]:
-    """Return an instance, what a policy gets on it and the reference: rows keep no solutions.
+def solutions(task: Task) -> Iterator[tuple[Run, AnyInstance, Result, Result]]:
+    """Yield each run with the instance, the policy's result and its reference: rows keep neither.
+
+    A policy that raises has a result without a solution that says so.
 
     Raises
     ------
     InputError
-        If the instance is not valid, or the policy is not known.
+        If the instance is not valid, or a policy is not known.
     """
+    for policies in task.policy_files:
+        load(policies)
     instance = task.source.load()
     references = _References(instance, task)
-    policy = references.record.policy(run.policy, task.constraints)
-    for _ in references.prepare(policy, run.options):
-        pass
-    return instance, _evaluated(task, run, instance), references.of(policy, run.options)
+    for run in task.runs:
+        policy = references.record.policy(run.policy, task.constraints)
+        for _ in references.prepare(policy, run.options):
+            pass
+        try:
+            found = _evaluated(task, run, instance)
+        except Exception as error:  # noqa: BLE001  a policy that raises costs its own run alone
+            found = references.none("error", said(error))
+        yield run, instance, found, references.of(policy, run.options)
 
 
 def _evaluated(task: Task, run: Run, instance: AnyInstance) -> Result:

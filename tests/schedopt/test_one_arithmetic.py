@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 from io import StringIO
+from math import inf
 from statistics import fmean, median
 from typing import Any
 
@@ -17,8 +18,8 @@ from rich.console import Console
 from schedopt.analysis.contenders import contenders
 from schedopt.analysis.profiles import profiles
 from schedopt.analysis.summary import summary
-from schedopt.report.charts import charts
-from schedopt.report.writing import page
+from schedopt.report.data import by_file, problems
+from schedopt.report.writing import by_contender, page
 from schedopt.sweep.rows import Row
 from schedopt.terminal import bench_tables
 
@@ -79,7 +80,7 @@ def at_the_terminal(rows: list[Row]) -> dict[str, list[str]]:
 
 def on_the_page(rows: list[Row]) -> dict[str, list[str]]:
     """Return the cells of the page's table, by contender."""
-    body = page(rows, {}).split('<table class="summary">')[1].split("</table>")[0]
+    body = page(rows, {}).split('<table class="summary sortable">')[1].split("</table>")[0]
     lines = [re.findall(r"<td[^>]*>(.*?)</td>", line) for line in body.split("</tr>")]
     cells = [[unescape(re.sub(r"<[^>]*>", "", cell)) for cell in line] for line in lines if line]
     return {mine[0]: mine[1:] for mine in cells}
@@ -144,23 +145,22 @@ def test_the_terminal_and_the_page_say_the_same(rows: list[Row]) -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(random_rows().filter(bool))
-def test_the_profile_that_is_drawn_begins_with_the_wins(rows: list[Row]) -> None:
-    who = contenders(rows)
-    named = [
-        Row(**({f: getattr(r, f) for f in Row.__struct_fields__} | {"policy": who[r.key]}))
-        for r in rows
-    ]
-    standings = {standing.contender: standing for standing in summary(named)}
-    found = profiles(named)
-    drawn = charts(named, list(standings.values()), found)["profile"]["data"]
-    assert len(found) == len(drawn)
-    for profile, line in zip(found, drawn, strict=True):
+def test_the_profile_begins_with_the_wins_and_the_page_has_its_ratios(rows: list[Row]) -> None:
+    named, found = by_contender(rows), profiles(rows)
+    standings = {standing.contender: standing for standing in summary(rows)}
+    place = {file: i for i, file in enumerate(by_file(named))}
+    told = problems(named, list(standings.values()), place)
+    for profile in found:
         standing = standings[profile.contender]
-        assert line["meta"] == profile.contender
-        assert line["x"][0] == 1.0
-        assert line["y"][0] == pytest.approx(standing.wins / standing.instances)
-        for ratio, share in zip(line["x"], line["y"], strict=True):
-            assert share == pytest.approx(profile.at(ratio))
+        steps, shares = profile.steps()
+        assert steps[0] == 1.0
+        assert shares[0] == pytest.approx(standing.wins / standing.instances)
+        assert [profile.at(ratio) for ratio in steps] == pytest.approx(shares)
+        page = told[profile.problem]
+        assert len(page["instances"]) == profile.instances
+        ratios = page["policies"][profile.contender]["ratios"]
+        assert set(ratios) <= set(page["instances"])
+        assert sorted(inf if r is None else r for r in ratios.values()) == list(profile.ratios)
 
 
 def test_the_rows_that_once_were_counted_differently() -> None:

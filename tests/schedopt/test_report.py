@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import os
@@ -10,21 +11,22 @@ import re
 import subprocess
 import sys
 import zipfile
+from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders.reports import EVIL, row
 from typer.testing import CliRunner
 
 from instances.errors import InputError
-from schedopt.analysis.profiles import profiles
-from schedopt.analysis.summary import summary
 from schedopt.cli import app
 from schedopt.report import write
-from schedopt.report.charts import MANY, charts
-from schedopt.report.drawings import BUDGET, Picture, best, chosen
-from schedopt.report.writing import as_script, page
-from schedopt.sweep.plan import Sweep
+from schedopt.report.data import as_script
+from schedopt.report.drawings import BUDGET, MOST, Picture, chosen, drawn, order
+from schedopt.report.writing import SCRIPTS, page
+from schedopt.sweep import measure
+from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row
 from schedopt.verbs.bench import bench
 
@@ -32,35 +34,17 @@ ROOT = Path(__file__).parent.parent.parent
 DSSP, EPOCH = Path("instances/dssp"), Path("instances/epoch")
 
 
-def test_what_answers_another_question_is_no_contender() -> None:
-    rows = [row(policy="epochs", objective=32.0, gap=0.0)]
-    rows += [row(policy="rectangles", objective=16.0, gap=None)]
-    rows += [row(policy="breaks", objective=1.0, gap=None, violations=("cap",))]
-    shares = {profile.contender: profile.at(1e9) for profile in profiles(rows)}
-    assert shares == {"epochs": 1.0, "rectangles": 0.0, "breaks": 0.0}
-    assert best(rows) is rows[0]
-    assert best(rows[1:]) is None
-
-
-def test_without_a_reference_policies_still_compare() -> None:
+def test_the_best_come_first_and_what_does_not_count_last() -> None:
+    rows = [
+        row(policy="broken", objective=9.0, gap=None, violations=("cap",)),
+        row(policy="none", objective=None),
+        row(policy="far", objective=4.0, gap=0.6),
+        row(policy="near", objective=8.0, gap=0.2),
+    ]
+    assert [found.policy for found in order(rows)] == ["near", "far", "broken", "none"]
     blank = {"gap": None, "reference": None, "reference_proven": False, "problem": "epoch"}
     rows = [row(policy=p, objective=v, **blank) for p, v in (("a", 4.0), ("b", 2.0))]
-    assert [profile.ratios for profile in profiles(rows)] == [(2.0,), (1.0,)]
-    assert best(rows) is rows[1]
-
-
-def test_charts_are_what_plotly_takes() -> None:
-    from plotly.graph_objects import Figure
-
-    few = [row(instance=str(i), policy=p, gap=i / 9) for i in range(9) for p in ("a", *EVIL)]
-    many = [row(instance=str(i), policy="b", gap=i / MANY) for i in range(MANY + 1)]
-    far = [row(instance=str(i), policy="c", objective=2.0**-i, gap=2.0**i) for i in range(6)]
-    for rows in (few, many, far):
-        for chart in charts(rows, summary(rows), profiles(rows)).values():
-            assert len(Figure(chart).data) == len({r.policy for r in rows})
-    shown = charts(many, summary(many), profiles(many))["gaps"]["data"][0]
-    assert "x" not in shown
-    assert shown["median"] == [0.5]
+    assert [found.policy for found in order(rows)] == ["b", "a"]  # fewer reallocations are better
 
 
 def test_pictures_go_to_the_telling_instances_and_within_the_time() -> None:
@@ -81,14 +65,28 @@ def test_no_name_ends_the_script_tag_that_it_stands_in(name: str) -> None:
     assert json.loads(text) == {"name": name}
 
 
+class Found(HTMLParser):
+    """The tags of a page, and all attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
 def test_every_name_is_escaped_wherever_it_stands() -> None:
     rows = [row(instance=n, policy=n, file=n, message=n, violations=(n,)) for n in EVIL]
     text = page(rows, {}, failures=EVIL)
     body = text[text.index("<body>") :]
-    tags = {tag.lower() for tag in re.findall(r"<([a-z]+)", body[: body.index('id="plotly"')])}
-    assert not tags & {"img", "b", "a", "i", "iframe", "object"}
-    assert body.count("<script") == body.count("</script>") == 3
-    assert not re.search(r"<[^>]* on\w+=", body[: body.index('id="plotly"')])
+    found = Found(body)
+    assert not found.tags & {"img", "b", "a", "i", "iframe", "object"}
+    assert not [name for name in found.attributes if name.startswith("on")]
+    assert body.count("<script") == body.count("</script>") == 4
 
 
 def test_the_policy_names_the_pages_own_scripts_and_nothing_else() -> None:
@@ -103,14 +101,28 @@ def test_the_policy_names_the_pages_own_scripts_and_nothing_else() -> None:
     assert not re.search(r"@import|url\(", text[: text.index("</style>")])
 
 
+def pictures_of(text: str) -> list[str]:
+    """Return the drawings that a page carries."""
+    packed = text.split('id="pictures">')[1].split("</script>", maxsplit=1)[0]
+    found: list[str] = json.loads(gzip.decompress(base64.b64decode(packed)))
+    return found
+
+
+def data_of(text: str) -> Any:
+    return json.loads(text.split('id="data">')[1].split("</script>", maxsplit=1)[0])
+
+
 def test_a_bench_becomes_a_page_with_pictures_and_certificates(tmp_path: Path) -> None:
     files = [DSSP / "greedy-trap.json", EPOCH / "fig8.json"]
-    rows = bench(files)
+    sweep = Sweep(policies={"dssp": ("greedy", "core"), "epoch": ("equi-epoch",)})
+    rows = bench(files, policies=sweep.policies)
     target = tmp_path / "report.html"
-    write(rows, target, sweep=Sweep())
+    write(rows, target, sweep=sweep)
     text = target.read_text(encoding="utf-8")
-    assert text.count("<svg role=") == 4
-    assert "<style type=" not in text
+    svgs = pictures_of(text)
+    assert len(svgs) == 3 + 2
+    assert all(svg.startswith("<svg role=") for svg in svgs)
+    assert not any("<style" in svg or "<script" in svg for svg in svgs)
     data = json.loads(text.split('id="data">')[1].split("</script>")[0])
     assert [len(data["rows"]), len(data["instances"])] == [len(rows), 2]
     trap, fig8 = data["instances"]
@@ -122,10 +134,61 @@ def test_a_bench_becomes_a_page_with_pictures_and_certificates(tmp_path: Path) -
     assert (trap["formulation"], trap["solver"]) == ("selection", "core")
     assert (fig8["formulation"], fig8["solver"]) == ("partition", "epochs")
     again = tmp_path / "again.html"
-    write(rows, again, sweep=Sweep())
+    write(rows, again, sweep=sweep)
     assert again.read_bytes() == target.read_bytes()
     write(rows, again)
-    assert again.read_text(encoding="utf-8").count("<svg") == 0
+    assert pictures_of(again.read_text(encoding="utf-8")) == []
+
+
+def test_every_policy_has_its_picture_and_equal_solutions_share_one() -> None:
+    policies = ["greedy", "core", "fptas", "lcpf", "random"]
+    sweep = Sweep(policies=tuple(policies), seeds=(1, 2))
+    rows = bench(DSSP / "greedy-trap.json", policies=policies, seeds=[1, 2])
+    of = problem_plans(sweep, ["dssp"])
+    reference, *own = drawn(rows, sweep, of, MOST)
+    assert reference.caption == "The optimum"
+    assert all(picture.svg for picture in own)
+    assert sorted(key for picture in own for key in picture.keys) == sorted(r.key for r in rows)
+    captions = [picture.caption for picture in own]
+    assert "core, fptas" in captions
+    assert "greedy" in captions
+    _, first, *rest = drawn(rows, sweep, of, 2)
+    assert first.svg
+    assert all(picture.note == f"not drawn: a report has {MOST} pictures" for picture in rest)
+
+
+def test_a_policy_that_raises_costs_its_own_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep = Sweep(policies=("greedy", "core"))
+    rows = bench(DSSP / "greedy-trap.json", policies=["greedy", "core"])
+    real = measure.evaluate
+
+    def broken(instance: Any, policy: str, **words: Any) -> Any:
+        if policy == "core":
+            raise ZeroDivisionError("now")
+        return real(instance, policy, **words)
+
+    monkeypatch.setattr(measure, "evaluate", broken)
+    reference, *own = drawn(rows, sweep, problem_plans(sweep, ["dssp"]), MOST)
+    assert reference.svg
+    told = {picture.caption: (bool(picture.svg), picture.note) for picture in own}
+    assert told["greedy"] == (True, "")
+    assert told["core"] == (False, "no solution: error: ZeroDivisionError: now")
+
+
+def test_it_begins_with_words_and_defines_its_columns() -> None:
+    rows = [
+        row(instance=f"n{i}", policy=p, gap=g, objective=10 * (1 - g))
+        for i in range(3)
+        for p, g in (("a", 0.0), ("b", 0.5))
+    ]
+    text = page(rows, {})
+    words = text.split('class="words"')[1].split("</section>")[0]
+    assert "<strong>a is optimal in all 3 runs.</strong>" in words
+    assert "50.00%" in words
+    heads = re.findall(r'<th scope="col" title="([^"]*)">([^<]*)</th>', text)
+    told = {name for meaning, name in heads if meaning}
+    assert {"mean gap", "95% interval", "wins", "optimal", "no gap"} <= told
+    assert "a beside each other policy" in text
 
 
 def test_a_file_that_is_not_what_was_benched_has_no_picture_and_says_why(tmp_path: Path) -> None:
@@ -140,8 +203,9 @@ def test_a_file_that_is_not_what_was_benched_has_no_picture_and_says_why(tmp_pat
         spoil()
         write(rows, target, sweep=sweep)
         text = target.read_text(encoding="utf-8")
-        assert "<svg" not in text
-        assert says in text[text.index('<template id="picture-0">') :]
+        assert pictures_of(text) == []
+        (told,) = data_of(text)["instances"][0]["pictures"]
+        assert says in told["note"]
 
 
 def test_the_verb_writes_it_beside_what_failed(tmp_path: Path) -> None:
@@ -154,7 +218,7 @@ def test_the_verb_writes_it_beside_what_failed(tmp_path: Path) -> None:
     assert f"wrote {target}" in done.stderr
     text = target.read_text(encoding="utf-8")
     assert "bad.json" in text.split('class="failures"')[1].split("</section>")[0]
-    assert "<svg" not in text
+    assert pictures_of(text) == []
 
 
 def test_interrupted_while_drawing_it_is_written_with_what_there_is(
@@ -173,7 +237,7 @@ def test_interrupted_while_drawing_it_is_written_with_what_there_is(
     done = CliRunner().invoke(app, ["bench", *files, "--policy", "core", "--report", str(target)])
     assert done.exit_code == 130
     assert "lacks pictures" in done.stderr
-    assert target.read_text(encoding="utf-8").count("<svg") == 1
+    assert pictures_of(target.read_text(encoding="utf-8")) == ["<svg></svg>"]
 
 
 def test_what_cannot_be_drawn_costs_its_own_picture_alone(
@@ -186,7 +250,8 @@ def test_what_cannot_be_drawn_costs_its_own_picture_alone(
     rows = bench(DSSP / "greedy-trap.json", policies=["core"])
     write(rows, tmp_path / "report.html", sweep=Sweep(policies=("core",)))
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert text.count("not drawn: ZeroDivisionError: &lt;b&gt;") == 2
+    notes = [picture["note"] for picture in data_of(text)["instances"][0]["pictures"]]
+    assert notes == ["not drawn: ZeroDivisionError: <b>"] * 2
 
 
 @pytest.mark.parametrize("name", ["report.txt", "nowhere/report.html"])
@@ -212,15 +277,8 @@ def test_the_wheel_carries_page_style_and_script(tmp_path: Path) -> None:
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, env=dict(os.environ))
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    for name in ("page.html", "page.css", "page.js"):
+    for name in ("page.html", "page.css", *SCRIPTS):
         assert f"schedopt/report/{name}" in names
-
-
-def test_policies_whose_long_names_begin_alike_stay_apart() -> None:
-    names = ["x" * 99 + end for end in "ab"]
-    rows = [row(policy=name) for name in names]
-    found = charts(rows, summary(rows), profiles(rows))["gaps"]
-    assert sorted(trace["y0"] for trace in found["data"]) == names
 
 
 def test_settings_of_a_policy_stand_apart(tmp_path: Path) -> None:
@@ -231,4 +289,4 @@ def test_settings_of_a_policy_stand_apart(tmp_path: Path) -> None:
     text = target.read_text(encoding="utf-8")
     assert "greedy fill=0.5" in text
     assert "greedy fill=1.0" in text
-    assert "not drawn" not in text
+    assert all(not picture["note"] for picture in data_of(text)["instances"][0]["pictures"])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import shutil
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from builders.reports import EVIL, row
 from selenium import webdriver
@@ -17,8 +21,12 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+from schedopt.analysis.profiles import profiles
+from schedopt.analysis.summary import summary
+from schedopt.formats import duration, number, percent
 from schedopt.report import write
 from schedopt.sweep.plan import Sweep
+from schedopt.sweep.rows import Row
 from schedopt.verbs.bench import bench
 
 FLAGS = (
@@ -28,6 +36,24 @@ FLAGS = (
 )  # fmt: skip
 PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
 Browser = Any
+
+
+def rows_of_known_gaps() -> list[Row]:
+    rows = [
+        row(
+            instance=f"night-{i}",
+            policy=policy,
+            gap=(i * step % 50) / 100,
+            objective=10 * (1 - (i * step % 50) / 100),
+        )
+        for i in range(50)
+        for policy, step in (("greedy", 7), ("core", 11), ("maxk", 13))
+    ]
+    rows[0] = row(instance="night-0", policy="greedy", objective=None, message="not here")
+    return rows + [row(instance=name, policy=name, message=name, gap=0.6) for name in EVIL]
+
+
+ROWS = rows_of_known_gaps()
 
 
 @pytest.fixture(scope="module")
@@ -51,15 +77,8 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def invented(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a report of 150 rows whose gaps are known, and of names that would do harm."""
-    rows = [
-        row(instance=f"night-{i}", policy=policy, gap=(i * step % 50) / 100, objective=i + 1.0)
-        for i in range(50)
-        for policy, step in (("greedy", 7), ("core", 11), ("maxk", 13))
-    ]
-    rows[0] = row(instance="night-0", policy="greedy", objective=None, message="not here")
-    rows += [row(instance=name, policy=name, message=name, gap=0.6) for name in EVIL]
     target = tmp_path_factory.mktemp("report") / "report.html"
-    write(rows, target, failures=EVIL)
+    write(ROWS, target, failures=EVIL)
     return target
 
 
@@ -98,9 +117,15 @@ def column(browser: Browser, name: str) -> list[str]:
     return list(browser.execute_script(f"{script}.map(cell => cell.textContent)", name))
 
 
+def click(element: Any) -> None:
+    """Click on an element where the filters, which stay on top, do not lie over it."""
+    element.parent.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    element.click()
+
+
 def press(browser: Browser, name: str) -> None:
     head = f"//table[@id='rows']//th[@data-by='{name}']/button"
-    browser.find_element(By.XPATH, head).click()
+    click(browser.find_element(By.XPATH, head))
 
 
 def percents(browser: Browser) -> list[float | None]:
@@ -120,7 +145,7 @@ def test_sorting_goes_both_ways_and_keeps_what_is_missing_last(page: Browser) ->
     assert down == sorted(down, reverse=True)
     head = page.find_element(By.CSS_SELECTOR, "#rows th[aria-sort]")
     assert (head.text.split()[0], head.get_attribute("aria-sort")) == ("gap", "descending")
-    page.find_element(By.ID, "more").click()
+    click(page.find_element(By.ID, "more"))
     assert len(percents(page)) == 155
     assert percents(page)[-1] is None
     press(page, "instance")
@@ -170,9 +195,14 @@ def point_at(browser: Browser, chart: str, x: float, y: float | str) -> str:
 
 
 def test_hovering_over_a_gap_names_instance_and_value(page: Browser) -> None:
-    words = "return document.querySelector('.chart[data-chart=gaps]').data.map(t => t.name)"
-    assert "core" in page.execute_script(words)
-    text = point_at(page, "gaps", 0.6, "&lt;img src=x onerror='window.pwned = 2'&gt;")
+    script = """
+        const place = document.querySelector(".chart[data-chart=gaps]");
+        const points = place.data.find((it) => it.mode === "markers" && it.meta === arguments[0]);
+        return [points.x[0], points.y[0]];
+    """
+    x, y = page.execute_script(script, EVIL[1])
+    assert x == 0.6
+    text = point_at(page, "gaps", x, y)
     assert text.count(EVIL[1]) == 2  # the instance and the policy
     assert "gap 60.00%" in text
 
@@ -190,17 +220,141 @@ def test_hovering_over_a_profile_names_policy_and_values(page: Browser) -> None:
     assert f"{part:.1%}" in text
 
 
+def drawn(browser: Browser, chart: str) -> list[dict[str, Any]]:
+    """Return the traces of a chart."""
+    return list(
+        browser.execute_script(
+            "return document.querySelector(`.chart[data-chart=${arguments[0]}]`).data?.map((it) => "
+            "({meta: it.meta, mode: it.mode, x: it.x, y: it.y, "
+            "marks: [it.lowerfence, it.q1, it.median, it.q3, it.upperfence].flat()})) ?? []",
+            chart,
+        )
+    )
+
+
+def test_the_profiles_that_are_drawn_are_those_of_the_terminal(page: Browser) -> None:
+    lines = {trace["meta"]: trace for trace in drawn(page, "profile")}
+    assert len(lines) == len(EVIL) + 3
+    for profile in profiles(ROWS):
+        steps, shares = profile.steps()
+        assert lines[profile.contender]["x"][:-1] == pytest.approx(steps)
+        assert lines[profile.contender]["y"][:-1] == pytest.approx(shares)
+
+
+def test_the_quartiles_that_are_drawn_are_numpys(page: Browser) -> None:
+    boxes = {trace["meta"]: trace["marks"] for trace in drawn(page, "gaps") if not trace["mode"]}
+    for policy in ("greedy", "core", "maxk"):
+        gaps = [r.gap for r in ROWS if r.policy == policy and r.gap is not None]
+        assert boxes[policy] == pytest.approx(list(np.quantile(gaps, [0, 0.25, 0.5, 0.75, 1])))
+
+
+def test_filters_hold_for_the_charts_too(page: Browser) -> None:
+    Select(page.find_element(By.ID, "policy")).select_by_visible_text("core")
+    assert {trace["meta"] for trace in drawn(page, "profile")} == {"core"}
+    (line,) = drawn(page, "profile")
+    (whole,) = [profile for profile in profiles(ROWS) if profile.contender == "core"]
+    # Still beside the best of all policies, on the instances that are left.
+    known = 50 / whole.instances
+    assert [share * known for share in line["y"]][-1] == pytest.approx(whole.at(1e9))
+    page.find_element(By.ID, "find").send_keys("night-4")
+    names = {f"night-{i}" for i in (4, *range(40, 50))}
+    points = [trace for trace in drawn(page, "gaps") if trace["mode"] == "markers"]
+    assert [len(trace["x"]) for trace in points] == [len(names)]
+    left = profiles([r for r in ROWS if r.instance in names])
+    ratios = next(profile.ratios for profile in left if profile.contender == "core")
+    (line,) = drawn(page, "profile")
+    assert line["y"][0] == pytest.approx(sum(r <= 1 + 1e-9 for r in ratios) / len(names))
+    click(page.find_element(By.ID, "clear"))
+    assert len(drawn(page, "profile")) == len(EVIL) + 3
+    assert not page.find_element(By.ID, "clear").is_enabled()
+    page.find_element(By.ID, "find").send_keys("no such thing")
+    assert not page.find_element(By.CSS_SELECTOR, "section.problem").is_displayed()
+
+
+def test_a_policy_of_the_summary_filters_and_its_headings_sort(page: Browser) -> None:
+    def names() -> list[str]:
+        cells = page.find_elements(By.CSS_SELECTOR, ".summary tbody td:first-child")
+        return [cell.text for cell in cells]
+
+    def by(head: str) -> None:
+        click(
+            page.find_element(
+                By.XPATH, f"//table[contains(@class,'summary')]//th[@data-by='{head}']/button"
+            )
+        )
+
+    def means() -> list[float]:
+        cells = page.find_elements(By.CSS_SELECTOR, ".summary tbody td:nth-child(2)")
+        return [float(cell.text.strip("%")) for cell in cells]
+
+    by("mean gap")
+    assert means() == sorted(means())
+    by("mean gap")
+    assert means() == sorted(means(), reverse=True)
+    by("policy")
+    own = [name for name in names() if name not in EVIL]
+    assert own == ["core", "greedy", "maxk"]
+    line = next(
+        line
+        for line in page.find_elements(By.CSS_SELECTOR, ".summary tbody tr")
+        if line.get_attribute("data-policy") == EVIL[1]
+    )
+    click(line.find_element(By.TAG_NAME, "button"))
+    assert column(page, "policy") == [EVIL[1]]
+    assert line.get_attribute("aria-selected") == "true"
+    click(line.find_element(By.TAG_NAME, "button"))
+    assert len(column(page, "policy")) == 100
+
+
+def downloaded(browser: Browser, folder: Path, name: str) -> list[dict[str, str]]:
+    """Return the table that a press on a download button leaves in a folder."""
+    WebDriverWait(browser, 10).until(lambda _: (folder / name).is_file())
+    return list(csv.DictReader(StringIO((folder / name).read_text(encoding="utf-8"))))
+
+
+def test_what_is_shown_can_be_downloaded(page: Browser, tmp_path: Path) -> None:
+    where = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    page.execute_cdp_cmd("Browser.setDownloadBehavior", where)
+    page.find_element(By.ID, "find").send_keys("pwned")
+    click(page.find_element(By.ID, "save"))
+    lines = downloaded(page, tmp_path, "runs.csv")
+    assert [line["policy"] for line in lines] == [name for name in EVIL if "pwned" in name]
+    assert {line["gap"] for line in lines} == {"0.6"}
+    click(page.find_element(By.CSS_SELECTOR, ".download"))
+    lines = downloaded(page, tmp_path, "summary-dssp.csv")
+    told = {standing.contender: standing for standing in summary(ROWS)}
+    assert {line["contender"] for line in lines} == set(told)
+    for line in lines:
+        assert float(line["mean"]) == told[line["contender"]].mean
+        assert json.loads(line["endings"]) == told[line["contender"]].endings
+
+
+def test_numbers_are_written_as_at_a_terminal(chromium: Browser, tmp_path: Path) -> None:
+    values = [0.0, 6.2e-17, 3e-8, 2.5e-6, 9.94e-5, 0.00125, 0.00375, 0.12345, 1.0, 12.3456]
+    amounts = [1e-9, 0.00012345678, 0.3, 7.0, 1234.5678, 123456.7, 1234567.25, 98765.0, 1e17, -2]
+    times = [0.0, 2e-6, 0.00123, 0.9994, 1.5, 599.0, 1234.0, 9000.0, 72.34, 1e-4]
+    rows = [
+        row(instance=str(i), gap=gap, objective=amount, seconds=took)
+        for i, (gap, amount, took) in enumerate(zip(values, amounts, times, strict=True))
+    ]
+    write(rows, tmp_path / "report.html")
+    for browser in opened(chromium, tmp_path / "report.html"):
+        assert column(browser, "gap") == [percent(value) for value in values]
+        assert column(browser, "objective") == [number(value) for value in amounts]
+        assert column(browser, "time") == [duration(value) for value in times]
+
+
 def test_keys_hide_and_show_their_lines(page: Browser) -> None:
     keys = page.find_elements(By.CSS_SELECTOR, ".keys button")
     assert [key.text for key in keys] == ["greedy", "core", "maxk", *EVIL]
     lines = ".chart[data-chart=profile] .scatterlayer .trace"
     before = len(page.find_elements(By.CSS_SELECTOR, lines))
-    keys[0].click()
+    click(keys[0])
     assert keys[0].get_attribute("aria-pressed") == "false"
     WebDriverWait(page, 10).until(
         lambda b: len(b.find_elements(By.CSS_SELECTOR, lines)) == before - 1
     )
-    keys[0].click()
+    click(keys[0])
     WebDriverWait(page, 10).until(lambda b: len(b.find_elements(By.CSS_SELECTOR, lines)) == before)
 
 
@@ -208,9 +362,10 @@ def test_names_are_shown_as_they_are_and_never_run(page: Browser) -> None:
     page.find_element(By.ID, "find").send_keys("pwned")
     harmful = [name for name in EVIL if "pwned" in name]
     assert column(page, "instance") == column(page, "policy") == column(page, "note") == harmful
-    for link in page.find_elements(By.CSS_SELECTOR, "#rows .link"):
+    for i in range(len(harmful)):
+        link = page.find_elements(By.CSS_SELECTOR, "#rows .link")[i]
         name = link.text
-        link.click()
+        click(link)
         assert page.find_element(By.CSS_SELECTOR, "#certificate dd").text == name
         assert name in page.find_element(By.ID, "standing").text
     shown = page.find_element(By.CSS_SELECTOR, ".failures").text
@@ -218,7 +373,7 @@ def test_names_are_shown_as_they_are_and_never_run(page: Browser) -> None:
     axis = page.execute_script(
         "return [...document.querySelectorAll('.ytick text')].map(e => e.textContent)"
     )
-    for name in EVIL:
+    for name in harmful:
         assert (name if len(name) <= 34 else f"{name[:33]}…") in axis
 
 
@@ -236,7 +391,7 @@ def test_the_system_chooses_the_theme_until_the_button_does(page: Browser) -> No
     in_theme(page, "dark")
     WebDriverWait(page, 10).until(lambda b: light(b, ink, "fill") > 0.7)
     assert light(page, "body", "backgroundColor") < 0.2
-    page.find_element(By.ID, "theme").click()
+    click(page.find_element(By.ID, "theme"))
     WebDriverWait(page, 10).until(lambda b: light(b, ink, "fill") < 0.3)
     assert light(page, "body", "backgroundColor") > 0.9
     page.refresh()
@@ -264,7 +419,7 @@ def test_where_the_charts_cannot_be_unpacked_the_rest_still_works(page: Browser)
         page.refresh()
         trouble = page.find_element(By.ID, "trouble")
         WebDriverWait(page, 10).until(lambda b: trouble.is_displayed())
-        assert "charts cannot be shown" in trouble.text
+        assert "The charts cannot be shown" in trouble.text
         press(page, "gap")
         assert percents(page)[0] == 0
     finally:
@@ -274,16 +429,36 @@ def test_where_the_charts_cannot_be_unpacked_the_rest_still_works(page: Browser)
 def test_one_instance_has_its_picture_and_its_certificate(
     chromium: Browser, tmp_path: Path
 ) -> None:
-    rows = bench("instances/epoch/fig8.json")
-    write(rows, tmp_path / "report.html", sweep=Sweep())
+    policies = ["equi-epoch", "heuristic-epoch", "dp"]
+    rows = bench("instances/epoch/fig8.json", policies=policies)
+    write(rows, tmp_path / "report.html", sweep=Sweep(policies=tuple(policies)))
     for browser in opened(chromium, tmp_path / "report.html"):
         certificate = browser.find_element(By.ID, "certificate").text
         for words in ("fig8", "32", "proven optimal", "partition", "epochs"):
             assert words in certificate
-        captions = browser.find_elements(By.CSS_SELECTOR, "#picture figcaption")
-        assert [caption.text for caption in captions] == ["Best policy: equi-epoch", "The optimum"]
+        captions = [c.text for c in browser.find_elements(By.CSS_SELECTOR, "#picture figcaption")]
+        assert "equi-epoch" in captions[0]
+        assert captions[1:] == ["The optimum"]
         for drawing in browser.find_elements(By.CSS_SELECTOR, "#picture svg"):
             assert drawing.is_displayed()
             assert drawing.rect["width"] > 300
             assert drawing.find_elements(By.CSS_SELECTOR, "path")
         assert not browser.find_element(By.ID, "pick").is_displayed()
+        link = browser.find_element(
+            By.CSS_SELECTOR, "#rows tr:nth-child(2) td[data-label=policy] a"
+        )
+        assert link.text == "heuristic-epoch ▣"
+        click(link)
+        assert "run=1" in browser.current_url
+        caption = browser.find_element(By.CSS_SELECTOR, "#picture figcaption")
+        assert caption.text == "heuristic-epoch"
+        names = Select(browser.find_element(By.ID, "solution"))
+        assert names.first_selected_option.text == "heuristic-epoch"
+        names.select_by_index(0)
+        caption = browser.find_element(By.CSS_SELECTOR, "#picture figcaption")
+        assert caption.text == captions[0]
+        browser.get((tmp_path / "report.html").as_uri() + "#instance=0&run=1")
+        browser.refresh()
+        ready(browser)
+        caption = browser.find_element(By.CSS_SELECTOR, "#picture figcaption")
+        assert caption.text == "heuristic-epoch"
