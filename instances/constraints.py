@@ -16,7 +16,7 @@ from instances.errors import InputError, joined, listing, shown, suggestion
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0)]
-Count = Annotated[int, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 Jobs = Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)]
 
 
@@ -226,6 +226,42 @@ class ResponseTime(Constraint, frozen=True, tag="response-time"):
     def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
         """Yield the class, as the group of that need."""
         yield "need", "need", str(self.need)
+
+
+_BOUNDED = [
+    {"required": [field], "properties": {field: {"minProperties": 1}}}
+    for field in ("at_most", "at_least")
+]
+_LISTED_OR_GROUPED = [
+    {
+        "required": ["jobs"],
+        "properties": {
+            "jobs": {"type": "array"},
+            "by": {"type": "null"},
+            "group": {"type": "null"},
+        },
+    },
+    {
+        "required": ["by", "group"],
+        "properties": {
+            "jobs": {"type": "null"},
+            "by": {"type": "string"},
+            "group": {"type": "string"},
+        },
+    },
+]
+SCHEMA: Mapping[str, Mapping[str, object]] = {
+    "FairShare": {"anyOf": _BOUNDED},
+    "Shares": {
+        "anyOf": [
+            {"required": [field], "properties": {field: {"type": "number"}}}
+            for field in ("at_most", "at_least")
+        ]
+    },
+    "AtMost": {"oneOf": _LISTED_OR_GROUPED},
+    "AtLeast": {"oneOf": _LISTED_OR_GROUPED},
+}
+"""What a JSON Schema says of each kind beyond the types of its fields."""
 
 
 def label(constraint: Constraint, position: int) -> str:

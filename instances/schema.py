@@ -7,34 +7,28 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
+from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from instances import constraints
 from instances.files import PROBLEMS, instance_type, write_bytes
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _FIELD = re.compile(r"^(\w+(?:, \w+)*) : .*$")
-_ONE_OF_TWO = [{"required": ["jobs"]}, {"required": ["by", "group"]}]
-_ALTERNATIVES: dict[tuple[str, str], dict[str, Any]] = {
-    ("dssp", "Job"): {
-        "anyOf": [{"required": ["stages"]}, {"required": ["demand", "critical_path"]}]
-    },
-    ("dssp", "FairShare"): {"anyOf": [{"required": ["at_most"]}, {"required": ["at_least"]}]},
-    ("dssp", "AtMost"): {"oneOf": _ONE_OF_TWO},
-    ("dssp", "AtLeast"): {"oneOf": _ONE_OF_TWO},
-    ("msfq", "Instance"): {"oneOf": [{"required": ["classes"]}, {"required": ["log"]}]},
-}
-"""Of the rules that records check in code, those that a schema can say: by problem and type."""
 
 
 def schema(problem: str) -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a problem's instance files.
 
-    It refuses unknown keys and wrong types. What spans several objects (unique names, references
-    to jobs and groups, finite sums) it cannot say: loading a file checks these too.
+    It refuses unknown keys, wrong types, and what ``SCHEMA`` of the constraints and of the problem
+    says beyond these. What spans several objects (unique names, references to jobs and groups,
+    finite sums) it cannot say: loading a file checks these too.
 
     Parameters
     ----------
@@ -46,17 +40,29 @@ def schema(problem: str) -> dict[str, Any]:
     InputError
         If there is no such problem.
     """
-    components = msgspec.json.schema(instance_type(problem))
+    record = instance_type(problem)
+    components = msgspec.json.schema(record)
+    home = sys.modules[record.__module__]
     definitions = components.pop("$defs")
     for name, definition in definitions.items():
         _described(definition)
-        definition.update(_ALTERNATIVES.get((problem, name), {}))
+        for rules in (constraints.SCHEMA, getattr(home, "SCHEMA", {})):
+            _join(definition, rules.get(name, {}))
     return {
         "$schema": DIALECT,
         "title": f"{problem} instance",
         **components,
         "$defs": definitions,
     }
+
+
+def _join(definition: dict[str, Any], rules: Mapping[str, Any]) -> None:
+    """Add what is to be said to a definition, deep into what is there."""
+    for key, value in rules.items():
+        if isinstance(value, Mapping) and isinstance(definition.get(key), dict):
+            _join(definition[key], value)
+        else:
+            definition[key] = deepcopy(value)
 
 
 def encoded(problem: str) -> bytes:

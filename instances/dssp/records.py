@@ -6,6 +6,7 @@ Rendering", SPAA 2005, section 2.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from itertools import pairwise
 from math import fsum, inf, isfinite
@@ -39,6 +40,19 @@ from instances.options import Option, is_number
 Floats = NDArray[np.float64]
 Stage = Annotated[tuple[NonNegative, ...], msgspec.Meta(min_length=1)]
 Stages = Annotated[tuple[Stage, ...], msgspec.Meta(min_length=1)]
+Deadline = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": 1e-290})]
+SCHEMA: Mapping[str, Mapping[str, object]] = {
+    "Job": {
+        "anyOf": [
+            {"required": ["stages"], "properties": {"stages": {"type": "array"}}},
+            {
+                "required": ["demand", "critical_path"],
+                "properties": {"demand": {"type": "number"}, "critical_path": {"type": "number"}},
+            },
+        ]
+    },
+}
+"""What the JSON Schema says beyond the types of fields: see `instances.schema`."""
 SideConstraint = (
     FairShare | Require | Forbid | Imply | Together | Apart | AtMost | AtLeast | Resource
 )
@@ -152,7 +166,7 @@ class Instance(
     name: Name
     description: str | None = None
     processors: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
-    deadline: Annotated[float, msgspec.Meta(gt=0)]
+    deadline: Deadline
     jobs: tuple[Job, ...]
     late: tuple[tuple[NonNegative, Share], ...] = ()
     constraints: tuple[SideConstraint, ...] = ()

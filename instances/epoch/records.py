@@ -75,7 +75,7 @@ class Instance(
     name: Name
     description: str | None = None
     nodes: Annotated[int, msgspec.Meta(ge=1, le=MOST_NODES)]
-    inequity: Annotated[int, msgspec.Meta(ge=0)]
+    inequity: Annotated[int, msgspec.Meta(ge=0, le=MOST_NODES)]
     jobs: Annotated[tuple[Job, ...], msgspec.Meta(min_length=1)]
     constraints: tuple[SideConstraint, ...] = ()
 

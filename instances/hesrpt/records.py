@@ -6,7 +6,7 @@ Sizes", 2019.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import fsum, inf, isfinite
 from typing import Annotated, Any, Literal
@@ -29,11 +29,19 @@ from instances.hesrpt.speedups import Power, Speedup, Whole
 from instances.naming import groups_of, index_of
 
 Floats = NDArray[np.float64]
-Positive = Annotated[float, msgspec.Meta(gt=0)]
 SideConstraint = FairShare | Shares
 Objective = Literal["mean-flow-time", "total-flow-time", "weighted-flow-time", "makespan"]
 LEAST, MOST = 1e-100, 1e100
 """Sizes and weights within which products and powers of them stay finite."""
+Measure = Annotated[
+    float, msgspec.Meta(gt=0, extra_json_schema={"minimum": LEAST, "maximum": MOST})
+]
+_SPED_UP = {"required": ["speedup"], "properties": {"speedup": {"type": "object"}}}
+SCHEMA: Mapping[str, Mapping[str, object]] = {
+    "FairShare": {"properties": {"of": {"enum": ["capacity"]}}},
+    "Instance": {"anyOf": [_SPED_UP, {"properties": {"jobs": {"items": _SPED_UP}}}]},
+}
+"""What the JSON Schema says beyond the types of fields: see `instances.schema`."""
 
 
 class Job(
@@ -58,8 +66,8 @@ class Job(
     """
 
     name: Name
-    size: Positive
-    weight: Positive = 1.0
+    size: Measure
+    weight: Measure = 1.0
     arrival: NonNegative = 0.0
     groups: dict[Name, Name] = {}
     speedup: Speedup | None = None

@@ -12,10 +12,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from instances.constraints import NonNegative
 from instances.errors import InputError, shown
 
 Floats = NDArray[np.float64]
-Point = tuple[float, float]
+Point = tuple[NonNegative, NonNegative]
 MOST_POINTS = 1_000_000
 """Servers up to which a speedup on whole servers is written out as points."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from math import fsum, inf
 from pathlib import Path
@@ -20,7 +20,6 @@ from instances.msfq.sizes import (
     Exponential,
     Hyperexponential,
     Lognormal,
-    Positive,
 )
 
 if TYPE_CHECKING:
@@ -31,8 +30,25 @@ SideConstraint = ResponseTime
 AnyShape = Exponential | Deterministic | Hyperexponential | Lognormal | BoundedPareto | Empirical
 LEAST, MOST = 1e-30, 1e30
 """Rates that are taken."""
+Rate = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": LEAST, "maximum": MOST})]
 MOST_SERVERS = 10**7
 """Of a queue of classes, whose formulations and simulators have a place for each server."""
+_LOG = r"^[^/\\\x00]*\.([Pp][Aa][Rr][Qq][Uu][Ee][Tt]|[Cc][Ss][Vv])(\.[Gg][Zz])?$"
+SCHEMA: Mapping[str, Mapping[str, object]] = {
+    "Instance": {
+        "oneOf": [
+            {
+                "required": ["classes"],
+                "properties": {"log": {"type": "null"}, "servers": {"maximum": MOST_SERVERS}},
+            },
+            {
+                "required": ["log"],
+                "properties": {"log": {"type": "string", "pattern": _LOG}, "classes": False},
+            },
+        ]
+    },
+}
+"""What the JSON Schema says beyond the types of fields: see `instances.schema`."""
 
 
 class JobClass(
@@ -53,8 +69,8 @@ class JobClass(
     """
 
     need: Annotated[int, msgspec.Meta(ge=1)]
-    arrival_rate: Positive
-    service_rate: Positive
+    arrival_rate: Rate
+    service_rate: Rate
     sizes: AnyShape = Exponential()
 
     def __post_init__(self) -> None:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from instances.errors import InputError, shown
 
+MOST_RATIO = 1e12
+"""Beyond which the moments of a bounded Pareto distribution lose their digits."""
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
@@ -123,13 +125,14 @@ class BoundedPareto(Shape, frozen=True, tag="bounded-pareto"):
     """
 
     alpha: Positive
-    ratio: Annotated[float, msgspec.Meta(gt=1)]
+    ratio: Annotated[float, msgspec.Meta(gt=1, le=MOST_RATIO)]
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < inf:
             raise InputError("a finite number > 0", found=shown(self.alpha), place="alpha")
-        if not 1 < self.ratio <= 1e12:
-            raise InputError("a number over 1, up to 1e12", found=shown(self.ratio), place="ratio")
+        if not 1 < self.ratio <= MOST_RATIO:
+            expected = f"a number over 1, up to {MOST_RATIO:g}"
+            raise InputError(expected, found=shown(self.ratio), place="ratio")
 
     def _moment(self, order: int) -> float:
         """E[S^order] where the smallest size is 1."""

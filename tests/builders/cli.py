@@ -33,6 +33,13 @@ def run(
     return done
 
 
+def invoked(*words: object) -> str:
+    """Run a verb in this very process, which must succeed; return what it prints."""
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert done.exit_code == 0, (done.exception, done.output)
+    return done.stdout
+
+
 def refused(*words: object) -> str:
     """Run a verb in this very process, which must refuse its input; return what it says."""
     done = CliRunner().invoke(app, [*map(str, words)])

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from builders.cli import ROOT, refused, run
+from builders.cli import ROOT, invoked, refused
 
 import schedopt
 from instances import files
@@ -52,22 +52,22 @@ def test_a_name_that_there_is_not() -> None:
 
 def test_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run("solve", "example:two-shots", "-o", "r.json", directory=tmp_path)
-    assert "holds" in run("check", "example:two-shots", "r.json", directory=tmp_path).stdout
+    invoked("solve", "example:two-shots", "-o", "r.json")
+    assert "holds" in invoked("check", "example:two-shots", "r.json")
     (row,) = schedopt.bench("example:two-shots", policies=["greedy"], output="rows.jsonl")
     assert (row.file, row.gap) == ("example:two-shots", 0)
     assert schedopt.bench("example:two-shots", policies=["greedy"], output="rows.jsonl") == [row]
     assert instance_files(["example:night"]) == [Path("example:night")]
     with pytest.raises(InputError, match="an example"):
         instance_files(["example:nobody"])
-    run("plot", "example:two-shots", directory=tmp_path)
+    invoked("plot", "example:two-shots")
     assert (tmp_path / "two-shots.png").exists()
     (tmp_path / "link.json").symlink_to(find("two-shots").path)
     assert "another file" in refused("solve", "example:two-shots", "-o", "link.json")
 
 
 def test_they_are_listed() -> None:
-    listed = json.loads(run("list", "examples", "--json").stdout)["examples"]
+    listed = json.loads(invoked("list", "examples", "--json"))["examples"]
     assert [entry["name"] for entry in listed] == list(examples())
     assert {"problem": "dssp", "name": "two-shots"}.items() <= listed[5].items()
 
