@@ -12,9 +12,10 @@ from instances.errors import InputError, shown
 from instances.files import keep
 from instances.options import Options, most_at_once
 from policies import from_file
+from schedopt.analysis.row_table import RowTable
 from schedopt.sweep.measure import Outcome, Task, outcome
 from schedopt.sweep.plan import ProblemPlan, Sweep, problem_plans, runs
-from schedopt.sweep.rows import Row, Rows
+from schedopt.sweep.rows import Rows
 from schedopt.sweep.sources import FileSource, Source, instance_files
 
 Progress = Callable[[int, int], None]
@@ -27,11 +28,11 @@ class BenchError(Exception):
     ----------
     failures : list of str
         A line for each.
-    rows : list of Row
+    rows : RowTable
         The rows of the others.
     """
 
-    def __init__(self, failures: list[str], rows: list[Row]) -> None:
+    def __init__(self, failures: list[str], rows: RowTable) -> None:
         self.failures, self.rows = failures, rows
         super().__init__("\n".join(failures))
 
@@ -52,7 +53,7 @@ def bench(
     output: str | Path | None = None,
     policy_files: Iterable[str | Path] = (),
     progress: Progress | None = None,
-) -> list[Row]:
+) -> RowTable:
     """Compare policies with the optimum on many instances.
 
     Parameters
@@ -91,8 +92,9 @@ def bench(
 
     Returns
     -------
-    list of Row
-        By instance as given, then policy, then options, then seed, whoever computed them.
+    RowTable
+        A list of rows, by instance as given, then policy, then options, then seed, whoever
+        computed them.
 
     Raises
     ------
@@ -140,7 +142,7 @@ def bench(
                 if progress:
                     progress(done, len(plan))
     finally:
-        finished = rows.finish()
+        finished = RowTable(rows.finish())
     if failures:
         raise BenchError(failures, finished)
     return finished
