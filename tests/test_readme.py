@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -37,3 +39,22 @@ def test_folders_and_files_that_it_names_exist() -> None:
         assert (ROOT / name).exists(), name
     for name in re.findall(r"`([a-z]+/)`", TEXT):
         assert (ROOT / name).is_dir(), name
+
+
+OURS = "instances|formulations|solvers|policies|validation"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ROOT / "README.md",
+        *sorted(ROOT.glob("docs/**/*.md")),
+        *sorted(ROOT.glob("notebooks/*.ipynb")),
+    ],
+    ids=lambda path: path.name,
+)
+def test_users_import_schedopt_alone(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    if path.parent.name == "howto":
+        return  # a how-to on adding kinds subclasses what it adds to
+    assert not re.findall(rf'^[ "]*(?:from|import) (?:{OURS})\b', text, re.MULTILINE)

@@ -1,5 +1,10 @@
 """msfq for users: `schedopt.msfq`."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from formulations.msfq import OptimalPolicy, Threshold
 from instances.msfq import (
     BoundedPareto,
@@ -16,6 +21,10 @@ from instances.msfq import (
     Thresholded,
 )
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = [
     "BoundedPareto",
     "ClassTime",
@@ -31,4 +40,47 @@ __all__ = [
     "Simulated",
     "Threshold",
     "Thresholded",
+    "sample_path",
 ]
+
+
+def sample_path(
+    queue: Instance,
+    policy: str,
+    grid: Sequence[float] | NDArray[np.float64],
+    *,
+    arrivals: int = 60_000,
+    seed: int = 0,
+    **options: float | str,
+) -> NDArray[np.int64]:
+    """Return the numbers of jobs in the system at given times of a simulation.
+
+    Parameters
+    ----------
+    queue : Instance
+    policy : str
+        An admission rule, such as ``msfq``.
+    grid : sequence of float
+        Times from the start, ascending, shape (T,).
+    arrivals : int
+        Jobs that are played.
+    seed : int
+        The same seed, the same jobs.
+    **options
+        The rule's own, such as ``threshold``.
+
+    Returns
+    -------
+    ndarray
+        Shape (T, C): jobs of each class, in the instance's order.
+
+    Raises
+    ------
+    InputError
+        If there is no such rule, or an option is not right.
+    """
+    from policies.msfq.registration import plan
+    from policies.msfq.simulation import play
+
+    rule = plan(queue, policy, **options)
+    return play(queue, rule, arrivals=arrivals, seed=seed, grid=grid).samples
