@@ -59,6 +59,11 @@ SOLVERS: dict[str, Solver] = {
         "solvers.cpsat",
         "solve",
     ),
+    "epochs": Solver(
+        "partitions into epochs: bin completion and multipliers, then CP-SAT",
+        "items",  # not a model in CP-SAT: its problem alone calls it
+        "solvers.epochs",
+    ),
     "queues": Solver(
         "thresholds by enumeration, optimal policies by value iteration",
         "numeric",

@@ -25,17 +25,42 @@ def possible_widths(nodes: int, jobs: int, least: int) -> list[int]:
     least : int
         The smallest minimum.
     """
+    gone = {w for _, some in steps(nodes, jobs, least) for w in some}
+    return [w for w in _short(nodes, jobs, least) if w not in gone]
+
+
+def _short(nodes: int, jobs: int, least: int) -> list[int]:
+    """Return the widths whose rectangles are no higher than the quantum."""
+    return [w for w in range(least, nodes + 1) if w * jobs >= nodes]
+
+
+def steps(nodes: int, jobs: int, least: int) -> list[tuple[int, list[int]]]:
+    """Return the widths that drop out, in order: (prime, widths); prime 0 is by all sums.
+
+    Parameters
+    ----------
+    nodes, jobs, least : int
+        As of `possible_widths`.
+    """
     total = Fraction(jobs, nodes)
-    widths = {w for w in range(least, nodes + 1) if Fraction(1, w) <= total}
+    widths = set(_short(nodes, jobs, least))
+    found: list[tuple[int, list[int]]] = []
     while True:
         kept = set(widths)
         for prime in _primes(nodes):
-            kept = _balanced(kept, prime, total)
+            after = _balanced(kept, prime, total)
+            if after != kept:
+                found.append((prime, sorted(kept - after)))
+            kept = after
         if kept == widths:
             break
         widths = kept
     units = grid(widths, nodes, jobs)
-    return sorted(widths if units > MOST_UNITS else _exact(widths, units, jobs, nodes))
+    if units <= MOST_UNITS:
+        after = _exact(widths, units, jobs, nodes)
+        if after != widths:
+            found.append((0, sorted(widths - after)))
+    return found
 
 
 def grid(widths: Iterable[int], nodes: int, jobs: int) -> int:

@@ -51,12 +51,13 @@ def solve(
     packed = items(instance, model.rules)
     if model.native or packed is None or model.wanted == "direct":
         return cpsat.solve(model, clock.left(), hint=start, bound=least_overhead(instance))
-    if packed.inequity and packed.impossible():
+    possible = packed.inequity > 0 and not packed.impossible()
+    if packed.inequity and not possible and not cpsat_alone:
         return _infeasible(model, clock)
     minima = instance.minima[instance.descending].tolist()
     state = _State(model, packed, least_of(packed, minima))
     state.offer(None if start is None else positions(instance, start))
-    if packed.inequity and (model.rules or start is None):
+    if possible and (model.rules or start is None):
         state.offer(first_fit(packed))
     if cpsat_alone or model.wanted != "auto":
         return _by_cpsat(state, clock)

@@ -47,8 +47,35 @@ class Epoch(Problem["Instance"]):
 
         self.refuse_others(solver, self.solvers(model), model)
         if isinstance(model, Partition | Rectangles):
-            return solving.solve(model, limits)
+            return solving.solve(model, limits, solver)
         return super().solve(model, solver, limits)
+
+    def solvers(self, model: Formulation) -> Sequence[str]:
+        """Return the solvers that take a formulation: our own search goes first on partitions."""
+        return ("epochs", "cp-sat") if model.name == "partition" else ("cp-sat",)
+
+    def certificate(
+        self, model: Formulation, result: Result, limits: Limits
+    ) -> dict[str, object] | None:
+        """Return what the bound of a partition, or of rectangles, can be re-proved from."""
+        from formulations.epoch import Partition, Rectangles
+        from solvers.epochs.certificate import certificate
+
+        if not isinstance(model, Partition | Rectangles):
+            return None
+        return certificate(model, result, limits)
+
+    def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
+        """Partition again: by CP-SAT, told no bound and no start, or by our own search."""
+        from formulations.epoch import Partition
+        from solvers import cpsat, epochs
+        from solvers.epochs.forms import written
+
+        if not isinstance(model, Partition) or model.native:
+            return None
+        if result.solver == "epochs":
+            return cpsat.solve(written(model), limits)
+        return epochs.solve(model, limits)
 
     def comparable(self, result: Result, reference: Result) -> bool:
         """Tell whether both hold epochs: rectangles, which end at other times, answer another."""

@@ -1,0 +1,197 @@
+"""Bounds on epochs and rectangles are re-proved where they hold, and never where they do not."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import pytest
+from builders.epoch import fewest, packing, some_packing
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from formulations.epoch import Partition, Rectangles
+from instances.constraints import Apart, Together
+from instances.epoch import Instance
+from instances.epoch.generators import GENERATORS
+from instances.files import load
+from schedopt import check, solve
+from solvers import Limits, epochs
+from solvers.epochs.certificate import certificate
+from solvers.epochs.items import first_fit, items
+from solvers.epochs.multipliers import Multipliers
+from solvers.result import Document
+from validation.epoch.bound import reproved
+
+BUNDLED = Path("instances/epoch")
+SOLVABLE = ("fig3", "fig7", "fig8", "three-wide", "together")
+
+
+def judged(
+    instance: Instance, given: Mapping[str, object], bound: float, **claimed: object
+) -> str | None:
+    """Judge a certificate of a bound, as a document of the instance would claim it."""
+    fields = {
+        "instance": instance.name,
+        "problem": "epoch",
+        "formulation": "partition",
+        "termination": "time-limit",
+        "solution_status": "none",
+        "sense": "minimize",
+        "bound": bound,
+    }
+    claim = msgspec.convert({**fields, **claimed}, Document)
+    return reproved(instance, instance.constraints, given, claim)
+
+
+@pytest.mark.parametrize("name", SOLVABLE)
+def test_every_bundled_partition_is_re_proved(name: str) -> None:
+    result = solve(BUNDLED / f"{name}.json", threads=1, certificate=True)
+    assert result.proven
+    assert result.bound_checked is True
+    assert check(BUNDLED / f"{name}.json", result).ok
+
+
+@pytest.mark.parametrize("name", sorted(GENERATORS))
+def test_generated_partitions_are_re_proved(name: str) -> None:
+    found = 0
+    for seed in range(20):
+        instance = GENERATORS[name](seed)
+        result = solve(instance, threads=1, certificate=True)
+        found += result.bound_checked is True
+    assert found >= 19
+
+
+@settings(max_examples=100)
+@given(some_packing(most=6, rules=True))
+def test_what_is_re_proved_holds_and_no_more(instance: Instance) -> None:
+    best = fewest(instance)
+    assume(best is not None)
+    assert best is not None
+    model = Partition(instance)
+    result = epochs.solve(model, Limits(threads=1))
+    given = certificate(model, result, Limits(time_limit=5.0))
+    if given is None:
+        return
+    assert result.bound is not None
+    assert judged(instance, given, result.bound) is None
+    assert judged(instance, given, (best + 1) * instance.nodes)
+    assert judged(instance, given, result.bound + 0.5)
+
+
+numbers = st.integers(-3, 40)
+pairs = st.lists(st.tuples(st.integers(0, 17), numbers), max_size=6)
+named = st.lists(st.tuples(st.sampled_from(["j1", "j2", "j3", "j9"]), numbers), max_size=3)
+forged = st.one_of(
+    st.builds(lambda some: {"kind": "leaders", "leaders": some}, pairs),
+    st.builds(lambda some: {"kind": "distances", "distances": some}, st.lists(numbers, max_size=8)),
+    st.builds(
+        lambda sizes, jobs, most: {
+            "kind": "multipliers", "sizes": sizes, "jobs": jobs, "most": most,
+        },
+        pairs, named, numbers,
+    ),
+    st.builds(
+        lambda name: {"kind": "apart", "constraint": name},
+        st.sampled_from(["apart[0]", "apart[1]", "together[0]", "x"]),
+    ),
+    st.sampled_from([{}, {"kind": "nodes"}, {"kind": "nodes", "more": 1}, {"kind": "none"}]),
+)  # fmt: skip
+
+
+@settings(max_examples=400)
+@given(some_packing(most=5, rules=True), forged)
+def test_no_forged_certificate_proves_too_much(
+    instance: Instance, given: dict[str, object]
+) -> None:
+    best = fewest(instance)
+    assume(best is not None)
+    assert best is not None
+    assert judged(instance, given, (best + 1) * instance.nodes)
+
+
+@settings(max_examples=100)
+@given(some_packing(most=6), st.data())
+def test_tampered_multipliers_prove_no_more_than_there_is(
+    instance: Instance, data: st.DataObject
+) -> None:
+    """Real multipliers with one number changed: what they still prove holds."""
+    packed = items(instance, ())
+    assume(instance.inequity > 0)
+    assert packed is not None
+    best = fewest(instance)
+    assert best is not None
+    prices = Multipliers(packed, best, first_fit(packed))
+    prices.advance(5.0)
+    assert prices.best is not None
+    rows = zip(packed.kinds, prices.best.multipliers, strict=True)
+    sizes = [[kind.top, value] for kind, value in rows]
+    real = {"kind": "multipliers", "sizes": sizes, "jobs": [], "most": prices.best.most}
+    assert judged(instance, real, float(prices.best.epochs * instance.nodes)) is None
+    tampered = copy.deepcopy(real)
+    at = data.draw(st.integers(0, len(sizes)))
+    change = data.draw(st.sampled_from([-1, 1, 10**6, 10**7, -(10**7)]))
+    if at == len(sizes):
+        tampered["most"] = prices.best.most - abs(change)
+    else:
+        tampered["sizes"][at][1] += change
+    assert judged(instance, tampered, float((best + 1) * instance.nodes))
+
+
+def test_a_claim_of_another_sense_or_formulation_is_not_re_proved() -> None:
+    instance = packing([5, 5, 5], 8, 1)
+    given = {"kind": "nodes"}
+    assert judged(instance, given, 16.0) is None
+    assert "minimized" in str(judged(instance, given, 16.0, sense="maximize"))
+    assert "says nothing" in str(judged(instance, given, 16.0, formulation="rectangles"))
+    assert "cannot be read" in str(judged(instance, {"kind": "nodes", "x": 1}, 16.0))
+    assert "shows 16" in str(judged(instance, given, 24.0))
+
+
+def test_bundles_and_jobs_apart_count() -> None:
+    bundled = packing([8, 1, 1, 1], 8, 1, [Together(jobs=("j2", "j3"))])
+    assert judged(bundled, {"kind": "nodes"}, 16.0) is None
+    apart = packing([1, 1, 1], 8, 1, [Apart(name="one disk", jobs=("j1", "j2", "j3"))])
+    given = {"kind": "apart", "constraint": "one disk"}
+    assert judged(apart, given, 24.0) is None
+    assert judged(apart, given, 32.0)
+    assert judged(packing([1, 1, 1], 8, 1), given, 16.0)
+
+
+@settings(max_examples=60)
+@given(some_packing(most=4).filter(lambda instance: instance.nodes <= 8))
+def test_rectangles_are_re_proved_where_narrow_widths_are_met(instance: Instance) -> None:
+    model = Rectangles(instance)
+    result = epochs.solve(model, Limits(threads=1))
+    given = certificate(model, result, Limits())
+    assert result.bound is not None
+    if given is not None:
+        assert judged(instance, given, result.bound, formulation="rectangles") is None
+        assert judged(instance, given, result.bound + 1, formulation="rectangles")
+    every = list(range(1, instance.nodes + 1))
+    for prime in (0, 2, 3, 4):
+        wrong = {"kind": "widths", "steps": [{"prime": prime, "widths": every}]}
+        assert judged(instance, wrong, result.bound + 1, formulation="rectangles")
+
+
+def test_widths_that_drop_out_by_a_prime_and_by_all_sums() -> None:
+    instance = packing([11, 11, 1, 1, 1, 1, 1, 1], 16, 0)
+    model = Rectangles(instance)
+    result = epochs.solve(model, Limits(threads=1, time_limit=2.0))
+    assert result.bound is not None
+    steps = certificate(model, msgspec.structs.replace(result, bound=0.0), Limits())
+    assert steps is not None
+    least = float(max(sum(model.narrowest), 16))
+    assert judged(instance, steps, least, formulation="rectangles") is None
+    assert judged(instance, {"kind": "widths", "steps": []}, least, formulation="rectangles")
+
+
+def test_the_records_of_files_carry_certificates() -> None:
+    instance = load(BUNDLED / "fig8.json")
+    result = solve(instance, threads=1, certificate=True)
+    document = result.document()
+    forged = msgspec.structs.replace(document, certificate={"kind": "apart", "constraint": "x"})
+    assert check(instance, document).ok
+    assert not check(instance, forged).ok

@@ -1,0 +1,269 @@
+"""Re-prove a bound on overhead from a certificate, in whole numbers and without a solver.
+
+Overhead is N for each epoch, so that a bound on epochs is one on overhead. Each kind of certificate
+is an argument that a reader can follow in the function that checks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from math import isfinite, isqrt
+
+import msgspec
+import numpy as np
+
+from instances.constraints import Apart, Constraint, Together, label
+from instances.epoch import Instance
+from solvers.result import Document
+from validation.epoch.width_steps import Widths, least_overhead
+
+LARGEST = 1 << 40
+"""A multiplier; sums of as many as there are jobs stay far below 2^63."""
+
+MOST_CELLS = 1 << 36
+"""Cells of all knapsacks beyond which nothing is re-proved."""
+
+
+class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
+    """A certificate as a document holds it."""
+
+
+class Nodes(_Given, frozen=True, tag="nodes"):
+    """Each job takes its minimum at least, and in a bundle what the largest beside it asks for."""
+
+
+class Leaders(_Given, frozen=True, tag="leaders"):
+    """Minima that the leaders of any partition are no smaller than: [minimum, how many]."""
+
+    leaders: list[tuple[int, int]]
+
+
+class Clique(_Given, frozen=True, tag="apart"):
+    """A side constraint whose jobs are all in different epochs."""
+
+    constraint: str
+
+
+class Distances(_Given, frozen=True, tag="distances"):
+    """Inequity 0: no more than the fewest epochs of the 0, 1, 2, ... largest jobs."""
+
+    distances: list[int]
+
+
+class Multipliers(_Given, frozen=True, tag="multipliers"):
+    """What a job is worth, by minimum or by name; no epoch is worth more than ``most``."""
+
+    sizes: list[tuple[int, int]]
+    jobs: list[tuple[str, int]]
+    most: int
+
+
+class Narrowest(_Given, frozen=True, tag="widths"):
+    """Rectangles: widths that no schedule has, in the order in which that can be shown."""
+
+    steps: list[Widths]
+
+
+Certificate = Nodes | Leaders | Clique | Distances | Multipliers | Narrowest
+
+
+def reproved(
+    instance: Instance,
+    constraints: Sequence[Constraint],
+    certificate: Mapping[str, object],
+    claim: Document,
+) -> str | None:
+    """Re-prove a claimed bound.
+
+    Parameters
+    ----------
+    instance : Instance
+        The raw instance.
+    constraints : sequence of Constraint
+        All side constraints.
+    certificate : mapping
+        What the bound is to follow from.
+    claim : Document
+        Says the bound, and of which formulation it is.
+
+    Returns
+    -------
+    str or None
+        None where the bound holds; else a line that says why it does not follow.
+    """
+    try:
+        proven = _proven(instance, constraints, certificate, claim)
+    except msgspec.ValidationError as error:
+        return f"the certificate cannot be read: {error}"
+    except ValueError as reason:
+        return str(reason)
+    if claim.bound is None or not isfinite(claim.bound) or Fraction(claim.bound) > proven:
+        return f"the certificate shows {proven}, not {claim.bound}"
+    return None
+
+
+def _proven(
+    instance: Instance,
+    constraints: Sequence[Constraint],
+    certificate: Mapping[str, object],
+    claim: Document,
+) -> int:
+    """Return the overhead that a certificate shows no schedule of a formulation to be below."""
+    if claim.sense != "minimize":
+        raise _NotShownError(f"overhead is minimized, not {claim.sense}d")
+    given = msgspec.convert(certificate, Certificate, strict=True)
+    if isinstance(given, Narrowest) and claim.formulation == "rectangles":
+        powers = claim.options.get("widths") == "powers-of-two"
+        bundles = _bundles(instance, constraints)
+        return least_overhead(instance, bundles, given.steps, powers=powers)
+    if not isinstance(given, Narrowest) and claim.formulation == "partition":
+        return instance.nodes * _epochs(instance, constraints, given)
+    raise _NotShownError(f"a certificate of that kind says nothing of {claim.formulation}")
+
+
+class _NotShownError(ValueError):
+    """A step of a certificate that does not follow; the message says which."""
+
+
+def _epochs(
+    instance: Instance,
+    rules: Sequence[Constraint],
+    given: Nodes | Leaders | Clique | Distances | Multipliers,
+) -> int:
+    """Return the number of epochs that a certificate shows no partition to be below."""
+    if isinstance(given, Nodes):
+        k = instance.inequity
+        taken = sum(max(m, jobs[0] - k) for jobs in _sizes(instance, rules) for m in jobs)
+        return -(-taken // instance.nodes)
+    if isinstance(given, Leaders):
+        return _by_leaders(instance, given.leaders)
+    if isinstance(given, Clique):
+        for position, rule in enumerate(rules):
+            if isinstance(rule, Apart) and label(rule, position) == given.constraint:
+                return len(set(rule.jobs))
+        raise _NotShownError(f"no jobs are kept apart by {given.constraint!r}")
+    if isinstance(given, Distances):
+        return _by_distances(instance, given.distances)
+    return _by_multipliers(instance, rules, given)
+
+
+def _bundles(instance: Instance, rules: Iterable[Constraint]) -> Iterable[set[str]]:
+    """Yield the jobs that must share an epoch, each job in one set."""
+    bundles = [{job.name} for job in instance.jobs]
+    for rule in rules:
+        if isinstance(rule, Together):
+            touched = [b for b in bundles if not b.isdisjoint(rule.jobs)]
+            bundles = [b for b in bundles if b.isdisjoint(rule.jobs)]
+            bundles.append(set().union(*touched))
+    return bundles
+
+
+def _sizes(instance: Instance, rules: Iterable[Constraint]) -> list[list[int]]:
+    """Return the minima of each bundle, the largest first."""
+    minimum = {job.name: job.minimum for job in instance.jobs}
+    return [sorted((minimum[j] for j in b), reverse=True) for b in _bundles(instance, rules)]
+
+
+def _holds(instance: Instance, leader: int, size: int) -> int:
+    """Return how many jobs of some minimum or more an epoch with a largest minimum can hold."""
+    nodes, k = instance.nodes, instance.inequity
+    if k == 0:  # all get N/h, which is whole and has room for the leader
+        low = [d for d in range(1, isqrt(nodes) + 1) if nodes % d == 0]
+        return max(h for d in low for h in (d, nodes // d) if h * leader <= nodes)
+    return 1 + (nodes - leader) // max(1, size, leader - k)
+
+
+def _by_leaders(instance: Instance, leaders: Sequence[tuple[int, int]]) -> int:
+    """Show that the i-th largest leader of any partition is no smaller than the i-th given.
+
+    Else only i - 1 epochs hold jobs of that minimum s or more. By induction their leaders are no
+    smaller than those given before, and the larger the leader the fewer jobs an epoch holds; so all
+    these epochs together hold no more than those given before could. They must hold all of s or
+    more, and could not.
+    """
+    minima = np.array([job.minimum for job in instance.jobs])
+    before: list[tuple[int, int]] = []
+    for size, times in leaders:
+        if not 1 <= size <= instance.nodes or times < 1 or (before and size >= before[-1][0]):
+            raise _NotShownError(f"leaders: {times} of {size} is out of place")
+        room = sum(_holds(instance, leader, size) * n for leader, n in before)
+        room += _holds(instance, size, size) * (times - 1)
+        if room >= int((minima >= size).sum()):
+            raise _NotShownError(f"leaders: fewer than {times} more of {size} may do")
+        before.append((size, times))
+    return sum(times for _, times in before)
+
+
+def _by_distances(instance: Instance, distances: Sequence[int]) -> int:
+    """Show, for inequity 0, that a path of blocks is no shorter.
+
+    The epoch of the largest job can take the largest jobs in exchange for others of its own: all
+    fit, and what others get is smaller. So some best partition is a path over the jobs by size, of
+    steps from i to i + h, where h divides N and the next job fits on N/h nodes. Numbers that grow
+    by no more than 1 along every step are no more than the length of the path.
+    """
+    nodes, falling = instance.nodes, sorted((job.minimum for job in instance.jobs), reverse=True)
+    if instance.inequity != 0 or len(distances) != len(falling) + 1 or distances[0] > 0:
+        raise _NotShownError("distances: not those of this instance")
+    ways = [h for h in range(1, min(nodes, len(falling)) + 1) if nodes % h == 0]
+    for i, minimum in enumerate(falling):
+        for h in ways:
+            if i + h > len(falling) or h * minimum > nodes:
+                break
+            if distances[i + h] > distances[i] + 1:
+                raise _NotShownError(
+                    f"distances: {i + h} jobs take no more than {distances[i]} + 1"
+                )
+    return distances[-1]
+
+
+def _by_multipliers(instance: Instance, rules: Sequence[Constraint], given: Multipliers) -> int:
+    """Show that no epoch is worth more than ``most``: then all jobs take their worth over that.
+
+    In an epoch with a largest minimum v a job takes max(M, v - k, 1) nodes; what N nodes can be
+    worth is a knapsack over all bundles of jobs of v or less, for each v in turn.
+    """
+    by_size, by_name = dict(given.sizes), dict(given.jobs)
+    numbers = [given.most, *by_size.values(), *by_name.values()]
+    unique = len(by_size) == len(given.sizes) and len(by_name) == len(given.jobs)
+    if not unique or not all(0 <= n <= LARGEST for n in numbers) or given.most == 0:
+        raise _NotShownError("multipliers: whole numbers from 0 on, each once, are expected")
+    minimum = {job.name: job.minimum for job in instance.jobs}
+    if not by_name.keys() <= minimum.keys():
+        raise _NotShownError("multipliers: of jobs that there are not")
+    worth = {name: by_name.get(name, by_size.get(m, 0)) for name, m in minimum.items()}
+    alike: dict[tuple[tuple[int, ...], int], int] = {}
+    for bundle in _bundles(instance, rules):
+        sizes = tuple(sorted((minimum[j] for j in bundle), reverse=True))
+        key = (sizes, sum(worth[j] for j in bundle))
+        alike[key] = alike.get(key, 0) + 1
+    tops = sorted({sizes[0] for sizes, _ in alike})
+    if len(tops) * len(alike) * (instance.nodes + 1) > MOST_CELLS:
+        raise _NotShownError("multipliers: too many nodes and kinds of jobs to go through")
+    for top in tops:
+        floor = max(1, top - instance.inequity)
+        found = _knapsack(
+            [
+                (sum(max(m, floor) for m in sizes), value, count)
+                for (sizes, value), count in alike.items()
+                if sizes[0] <= top and value > 0
+            ],
+            instance.nodes,
+        )
+        if found > given.most:
+            raise _NotShownError(f"multipliers: an epoch led by {top} can be worth {found}")
+    return -(-sum(worth.values()) // given.most)
+
+
+def _knapsack(kinds: Iterable[tuple[int, int, int]], room: int) -> int:
+    """Return the most that items (width, worth, how many there are) of a total width are worth."""
+    best = np.zeros(room + 1, dtype=np.int64)
+    for width, value, count in kinds:
+        left, lot = min(count, room // width), 1
+        while left > 0:  # lots of 1, 2, 4, ... items and the rest make up every number
+            lot = min(lot, left)
+            wide = lot * width
+            best[wide:] = np.maximum(best[wide:], best[: room + 1 - wide] + lot * value)
+            left, lot = left - lot, 2 * lot
+    return int(best[room])
