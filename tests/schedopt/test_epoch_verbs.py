@@ -67,7 +67,7 @@ def test_generate_then_solve(tmp_path: Path) -> None:
 
 
 def test_a_conflict_exits_3_and_is_named() -> None:
-    done = run("solve", BUNDLED / "conflict.json", "--json")
+    done = run("solve", BUNDLED / "cannot-share.json", "--json")
     assert done.exit_code == 3
     assert json.loads(done.stdout)["conflict"] == ["both large"]
 
