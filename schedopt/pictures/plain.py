@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from schedopt.pictures.style import BLUE, label, names
+from schedopt.pictures.style import BLUE, keys, label
 
 if TYPE_CHECKING:
     from instances.protocol import AnyInstance
@@ -26,7 +26,7 @@ def objectives(results: Sequence[Result], what: str = "objective") -> Figure:
     """Draw the objective of each result."""
     found = {
         name: result.objective
-        for name, result in zip(names(results), results, strict=True)
+        for name, result in zip(keys(results), results, strict=True)
         if result.objective is not None
     }
     return bars(results[0].instance, found, what)

@@ -37,21 +37,30 @@ def lines(names: Iterable[str]) -> dict[str, tuple[str, str]]:
 
 
 def names(results: Sequence[Result]) -> list[str]:
-    """Return what each result is called beside the others, no two the same.
+    """Return what each result is called beside the others: no two of one instance the same.
 
     It is the policy or the formulation; where several have the same, what they differ in stands
     beside it: the side constraints beyond the instance's, options, the seed, or else a number.
     """
-    found = [str(result.policy or result.formulation) for result in results]
+    found = [(result.instance, str(result.policy or result.formulation)) for result in results]
     for tell in (_rules, _options, _seed):
         if len(set(found)) < len(found):
             told = [tell(result) for result in results]
             found = [
-                f"{name}, {more}" if more and found.count(name) > 1 else name
-                for name, more in zip(found, told, strict=True)
+                (one[0], f"{one[1]}, {more}") if more and found.count(one) > 1 else one
+                for one, more in zip(found, told, strict=True)
             ]
-    twice = {name for name in found if found.count(name) > 1}
-    return [f"{name} ({i})" if name in twice else name for i, name in enumerate(found, start=1)]
+    twice = {one for one in found if found.count(one) > 1}
+    return [f"{one[1]} ({i})" if one in twice else one[1] for i, one in enumerate(found, start=1)]
+
+
+def keys(results: Sequence[Result]) -> list[str]:
+    """Return what each result is called in a legend: with its instance where there are several."""
+    several = len({result.instance for result in results}) > 1
+    return [
+        f"{result.instance}: {name}" if several else name
+        for result, name in zip(results, names(results), strict=True)
+    ]
 
 
 def _rules(result: Result) -> str:

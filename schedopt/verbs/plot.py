@@ -55,9 +55,9 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None) -> Any:
     drawn = [result for result in results if result.solution]
     if not drawn:
         raise InputError("a result with a solution to draw", found="none")
-    several = dict.fromkeys(f"{result.instance} ({result.problem})" for result in drawn)
+    several = dict.fromkeys(result.problem for result in drawn)
     if len(several) > 1:
-        raise InputError("results of one instance", found=shown(list(several)))
+        raise InputError("results of one problem", found=shown(list(several)))
     return record_of(drawn[0].problem).draw_results(drawn, instance)
 
 

@@ -148,12 +148,14 @@ def test_results_of_the_same_policy_are_told_apart() -> None:
     assert names([*seeds[:1], *found[:1]]) == ["random", "greedy"]
 
 
-def test_results_of_two_instances_make_no_picture(tmp_path: Path) -> None:
-    found = [
-        evaluate(f"instances/dssp/{name}.json", "core") for name in ("greedy-trap", "two-shots")
-    ]
-    with pytest.raises(InputError, match="one instance"):
-        plot(found)
+def test_results_of_two_instances_are_told_apart_and_of_two_problems_refused(
+    tmp_path: Path,
+) -> None:
+    files = [f"instances/dssp/{name}.json" for name in ("greedy-trap", "two-shots")]
+    found = [evaluate(file, "core") for file in files]
+    assert {"greedy-trap: core", "two-shots: core"} <= set(legend(plot(found)))
+    with pytest.raises(InputError, match="one problem"):
+        plot([*found, evaluate("instances/epoch/fig8.json", "equi-epoch")])
     (tmp_path / "r.json").write_bytes(encode(found[0].document()))
     with pytest.raises(InputError, match="results or rows in each"):
         plot([tmp_path / "r.json", NIGHT])

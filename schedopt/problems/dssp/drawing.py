@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from instances.constraints import FairShare
 from instances.dssp import Instance, Scheduled, Selected
-from schedopt.pictures.style import COLOURS, GREEN, PALE, RED, colours, label, names, title
+from schedopt.pictures.style import COLOURS, GREEN, PALE, RED, colours, keys, label, names, title
 from solvers.result import Result
 
 GROUPS = 40
@@ -71,7 +71,7 @@ def shares(documents: Sequence[Result[Selected]], night: Instance | None = None)
         The instance: tells what was asked for, and its fair shares.
     """
     panels = _panels(documents)
-    look = colours(names(documents))
+    look = colours(keys(documents))
     height = 0.25 + 0.15 * len(look)
     lines = sum(len(groups) for groups in panels.values())
     figure = Figure(figsize=(8, 1.2 + 0.2 * len(look) + height * lines), layout="constrained")

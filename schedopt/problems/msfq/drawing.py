@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from instances.msfq import Instance
 from instances.msfq.answers import Answer, ClassTime, OptimalTable, Thresholded
 from schedopt.pictures.plain import objectives
-from schedopt.pictures.style import BLUE, ORANGE, PALE, RED, colours, label, names, title
+from schedopt.pictures.style import BLUE, ORANGE, PALE, RED, colours, keys, label, title
 from solvers.result import Result
 
 OBJECTIVE = "mean response time"
@@ -58,7 +58,7 @@ def _curves(documents: Sequence[Result[Thresholded]]) -> Figure:
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
     lowest, highest = np.inf, 0.0
-    for document, (name, colour) in zip(documents, colours(names(documents)).items(), strict=True):
+    for document, (name, colour) in zip(documents, colours(keys(documents)).items(), strict=True):
         solution = document.solution
         if solution is None:
             continue
@@ -103,7 +103,7 @@ def _classes(documents: Sequence[Result[Answer]]) -> Figure:
     """Draw the mean response time of each class, with its interval, and the 99th percentile."""
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
-    look = colours(names(documents))
+    look = colours(keys(documents))
     needs = dict.fromkeys(entry.need for d in documents for entry in _entries(d))
     place = {need: at for at, need in enumerate(needs)}
     one = len(documents) == 1
