@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from instances.csv_text import guarded_columns, unguarded_columns
 from instances.errors import InputError, joined, shown, suggestion
 from instances.files import read_bytes
 from instances.msfq.logs import GROUPINGS, Defect, Floats, Jobs, Labels, Names, defects
+from instances.parquet import read_parquet
 
 if TYPE_CHECKING:
     import polars as pl
@@ -117,7 +119,7 @@ def _write(table: pl.DataFrame, path: Path) -> None:
         packed = io.BytesIO()
         sink = packed if path.name.lower().endswith(".gz") else target
         if plain.endswith(".csv"):
-            table.write_csv(sink)
+            guarded_columns(table, _texts(table)).write_csv(sink)
         else:
             table.write_parquet(sink)
         if sink is packed:
@@ -155,18 +157,15 @@ def _whole(name: str, values: Floats) -> pl.Series:
 
 def _table(path: Path) -> pl.DataFrame:
     """Read a table as it is; cells of a CSV that should be numbers are still texts."""
-    import polars as pl
     from polars.exceptions import PolarsError
 
     data = read_bytes(path, MOST_BYTES)
-    plain = path.name.lower().removesuffix(".gz")
+    if not path.name.lower().removesuffix(".gz").endswith(".csv"):
+        return read_parquet(data)
     try:
-        if plain.endswith(".csv"):
-            return _csv(data)
-        return pl.read_parquet(io.BytesIO(data))
+        return _csv(data)
     except PolarsError as error:
-        what = "CSV" if plain.endswith(".csv") else "Parquet"
-        raise InputError(f"a table in {what}", found=str(error).splitlines()[0]) from None
+        raise InputError("a table in CSV", found=str(error).splitlines()[0]) from None
 
 
 def _csv(data: bytes) -> pl.DataFrame:
@@ -180,11 +179,16 @@ def _csv(data: bytes) -> pl.DataFrame:
     kinds = {key: pl.Float64 if key in (*NEEDED, "estimate") else pl.String for key in titles}
     body = io.BytesIO(data)
     try:
-        return pl.read_csv(body, has_header=True, new_columns=titles, schema=kinds)
+        found = pl.read_csv(body, has_header=True, new_columns=titles, schema=kinds)
     except PolarsError:
         body.seek(0)
         texts = dict.fromkeys(titles, pl.String)
-        return pl.read_csv(body, has_header=True, new_columns=titles, schema=texts)
+        found = pl.read_csv(body, has_header=True, new_columns=titles, schema=texts)
+    return unguarded_columns(found, _texts(found))
+
+
+def _texts(table: pl.DataFrame) -> list[str]:
+    return [key for key in (*GROUPINGS, "name") if key in table.columns]
 
 
 def _known(columns: list[str]) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
-from instances.csv_text import guarded, unguarded
+from instances.csv_text import guarded_columns, unguarded_columns
 from instances.errors import InputError, shown
 from instances.files import read_bytes, write_bytes
+from instances.parquet import read_parquet
 
 if TYPE_CHECKING:
     import polars as pl
@@ -251,8 +251,9 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
     else:  # a cell of a CSV holds text: the list as JSON
         for record in records:
             record["violations"] = msgspec.json.encode(record["violations"]).decode()
-            record |= {key: guarded(v) for key, v in record.items() if isinstance(v, str)}
-        pl.DataFrame(records, schema=schema | {"violations": pl.String}).write_csv(buffer)
+        plain = pl.DataFrame(records, schema=schema | {"violations": pl.String})
+        texts = [name for name in plain.columns if plain[name].dtype == pl.String]
+        guarded_columns(plain, texts).write_csv(buffer)
     return buffer.getvalue()
 
 
@@ -309,26 +310,27 @@ def _records(path: Path, data: bytes) -> list[dict[str, Any]]:
     import polars as pl
 
     try:
-        if path.suffix == ".parquet":
-            with _quietly():
-                found = pl.read_parquet(BytesIO(data))
-        else:
-            found = _cells(data)
-        records = found.to_dicts()
-        missing = {*_NEEDED} - {*found.columns}
-        if missing and data:
-            raise InputError("rows of a bench", found=f"no {missing.pop()!r}", file=str(path))
+        found = read_parquet(data) if path.suffix == ".parquet" else _cells(data)
+        records = _of_rows(found).to_dicts() if data else []
         for record in records:
             if isinstance(record["violations"], str):
                 record["violations"] = msgspec.json.decode(record["violations"])
             if "options" in record:  # files of earlier releases have none
                 record["options"] = msgspec.json.decode(record["options"])
-    except (
-        pl.exceptions.PolarsError, pl.exceptions.PanicException, msgspec.DecodeError, TypeError,
-    ) as error:  # fmt: skip
+    except InputError as error:
+        raise InputError("rows of a bench", found=error.found, file=str(path)) from None
+    except (pl.exceptions.PolarsError, msgspec.DecodeError, TypeError) as error:
         reason = shown(str(error))
         raise InputError("rows of a bench", found=reason, file=str(path)) from None
     return records
+
+
+def _of_rows(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table that has the columns of rows; it may have no row."""
+    missing = [name for name in _NEEDED if name not in table.columns]
+    if missing:
+        raise InputError("the columns of rows", found=f"no {missing[0]!r}")
+    return table
 
 
 def _cells(data: bytes) -> pl.DataFrame:
@@ -340,18 +342,4 @@ def _cells(data: bytes) -> pl.DataFrame:
     schema |= {"reference_proven": pl.Boolean, "bound_checked": pl.Boolean, "seed": pl.Int64}
     found = pl.read_csv(BytesIO(data), schema_overrides=schema) if data else pl.DataFrame()
     texts = [name for name in found.columns if schema.get(name) == pl.String]
-    unguard = (pl.col(name).map_elements(unguarded, return_dtype=pl.String) for name in texts)
-    return found.with_columns(*unguard)
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Keep what a reader of damaged files says, in its own words, from standard error."""
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
+    return unguarded_columns(found, texts)

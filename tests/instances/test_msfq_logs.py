@@ -59,7 +59,7 @@ def test_what_is_written_is_read_back(tmp_path: Path, log: str) -> None:
         [1, 2, 3],
         [1, 1e-3, 7],
         [2, np.nan, 8],
-        user=["1", None, "a,b"],
+        user=["=1+1", None, "'a,b"],
         queue=["x", "y", "x"],
     )
     queue = Instance(name="a", servers=3, log=log).with_jobs(jobs)

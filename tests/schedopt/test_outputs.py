@@ -91,7 +91,7 @@ ENDINGS = [
     ["convert", "jobs.csv", "--option", "processors=1", "-o", "night.yaml"],
     ["generate", "dssp", "-o", "night.yaml"],
     ["generate", "dssp", "-o", "night"],
-    ["plot", "night.json", "-o", "night.pdf"],
+    ["plot", "night.json", "-o", "night.gif"],
     ["bench", "night.json", "-o", "rows.json"],
     ["bench", "night.json", "--report", "page.pdf"],
 ]
