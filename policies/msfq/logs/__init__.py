@@ -1,0 +1,1 @@
+"""Policies for logs: jobs one by one, with what operators know of them."""

@@ -1,0 +1,154 @@
+"""A machine and its queue as plainly as they can be said; by it the compiled simulator is judged.
+
+At an instant, first all that ends there ends, then all that is submitted there comes, in the log's
+order, and only then does a rule say what starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from math import exp, inf, log
+
+import numpy as np
+
+from instances.msfq.logs import Floats, Jobs
+
+
+class Machine:
+    """What a rule sees, and what it may do: `start` jobs, and ask to be asked again.
+
+    Attributes
+    ----------
+    now : float
+    servers, free : int
+        Of the machine, and of those the idle ones.
+    waiting : list of int
+        Jobs that wait, in the order in which they came.
+    running : dict of int to float
+        Jobs that run, and when each is planned to end; it may end earlier.
+    ended : list of int
+        Jobs that ended at this instant.
+    submit, planned : list of float
+        Of each job.
+    need, user : list of int
+        Of each job; jobs of nobody known are all of one user.
+    usage : list of float
+        Of each user: servers times time, each moment weighing half for every ``half_life`` since.
+    promises : dict of int to float
+        When each job was first promised to start, under rules that promise.
+    alarm : float
+        When to ask the rule again, though nothing ends or comes.
+    """
+
+    def __init__(self, jobs: Jobs, servers: int, planned: Floats, half_life: float) -> None:
+        self.now, self.servers, self.free = -inf, servers, servers
+        self.waiting: list[int] = []
+        self.running: dict[int, float] = {}
+        self.ended: list[int] = []
+        self.promises: dict[int, float] = {}
+        self.alarm = inf
+        self.submit, self.planned = jobs.submit.tolist(), planned.tolist()
+        self.need = jobs.need.tolist()
+        self.user, count = users(jobs)
+        self.usage, self.rates = [0.0] * count, [0.0] * count
+        self.half_life = half_life
+        self.starts = [inf] * len(jobs)
+        self._run: list[float] = jobs.run.tolist()
+        self._ends: list[tuple[float, int]] = []
+
+    def start(self, job: int) -> None:
+        """Start a waiting job.
+
+        Raises
+        ------
+        RuntimeError
+            If it does not fit.
+        """
+        if self.need[job] > self.free:
+            raise RuntimeError(f"a rule started job {job} beyond capacity")
+        self.waiting.remove(job)
+        self.free -= self.need[job]
+        self.rates[self.user[job]] += self.need[job]
+        self.starts[job] = self.now
+        self.running[job] = self.now + self.planned[job]
+        heappush(self._ends, (self.now + self._run[job], job))
+
+    def promise(self, job: int, time: float) -> None:
+        """Note when a job is to start at the latest; only the first such promise counts."""
+        self.promises.setdefault(job, time)
+
+    def go_to(self, now: float) -> None:
+        """Let time pass, and end what ends."""
+        passed = now - self.now
+        if passed < inf:
+            rate = log(2) / self.half_life
+            kept = exp(-passed * rate)
+            gained = (1.0 - kept) / rate
+            self.usage = [
+                u * kept + r * gained for u, r in zip(self.usage, self.rates, strict=True)
+            ]
+        self.now, self.ended = now, []
+        while self._ends and self._ends[0][0] <= now:
+            _, job = heappop(self._ends)
+            del self.running[job]
+            self.free += self.need[job]
+            self.rates[self.user[job]] -= self.need[job]
+            self.ended.append(job)
+
+    def next_end(self) -> float:
+        """Return when the next running job ends."""
+        return self._ends[0][0] if self._ends else inf
+
+
+Rule = Callable[[Machine], None]
+"""Starts what is to start now."""
+
+DAY = 86400.0
+HALF_LIFE = 7 * DAY
+"""Slurm's default (PriorityDecayHalfLife), where times are in seconds."""
+
+
+def play_plainly(
+    jobs: Jobs,
+    servers: int,
+    rule: Rule,
+    planned: Floats | None = None,
+    half_life: float = HALF_LIFE,
+) -> Machine:
+    """Replay a log; the machine returned knows the ``starts``.
+
+    Parameters
+    ----------
+    jobs : Jobs
+    servers : int
+    rule : callable
+        Called after whatever happens.
+    planned : ndarray of float, shape (jobs,), optional
+        How long the rule believes that jobs run; never less than they do. They themselves by
+        default.
+    half_life : float
+        Of usage, in the log's unit.
+    """
+    machine = Machine(jobs, servers, jobs.run if planned is None else planned, half_life)
+    came = 0
+    while came < len(jobs) or machine.waiting:
+        arrival = machine.submit[came] if came < len(jobs) else inf
+        now = min(arrival, machine.next_end(), machine.alarm)
+        if now == inf:
+            raise RuntimeError("a rule lets jobs wait for ever")
+        machine.alarm = inf
+        machine.go_to(now)
+        while came < len(jobs) and machine.submit[came] == now:
+            machine.waiting.append(came)
+            came += 1
+        rule(machine)
+    return machine
+
+
+def users(jobs: Jobs) -> tuple[list[int], int]:
+    """Return each job's user by number, and how many there are; the last is nobody known."""
+    if jobs.user is None:
+        return [0] * len(jobs), 1
+    count = len(jobs.user.names)
+    return np.where(jobs.user.codes < 0, count, jobs.user.codes).tolist(), count + 1

@@ -1,0 +1,198 @@
+"""Policies for logs, as definitions: who is first, and what may pass those who do not fit.
+
+Most are an order and a way to fill: start jobs in that order until one does not fit (``stop``);
+skip those that do not fit (``skip``); or reserve servers for the first that does not fit, and let
+others pass as long as they do not delay it (``easy``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import exp, inf, log, log10
+
+from policies.msfq.logs.plain import Machine, Rule
+
+Key = Callable[[Machine, int], float]
+"""What a job is ordered by, the least first; ties in the order of submit."""
+
+
+def arrival(machine: Machine, job: int) -> float:
+    """First come, first served."""
+    return 0.0
+
+
+def shortest(machine: Machine, job: int) -> float:
+    """Shortest job first."""
+    return machine.planned[job]
+
+
+def longest(machine: Machine, job: int) -> float:
+    """Longest job first."""
+    return -machine.planned[job]
+
+
+def smallest(machine: Machine, job: int) -> float:
+    """Smallest area first: servers times time."""
+    return machine.planned[job] * machine.need[job]
+
+
+def widest(machine: Machine, job: int) -> float:
+    """Most servers first."""
+    return -float(machine.need[job])
+
+
+def f1(machine: Machine, job: int) -> float:
+    """F1: log10(r)·n + 870·log10(s), s the time of submit; times in seconds, at least 1."""
+    r, s = max(machine.planned[job], 1.0), max(machine.submit[job], 1.0)
+    return log10(r) * machine.need[job] + 870.0 * log10(s)
+
+
+def wfp3(machine: Machine, job: int) -> float:
+    """WFP3: the cube of waiting over run time, times servers."""
+    ratio = (machine.now - machine.submit[job]) / machine.planned[job]
+    return -(ratio * ratio * ratio * machine.need[job])
+
+
+def least_served(machine: Machine, job: int) -> float:
+    """Least served first: by how much a job's user has lately used."""
+    return machine.usage[machine.user[job]]
+
+
+def multifactor(age: float, size: float, fair_share: float, max_age: float) -> Key:
+    """Slurm's priority: weights for age, size and fair share, each factor from 0 to 1."""
+
+    def key(machine: Machine, job: int) -> float:
+        total = 0.0
+        for usage in machine.usage:
+            total += usage
+        part = machine.usage[machine.user[job]] / total if total > 0 else 0.0
+        fair = exp(-part * len(machine.usage) * log(2))  # 2^(-U/S), every share S alike
+        old = min(1.0, (machine.now - machine.submit[job]) / max_age)
+        return -(age * old + size * (machine.need[job] / machine.servers) + fair_share * fair)
+
+    return key
+
+
+def ordered(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rule:
+    """Return the rule of an order and a way to fill.
+
+    Parameters
+    ----------
+    key : callable
+        The order.
+    fill : {"stop", "skip", "easy"}
+        What is done once the first does not fit.
+    fill_key : callable, optional
+        The order in which others may pass it; the same by default.
+    """
+
+    def rule(machine: Machine) -> None:
+        line = _sorted(machine, key)
+        while line and machine.need[line[0]] <= machine.free:
+            machine.start(line.pop(0))
+        if not line or fill == "stop":
+            return
+        head = line[0]
+        time, spare = reservation(machine, head) if fill == "easy" else (inf, machine.servers)
+        if fill == "easy":
+            machine.promise(head, time)
+        for job in _sorted(machine, fill_key or key):
+            if job == head or machine.need[job] > machine.free:
+                continue
+            if machine.now + machine.planned[job] <= time:
+                machine.start(job)
+            elif machine.need[job] <= spare:
+                machine.start(job)
+                spare -= machine.need[job]
+
+    return rule
+
+
+def _sorted(machine: Machine, key: Key) -> list[int]:
+    return sorted(machine.waiting, key=lambda job: (key(machine, job), job))
+
+
+def reservation(machine: Machine, head: int) -> tuple[float, int]:
+    """Return when a job that does not fit can start, and how many servers are over then.
+
+    All that is planned to end at that instant counts.
+    """
+    free, time = machine.free, inf
+    for end, job in sorted((end, job) for job, end in machine.running.items()):
+        if free >= machine.need[head] and end > time:
+            break
+        free, time = free + machine.need[job], end
+    return time, free - machine.need[head]
+
+
+class Conservative:
+    """Conservative backfilling: every job has a reservation, made as it comes, and kept.
+
+    Where a job ends earlier than planned the schedule is compressed: each job in turn, in the order
+    in which they came, gives its reservation up for the earliest that there is.
+    """
+
+    def __init__(self) -> None:
+        self.reserved: dict[int, float] = {}
+
+    def __call__(self, machine: Machine) -> None:
+        """Compress, reserve for those who came, and start those whose time it is."""
+        if any(machine.now < machine.starts[j] + machine.planned[j] for j in machine.ended):
+            for job in machine.waiting:
+                if job in self.reserved:
+                    del self.reserved[job]
+                    self.reserved[job] = self.earliest(machine, job)
+        for job in machine.waiting:
+            if job not in self.reserved:
+                self.reserved[job] = self.earliest(machine, job)
+                machine.promise(job, self.reserved[job])
+        for job in list(machine.waiting):
+            if self.reserved[job] <= machine.now:
+                machine.start(job)
+                del self.reserved[job]
+        machine.alarm = min(self.reserved.values(), default=inf)
+
+    def earliest(self, machine: Machine, job: int) -> float:
+        """Return the earliest time at which a job fits beside all other reservations."""
+        busy = [(-inf, end, machine.need[j]) for j, end in machine.running.items()]
+        busy += [
+            (start, start + machine.planned[j], machine.need[j])
+            for j, start in self.reserved.items()
+        ]
+        length, room = machine.planned[job], machine.servers - machine.need[job]
+        for time in sorted({machine.now, *(end for _, end, _ in busy if end > machine.now)}):
+            changes = [start for start, _, _ in busy if time < start < time + length]
+            if all(
+                sum(n for start, end, n in busy if start <= at < end) <= room
+                for at in [time, *changes]
+            ):
+                return time
+        raise RuntimeError("a job wider than the machine")
+
+
+class AdaptiveQuickswap:
+    """Adaptive Quickswap of Chen et al. (section 4.4), its classes the needs of the jobs.
+
+    Of those that fit, the most servers first. Once no waiting job fits, some need waits of which
+    nothing runs, and no need waits of which something does, only the widest waiting job may start,
+    as soon as it fits; then all goes on as before.
+    """
+
+    def __init__(self) -> None:
+        self.draining = False
+
+    def __call__(self, machine: Machine) -> None:
+        """Start what is to start."""
+        while machine.waiting:
+            line = _sorted(machine, widest)
+            if not self.draining:
+                line = [job for job in line if machine.need[job] <= machine.free]
+            if line and machine.need[line[0]] <= machine.free:
+                machine.start(line[0])
+                self.draining = False
+                continue
+            if not self.draining:
+                served = {machine.need[job] for job in machine.running}
+                wanted = {machine.need[job] for job in machine.waiting}
+                self.draining = not wanted & served
+            return
