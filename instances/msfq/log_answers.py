@@ -2,12 +2,46 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import UNSET, UnsetType
+
+from instances.errors import InputError
 
 if TYPE_CHECKING:
     from instances.msfq.logs import Floats
+
+
+def packed(starts: Floats) -> bytes:
+    """Return starts as a document holds them: little-endian, the like bytes together, deflated."""
+    import numpy as np
+
+    plain = np.ascontiguousarray(starts, dtype="<f8").view(np.uint8).reshape(-1, 8)
+    return zlib.compress(plain.T.tobytes(), 1)
+
+
+def unpacked(schedule: bytes, jobs: int) -> Floats:
+    """Return the starts that were packed.
+
+    Raises
+    ------
+    InputError
+        If there are not so many.
+    """
+    import numpy as np
+
+    expected = f"the starts of {jobs} jobs, packed"
+    try:
+        engine = zlib.decompressobj()
+        data = engine.decompress(schedule, 8 * jobs + 1)
+    except zlib.error as error:
+        raise InputError(expected, found=str(error), place="schedule") from None
+    if len(data) != 8 * jobs:
+        raise InputError(expected, found=f"{len(data)} bytes", place="schedule")
+    plain = np.frombuffer(data, np.uint8).reshape(8, -1).T
+    return np.ascontiguousarray(plain).view("<f8").reshape(-1).astype(np.float64)
 
 
 class Measures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,10 +81,8 @@ class LogAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     weighted_response_time: float
 
 
-class Replayed(LogAnswer, frozen=True, kw_only=True, dict=True):
+class Replayed(LogAnswer, frozen=True, kw_only=True):
     """A log replayed under a policy.
-
-    `starts` is beside what JSON holds: when each job started, where it was replayed just now.
 
     Attributes
     ----------
@@ -72,10 +104,14 @@ class Replayed(LogAnswer, frozen=True, kw_only=True, dict=True):
         From the first submit to the last end.
     confidence : float or None
         Half-width of the objective's 95% interval, by batch means; null where jobs are too few.
-    estimates : {"given", "exact"}
-        What the policy took for each job's run time.
+    estimates : str
+        What the policy took for each job's run time: ``given``, ``exact``, or ``none``.
     by : dict
         ``user``, ``group``, ``queue`` and ``need``: for each name, what its jobs got.
+    schedule : bytes
+        When each job started, `packed`.
+    note : str, optional
+        What is to be said beside the numbers.
     """
 
     mean_wait: float
@@ -88,21 +124,16 @@ class Replayed(LogAnswer, frozen=True, kw_only=True, dict=True):
     confidence: float | None
     estimates: str
     by: dict[str, dict[str, Measures]]
+    schedule: bytes
+    note: str | UnsetType = UNSET
 
     @property
-    def starts(self) -> Floats | None:
-        """When each job started, shape (jobs,); None for a record that was read from a file."""
-        found: Floats | None = self.__dict__.get("_starts")
-        return found
-
-    def started(self, starts: Floats) -> Replayed:
-        """Return the same record with the starts that it is of."""
-        whole = msgspec.structs.replace(self)
-        whole.__dict__["_starts"] = starts
-        return whole
+    def starts(self) -> Floats:
+        """When each job started, shape (jobs,)."""
+        return unpacked(self.schedule, self.jobs)
 
 
-class Bracketed(LogAnswer, frozen=True, kw_only=True, dict=True):
+class Bracketed(LogAnswer, frozen=True, kw_only=True):
     """The best policy of several on a log, and how much better any schedule could have been.
 
     Attributes
@@ -112,25 +143,20 @@ class Bracketed(LogAnswer, frozen=True, kw_only=True, dict=True):
     policies : dict of str to float
         The objective of each that was tried.
     bounds : dict of str to float
-        Lower bounds on the objective by name; ``preemptive`` and those before it hold for schedules
-        that preempt, too.
+        Lower bounds on the objective by name.
+    schedule : bytes
+        When each job started under the best, `packed`.
     """
 
     policy: str
     policies: dict[str, float]
     bounds: dict[str, float]
+    schedule: bytes
 
     @property
-    def starts(self) -> Floats | None:
-        """When each job started under the best policy; None for a record read from a file."""
-        found: Floats | None = self.__dict__.get("_starts")
-        return found
-
-    def started(self, starts: Floats) -> Bracketed:
-        """Return the same record with the best policy's starts."""
-        whole = msgspec.structs.replace(self)
-        whole.__dict__["_starts"] = starts
-        return whole
+    def starts(self) -> Floats:
+        """When each job started under the best policy, shape (jobs,)."""
+        return unpacked(self.schedule, self.jobs)
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

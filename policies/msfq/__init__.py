@@ -1,6 +1,7 @@
 """msfq policies: what is run at a queue of multiserver jobs. Importing this registers them."""
 
 from policies.msfq import one_or_all, rules, static_quickswap
+from policies.msfq.logs import log_policy, registered
 from policies.msfq.registration import admission_rule
 from policies.msfq.rule import Rule, Twin
 from policies.msfq.state import Job, Running, State
@@ -12,7 +13,9 @@ __all__ = [
     "State",
     "Twin",
     "admission_rule",
+    "log_policy",
     "one_or_all",
+    "registered",
     "rules",
     "static_quickswap",
 ]

@@ -89,7 +89,7 @@ def times(
             state.arrive(Job(job, kind, state.needs[kind], arrival, known))
             arrived, inside = arrived + 1, inside + 1
             found.most = max(found.most, inside)
-        while (started := _asked(name, rule, state)) is not None:
+        while (started := asked(name, rule, state)) is not None:
             state.start(started)
             found.starts[started.number] = state.now
             heappush(ends, (state.now + sizes[started.number], started.number))
@@ -113,7 +113,7 @@ class _Clock:
         self.next += self._exponential(self._draw) * rule.holding[rule.turn]
 
 
-def _asked(name: str, rule: Rule, state: State) -> Job | None:
+def asked(name: str, rule: Rule, state: State) -> Job | None:
     """Ask a rule what starts next, and make sure that it may."""
     try:
         choice = rule(state)

@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 from instances.errors import InputError, listing, shown, suggestion
-from instances.msfq import Instance, Simulated
+from instances.msfq import Instance, Replayed, Simulated
 from instances.options import Option, is_count
+from policies.msfq.logs.measures import SLOWDOWN_BOUND
+from policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
 from policies.msfq.rule import Choice, Plan, Rule, Twin
 from policies.msfq.state import State
 from policies.registry import Policy, register
@@ -105,6 +107,7 @@ def _common(twin: Twin | None) -> dict[str, Option]:
             "a file of arrivals: .csv (time, need, size) or .swf",
             lambda v: isinstance(v, str),
         ),
+        **LOG_OPTIONS,
     }
     if twin is None:
         found["estimates"] = Option(
@@ -156,8 +159,12 @@ def _run(
     arrivals: int | None = None,
     trace: str | None = None,
     estimates: str = "none",
+    starts: str | None = None,
+    slowdown_bound: float = SLOWDOWN_BOUND,
     **own: Any,
-) -> Simulated:
+) -> Simulated | Replayed:
+    if queue.log is not None:
+        return _replayed(name, queue, own, estimates, starts, slowdown_bound)
     from policies.msfq.evaluation import evaluated
 
     chosen = plan(queue, name, **own)
@@ -165,4 +172,26 @@ def _run(
         arrivals = ARRIVALS if chosen.twin else PLAIN_ARRIVALS
     return evaluated(
         queue, chosen, seed=seed, arrivals=arrivals, trace=trace, estimates=estimates == "exact"
+    )
+
+
+def _replayed(  # noqa: PLR0917
+    name: str,
+    queue: Instance,
+    own: Mapping[str, Any],
+    estimates: str,
+    starts: str | None,
+    slowdown_bound: float,
+) -> Replayed:
+    """Replay a log: job by job where that is quicker, else by class."""
+    from policies.msfq.logs import by_class, registration
+
+    if name in registration.LOG_POLICIES:
+        return registration.run(name, queue, starts=starts, slowdown_bound=slowdown_bound, **own)
+    return by_class.evaluated(
+        queue,
+        plan(by_class.classes(queue), name, **own),
+        starts=starts,
+        slowdown_bound=slowdown_bound,
+        estimates=estimates == "exact",
     )

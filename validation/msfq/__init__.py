@@ -7,18 +7,20 @@ from math import fsum
 from typing import Any
 
 from instances.constraints import Constraint, ResponseTime, label
-from instances.msfq import Instance, OptimalTable, SideConstraint, Simulated, Thresholded
+from instances.msfq import Instance, LogAnswer, OptimalTable, SideConstraint, Simulated, Thresholded
 from instances.msfq.answers import Answer
 from solvers.result import Document
-from validation.msfq import simulated, solved
+from validation.msfq import logs, simulated, solved
 from validation.report import Report, same
 
 SENSE = "minimize"
 CONSTRAINTS = tuple[SideConstraint, ...]
 
 
-def solution_type(solution: Mapping[str, Any]) -> type[Answer]:
+def solution_type(solution: Mapping[str, Any]) -> type[Answer | LogAnswer]:
     """Return the record that a solution of this shape is."""
+    if "jobs" in solution:
+        return logs.solution_type(solution)
     if "curve" in solution:
         return Thresholded
     return OptimalTable if "at_empty" in solution else Simulated
@@ -26,7 +28,7 @@ def solution_type(solution: Mapping[str, Any]) -> type[Answer]:
 
 def check(
     queue: Instance,
-    solution: Answer,
+    solution: Answer | LogAnswer,
     claim: Document,
     constraints: Sequence[Constraint],
     report: Report,
@@ -46,6 +48,12 @@ def check(
     report : Report
         Takes what is found.
     """
+    if queue.log is not None or isinstance(solution, LogAnswer):
+        if queue.log is None or not isinstance(solution, LogAnswer):
+            report.violations.append("a solution of classes for a log, or of a log for classes")
+            return
+        logs.check(queue, solution, claim, constraints, report)
+        return
     needs = [job.need for job in queue.classes]
     if [job.need for job in solution.classes] != needs:
         report.violations.append(f"classes: not those of the instance, {needs}")

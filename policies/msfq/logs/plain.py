@@ -48,8 +48,9 @@ class Machine:
         self.ended: list[int] = []
         self.promises: dict[int, float] = {}
         self.alarm = inf
-        self.submit, self.planned = jobs.submit.tolist(), planned.tolist()
-        self.need = jobs.need.tolist()
+        self.submit: list[float] = jobs.submit.tolist()
+        self.planned: list[float] = planned.tolist()
+        self.need: list[int] = jobs.need.tolist()
         self.user, count = users(jobs)
         self.usage, self.rates = [0.0] * count, [0.0] * count
         self.half_life = half_life

@@ -168,7 +168,7 @@ def _conservative(jobs: Jobs, servers: int, planned: Floats) -> Floats:
         "after": np.empty(n, np.int32), "above": np.empty(n, np.int32),
         "heap_ends": np.empty(most), "heap_jobs": np.empty(most, np.int32),
     }  # fmt: skip
-    grown = {
+    grown: dict[str, Any] = {
         "alarms": np.empty(4096), "alarm_jobs": np.empty(4096, np.int32),
         "times": np.full(4096, -np.inf), "room": np.full(4096, servers, np.int64),
         "places": np.empty(4096, np.int64), "levels": np.empty(4096, np.int64),

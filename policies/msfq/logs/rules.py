@@ -168,31 +168,3 @@ class Conservative:
             ):
                 return time
         raise RuntimeError("a job wider than the machine")
-
-
-class AdaptiveQuickswap:
-    """Adaptive Quickswap of Chen et al. (section 4.4), its classes the needs of the jobs.
-
-    Of those that fit, the most servers first. Once no waiting job fits, some need waits of which
-    nothing runs, and no need waits of which something does, only the widest waiting job may start,
-    as soon as it fits; then all goes on as before.
-    """
-
-    def __init__(self) -> None:
-        self.draining = False
-
-    def __call__(self, machine: Machine) -> None:
-        """Start what is to start."""
-        while machine.waiting:
-            line = _sorted(machine, widest)
-            if not self.draining:
-                line = [job for job in line if machine.need[job] <= machine.free]
-            if line and machine.need[line[0]] <= machine.free:
-                machine.start(line[0])
-                self.draining = False
-                continue
-            if not self.draining:
-                served = {machine.need[job] for job in machine.running}
-                wanted = {machine.need[job] for job in machine.waiting}
-                self.draining = not wanted & served
-            return

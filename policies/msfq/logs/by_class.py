@@ -1,0 +1,156 @@
+"""Admission rules on logs: the needs of the jobs are the classes that the rules speak of."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from instances.msfq import Instance, JobClass, Replayed
+from instances.msfq.logs import Floats
+from instances.msfq.records import MOST_SERVERS
+from policies.msfq.logs.measures import SLOWDOWN_BOUND, measured
+from policies.msfq.logs.registration import write
+from policies.msfq.played import fault
+from policies.msfq.rule import Plan, Rule, Twin, slots
+from policies.msfq.state import Job, State
+from policies.registry import NotApplicableError
+
+SLICE = 2_000_000
+"""Events between two looks at whether somebody has interrupted."""
+
+
+def evaluated(
+    queue: Instance,
+    plan: Plan,
+    *,
+    starts: str | None = None,
+    slowdown_bound: float = SLOWDOWN_BOUND,
+    estimates: bool = False,
+) -> Replayed:
+    """Replay a log under an admission rule.
+
+    Parameters
+    ----------
+    queue : Instance
+        Of a log.
+    plan : Plan
+        The rule, set up for `classes` of the log.
+    starts : str, optional
+        A file to write when each job started.
+    slowdown_bound : float
+        τ of the bounded slowdown.
+    estimates : bool
+        Whether a rule in plain Python knows how long each job runs.
+
+    Raises
+    ------
+    NotApplicableError
+        If the rule goes by a clock, or lets jobs wait for ever.
+    """
+    found = started(queue, plan, estimates=estimates)
+    write(found, starts, queue)
+    return measured(
+        queue,
+        found,
+        slowdown_bound=slowdown_bound,
+        estimates="exact" if estimates else "none",
+        note="" if plan.twin else "replayed in plain Python",
+    )
+
+
+def classes(queue: Instance) -> Instance:
+    """Return a log's queue of classes: one for each need, the rates and sizes those of its jobs.
+
+    Raises
+    ------
+    NotApplicableError
+        If the machine has more servers than a queue of classes may.
+    """
+    if queue.servers > MOST_SERVERS:
+        raise NotApplicableError(f"rules by class are for at most {MOST_SERVERS} servers")
+    jobs = queue.jobs
+    span = jobs.span or 1.0
+    needs, kind = np.unique(jobs.need, return_inverse=True)
+    counts, means = np.bincount(kind), np.bincount(kind, jobs.run) / np.bincount(kind)
+    return Instance(
+        name=queue.name,
+        servers=queue.servers,
+        classes=tuple(
+            JobClass(
+                need=int(need),
+                arrival_rate=float(counts[i]) / span,
+                service_rate=1.0 / float(means[i]),
+            )
+            for i, need in enumerate(needs.tolist())
+        ),
+    )
+
+
+def started(queue: Instance, plan: Plan, *, estimates: bool = False) -> Floats:
+    """Return when each job starts, shape (jobs,)."""
+    rule = plan.make()
+    if rule.holding:
+        raise NotApplicableError(f"{plan.name} goes by a random clock, which a log has not")
+    if plan.twin is None:
+        found = _plainly(queue, plan, rule, estimates)
+    else:
+        found = _compiled(queue, plan.name, rule, plan.twin)
+    if waiting := int(np.isinf(found).sum()):
+        raise NotApplicableError(f"{plan.name} lets {waiting} jobs wait for ever")
+    return found
+
+
+def _compiled(queue: Instance, name: str, rule: Rule, twin: Twin) -> Floats:
+    from policies.msfq.logs import class_kernels as kernels
+
+    jobs, known = queue.jobs, classes(queue)
+    needs, kind = np.unique(jobs.need, return_inverse=True)
+    n, count = len(jobs), len(needs)
+    running = min(n, queue.servers // int(needs[0])) + 1
+    whole, starts = np.zeros(7, np.int64), np.full(n, np.inf)
+    whole[kernels.FREE] = queue.servers
+    inputs: dict[str, Any] = {
+        "submit": jobs.submit, "need": jobs.need, "run": jobs.run, "kind": kind.astype(np.int32),
+        "memory": np.array((*rule.memory, 0), dtype=np.int64),
+        "numbers": np.array((*rule.numbers, 0.0), dtype=np.float64),
+        "needs": needs.astype(np.int64), "slots": np.array(slots(known), dtype=np.int64),
+        "by_need": np.arange(count)[::-1].copy(), "waiting": np.zeros(count, np.int64),
+        "running": np.zeros(count, np.int64), "head": np.zeros(count, np.int64),
+        "last": np.zeros(count, np.int64), "after": np.zeros(n, np.int32), "most": SLICE,
+        "whole": whole, "starts": starts, "heap_ends": np.empty(running),
+        "heap_jobs": np.empty(running, np.int32),
+    }  # fmt: skip
+    whole[kernels.FAULT] = -1
+    advance = kernels.advance_by(twin)
+    while (whole[kernels.CAME] < n or whole[kernels.WAITING]) and not whole[kernels.STUCK]:
+        advance(**inputs)
+    if whole[kernels.FAULT] >= 0:
+        raise fault(name, str(whole[kernels.FAULT]))
+    return starts
+
+
+def _plainly(queue: Instance, plan: Plan, rule: Rule, estimates: bool) -> Floats:
+    """Replay as plainly as it can be said: ends, then submits, then the rule until it is done."""
+    from policies.msfq.plain import asked
+
+    jobs, state = queue.jobs, State(classes(queue))
+    submit, run = jobs.submit.tolist(), jobs.run.tolist()
+    kind = np.unique(jobs.need, return_inverse=True)[1].tolist()
+    starts, ends = np.full(len(jobs), np.inf), list[tuple[float, int]]()
+    came = 0
+    while came < len(jobs) or ends:
+        state.now = min(submit[came] if came < len(jobs) else inf, ends[0][0] if ends else inf)
+        while ends and ends[0][0] == state.now:
+            state.complete(heappop(ends)[1])
+        while came < len(jobs) and submit[came] == state.now:
+            known = run[came] if estimates else None
+            state.arrive(Job(came, kind[came], state.needs[kind[came]], state.now, known))
+            came += 1
+        while (job := asked(plan.name, rule, state)) is not None:
+            state.start(job)
+            starts[job.number] = state.now
+            heappush(ends, (state.now + run[job.number], job.number))
+    return starts

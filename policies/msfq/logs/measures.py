@@ -1,0 +1,125 @@
+"""What a replay got: response times, slowdowns, capacity lost, and for whom."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import msgspec
+import numpy as np
+
+from instances.msfq import Instance, Measures, Replayed
+from instances.msfq.log_answers import packed
+from instances.msfq.logs import GROUPINGS, Floats, Labels
+
+SLOWDOWN_BOUND = 10.0
+"""τ: jobs shorter than this count as so long (Feitelson and Rudolph, JSSPP 1998)."""
+BATCHES, LEAST_BATCH = 40, 10
+STUDENT = 2.0227
+"""The 97.5% point of Student's distribution with BATCHES - 1 degrees of freedom."""
+
+
+def measured(
+    queue: Instance,
+    starts: Floats,
+    *,
+    slowdown_bound: float = SLOWDOWN_BOUND,
+    estimates: str = "none",
+    note: str = "",
+) -> Replayed:
+    """Return the solution record of a replay.
+
+    Parameters
+    ----------
+    queue : Instance
+        Of a log.
+    starts : ndarray of float, shape (jobs,)
+        When each job started.
+    slowdown_bound : float
+        τ of the bounded slowdown.
+    estimates : str
+        What the policy took for run times.
+    note : str
+        What is to be said beside the numbers.
+    """
+    jobs = queue.jobs
+    ends = starts + jobs.run
+    response, wait = ends - jobs.submit, starts - jobs.submit
+    slowdown = np.maximum(1.0, response / np.maximum(jobs.run, slowdown_bound))
+    work = jobs.need * jobs.run
+    makespan = float(ends.max() - jobs.submit[0])
+    by = {
+        key: _by(labels, response, wait, slowdown)
+        for key in (*GROUPINGS, "need")
+        if (labels := jobs.labels(key)) is not None
+    }
+    weights = work if queue.objective == "weighted" else None
+    return Replayed(
+        jobs=len(jobs),
+        mean_response_time=float(response.mean()),
+        weighted_response_time=float(work @ response / work.sum()),
+        mean_wait=float(wait.mean()),
+        mean_bounded_slowdown=float(slowdown.mean()),
+        slowdown_bound=slowdown_bound,
+        utilization=float(work.sum()) / (queue.servers * makespan),
+        loss_of_capacity=_lost(queue, starts, ends) / (queue.servers * makespan),
+        fairness=fairness(by["user"]) if "user" in by else None,
+        makespan=makespan,
+        confidence=confidence(response, weights),
+        estimates=estimates,
+        by=by,
+        schedule=packed(starts),
+        note=note or msgspec.UNSET,
+    )
+
+
+def _by(labels: Labels, response: Floats, wait: Floats, slowdown: Floats) -> dict[str, Measures]:
+    """Return what the jobs of each name got; jobs of nobody known are left out."""
+    known = labels.codes >= 0
+    codes, count = labels.codes[known], len(labels.names)
+    jobs = np.bincount(codes, minlength=count)
+    sums = [np.bincount(codes, of[known], count) for of in (response, wait, slowdown)]
+    return {
+        name: Measures(
+            jobs=int(jobs[i]),
+            mean_response_time=float(sums[0][i] / jobs[i]),
+            mean_wait=float(sums[1][i] / jobs[i]),
+            mean_bounded_slowdown=float(sums[2][i] / jobs[i]),
+        )
+        for i, name in enumerate(labels.names)
+        if jobs[i]
+    }
+
+
+def fairness(users: dict[str, Measures]) -> float:
+    """Return Jain's index of mean bounded slowdowns: (Σx)² / (n·Σx²), 1 where all are alike."""
+    each = np.array([user.mean_bounded_slowdown for user in users.values()])
+    return float(each.sum() ** 2 / (each.size * (each @ each)))
+
+
+def confidence(response: Floats, weights: Floats | None = None) -> float | None:
+    """Return the half-width of the 95% interval of a mean, by batch means over the log.
+
+    Jobs are cut into batches in the order of their submits. What is due to a log that is too short
+    for its own week or season, batches cannot tell: resampled logs do.
+
+    Parameters
+    ----------
+    response : ndarray of float, shape (jobs,)
+    weights : ndarray of float, shape (jobs,), optional
+        Of each job; alike by default.
+    """
+    if response.size < BATCHES * LEAST_BATCH:
+        return None
+    edges = np.linspace(0, response.size, BATCHES + 1).astype(np.int64)[:-1]
+    of = np.ones(response.size) if weights is None else weights
+    sums, counts = np.add.reduceat(response * of, edges), np.add.reduceat(of, edges)
+    residuals = (sums - counts * (sums.sum() / counts.sum())) / counts.mean()
+    return float(STUDENT * residuals.std(ddof=1) / sqrt(BATCHES))
+
+
+def _lost(queue: Instance, starts: Floats, ends: Floats) -> float:
+    from policies.msfq.logs.measure_kernels import lost
+
+    jobs = queue.jobs
+    by_start, by_end = np.argsort(starts, kind="stable"), np.argsort(ends, kind="stable")
+    return float(lost(jobs.submit, jobs.need, starts, by_start, ends, by_end, queue.servers))

@@ -1,0 +1,212 @@
+"""How a rule for logs becomes a policy: one decorator, on what makes the rule from its options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from instances.errors import InputError
+from instances.files import write_bytes
+from instances.msfq import Instance, Replayed
+from instances.msfq.logs import Floats
+from instances.options import Option, is_number
+from policies.msfq.logs.measures import SLOWDOWN_BOUND, measured
+from policies.msfq.logs.plain import HALF_LIFE, Rule
+from policies.msfq.logs.replay import Order, replay
+from policies.registry import NotApplicableError, Policy, register
+
+OPTIONS = {
+    "starts": Option(
+        None,
+        "a .csv to write, with the columns job and start",
+        lambda v: isinstance(v, str) and v.endswith(".csv"),
+    ),
+    "slowdown_bound": Option(SLOWDOWN_BOUND, "a number above 0", lambda v: is_number(v) and v > 0),
+}
+"""Of every policy on a log."""
+
+ESTIMATES = Option(None, "given or exact", lambda v: v in ("given", "exact"))
+"""Of policies that plan: given where the log has some, else exact, unless one is asked for."""
+
+
+@dataclass(frozen=True)
+class LogPolicy:
+    """A policy for logs.
+
+    Attributes
+    ----------
+    name : str
+    make : callable
+        Makes the rule in plain Python from the policy's own options: a fresh one for each replay.
+    order : callable or None
+        Makes what is replayed in its place, compiled, from the same options.
+    plans : bool
+        Whether it plans with estimates.
+    by_user : bool
+        Whether it has to know whose the jobs are.
+    """
+
+    name: str
+    make: Callable[..., Rule]
+    order: Callable[..., Order] | None
+    plans: bool
+    by_user: bool
+
+
+LOG_POLICIES: dict[str, LogPolicy] = {}
+"""All of them by name."""
+
+
+def log_policy(
+    name: str,
+    *,
+    source: str,
+    summary: str,
+    order: Order | Callable[..., Order] | None = None,
+    plans: bool = True,
+    by_user: bool = False,
+    listed: bool = True,
+    **options: Option,
+) -> Callable[[Callable[..., Rule]], Callable[..., Rule]]:
+    """Register a policy for logs.
+
+    Parameters
+    ----------
+    name : str
+        The policy's name.
+    source : str
+        Where it is defined: paper and section, or manual.
+    summary : str
+        What it does, in a line.
+    order : Order, or callable that returns one, optional
+        The same compiled. Without one the rule is run in plain Python, some thousand times as slow.
+    plans : bool
+        Whether it plans with estimates of run times.
+    by_user : bool
+        Whether it has to know whose the jobs are.
+    listed : bool
+        Whether this is a policy of its own; else the policy of that name is one for classes, too.
+    **options : Option
+        The policy's own.
+
+    Returns
+    -------
+    callable
+        Takes what makes the rule: a function of the options, or a class.
+    """
+
+    def decorate(make: Callable[..., Rule]) -> Callable[..., Rule]:
+        compiled = None if order is None else order if callable(order) else partial(_same, order)
+        LOG_POLICIES[name] = LogPolicy(name, make, compiled, plans, by_user)
+        if listed:
+            register(
+                Policy(
+                    name=name,
+                    problem="msfq",
+                    run=partial(run, name),
+                    source=source,
+                    summary=summary,
+                    options={**options, **OPTIONS, **({"estimates": ESTIMATES} if plans else {})},
+                )
+            )
+        return make
+
+    return decorate
+
+
+def _same(order: Order) -> Order:
+    return order
+
+
+def run(
+    name: str,
+    queue: Instance,
+    *,
+    estimates: str | None = None,
+    starts: str | None = None,
+    slowdown_bound: float = SLOWDOWN_BOUND,
+    **own: Any,
+) -> Replayed:
+    """Replay a log under a policy.
+
+    Parameters
+    ----------
+    name : str
+    queue : Instance
+    estimates : {"given", "exact"}, optional
+        What the policy believes of run times; given where the log has some, by default.
+    starts : str, optional
+        A file to write when each job started.
+    slowdown_bound : float
+        τ of the bounded slowdown, in the log's unit.
+    **own
+        The policy's own options.
+
+    Raises
+    ------
+    NotApplicableError
+        If the instance is of no log, or the log lacks what the policy has to know.
+    """
+    if queue.log is None:
+        raise NotApplicableError(f"{name} replays logs: this instance holds classes of jobs")
+    policy = LOG_POLICIES[name]
+    if policy.by_user and queue.jobs.user is None:
+        raise NotApplicableError(f"{name} has to know whose the jobs are: this log does not say")
+    believed, note = _believed(queue, policy, estimates)
+    found = started(queue, name, believed, **own)
+    write(found, starts, queue)
+    return measured(queue, found, slowdown_bound=slowdown_bound, estimates=believed, note=note)
+
+
+def started(queue: Instance, name: str, estimates: str = "exact", **own: Any) -> Floats:
+    """Return when each job of a log starts under a policy, shape (jobs,)."""
+    policy = LOG_POLICIES[name]
+    jobs = queue.jobs
+    planned = jobs.planned(estimates if policy.plans else "exact")
+    if policy.order is not None:
+        return replay(jobs, queue.servers, policy.order(**own), planned)
+    from policies.msfq.logs.plain import play_plainly
+
+    half_life = own.get("half_life", HALF_LIFE)
+    machine = play_plainly(jobs, queue.servers, policy.make(**own), planned, half_life)
+    return np.array(machine.starts)
+
+
+def _believed(queue: Instance, policy: LogPolicy, asked: str | None) -> tuple[str, str]:
+    """Return what a policy takes for run times, and what is to be said of that."""
+    if not policy.plans:
+        return "none", ""
+    jobs = queue.jobs
+    if asked == "given" and not jobs.estimated:
+        raise NotApplicableError("estimates=given: this log has none; estimates=exact has no need")
+    if asked == "exact" or not jobs.estimated:
+        return "exact", "" if asked else "the log has no estimates: run times are known exactly"
+    notes = []
+    if jobs.estimate is not None and (none := int(np.isnan(jobs.estimate).sum())):
+        notes.append(f"{none} jobs without an estimate are planned as long as they ran")
+    if jobs.overrun:
+        notes.append(f"{jobs.overrun} that outran theirs, too")
+    return "given", "; ".join(notes)
+
+
+def write(starts: Floats, target: str | None, queue: Instance) -> None:
+    """Write when each job started, by row from 0, where that is asked for.
+
+    Raises
+    ------
+    InputError
+        If that would be the log itself, or cannot be written.
+    """
+    if target is None:
+        return
+    if Path(target).name == queue.log:
+        expected = "a file other than the log"
+        raise InputError(expected, found=target, place="option starts")
+    rows = [f"{job},{start!r}" for job, start in enumerate(starts.tolist())]
+    text = "\n".join(["job,start", *(row.removesuffix(".0") for row in rows)])
+    write_bytes(target, (text + "\n").encode())

@@ -1,0 +1,273 @@
+"""Policies for logs: compiled replays against plain definitions, and what each policy promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from builders.msfq_logs import queue_of, random_jobs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from instances.errors import InputError
+from instances.files import load
+from instances.msfq import Instance
+from instances.msfq.logs import Jobs
+from policies.from_file import load as load_policies
+from policies.from_file import read
+from policies.msfq.logs import by_class, rules
+from policies.msfq.logs.measures import confidence, fairness, measured
+from policies.msfq.logs.plain import Machine, play_plainly
+from policies.msfq.logs.registration import LOG_POLICIES, started, write
+from policies.msfq.logs.replay import Order, replay
+from policies.msfq.registration import plan
+from policies.registry import NotApplicableError, forget, registered
+
+LOGS = 200
+SEEDS = st.integers(0, 2**32 - 1)
+POLICIES = registered("msfq")
+VARIANTS: list[tuple[str, dict[str, Any]]] = [
+    *[(name, {}) for name in LOG_POLICIES],
+    *[(name, {"fill": fill}) for name in ("sjf", "wfp3") for fill in ("skip", "easy")],
+    ("saf", {"fill": "easy"}),
+    ("multifactor", {"age": 1.0, "size": 2.0, "fair_share": 3.0, "max_age": 20.0, "half_life": 9.0,
+                     "fill": "stop"}),
+    ("fair-share-decay", {"half_life": 5.0, "fill": "skip"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
+@settings(max_examples=LOGS, deadline=None)
+@given(seed=SEEDS, estimates=st.sampled_from(["given", "exact"]))
+def test_compiled_starts_are_those_of_the_definition(
+    name: str, options: dict[str, Any], seed: int, estimates: str
+) -> None:
+    jobs, servers = random_jobs(seed, 25)
+    policy = LOG_POLICIES[name]
+    planned = jobs.planned(estimates if policy.plans else "exact")
+    half_life = {"half_life": options["half_life"]} if "half_life" in options else {}
+    plain = play_plainly(jobs, servers, policy.make(**options), planned, **half_life).starts
+    assert started(queue_of(jobs, servers), name, estimates, **options).tolist() == plain
+
+
+class AdaptiveQuickswap:
+    """Adaptive Quickswap, job by job: see section 4.4 of its paper."""
+
+    def __init__(self) -> None:
+        self.draining = False
+
+    def __call__(self, machine: Machine) -> None:
+        while machine.waiting:
+            line = sorted(machine.waiting, key=lambda job: (-machine.need[job], job))
+            if not self.draining:
+                line = [job for job in line if machine.need[job] <= machine.free]
+            if line and machine.need[line[0]] <= machine.free:
+                machine.start(line[0])
+                self.draining = False
+                continue
+            if not self.draining:
+                served = {machine.need[job] for job in machine.running}
+                self.draining = not served & {machine.need[job] for job in machine.waiting}
+            return
+
+
+BY_CLASS: list[tuple[str, dict[str, Any]]] = [
+    ("adaptive-quickswap", {}),
+    ("static-quickswap", {}),
+    ("static-quickswap", {"handover": "drain", "order": "ascending"}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), BY_CLASS, ids=str)
+@settings(max_examples=LOGS, deadline=None)
+@given(seed=SEEDS)
+def test_admission_rules_by_need(name: str, options: dict[str, Any], seed: int) -> None:
+    queue = queue_of(*random_jobs(seed, 25))
+    rule = plan(by_class.classes(queue), name, **options)
+    found = by_class.started(queue, rule)
+    assert found.tolist() == by_class._plainly(queue, rule, rule.make(), False).tolist()
+    if name == "adaptive-quickswap":
+        machine = play_plainly(queue.jobs, queue.servers, AdaptiveQuickswap())
+        assert found.tolist() == machine.starts
+
+
+@settings(max_examples=LOGS, deadline=None)
+@given(seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
+def test_nobody_is_delayed_beyond_a_promise(seed: int, name: str) -> None:
+    jobs, servers = random_jobs(seed)
+    machine = play_plainly(jobs, servers, LOG_POLICIES[name].make(), jobs.planned())
+    starts = started(queue_of(jobs, servers), name, "given")
+    assert all(starts[job] <= time for job, time in machine.promises.items())
+    if name == "conservative":
+        assert len(machine.promises) == len(jobs)
+    else:  # each first job that had to wait was promised a start
+        assert machine.promises.keys() <= set(np.flatnonzero(starts > jobs.submit).tolist())
+
+
+@settings(max_examples=LOGS, deadline=None)
+@given(seed=SEEDS)
+def test_first_come_first_served_never_overtakes(seed: int) -> None:
+    jobs, servers = random_jobs(seed)
+    assert np.all(np.diff(started(queue_of(jobs, servers), "fcfs")) >= 0)
+
+
+@pytest.mark.parametrize("key", ["arrival", "smallest"])
+def test_many_run_at_once_and_many_wait(key: str) -> None:
+    draw = np.random.default_rng(3)
+    n, servers = 1500, 700
+    submit = np.sort(draw.integers(0, 900, n)).astype(np.float64)
+    run = draw.integers(1, 700, n).astype(np.float64)
+    jobs = Jobs.of(submit, draw.geometric(0.5, n), run, run * draw.integers(1, 4, n))
+    planned = jobs.planned()
+    rule = rules.ordered(rules.arrival if key == "arrival" else rules.smallest, "easy")
+    machine = play_plainly(jobs, servers, rule, planned)
+    starts = replay(jobs, servers, Order(key, "easy"), planned)
+    assert starts.tolist() == machine.starts
+    ends = np.sort(starts + run)
+    at_once = np.arange(n) - np.searchsorted(ends, np.sort(starts))
+    assert at_once.max() > 300, "more than one block of running jobs"
+
+
+def test_thousands_wait_under_conservative_backfilling() -> None:
+    n = 1200
+    jobs = Jobs.of(np.zeros(n), np.full(n, 3), np.full(n, 2.0), np.full(n, 5.0))
+    starts = replay(jobs, 3, Order("conservative"), jobs.planned())
+    assert starts.tolist() == (2.0 * np.arange(n)).tolist()
+    n = 6000
+    fours = Jobs.of(np.zeros(n), np.ones(n), np.full(n, 2.0))
+    exact = replay(fours, 4, Order("conservative"))
+    assert exact.tolist() == (2.0 * (np.arange(n) // 4)).tolist()
+
+
+SMALL = Jobs.of(
+    [0, 0, 1, 2, 2],
+    [2, 3, 1, 4, 1],
+    [10, 4, 8, 3, 20],
+    [10, 4, 10, 3, 20],
+    user=["a", "b", "a", None, "b"],
+)
+STARTS: dict[str, list[float]] = {  # four servers, worked out by hand
+    "fcfs": [0, 10, 10, 18, 21],
+    "first-fit": [0, 10, 1, 22, 2],
+    "easy": [0, 10, 1, 29, 9],  # job 2 ends before its time, and job 4 passes
+    "easy-sjbf": [0, 10, 1, 29, 9],
+    "conservative": [0, 10, 1, 14, 17],
+    "msf": [4, 0, 1, 24, 4],
+}
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_a_log_worked_out_by_hand(name: str) -> None:
+    assert started(queue_of(SMALL, 4), name, "given").tolist() == STARTS[name]
+
+
+def test_what_a_replay_got() -> None:
+    queue = queue_of(SMALL, 4)
+    found = measured(queue, np.array(STARTS["conservative"]), slowdown_bound=5.0)
+    assert found.jobs == 5
+    assert found.mean_wait == pytest.approx((0 + 10 + 0 + 12 + 15) / 5)
+    assert found.mean_response_time == pytest.approx((10 + 14 + 8 + 15 + 35) / 5)
+    assert found.mean_bounded_slowdown == pytest.approx((1 + 14 / 5 + 1 + 15 / 5 + 35 / 20) / 5)
+    assert found.makespan == 37
+    assert found.utilization == pytest.approx((20 + 12 + 8 + 12 + 20) / (4 * 37))
+    # 0-1: b waits, 2 idle; 1-9: 1 idle; 9-10: 2 idle; 10-14: 1 idle.
+    assert found.loss_of_capacity == pytest.approx((2 + 8 + 2 + 4) / (4 * 37))
+    assert found.by["user"]["a"].jobs == 2
+    assert found.by["user"]["b"].mean_wait == 12.5
+    assert found.by["need"]["4"].mean_response_time == 15
+    assert found.fairness == pytest.approx((1 + 2.275) ** 2 / (2 * (1 + 2.275**2)))
+    assert found.confidence is None
+    assert found.starts.tolist() == STARTS["conservative"]
+    work = [20, 12, 8, 12, 20]
+    assert found.weighted_response_time == pytest.approx(
+        np.dot(work, [10, 14, 8, 15, 35]) / sum(work)
+    )
+
+
+def test_intervals_and_fairness() -> None:
+    draw = np.random.default_rng(1)
+    covered = sum(
+        abs(sample.mean() - 1) <= (confidence(sample) or 0)
+        for sample in (draw.exponential(1, 1000) for _ in range(200))
+    )
+    assert 180 <= covered <= 200
+    assert confidence(np.ones(399)) is None
+    queue = queue_of(SMALL, 4)
+    alike = measured(queue, np.array([10.0, 0, 4, 22, 2])).by["user"]
+    assert 0.5 <= fairness(alike) <= 1
+
+
+def test_estimates_are_those_that_are_asked_for(tmp_path: Path) -> None:
+    bare = queue_of(Jobs.of([0, 0], [1, 1], [2, 3]), 1)
+    run = POLICIES["easy"].run
+    found = run(bare)
+    assert (found.estimates, found.note) == (
+        "exact",
+        "the log has no estimates: run times are known exactly",
+    )
+    with pytest.raises(NotApplicableError, match="this log has none"):
+        run(bare, estimates="given")
+    some = queue_of(Jobs.of([0, 0, 0], [1, 1, 1], [2, 3, 4], [9, np.nan, 1]), 1)
+    found = run(some, starts=str(tmp_path / "starts.csv"))
+    assert found.estimates == "given"
+    assert found.note == (
+        "1 jobs without an estimate are planned as long as they ran; 1 that outran theirs, too"
+    )
+    assert (tmp_path / "starts.csv").read_text() == "job,start\n0,0\n1,2\n2,5\n"
+    assert run(some, estimates="exact").estimates == "exact"
+    with pytest.raises(InputError, match="a file other than the log"):
+        write(np.zeros(3), str(tmp_path / "log.parquet"), some)
+
+
+def test_a_policy_says_why_it_does_not_apply() -> None:
+    tiny = load(Path(rules.__file__).parents[3] / "instances" / "msfq" / "one-or-all.json")
+    with pytest.raises(NotApplicableError, match="replays logs"):
+        POLICIES["easy"].run(tiny)
+    nobody = queue_of(Jobs.of([0], [1], [1]), 1)
+    with pytest.raises(NotApplicableError, match="whose the jobs are"):
+        POLICIES["multifactor"].run(nobody)
+    with pytest.raises(NotApplicableError, match="random clock"):
+        POLICIES["nmsr"].run(queue_of(SMALL, 4))
+    with pytest.raises(NotApplicableError, match="needs classes of 1 and of 4"):
+        POLICIES["msfq"].run(queue_of(SMALL, 4))
+    one_or_all = queue_of(Jobs.of([0, 0, 1], [1, 4, 1], [3, 3, 3]), 4)
+    assert POLICIES["msfq"].run(one_or_all, threshold=0).starts.tolist() == [3, 0, 3]
+    with pytest.raises(NotApplicableError, match="at most 10000000 servers"):
+        POLICIES["adaptive-quickswap"].run(queue_of(SMALL, 2 * 10**9))
+
+
+OWN = '''
+"""Two policies of somebody's own."""
+from policies.msfq import admission_rule, log_policy
+from policies.msfq.logs import rules
+
+@log_policy("widest-last", source="here", summary="the narrowest first")
+def widest_last():
+    return rules.ordered(lambda machine, job: machine.need[job])
+
+@admission_rule("biggest", source="here", summary="the largest class that fits")
+def biggest(state):
+    return state.largest(state.fitting())
+'''
+
+
+def test_a_policy_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "own.py"
+    path.write_text(OWN)
+    own = {policy.name: policy for policy in load_policies(read(path))}
+    queue = queue_of(SMALL, 4)
+    assert own["widest-last"].run(queue).starts.tolist() == [0, 10, 1, 22, 2]
+    biggest = own["biggest"].run(queue)
+    assert biggest.starts.tolist() == STARTS["msf"]
+    assert biggest.note == "replayed in plain Python"
+    for policy in own.values():
+        forget(policy)
+
+
+def test_every_policy_is_documented() -> None:
+    for name, _ in VARIANTS:
+        assert POLICIES[name].source
+        assert POLICIES[name].summary
+    assert isinstance(queue_of(SMALL, 4), Instance)
