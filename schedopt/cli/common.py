@@ -108,9 +108,12 @@ def deliver(document: object, json: bool, output: Path | None, show: Callable[[]
 
 def write_instance(instance: AnyInstance, output: Path | None) -> None:
     """Write an instance to a file, or to standard output."""
-    from instances.files import dump
+    from instances.files import beside, dump, encode
 
     if output is None:
+        if names := beside(encode(instance)):
+            expected = f"--output FILE: beside it goes {', '.join(names)}"
+            raise InputError(expected, found="standard output")
         print_json(instance)
         return
     dump(instance, output)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import msgspec
 
 from instances.errors import InputError, shown
-from instances.files import located, parse, problem_of, read_bytes
+from instances.files import beside, located, parse, problem_of, read_bytes
 from instances.options import Options
 from instances.protocol import AnyInstance
 from schedopt import __version__
 from schedopt.problems import problem as record_of
+
+MOST_BESIDE = 4 * 2**30
+"""No file beside an instance is read beyond this."""
 
 
 class Source(Protocol):
@@ -66,8 +70,12 @@ class FileSource:
         return problem_of(read_bytes(self.path), file=self.label)
 
     def digest(self) -> str:
-        """Return a digest of the contents."""
-        return hashlib.sha256(read_bytes(self.path)).hexdigest()
+        """Return a digest of the contents, with those of the files beside it that it names."""
+        data = read_bytes(self.path)
+        found = hashlib.sha256(data)
+        for other in self._beside(data).values():
+            found.update(hashlib.sha256(other).digest())
+        return found.hexdigest()
 
     def load(self) -> AnyInstance:
         """Read the instance, strictly."""
@@ -75,7 +83,12 @@ class FileSource:
 
     def packed(self) -> Source:
         """Return the contents themselves, compressed."""
-        return PackedSource(self.label, gzip.compress(read_bytes(self.path), 1, mtime=0))
+        data = read_bytes(self.path)
+        return PackedSource(self.label, gzip.compress(data, 1, mtime=0), self._beside(data))
+
+    def _beside(self, data: bytes) -> dict[str, bytes]:
+        names = beside(data, file=self.label)
+        return {name: read_bytes(self.path.parent / name, MOST_BESIDE) for name in names}
 
 
 @dataclass(frozen=True)
@@ -88,22 +101,37 @@ class PackedSource:
         The path where the file is at home.
     data : bytes
         Its text, compressed.
+    others : dict of str to bytes
+        The files beside it that it names.
     """
 
     label: str
     data: bytes = field(repr=False)
+    others: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     def problem(self) -> str:
         """Return the problem that the text says it is an instance of."""
         return problem_of(gzip.decompress(self.data), file=self.label)
 
     def digest(self) -> str:
-        """Return a digest of the text."""
-        return hashlib.sha256(gzip.decompress(self.data)).hexdigest()
+        """Return a digest of the text, and of the files beside it."""
+        found = hashlib.sha256(gzip.decompress(self.data))
+        for other in self.others.values():
+            found.update(hashlib.sha256(other).digest())
+        return found.hexdigest()
 
     def load(self) -> AnyInstance:
         """Decode the instance, strictly."""
-        return parse(gzip.decompress(self.data), file=self.label)
+        text = gzip.decompress(self.data)
+        found: AnyInstance
+        if not self.others:
+            found = parse(text, file=self.label)
+            return found
+        with TemporaryDirectory() as folder:
+            for name, other in self.others.items():
+                (Path(folder) / name).write_bytes(other)
+            found = parse(text, file=str(Path(folder) / Path(self.label).name))
+        return found
 
     def packed(self) -> Source:
         """Return itself."""

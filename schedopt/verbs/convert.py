@@ -30,7 +30,7 @@ def convert(
     ----------
     paths : sequence of str or Path
         A CSV of jobs, one or several WfCommons workflows (WfFormat JSON), or a log in the Standard
-        Workload Format (.swf, .swf.gz).
+        Workload Format (.swf, .swf.gz); with the option ``as=jobs`` a log of any kind.
     name : str, optional
         The instance's name; the first file's by default.
     options : mapping, optional
@@ -44,7 +44,8 @@ def convert(
     InputError
         If a file cannot be read or an option is not right.
     """
-    kinds = {_format(path) for path in paths}
+    jobs = (options or {}).get("as") == "jobs"  # a table, or a dump, that is read as a log
+    kinds = {"log"} if jobs else {_format(path) for path in paths}
     kind = "log" if "log" in kinds else "table" if "table" in kinds else "workflow"
     given = dict(options or {})
     record = _chosen(kind, given.pop("problem", None))

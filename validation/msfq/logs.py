@@ -170,7 +170,7 @@ def _by(  # noqa: PLR0917
 def _fair(solution: Replayed, report: Report) -> None:
     """Recompute Jain's index of the users' slowdowns."""
     users = solution.by.get("user")
-    if users is None:
+    if not users:
         report.expect(solution.fairness is None, "fairness: of users that nobody knows")
         return
     each = [user.mean_bounded_slowdown for user in users.values()]

@@ -62,7 +62,7 @@ def measured(
         slowdown_bound=slowdown_bound,
         utilization=float(work.sum()) / (queue.servers * makespan),
         loss_of_capacity=_lost(queue, starts, ends) / (queue.servers * makespan),
-        fairness=fairness(by["user"]) if "user" in by else None,
+        fairness=fairness(by["user"]) if by.get("user") else None,
         makespan=makespan,
         confidence=confidence(response, weights),
         estimates=estimates,

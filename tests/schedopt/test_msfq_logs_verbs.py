@@ -1,0 +1,108 @@
+"""Logs through the verbs: converted, evaluated, checked, swept, also where only their text goes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders.msfq_logs import queue_of, random_jobs
+from typer.testing import CliRunner
+
+from instances.errors import InputError
+from instances.files import dump
+from schedopt import bench
+from schedopt.cli import app
+from schedopt.sweep.sources import FileSource
+
+SUBMITS = "".join(
+    f"{i + 1} {4 * i} -1 {7 + 5 * (i % 4)} {1 + i % 3} -1 -1 -1 {9 + 9 * (i % 4)} -1 1 {i % 2} "
+    "1 -1 1 -1 -1 -1\n"
+    for i in range(60)
+)
+
+
+def run(*words: Any, status: int = 0) -> Any:
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == status, done.output + done.stderr
+    return done
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    (tmp_path / "toy.swf").write_text("; MaxProcs: 4\n" + SUBMITS)
+    words = ("--option", "problem=msfq", "--option", "as=jobs", "-o", tmp_path / "toy.json")
+    done = run("convert", tmp_path / "toy.swf", *words)
+    assert "60 of 60 jobs of toy" in done.stderr
+    return tmp_path / "toy.json"
+
+
+def test_from_a_log_to_starts_that_are_checked(log: Path, tmp_path: Path) -> None:
+    starts = tmp_path / "starts.csv"
+    words = (
+        "--policy",
+        "easy",
+        "--option",
+        f"starts={starts}",
+        "--json",
+        "-o",
+        tmp_path / "r.json",
+    )
+    document = json.loads(run("evaluate", log, *words, "--json").stdout)
+    assert document["solution"]["estimates"] == "given"
+    assert {"mean_response_time", "mean_wait", "mean_bounded_slowdown", "utilization", "jobs", "by",
+            } <= document["solution"].keys()  # fmt: skip
+    assert document["checked"]
+    assert len(starts.read_text().splitlines()) == 61
+    assert "holds" in run("check", log, tmp_path / "r.json").stdout
+    document["solution"]["mean_wait"] += 1
+    (tmp_path / "r.json").write_text(json.dumps(document))
+    assert "mean_wait" in run("check", log, tmp_path / "r.json", status=1).output
+
+
+def test_a_log_needs_a_folder_to_stand_in(log: Path, tmp_path: Path) -> None:
+    words = [
+        "convert",
+        str(tmp_path / "toy.swf"),
+        "--option",
+        "problem=msfq",
+        "--option",
+        "as=jobs",
+    ]
+    error = CliRunner().invoke(app, words).exception
+    assert isinstance(error, InputError)
+    assert "--output FILE: beside it goes toy.parquet" in str(error)
+
+
+def test_a_table_or_a_dump_is_a_log_where_that_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "jobs.csv").write_text("when,cpus,run\n0,1,5\n2,2,5\n")
+    words = ("--option", "problem=msfq", "--option", "as=jobs", "--option", "processors=4")
+    more = ("--option", "submit=when", "--option", "need=cpus", "-o", tmp_path / "j.json")
+    assert "2 of 2 jobs" in run("convert", tmp_path / "jobs.csv", *words, *more).stderr
+    (tmp_path / "dump.txt").write_text("JobID|Submit|Elapsed|NCPUS\n1|100|00:05|2\n")
+    assert "1 of 1 jobs" in run(
+        "convert", tmp_path / "dump.txt", *words, "-o", tmp_path / "d.json"
+    ).stderr  # fmt: skip
+
+
+def test_several_policies_in_a_sweep(log: Path, tmp_path: Path) -> None:
+    names = ["fcfs", "first-fit", "msf", "adaptive-quickswap", "easy", "conservative", "nmsr"]
+    rows = bench([log], policies=names)
+    ended = {row.policy: row.termination for row in rows}
+    assert ended.pop("nmsr") == "not-applicable"
+    assert set(ended.values()) == {"completed"}
+    assert all(not row.violations for row in rows)
+
+
+def test_a_log_goes_along_where_its_instance_does(tmp_path: Path) -> None:
+    dump(queue_of(*random_jobs(7)), tmp_path / "a.json")
+    source = FileSource(tmp_path / "a.json")
+    packed, digest = source.packed(), source.digest()
+    assert packed.digest() == digest
+    original: Any = source.load()
+    (tmp_path / "log.parquet").rename(tmp_path / "gone.parquet")
+    moved: Any = packed.load()
+    assert moved.jobs.submit.tolist() == original.jobs.submit.tolist()
+    dump(queue_of(*random_jobs(8, servers=original.servers)), tmp_path / "b.json")
+    assert source.digest() != digest, "another log is another instance"

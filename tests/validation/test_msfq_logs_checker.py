@@ -1,0 +1,141 @@
+"""The checker of logs: what policies get passes, and whatever is wrong is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from builders.msfq_logs import queue_of, random_jobs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from instances.constraints import ResponseTime
+from instances.errors import InputError
+from instances.msfq import Instance, Replayed, Started, Windowed
+from instances.msfq.log_answers import packed, unpacked
+from instances.msfq.logs import Jobs
+from policies.msfq.logs.measures import measured
+from policies.msfq.logs.registration import LOG_POLICIES, started
+from solvers.result import Document, as_document
+from validation.documents import check
+from validation.report import Report
+
+JOBS = Jobs.of([0, 0, 2], [2, 2, 3], [4, 6, 5], user=["a", "b", "a"])
+QUEUE = queue_of(JOBS, 4)
+STARTS = np.array([0.0, 0.0, 6.0])
+
+
+def judged(queue: Instance, solution: Any, constraints: Any = (), **more: Any) -> Report:
+    weighted = queue.objective == "weighted"
+    value = solution.weighted_response_time if weighted else solution.mean_response_time
+    document = Document(
+        instance=queue.name, problem="msfq", policy="x", termination="completed",
+        solution_status="feasible", sense="minimize", objective=more.pop("objective", value),
+        solution=as_document(solution), **more,
+    )  # fmt: skip
+    return check(queue, document, constraints)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    name=st.sampled_from(sorted(LOG_POLICIES)),
+    objective=st.sampled_from(["mean", "weighted"]),
+)
+def test_what_policies_get_passes(seed: int, name: str, objective: str) -> None:
+    queue = queue_of(*random_jobs(seed), objective=objective)
+    starts = started(queue, name, "given")
+    report = judged(queue, measured(queue, starts))
+    assert report.violations == []
+    assert report.unchecked == []
+
+
+def moved(job: int, by: float) -> Replayed:
+    starts = STARTS.copy()
+    starts[job] += by
+    return measured(QUEUE, starts)
+
+
+def test_starts_that_cannot_be() -> None:
+    assert judged(QUEUE, moved(2, 0)).ok
+    assert "jobs start before their submit (first: job 0, -1 before 0)" in str(
+        judged(QUEUE, moved(0, -1)).violations
+    )
+    assert judged(QUEUE, moved(2, -1)).violations == ["capacity: 5 servers busy at 5, of 4"]
+    never = msgspec.structs.replace(moved(2, 0), schedule=packed(np.array([0.0, np.nan, 6.0])))
+    assert "starts: not all are finite" in judged(QUEUE, never).violations
+
+
+@pytest.mark.parametrize(
+    "field",
+    ["mean_wait", "mean_response_time", "weighted_response_time", "mean_bounded_slowdown",
+     "utilization", "loss_of_capacity", "makespan", "fairness"],
+)  # fmt: skip
+def test_a_wrong_number_is_named(field: str) -> None:
+    right = measured(QUEUE, STARTS)
+    wrong = msgspec.structs.replace(right, **{field: getattr(right, field) + 1e-6})
+    report = judged(QUEUE, wrong, objective=right.mean_response_time)
+    assert [line.partition(":")[0] for line in report.violations] == [field]
+
+
+def test_other_claims_are_checked() -> None:
+    right = measured(QUEUE, STARTS)
+
+    def faults(**changes: Any) -> str:
+        return "; ".join(judged(QUEUE, msgspec.structs.replace(right, **changes)).violations)
+
+    assert "objective" in "; ".join(judged(QUEUE, right, objective=1.0).violations)
+    assert "jobs: 4, where the log has 3" in faults(jobs=4)
+    assert "the starts of 3 jobs, packed" in faults(schedule=packed(STARTS[:2]))
+    assert "schedule: found" in faults(schedule=b"x")
+    assert "by: ['user']" in faults(by={"user": right.by["user"]})
+    user = right.by["user"]
+    for key, value in (("jobs", 3), ("mean_wait", 9.0), ("mean_response_time", 1.0)):
+        a = msgspec.structs.replace(user["a"], **{key: value})
+        assert f"by user a: {key}" in faults(by=right.by | {"user": user | {"a": a}})
+    assert "not the names" in faults(by=right.by | {"user": {"a": user["a"]}})
+    assert "confidence" in faults(confidence=-1.0)
+    assert "slowdown_bound" in faults(slowdown_bound=-1.0)
+
+
+def test_side_constraints_are_judged() -> None:
+    right = measured(QUEUE, STARTS)
+    assert judged(QUEUE, right, [ResponseTime(need=3, at_most=9)]).ok
+    report = judged(QUEUE, right, [ResponseTime(need=3, at_most=8.9, name="wide")])
+    assert report.violations == ["wide: need 3 waits 9.0, more than 8.9"]
+
+
+def test_a_window_is_checked() -> None:
+    def window(first: int, starts: list[tuple[int, float]], mean: float) -> Windowed:
+        return Windowed(
+            jobs=len(starts), mean_response_time=mean, weighted_response_time=weighted,
+            first=first, count=len(starts),
+            starts=tuple(Started(job=j, start=s) for j, s in starts),
+        )  # fmt: skip
+
+    weighted = (12 * 6 + 15 * 9) / 27
+    good = window(1, [(1, 0.0), (2, 6.0)], 7.5)
+    assert judged(QUEUE, good).ok
+    assert "capacity" in str(judged(QUEUE, window(1, [(1, 0), (2, 5)], 7)).violations)
+    assert "not of the window's jobs" in str(judged(QUEUE, window(1, [(0, 0), (2, 5)], 7)))
+    assert "not within the log" in str(judged(QUEUE, window(2, [(2, 2), (3, 9)], 7)))
+
+
+def test_a_solution_of_classes_is_none_for_a_log() -> None:
+    document = Document(
+        instance="log", problem="msfq", policy="x", termination="completed",
+        solution_status="feasible", sense="minimize", objective=1.0,
+        solution={"mean_response_time": 1.0, "weighted_response_time": 1.0, "classes": [],
+                  "arrivals": 0, "confidence": None, "utilization": 0.0},
+    )  # fmt: skip
+    assert "a solution of classes for a log" in str(check(QUEUE, document).violations)
+
+
+@given(st.lists(st.floats(allow_nan=False), max_size=50))
+def test_packing_loses_nothing(values: list[float]) -> None:
+    starts = np.array(values, dtype=np.float64)
+    assert unpacked(packed(starts), len(values)).tobytes() == starts.tobytes()
+    with pytest.raises(InputError, match="packed"):
+        unpacked(packed(starts), len(values) + 1)
