@@ -111,7 +111,8 @@ class Simulated(Answer, frozen=True, kw_only=True):
     arrivals : int
         How many jobs arrived, the warm-up among them.
     confidence : float or None
-        Half-width of the objective's 95% interval, by batch means; null where too few jobs came.
+        Half-width of the objective's 95% interval, by batch means; null where the run is too short
+        for one.
     utilization : float
         The mean share of the servers that was busy.
     threshold : int, optional

@@ -46,7 +46,7 @@ def evaluated(
     if trace is not None:
         from instances.msfq.traces import read_trace
 
-        read = read_trace(trace, queue)
+        read, load = read_trace(trace, queue), None
         arrivals = len(read.times)
         played = play(
             queue, plan, arrivals=arrivals, seed=seed, trace=read, each=True, estimates=estimates
@@ -54,10 +54,13 @@ def evaluated(
         require_settled(queue, plan.name, played, ended=True)
     else:
         read, region = None, require_stable(queue, plan.name)
+        load = region.load
         played = play(queue, plan, arrivals=arrivals, seed=seed, estimates=estimates)
         require_settled(queue, plan.name, played, proven=region.exact)
     note = _note(queue, plan, played, arrivals)
-    return summary(queue, played, arrivals, threshold=rule.threshold, trace=read, note=note)
+    return summary(
+        queue, played, arrivals, threshold=rule.threshold, trace=read, load=load, note=note
+    )
 
 
 def _note(queue: Instance, plan: Plan, played: Played, arrivals: int) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from instances.msfq import Instance
+from policies.msfq.intervals import BATCHES, interval, observations
 from policies.msfq.one_or_all import pair, threshold_in
-from policies.msfq.simulation import BATCHES, WARM_UP_FRACTION
-from policies.msfq.summary import T_QUANTILE
+from policies.msfq.simulation import WARM_UP_FRACTION
 from policies.registry import NotApplicableError
 
 
@@ -22,13 +21,13 @@ class Jumped(NamedTuple):
     small, large : float
         Mean response times.
     objective, confidence : float
-        E[T] or E[T^w], and the half-width of its 95% interval.
+        E[T] or E[T^w], and the half-width of its 95% interval, None where the run is too short.
     """
 
     small: float
     large: float
     objective: float
-    confidence: float
+    confidence: float | None
 
 
 def jumped(
@@ -75,5 +74,6 @@ def jumped(
     first, second = pair(queue, "the jump chain")
     weights = np.array([queue.weights()[first], queue.weights()[second]])
     residuals = (by_batch - means * areas[:, :1]) @ weights / areas[:, 0].mean()
-    confidence = T_QUANTILE * residuals.std(ddof=1) / sqrt(BATCHES)
-    return Jumped(float(means[0]), float(means[1]), float(weights @ means), float(confidence))
+    objective = float(weights @ means)
+    found = interval(residuals, objective, observations=observations(queue, time))
+    return Jumped(float(means[0]), float(means[1]), objective, found.half_width)

@@ -100,9 +100,9 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     """
     count = needs.size
     traced = trace_times.size > 0
-    step = max(1, (arrivals - warm) // sums.shape[0])
     number, in_system, batch, free = whole[NUMBER], whole[IN_SYSTEM], whole[BATCH], whole[FREE]
     heap, spare, counting = whole[HEAP], whole[SPARE], whole[COUNTING] > 0
+    batch_ends = warm + (batch + 1) * (arrivals - warm) // sums.shape[0]
     now, service = real[NOW], real[SERVICE]
     next_arrival, next_turn = real[NEXT_ARRIVAL], real[NEXT_TURN]
     while spare >= 0:
@@ -163,8 +163,9 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             whole[MOST] = max(whole[MOST], in_system)
             if counting:
                 came[c] += 1
-                if number == warm + (batch + 1) * step and batch + 1 < sums.shape[0]:
+                if number == batch_ends:
                     batch += 1
+                    batch_ends = warm + (batch + 1) * (arrivals - warm) // sums.shape[0]
                     for i in range(count):
                         levels[batch, i] = waiting[i] + running[i]
             number += 1

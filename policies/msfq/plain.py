@@ -165,17 +165,16 @@ def _counted(queue: Instance, trace: Trace, found: Times, run: Run) -> Played:
 
     came, kinds, ends, stop = trace.times, trace.classes, found.ends, found.stop
     warm, batches, classes = run.warm, run.batches, len(queue.classes)
-    step = max(1, (len(came) - warm) // batches)
+    first = warm + np.arange(batches) * (len(came) - warm) // batches
     began = came[warm]
     responses = ends - came
     # A batch ends with its last arrival; what completes until the next one is its.
     done = np.flatnonzero((ends >= began) & (np.arange(len(came)) >= warm))
     last = np.searchsorted(came, ends[done], side="left") - 1
-    batch = np.clip((last - warm) // step, 0, batches - 1)
+    batch = np.clip(np.searchsorted(first, last, side="right") - 1, 0, batches - 1)
     sums, counts = np.zeros((batches, classes)), np.zeros((batches, classes), np.int64)
     np.add.at(sums, (batch, kinds[done]), responses[done])
     np.add.at(counts, (batch, kinds[done]), 1)
-    first = warm + step * np.arange(batches)
     inside = np.minimum(np.where(np.isnan(ends), stop, ends), stop)
     running = np.where(np.isnan(found.starts), stop, found.starts)
     needs = np.array([job.need for job in queue.classes])

@@ -8,10 +8,10 @@ import numpy as np
 
 from instances.msfq import Instance
 from instances.msfq.traces import Trace
+from policies.msfq.intervals import BATCHES
 from policies.msfq.played import Floats, Played, Run
 from policies.msfq.rule import Plan
 
-BATCHES = 40
 WARM_UP_FRACTION = 0.1
 """The part of the arrivals before anything is counted."""
 

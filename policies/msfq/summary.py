@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf
 from typing import Any
 
 import msgspec
@@ -10,12 +10,10 @@ import numpy as np
 
 from instances.msfq import ClassTime, Instance, Simulated
 from instances.msfq.traces import Trace
+from policies.msfq.intervals import ENOUGH, Interval, interval, observations
 from policies.msfq.played import Floats, Played
-from policies.msfq.simulation import BATCHES
 
 PERCENTILES = (50, 90, 95, 99)
-T_QUANTILE = 2.0227
-"""The 97.5% point of Student's distribution with BATCHES - 1 degrees of freedom."""
 
 
 def summary(
@@ -25,12 +23,14 @@ def summary(
     *,
     threshold: int | None = None,
     trace: Trace | None = None,
+    load: float | None = None,
     note: str = "",
 ) -> Simulated:
     """Return the solution record of a simulation; a trace's own jobs say what each class weighs.
 
     Each class's mean is over its counted jobs; the confidence is that of a ratio of batch sums,
-    which stands some batches without a job of a rare class.
+    which stands some batches without a job of a rare class. Where the run is too short for an
+    interval there is none, and the note says so.
 
     Parameters
     ----------
@@ -41,22 +41,32 @@ def summary(
         What the record tells of the rule.
     trace : Trace, optional
         The jobs, where they were not random.
+    load : float, optional
+        Under the policy, where that is known to be more than the instance's own.
     note : str
-        What is to be said of the run.
+        What else is to be said of the run.
     """
     totals, jobs = played.sums.sum(axis=0), played.counts.sum(axis=0)
     means = totals / np.maximum(jobs, 1)
     weights = {name: _weights(queue, jobs, name, trace) for name in ("mean", "weighted")}
+    enough = observations(queue, played.time, load) if trace is None else inf
+    found = _interval(played, means, weights[queue.objective], enough)
+    notes = [note] if note else []
+    if found.half_width is None:
+        notes.append(
+            f"too short a run for a confidence interval: it counts as {found.independent:.0f} "
+            f"independent observations, of {ENOUGH:.0f} that are needed"
+        )
     return Simulated(
         mean_response_time=float(weights["mean"] @ means),
         weighted_response_time=float(weights["weighted"] @ means),
-        classes=tuple(_class_time(queue, played, c, means[c]) for c in range(len(jobs))),
+        classes=tuple(_class_time(queue, played, c, means, enough) for c in range(len(jobs))),
         arrivals=arrivals,
-        confidence=_confidence(played, means, weights[queue.objective]),
+        confidence=found.half_width,
         utilization=played.busy / (played.time * queue.servers) if played.time else 0.0,
         threshold=msgspec.UNSET if threshold is None else threshold,
         phases=_durations(played),
-        note=note or msgspec.UNSET,
+        note="; ".join(notes) or msgspec.UNSET,
     )
 
 
@@ -73,26 +83,23 @@ def _weights(queue: Instance, jobs: Any, objective: str, trace: Trace | None) ->
     return np.asarray(weights / max(weights.sum(), 1e-300))
 
 
-def _confidence(played: Played, means: Any, weights: Any) -> float | None:
-    """Return the half-width of the 95% interval of Σ weights·means, by batch means."""
-    batches = len(played.sums)
-    if batches < BATCHES:
-        return None
+def _interval(played: Played, means: Floats, weights: Floats, enough: float) -> Interval:
+    """Return the 95% interval of Σ weights·means, from ratios of batch sums."""
     usual = np.maximum(played.counts.mean(axis=0), 1e-300)
     residuals = (played.sums - means * played.counts) / usual @ weights
-    return float(T_QUANTILE * residuals.std(ddof=1) / sqrt(batches))
+    jobs = float(played.counts.sum(axis=0)[weights > 0].sum())
+    return interval(residuals, float(weights @ means), observations=min(enough, jobs))
 
 
-def _class_time(queue: Instance, played: Played, c: int, mean: float) -> ClassTime:
+def _class_time(queue: Instance, played: Played, c: int, means: Floats, enough: float) -> ClassTime:
     only = np.zeros(len(queue.classes))
     only[c] = 1.0
-    means = played.sums.sum(axis=0) / np.maximum(played.counts.sum(axis=0), 1)
     seen = int(played.counts[:, c].sum())
     time = max(played.time, 1e-300)
     return ClassTime(
         need=queue.classes[c].need,
-        mean_response_time=float(mean) if seen else None,
-        confidence=_confidence(played, means, only) if seen else None,
+        mean_response_time=float(means[c]) if seen else None,
+        confidence=_interval(played, means, only, enough).half_width if seen else None,
         percentiles=_percentiles(played.histogram[c]) if seen else {},
         jobs=seen,
         mean_number=float(played.areas[c] / time),

@@ -8,17 +8,17 @@ jobs that it was made by is flattering.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from math import inf, sqrt
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from instances.msfq import Instance
+from policies.msfq.intervals import interval
 from policies.msfq.registration import plan
 from policies.msfq.rule import Plan, slots
 from policies.msfq.simulation import play
-from policies.msfq.summary import T_QUANTILE
 
 Options = Mapping[str, Any]
 Floats = NDArray[np.float64]
@@ -33,7 +33,8 @@ class Tuned(NamedTuple):
     options : mapping
         The policy's options.
     objective, confidence : float
-        On jobs that had no part in the choice: value, and half-width of its 95% interval.
+        On jobs that had no part in the choice: value, and half-width of its 95% interval, None
+        where that is too short a run for one.
     gain, gain_confidence : float
         How much less than at the start, on the same jobs, and the half-width of that.
     tried : int
@@ -42,9 +43,9 @@ class Tuned(NamedTuple):
 
     options: Options
     objective: float
-    confidence: float
+    confidence: float | None
     gain: float
-    gain_confidence: float
+    gain_confidence: float | None
     tried: int
 
 
@@ -92,7 +93,7 @@ def tune(
     return Tuned(
         options=best,
         objective=float(chosen.mean()),
-        confidence=_half_width(chosen),
+        confidence=_half_width(chosen, positive=True),
         gain=float((before - chosen).mean()),
         gain_confidence=_half_width(before - chosen),
         tried=len(known),
@@ -106,8 +107,9 @@ def _by_batch(queue: Instance, chosen: Plan, arrivals: int, seed: int) -> Floats
     return np.asarray(played.sums / usual @ np.array(queue.weights()))
 
 
-def _half_width(values: Floats) -> float:
-    return float(T_QUANTILE * values.std(ddof=1) / sqrt(len(values)))
+def _half_width(values: Floats, *, positive: bool = False) -> float | None:
+    mean = float(values.mean())
+    return interval(values - mean, mean, positive=positive).half_width
 
 
 def tune_two_threshold(queue: Instance, *, arrivals: int = 200_000, seed: int = 0) -> Tuned:

@@ -153,7 +153,7 @@ def test_figure_2_at_rate_7() -> None:
         assert not found.violations
         assert isinstance(found.confidence, float)
         assert abs((found.objective or 0) - expected) < 1.5 * found.confidence
-        assert found.confidence < 0.05 * expected
+        assert found.confidence < 0.08 * expected
 
 
 def mm1(load: float, square: float) -> float:
@@ -187,8 +187,10 @@ def test_fcfs_is_stable_just_where_the_formula_says() -> None:
     def growth(rate: float) -> float:
         near = limit.scaled(rate * limit.arrival_rate)
         played = play(near, plan(near, "fcfs"), arrivals=2_000_000, seed=1, warm=0)
-        means = played.sums.sum(axis=1) / played.counts.sum(axis=1)
-        return float(means[-10:].mean() / means[:10].mean())
+        sums, counts = played.sums.sum(axis=1), played.counts.sum(axis=1)
+        quarter = len(sums) // 4
+        last = sums[-quarter:].sum() / counts[-quarter:].sum()
+        return float(last / (sums[:quarter].sum() / counts[:quarter].sum()))
 
     assert growth(1.05) > 3.0
     assert growth(0.95) < 2.0

@@ -1,0 +1,121 @@
+"""How sure a simulated mean is: intervals by batch means, or none where a run is too short.
+
+A run is told apart into `BATCHES` short batches. How many of them count as independent is estimated
+from their autocorrelation (Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7,
+1992); by that they are put together into few long batches, whose means are nearly independent
+(Law, *Simulation Modeling and Analysis*, section 9.5.3). Response times near saturation are skewed
+to the right, so the interval is taken for the logarithm of the mean. `benchmarks.coverage` measures
+how often intervals hold.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from instances.msfq import Instance
+from policies.msfq.played import Floats
+
+BATCHES = 640
+"""Short batches; each number of long ones divides it."""
+T_QUANTILES = {5: 2.7764, 8: 2.3646, 10: 2.2622, 16: 2.1314, 20: 2.0930, 32: 2.0395, 40: 2.0227}
+"""The 97.5% point of Student's distribution, by number of batches."""
+LONG = 25.0
+"""Independent short batches that a long one has, if there are so many."""
+FEW = 200.0
+"""Independent batches below which two ways of putting them together are tried, the wider taken."""
+ENOUGH = 50.0
+"""Independent observations that an interval needs, judged by the load, which is known exactly."""
+FEWEST = 30.0
+"""Independent batches that it needs too, judged by the run itself."""
+
+
+class Interval(NamedTuple):
+    """An interval, or why there is none.
+
+    Attributes
+    ----------
+    half_width : float or None
+        Of the 95% interval.
+    independent : float
+        As how many independent observations the run counts.
+    """
+
+    half_width: float | None
+    independent: float
+
+
+def interval(
+    residuals: Floats, mean: float, *, observations: float = inf, positive: bool = True
+) -> Interval:
+    """Return the 95% interval of a mean.
+
+    Parameters
+    ----------
+    residuals : ndarray, shape (B,)
+        How far each short batch is off the mean.
+    mean : float
+    observations : float
+        As how many independent observations the run counts by what else is known of it.
+    positive : bool
+        Whether the mean is of something positive and skewed to the right.
+    """
+    if len(residuals) < BATCHES:
+        return Interval(None, min(observations, float(len(residuals))))
+    independent = independent_batches(residuals)
+    fewest = min(observations, independent)
+    if observations < ENOUGH or independent < FEWEST:
+        return Interval(None, fewest)
+    if fewest < FEW:
+        half = max(_half_width(residuals, 5), _half_width(residuals, 8))
+    else:
+        wanted = max(8.0, independent / LONG)
+        half = _half_width(residuals, max(b for b in T_QUANTILES if b <= wanted))
+    if positive and mean > 0:
+        half = mean * (exp(min(half / mean, 700.0)) - 1.0)
+    return Interval(half, fewest)
+
+
+def _half_width(residuals: Floats, batches: int) -> float:
+    means = residuals.reshape(batches, -1).mean(axis=1)
+    return float(T_QUANTILES[batches] * means.std(ddof=1) / sqrt(batches))
+
+
+def independent_batches(residuals: Floats) -> float:
+    """Return as how many independent batches these count: Geyer's initial monotone sequence."""
+    count = len(residuals)
+    spectrum = np.fft.rfft(residuals - residuals.mean(), 2 * count)
+    covariances = np.fft.irfft(spectrum * spectrum.conj())[:count] / count
+    if covariances[0] <= 0.0:
+        return float(count)
+    pairs = covariances[0 : count - 1 : 2] + covariances[1:count:2]
+    ends = np.flatnonzero(pairs <= 0.0)
+    kept = np.minimum.accumulate(pairs[: ends[0] if ends.size else len(pairs)])
+    long_run = max(2.0 * float(kept.sum()) - covariances[0], 0.5 * covariances[0])
+    return float(count * covariances[0] / long_run)
+
+
+def observations(queue: Instance, time: float, load: float | None = None) -> float:
+    """Return as how many independent observations a time counts at a queue, by its load.
+
+    Near saturation the work in a queue moves like reflected Brownian motion, of drift (1 - load)·k
+    down and of variance Σ λ·(need·size)²; its integrated autocorrelation time is twice the
+    variance over the drift squared (Whitt, "Planning queueing simulations", Management Science 35,
+    1989).
+
+    Parameters
+    ----------
+    queue : Instance
+    time : float
+        That is simulated.
+    load : float, optional
+        Under the policy, where that is more than the instance's own.
+    """
+    variance = sum(
+        job.arrival_rate * job.sizes.second_moment * (job.need / job.service_rate) ** 2
+        for job in queue.classes
+    )
+    spare = (1.0 - max(queue.load, load or 0.0)) * queue.servers
+    return time * spare**2 / (2.0 * variance) if spare > 0.0 else 0.0
