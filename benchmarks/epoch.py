@@ -13,6 +13,8 @@ from rich.table import Table
 
 from benchmarks.timing import agree, best_of, out, verdict
 from formulations.epoch import Partition
+from instances.constraints import Apart, Constraint, Together
+from instances.epoch import Partitioned
 from policies.registry import NotApplicableError, registered
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
@@ -22,6 +24,9 @@ LIMIT, WORKERS = 5.0, 2
 
 PLANTED = [(epochs, k) for epochs in (8, 16) for k in (1, 2, 3, 4)] + [(32, 3)]
 SEEDS = range(1, 4)
+
+TIGHT, MANY, TIGHT_LIMIT = ((16, 4), (16, 5), (16, 6), (32, 5), (32, 6)), range(20), 10.0
+"""Epochs and k of the planted instances of many seeds, and the seconds that each may take."""
 
 
 def planted() -> None:
@@ -47,6 +52,66 @@ def planted() -> None:
         slowest = max(slowest, *times)
     out.print(table)
     verdict(slowest < 5, f"each planted instance proven in under 5 s (slowest {slowest:.1f})")
+
+
+def tight() -> None:
+    """Time planted instances of many seeds, and with ten side constraints on pairs of jobs.
+
+    The pairs are drawn at random. Half are to be together, half apart: first as they are in the
+    partition that was found, so that the optimum stays, then whatever they are there.
+    """
+    title = f"(k) planted epochs, N = 128, {len(MANY)} seeds, limit {TIGHT_LIMIT:.0f} s: slowest"
+    heads = ("epochs", "k", "no rules s", "ten that fit s", "any ten s", "proven")
+    table = Table(*heads, title=title, title_justify="left")
+    every, limit = 0, TIGHT_LIMIT
+    for epochs, k in TIGHT:
+        times: tuple[list[float], ...] = ([], [], [])
+        proven = 0
+        for seed in MANY:
+            instance = generate(
+                "epoch", "planted", seed=seed, options={"epochs": epochs, "inequity": k}
+            )
+            rules: tuple[list[Constraint], ...] = ([], [], [])
+            for turn in range(3):
+                run = partial(
+                    solve,
+                    instance,
+                    threads=WORKERS,
+                    time_limit=TIGHT_LIMIT,
+                    constraints=rules[turn],
+                )
+                seconds, result = best_of(1, run)
+                times[turn].append(seconds)
+                proven += result.proven or result.termination == "infeasible"
+                if turn < 2 and result.proven:
+                    agree(result.objective, 128.0 * epochs)
+                if turn == 0:
+                    rules = (
+                        [],
+                        _ten(result.solution, seed, True),
+                        _ten(result.solution, seed, False),
+                    )
+        table.add_row(
+            str(epochs), str(k), *(f"{max(some):.2f}" for some in times),
+            f"{proven} of {3 * len(MANY)}",
+        )  # fmt: skip
+        every += proven
+    out.print(table)
+    wanted = 3 * len(MANY) * len(TIGHT)
+    verdict(every == wanted, f"all proven in {TIGHT_LIMIT:.0f} s ({every} of {wanted})")
+
+
+def _ten(found: Partitioned, seed: int, fitting: bool) -> list[Constraint]:
+    """Draw ten side constraints on pairs of jobs, perhaps such that a partition keeps them all."""
+    draw = np.random.Generator(np.random.PCG64(seed))
+    where = {name: e for e, epoch in enumerate(found.epochs) for name in epoch.nodes}
+    rules: list[Constraint] = []
+    while len(rules) < 10:
+        a, b = draw.choice(sorted(where), 2, replace=False).tolist()
+        kind = Together if len(rules) % 2 == 0 else Apart
+        if not fitting or (where[a] == where[b]) == (kind is Together):
+            rules.append(kind(jobs=(a, b)))
+    return rules
 
 
 def uniform() -> None:

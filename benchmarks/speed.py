@@ -15,6 +15,7 @@ TABLES = (
     hesrpt.program,
     hesrpt.orders,
     epoch.planted,
+    epoch.tight,
     epoch.uniform,
     msfq.simulators,
     msfq.thresholds,
