@@ -60,10 +60,10 @@ def tight() -> None:
     The pairs are drawn at random. Half are to be together, half apart: first as they are in the
     partition that was found, so that the optimum stays, then whatever they are there.
     """
-    title = f"(k) planted epochs, N = 128, {len(MANY)} seeds, limit {TIGHT_LIMIT:.0f} s: slowest"
+    title = f"(i2) planted epochs, N = 128, {len(MANY)} seeds, limit {TIGHT_LIMIT:.0f} s: slowest"
     heads = ("epochs", "k", "no rules s", "ten that fit s", "any ten s", "proven")
     table = Table(*heads, title=title, title_justify="left")
-    every, limit = 0, TIGHT_LIMIT
+    every = 0
     for epochs, k in TIGHT:
         times: tuple[list[float], ...] = ([], [], [])
         proven = 0
