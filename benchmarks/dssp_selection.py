@@ -18,8 +18,8 @@ from instances.files import dump, load
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 from solvers import highs
-from solvers.matrix import translate
 from solvers.result import Limits
+from solvers.translating import translate
 
 LIMIT = 60.0
 """Seconds after which an alternative is stopped; its ratio is then a lower bound, marked >."""

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from instances.constraints import Constraint
+from instances.decimals import Floats, Whole
 from instances.options import Option
 
 if TYPE_CHECKING:
@@ -166,15 +170,17 @@ class Knapsack(NamedTuple):
 
     Attributes
     ----------
-    rewards, demands : ndarray
-        Shape (n,) each.
-    room : float
-        The largest total demand that fits.
-    positions : ndarray
+    rewards : ndarray of float
+        Shape (n,).
+    demands : Whole
+        Shape (n,).
+    room : int
+        The largest total demand that fits, in their unit.
+    positions : ndarray of int
         The position of each item among the instance's jobs, shape (n,).
     """
 
-    rewards: Any
-    demands: Any
-    room: float
-    positions: Any
+    rewards: Floats
+    demands: Whole
+    room: int
+    positions: NDArray[np.intp]

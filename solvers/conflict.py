@@ -33,8 +33,8 @@ def smallest_conflict(names: Sequence[str], holds: Holds) -> list[str]:
         for smaller in _ever_smaller(names, holds):
             best = smaller
         return _in_order(names, best)
-    except TimeoutError:
-        why = "out of time"
+    except TimeoutError as error:
+        why = str(error) or "out of time"
     except KeyboardInterrupt:
         why = "interrupted"
     except _GaveUpError as reason:

@@ -38,7 +38,7 @@ def version() -> str:
     return f"numba {installed('numba')}, Python {platform.python_version()}"
 
 
-def drive(search: Search, run: Run) -> tuple[Termination, str]:
+def drive(search: Search, run: Run, *, noise: float = NOISE) -> tuple[Termination, str]:
     """Advance a search until it is done, near enough, out of time or memory, or interrupted.
 
     Parameters
@@ -47,6 +47,8 @@ def drive(search: Search, run: Run) -> tuple[Termination, str]:
         Keeps what it has found, however it ends.
     run : Run
         Its limits are kept, its trace is written.
+    noise : float
+        The relative gap that counts as none; 0 for a search without rounding.
 
     Returns
     -------
@@ -68,7 +70,7 @@ def drive(search: Search, run: Run) -> tuple[Termination, str]:
             if limits.watch:
                 limits.watch(spent, value, bound)
             distance = gap(value, bound)
-            if distance is not None and distance <= max(limits.gap, NOISE):
+            if distance is not None and distance <= max(limits.gap, noise):
                 return "optimal", ""
             if done:
                 return "optimal" if distance is None else "completed", ""

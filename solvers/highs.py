@@ -13,7 +13,7 @@ import numpy as np
 
 from formulations.protocol import Formulation
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
-from solvers.matrix import Matrix, translate
+from solvers.matrix import Matrix
 from solvers.result import NOISE, Limits, Result, Seconds, Termination
 from solvers.running import Run, make_result
 
@@ -57,12 +57,14 @@ def solve(
     """
     limits = limits or Limits()
     began = time.perf_counter()
+    from solvers.translating import translate
+
     matrix = translate(formulation.model)
-    engine = _engine(matrix, limits)
+    engine = started(matrix, limits)
     if hint is not None:
         _start_from(engine, matrix, formulation.hint(hint))
     built = formulation.seconds + time.perf_counter() - began
-    run = _Run(limits, matrix=matrix)
+    run = MatrixRun(limits, matrix=matrix)
     began = time.perf_counter()
     run.go(engine)
     result = _result(formulation, engine, matrix, run)
@@ -73,7 +75,7 @@ def solve(
 
 
 @dataclass
-class _Run(Run):
+class MatrixRun(Run):
     """A run of HiGHS, whose objective is scaled as the matrix is."""
 
     matrix: Matrix = field(kw_only=True)
@@ -91,11 +93,12 @@ class _Run(Run):
         data = event.data_out
         last = self.trace[-1][1:] if self.trace else (None, None)
         up = 1.0 if self.matrix.maximize else -1.0
-        best = _further(last[0], self._real(data.mip_primal_bound), up)
-        bound = _further(last[1], self._real(data.mip_dual_bound), -up)
+        best = _further(last[0], self.real(data.mip_primal_bound), up)
+        bound = _further(last[1], self.real(data.mip_dual_bound), -up)
         self.note(best, bound)
 
-    def _real(self, value: float) -> float | None:
+    def real(self, value: float) -> float | None:
+        """Return the engine's objective in the model's own unit; None where it is infinite."""
         return value / self.matrix.cost_scale + 0.0 if abs(value) < highspy.kHighsInf else None
 
 
@@ -106,7 +109,8 @@ def _further(last: float | None, new: float | None, sign: float) -> float | None
     return new if sign * (new - last) > NOISE * abs(last) else last
 
 
-def _engine(matrix: Matrix, limits: Limits) -> Any:
+def started(matrix: Matrix, limits: Limits) -> Any:
+    """Return an engine that holds a model and its options, ready to run."""
     engine = highspy.Highs()
     engine.silent()
     options: dict[str, Any] = {
@@ -152,15 +156,24 @@ def _start_from(engine: Any, matrix: Matrix, hint: Iterable[tuple[Any, float]]) 
     engine.setSolution(len(columns), np.array(columns, np.int32), np.array(values, float))
 
 
-def _result(formulation: Formulation, engine: Any, matrix: Matrix, run: _Run) -> Result:
+def termination(engine: Any, run: MatrixRun) -> Termination:
+    """Return why a run ended."""
+    stopped: Termination = _STOPPED.get(engine.getModelStatus(), "error")
+    return "interrupted" if run.interrupted and stopped != "optimal" else stopped
+
+
+def in_hand(engine: Any) -> bool:
+    """Tell whether a run has found a solution."""
+    status = engine.getInfo().primal_solution_status
+    return bool(status == highspy.SolutionStatus.kSolutionStatusFeasible)
+
+
+def _result(formulation: Formulation, engine: Any, matrix: Matrix, run: MatrixRun) -> Result:
     status, info = engine.getModelStatus(), engine.getInfo()
-    stopped: Termination = _STOPPED.get(status, "error")
-    if run.interrupted and stopped != "optimal":
-        stopped = "interrupted"
-    in_hand = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    bound = None if stopped in ("infeasible", "unbounded") else run._real(info.mip_dual_bound)
+    stopped = termination(engine, run)
+    bound = None if stopped in ("infeasible", "unbounded") else run.real(info.mip_dual_bound)
     solution = None
-    if in_hand or status == highspy.HighsModelStatus.kModelEmpty:
+    if in_hand(engine) or status == highspy.HighsModelStatus.kModelEmpty:
         values = engine.getSolution().col_value
         by_id = {id(v): values[i] for i, v in enumerate(matrix.columns)}
         solution = formulation.decode(lambda v: by_id.get(id(v), v.value))
@@ -198,7 +211,7 @@ def _asker(
     """Return a function that tells whether some side constraints can hold together."""
     place = {id(row): i for i, row in enumerate(matrix.rows)}
     groups = {name: [place[id(r)] for r in rows if id(r) in place] for name, rows in side.items()}
-    engine = _engine(matrix, Limits(seed=limits.seed, threads=limits.threads))
+    engine = started(matrix, Limits(seed=limits.seed, threads=limits.threads))
     engine.setOptionValue("presolve", "choose")
     zeros = np.zeros(len(matrix.columns))
     engine.changeColsCost(len(zeros), np.arange(len(zeros), dtype=np.int32), zeros)

@@ -56,6 +56,11 @@ def solve(
             found=f"side constraints {', '.join(model.side()) or 'in the model'}",
             place="solver core",
         )
-    from solvers import highs
+    start = hint() if hint else None
+    if model.changed:
+        from solvers import highs
 
-    return highs.solve(model, limits, hint=hint() if hint else None)
+        return highs.solve(model, limits, hint=start)
+    from solvers.binary import engine
+
+    return engine.solve(model, limits, hint=start)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor, isfinite
+from fractions import Fraction
+from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations.dssp.rows import Row
+from formulations.program import Number, exact, whole_row
+from instances.decimals import as_written, scale_of
 from instances.dssp import Instance
 
 Ints = NDArray[np.int64]
@@ -23,6 +26,9 @@ COARSE = 1 << 20
 
 LARGEST_SUM = 1 << 40
 """What the coefficients of a row, or the rewards, may sum to."""
+
+LARGEST = 1 << 30
+"""What a coefficient of a row may be: CP-SAT was seen to err beyond 2^31 (or-tools issue 5293)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +63,7 @@ class Grid:
         times = np.concatenate((tasks.lengths, [delay for delay, _ in night.late]))
         if night.late:  # what is paid late depends on the deadline's exact place
             times = np.append(times, night.deadline)
-        scale = _decimal(times, FINEST / max(night.horizon, 1e-300))
+        scale = float(scale_of(times, min(FINEST / max(night.horizon, 1e-300), 1e6)))
         exact = scale > 0
         if not exact:
             scale = 2.0 ** floor(np.log2(COARSE / night.horizon))
@@ -69,14 +75,14 @@ class Grid:
             scale=scale,
             exact=exact,
             lengths=lengths,
-            deadline=floor(night.deadline * scale * (1 + 1e-12)),
-            horizon=floor(night.horizon * scale * (1 + 1e-12)),
+            deadline=floor(as_written(night.deadline) * Fraction(scale)),
+            horizon=floor(exact_horizon(night) * Fraction(scale)),
             rounding=0.0 if exact else float(added.max(initial=0.0)) / night.deadline,
         )
 
 
 @dataclass(frozen=True)
-class WholeRow:
+class GridRow:
     """A row in whole numbers: lower <= sum of coefficient·x_j <= upper; None where there is none.
 
     Attributes
@@ -92,27 +98,30 @@ class WholeRow:
     exact: bool
 
 
-def whole_rows(row: Row) -> list[WholeRow]:
+def whole_rows(row: Row) -> list[GridRow]:
     """Return a row in whole numbers: one where its coefficients are, else one for each bound."""
-    given = np.asarray(row.coefficients, dtype=np.float64)
-    total = float(np.abs(given).sum())
-    scale = _decimal(np.abs(given), LARGEST_SUM / max(total, 1e-300))
-    if scale > 0:
-        # A checker forgives a billionth; the bounds are products of rounded numbers.
-        low, high = row.lower * scale, row.upper * scale
-        lower = ceil(low - 1e-10 * abs(low)) if isfinite(low) else None
-        upper = floor(high + 1e-10 * abs(high)) if isfinite(high) else None
-        coefficients = np.rint(given * scale).astype(int).tolist()
-        return [WholeRow(row.jobs, coefficients, lower, upper, exact=True)]
-    largest = max(total, abs(row.lower) if isfinite(row.lower) else 0.0)
-    scale = 2.0 ** floor(np.log2(LARGEST_SUM / largest))
+    body: dict[int, Number] = {}
+    for j, c in zip(row.jobs, row.coefficients, strict=True):
+        body[j] = body.get(j, Fraction(0)) + exact(c)
+    lowest = whole_row(row.what, "", body, row.lower, row.upper)
+    jobs, coefficients = lowest.columns, lowest.coefficients
+    total = sum(map(abs, coefficients))
+    lower, upper = lowest.lower, lowest.upper
+    largest = max(map(abs, coefficients), default=0)
+    if (
+        total <= LARGEST_SUM and largest <= LARGEST
+    ):  # a bound beyond what the row can reach is as good as one just beyond
+        low = None if lower is None else max(-total - 1, min(total + 1, lower))
+        high = None if upper is None else max(-total - 1, min(total + 1, upper))
+        return [GridRow(jobs, coefficients, low, high, exact=True)]
+    unit = 1 + max(max(total, abs(lower or 0)) // LARGEST_SUM, largest // LARGEST)
     found = []
-    if isfinite(row.upper):
-        above = np.ceil(given * scale).astype(int).tolist()
-        found.append(WholeRow(row.jobs, above, None, floor(row.upper * scale), exact=False))
-    if isfinite(row.lower):
-        below = np.floor(given * scale).astype(int).tolist()
-        found.append(WholeRow(row.jobs, below, ceil(row.lower * scale), None, exact=False))
+    if upper is not None:
+        above = [-(-c // unit) for c in coefficients]
+        found.append(GridRow(jobs, above, None, max(upper // unit, -LARGEST_SUM), exact=False))
+    if lower is not None:
+        below = [c // unit for c in coefficients]
+        found.append(GridRow(jobs, below, -(-lower // unit), None, exact=False))
     return found
 
 
@@ -129,23 +138,13 @@ def whole_rewards(night: Instance, grid: Grid) -> tuple[list[int], float, int]:
     if len(night.late) > 1:
         scale = 2.0 ** floor(np.log2(2.0**52 / grid.horizon / total))
         return np.floor(rewards * scale).astype(int).tolist(), scale, 3 * jobs
-    scale = _decimal(rewards, LARGEST_SUM / total)
-    if scale > 0:
-        return np.rint(rewards * scale).astype(int).tolist(), scale, 0
+    decimals = scale_of(rewards, min(LARGEST_SUM / total, 1e6))
+    if decimals:
+        return np.rint(rewards * decimals).astype(int).tolist(), float(decimals), 0
     scale = 2.0 ** floor(np.log2(LARGEST_SUM / total))
     return np.floor(rewards * scale).astype(int).tolist(), scale, jobs
 
 
-def _decimal(numbers: Floats, most: float) -> float:
-    """Return the power of ten, at most 10^6, that makes numbers whole; 0 where none does.
-
-    `most` is the largest scale that leaves room for sums.
-    """
-    for places in range(7):
-        scale = 10.0**places
-        if scale > most:
-            return 0.0
-        scaled = numbers * scale
-        if np.all(np.abs(scaled - np.rint(scaled)) <= 2 * np.finfo(float).eps * scaled):
-            return scale
-    return 0.0
+def exact_horizon(night: Instance) -> Fraction:
+    """Return the time after which nothing is paid, exactly."""
+    return as_written(night.deadline) + (as_written(night.late[-1][0]) if night.late else 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from math import fsum, isfinite
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from pyomo.common.gc_manager import PauseGC
 from pyomo.core.expr import LinearExpression
 
-from formulations.dssp.rows import Row
+from formulations.dssp.rows import Number, Row
 from formulations.protocol import Side
 from instances.dssp import Instance
 
@@ -24,7 +25,7 @@ class Native:
     ----------
     night : Instance
         The jobs.
-    room : float
+    room : Fraction
         What their demands may sum to.
     open_ : ndarray of bool, shape (J,)
         The jobs that can be selected at all.
@@ -42,7 +43,7 @@ class Native:
     def __init__(
         self,
         night: Instance,
-        room: float,
+        room: Fraction,
         open_: NDArray[np.bool_],
         stated: Iterable[tuple[str, Row]],
     ) -> None:
@@ -57,7 +58,7 @@ class Native:
                 expr=_dot(night.rewards.tolist(), self.x), sense=pyo.maximize
             )
             model.capacity = pyo.Constraint(  # equation 2
-                expr=(None, _dot(night.demands.tolist(), self.x), room)
+                expr=(None, _dot(night.demands.tolist(), self.x), float(room))
             )
             model.side = pyo.Constraint(pyo.Any)
             model.lifted = pyo.Var(pyo.Any, domain=pyo.Binary, dense=False)
@@ -110,17 +111,17 @@ class Native:
         ]
 
 
-def _dot(coefficients: Sequence[float], variables: Sequence[Any]) -> Any:
+def _dot(coefficients: Sequence[Number], variables: Sequence[Any]) -> Any:
     """Return the sum of coefficient·variable; built whole, since term by term is slow."""
     return LinearExpression(
-        constant=0.0, linear_coefs=list(coefficients), linear_vars=list(variables)
+        constant=0.0, linear_coefs=list(map(float, coefficients)), linear_vars=list(variables)
     )
 
 
-def _bound(value: float) -> float | None:
+def _bound(value: Number) -> float | None:
     return float(value) if isfinite(value) else None
 
 
 def _most_negative(row: Row) -> float:
     """Return how far below its lower bound the row can fall: what lifting it must make up for."""
-    return min(0.0, fsum(c for c in row.coefficients if c < 0) - row.lower)
+    return min(0.0, fsum(float(c) for c in row.coefficients if c < 0) - float(row.lower))

@@ -7,8 +7,9 @@ A kind of your own carries a ``rows`` method like the functions below.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from functools import singledispatch
-from math import fsum, inf
+from math import inf
 from typing import NamedTuple
 
 from instances.constraints import (
@@ -23,8 +24,12 @@ from instances.constraints import (
     Resource,
     Together,
 )
+from instances.decimals import as_written
 from instances.dssp import Instance
 from instances.errors import InputError, listing
+
+Number = float | Fraction
+"""A float stands for the decimal that is written."""
 
 
 class Row(NamedTuple):
@@ -36,9 +41,9 @@ class Row(NamedTuple):
         Which part of its side constraint the row is.
     jobs : sequence of int
         Positions of jobs.
-    coefficients : sequence of float
+    coefficients : sequence of Number
         One for each of them.
-    lower, upper : float
+    lower, upper : Number
         The bounds; infinite where there is none.
     unless_all : sequence of int
         Jobs that lift the row when all of them are selected; none of them: it always holds.
@@ -46,14 +51,14 @@ class Row(NamedTuple):
 
     what: str
     jobs: Sequence[int]
-    coefficients: Sequence[float]
-    lower: float = -inf
-    upper: float = inf
+    coefficients: Sequence[Number]
+    lower: Number = -inf
+    upper: Number = inf
     unless_all: Sequence[int] = ()
 
 
 @singledispatch
-def rows(constraint: Constraint, night: Instance, capacity: float) -> Iterator[Row]:
+def rows(constraint: Constraint, night: Instance, capacity: Fraction) -> Iterator[Row]:
     """Yield the linear rows that a side constraint means on a selection of jobs.
 
     Parameters
@@ -62,8 +67,8 @@ def rows(constraint: Constraint, night: Instance, capacity: float) -> Iterator[R
         The declaration.
     night : Instance
         The jobs, with positions, groups and planned demands.
-    capacity : float
-        r·P·D, of which shares are taken.
+    capacity : Fraction
+        r·P·D, of which shares are taken; a kind of one's own gets it as a float.
 
     Raises
     ------
@@ -76,25 +81,25 @@ def rows(constraint: Constraint, night: Instance, capacity: float) -> Iterator[R
         raise InputError(
             f"a kind that a selection can take{listing(known)}", found=repr(constraint.kind())
         )
-    yield from own(night, capacity)
+    yield from own(night, float(capacity))
 
 
 @rows.register
-def _(constraint: FairShare, night: Instance, capacity: float) -> Iterator[Row]:
+def _(constraint: FairShare, night: Instance, capacity: Fraction) -> Iterator[Row]:
     for group, share in constraint.at_most.items():
-        yield _share(constraint, night, capacity, group, most=share)
+        yield _share(constraint, night, capacity, group, most=as_written(share))
     for group, share in constraint.at_least.items():
-        yield _share(constraint, night, capacity, group, least=share)
+        yield _share(constraint, night, capacity, group, least=as_written(share))
 
 
 def _share(
     constraint: FairShare,
     night: Instance,
-    capacity: float,
+    capacity: Fraction,
     group: str,
     *,
-    least: float | None = None,
-    most: float | None = None,
+    least: Fraction = Fraction(0),
+    most: Fraction | None = None,
 ) -> Row:
     """Write one cap or one floor of a fair share.
 
@@ -102,64 +107,64 @@ def _share(
     """
     what = f"{constraint.by} {group} at {'least' if most is None else 'most'}"
     mine = set(night.groups[constraint.by][group])
-    demand = night.demands.tolist()
+    demand = night.planned.demands.fractions
     possible = [j for j in sorted(mine) if night.in_time[j] and demand[j] > 0]
     if not possible:
         return Row(what, [], [], lower=0.0)
     if constraint.of == "selected":
-        share = (least if most is None else most) or 0.0
-        part = [demand[j] * (j in mine) - share * demand[j] for j in range(len(demand))]
+        share = least if most is None else most
+        part = [(1 - share) * d if j in mine else -share * d for j, d in enumerate(demand)]
         if most is not None:
             return Row(what, range(len(demand)), part, upper=0.0)
         return Row(what, range(len(demand)), part, lower=0.0, unless_all=possible)
+    wanted = [demand[j] for j in possible]
     if most is not None:
-        return Row(what, possible, [demand[j] for j in possible], upper=most * capacity)
-    floor = (least or 0.0) * capacity
-    if fsum(demand[j] for j in possible) <= floor:
+        return Row(what, possible, wanted, upper=most * capacity)
+    if sum(wanted) <= least * capacity:
         return Row(what, possible, [1.0] * len(possible), lower=len(possible))
-    return Row(what, possible, [demand[j] for j in possible], lower=floor)
+    return Row(what, possible, wanted, lower=least * capacity)
 
 
 @rows.register
-def _(constraint: Require, night: Instance, capacity: float) -> Iterator[Row]:
+def _(constraint: Require, night: Instance, capacity: Fraction) -> Iterator[Row]:
     for job in constraint.jobs:
         yield Row(job, [night.index[job]], [1.0], lower=1.0)
 
 
 @rows.register
-def _(constraint: Forbid, night: Instance, capacity: float) -> Iterator[Row]:
+def _(constraint: Forbid, night: Instance, capacity: Fraction) -> Iterator[Row]:
     for job in constraint.jobs:
         yield Row(job, [night.index[job]], [1.0], upper=0.0)
 
 
 @rows.register
-def _(constraint: Imply, night: Instance, capacity: float) -> Iterator[Row]:
+def _(constraint: Imply, night: Instance, capacity: Fraction) -> Iterator[Row]:
     first, second = night.index[constraint.if_], night.index[constraint.then]
     if first != second:
         yield Row("implied", [first, second], [1.0, -1.0], upper=0.0)
 
 
 @rows.register
-def _(constraint: Together, night: Instance, capacity: float) -> Iterator[Row]:
+def _(constraint: Together, night: Instance, capacity: Fraction) -> Iterator[Row]:
     first, *others = dict.fromkeys(constraint.jobs)
     for job in others:
         yield Row(job, [night.index[first], night.index[job]], [1.0, -1.0], lower=0.0, upper=0.0)
 
 
 @rows.register
-def _(constraint: Apart, night: Instance, capacity: float) -> Iterator[Row]:
+def _(constraint: Apart, night: Instance, capacity: Fraction) -> Iterator[Row]:
     jobs = [night.index[job] for job in dict.fromkeys(constraint.jobs)]
     yield Row("at most one", jobs, [1.0] * len(jobs), upper=1.0)
 
 
 @rows.register
-def _(constraint: AtMost, night: Instance, capacity: float) -> Iterator[Row]:
+def _(constraint: AtMost, night: Instance, capacity: Fraction) -> Iterator[Row]:
     jobs = _counted(constraint, night)
     yield Row("count", jobs, [1.0] * len(jobs), upper=constraint.count)
 
 
 @rows.register
-def _(constraint: AtLeast, night: Instance, capacity: float) -> Iterator[Row]:
+def _(constraint: AtLeast, night: Instance, capacity: Fraction) -> Iterator[Row]:
     jobs = _counted(constraint, night)
     yield Row("count", jobs, [1.0] * len(jobs), lower=constraint.count)
 
@@ -171,10 +176,10 @@ def _counted(constraint: AtMost | AtLeast, night: Instance) -> list[int]:
 
 
 @rows.register
-def _(constraint: Resource, night: Instance, capacity: float) -> Iterator[Row]:
-    # Amounts beyond the capacity all mean the same; as given they could spoil the row's numbers,
-    # and so could numbers too small to be scaled.
-    too_much = max(2 * constraint.capacity, 1e-290) if constraint.capacity else 1.0
+def _(constraint: Resource, night: Instance, capacity: Fraction) -> Iterator[Row]:
+    # Amounts beyond the capacity all mean the same.
+    room = as_written(constraint.capacity)
+    too_much = 2 * room if room else Fraction(1)
     jobs = [night.index[job] for job in constraint.use]
-    amounts = [min(amount, too_much) for amount in constraint.use.values()]
-    yield Row("use", jobs, amounts, upper=constraint.capacity)
+    amounts = [min(as_written(amount), too_much) for amount in constraint.use.values()]
+    yield Row("use", jobs, amounts, upper=room)

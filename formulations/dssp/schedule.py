@@ -182,7 +182,7 @@ class Schedule(WholeModel):
 
         model = self.model
         asked = self.literal(name)
-        for row in rows(constraint, self.instance, self.instance.capacity()):
+        for row in rows(constraint, self.instance, self.instance.exact_capacity()):
             literals: list[Variable] = [asked]
             if row.unless_all:
                 lifted = model.new_bool_var(f"lifted[{name},{row.what}]")

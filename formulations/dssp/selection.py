@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.dssp.rows import Row, rows
+from formulations.dssp.whole import selection_program
+from formulations.program import Program
 from formulations.protocol import Hints, Knapsack, Settings, Side, Value
 from instances.constraints import Constraint, check_names, check_references, label
 from instances.dssp import FILL, Instance, Selected
@@ -63,7 +65,9 @@ class Selection:
         self.options: Settings = {"fill": self.fill}
         self.added: Sequence[Constraint] = ()
         self.stated: list[tuple[str, Row]] = []
-        self.open: NDArray[np.bool_] = night.in_time & (night.demands <= night.room(self.fill))
+        demands = night.planned.demands
+        fitting = demands.numbers <= demands.down(night.room(self.fill))
+        self.open: NDArray[np.bool_] = night.in_time & fitting.astype(np.bool_)
         self._native: Native | None = None
         for position, constraint in enumerate(night.constraints):
             self._state(constraint, label(constraint, position))
@@ -107,7 +111,7 @@ class Selection:
 
     def _state(self, constraint: Constraint, name: str) -> None:
         """State a side constraint as rows, under its name."""
-        for row in rows(constraint, self.instance, self.instance.capacity(self.fill)):
+        for row in rows(constraint, self.instance, self.instance.exact_capacity(self.fill)):
             self.stated.append((name, row))
             if self._native is not None:
                 self._native.state(name, row)
@@ -134,8 +138,13 @@ class Selection:
         if self.stated or self.changed:
             return None
         night, positions = self.instance, np.flatnonzero(self.open)
-        room = night.room(self.fill)
-        return Knapsack(night.rewards[positions], night.demands[positions], room, positions)
+        demands = night.planned.demands
+        room = demands.down(night.room(self.fill))
+        return Knapsack(night.rewards[positions], demands.take(positions), room, positions)
+
+    def program(self) -> Program:
+        """Return what is declared, without native changes, as a program in whole numbers."""
+        return selection_program(self.instance, self.fill, self.open.tolist(), self.stated)
 
     def hint(self, solution: Selected) -> Hints:
         """Yield each x_j with 1 where the job is selected, else 0."""

@@ -7,6 +7,7 @@ Rendering", SPAA 2005, section 2.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import fsum, inf, isfinite
@@ -32,6 +33,8 @@ from instances.constraints import (
     check_names,
     check_references,
 )
+from instances.decimals import as_written
+from instances.dssp.planned import Planned
 from instances.dssp.tasks import Tasks
 from instances.errors import InputError, shown
 from instances.naming import groups_of, index_of
@@ -223,7 +226,9 @@ class Instance(
     @cached_property
     def in_time(self) -> NDArray[np.bool_]:
         """Which jobs can complete by the deadline at all: T_∞(j) <= D, shape (J,)."""
-        return self.critical_paths <= self.deadline
+        paths = self.planned.paths
+        within: NDArray[np.bool_] = paths.numbers <= paths.down(as_written(self.deadline))
+        return within.astype(np.bool_)
 
     @cached_property
     def groups(self) -> dict[str, dict[str, list[int]]]:
@@ -240,17 +245,19 @@ class Instance(
         """
         return fill * self.processors * self.deadline
 
-    def room(self, fill: float = 1.0) -> float:
-        """Return the largest total demand that counts as fitting into r·P·D.
+    @cached_property
+    def planned(self) -> Planned:
+        """T_1 and T_∞ of each job as planned, exactly."""
+        return Planned.of(self.jobs)
 
-        Whole demands are compared exactly: only the rounding of r·P·D itself is forgiven. Others
-        are sums of rounded numbers, so half a billionth of the capacity is forgiven: a checker that
-        forgives a billionth never quarrels about the last bits.
-        """
-        capacity = self.capacity(fill)
-        if np.array_equal(self.demands, np.floor(self.demands)):
-            return float(np.floor(capacity * (1 + 4 * np.finfo(float).eps)))
-        return capacity * (1 + 5e-10)
+    def exact_capacity(self, fill: float = 1.0) -> Fraction:
+        """Return r·P·D, exactly."""
+        return as_written(fill) * self.processors * as_written(self.deadline)
+
+    def room(self, fill: float = 1.0) -> Fraction:
+        """Return the largest total demand that fits into r·P·D, in whole units of `planned`."""
+        demands = self.planned.demands
+        return Fraction(demands.down(self.exact_capacity(fill)), demands.scale)
 
     def fill(self, asked: float | str) -> float:
         """Return r as a number: the one that is asked for, or Theorem 4's for ``guaranteed``.
@@ -271,8 +278,11 @@ class Instance(
         The maximum is over the jobs that can complete by the deadline; 1 where there are none.
         Source: Theorem 4, valid for any non-delay dispatcher.
         """
-        longest = float(self.critical_paths[self.in_time].max(initial=0.0))
-        return 1.0 - (1.0 - 1.0 / self.processors) * longest / self.deadline
+        paths, inside = self.planned.paths, self.in_time
+        longest = Fraction(int(paths.numbers[inside].max(initial=0)), paths.scale)
+        return float(
+            1 - Fraction(self.processors - 1, self.processors) * longest / as_written(self.deadline)
+        )
 
     @property
     def horizon(self) -> float:

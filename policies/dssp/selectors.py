@@ -44,7 +44,9 @@ def selector(
     def decorate(choose: Callable[..., Mask]) -> Callable[..., Mask]:
         def run(instance: Instance, *, fill: float | str = 1.0, **given: Any) -> Selected:
             r = instance.fill(fill)
-            items = Items.of(instance.rewards, instance.demands, instance.room(r), instance.in_time)
+            demands = instance.planned.demands
+            room = demands.down(instance.room(r))
+            items = Items.of_whole(instance.rewards, demands, room, instance.in_time)
             return Selected.of(instance, items.jobs(choose(items, **given)), r)
 
         register(

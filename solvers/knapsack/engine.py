@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,19 +13,28 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.protocol import Knapsack
+from solvers.deciding import Decided, concluded, left
 from solvers.driving import Search, drive, version
+from solvers.knapsack.items import in_doubles
 from solvers.knapsack.search import Core
-from solvers.result import Limits, Result, Seconds
+from solvers.result import Limits, Result, Seconds, Termination
 from solvers.running import Run, make_result
 
 if TYPE_CHECKING:
     from formulations.dssp.selection import Selection
+    from instances.dssp import Selected
 
 Floats = NDArray[np.float64]
 
 
 class Algorithm(Search, Protocol):
     """An exact knapsack algorithm that can be stopped, such as `Core`."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether its numbers are held as they are, without rounding."""
+        ...
 
     def chosen(self) -> NDArray[np.bool_]:
         """Return the best selection so far, shape (n,)."""
@@ -38,7 +49,9 @@ class NotPlainError(ValueError):
     """The selection is no plain knapsack: something beside equations 1 and 2 is in it."""
 
 
-def solve(model: Selection, limits: Limits | None = None, *, start: Start | None = None) -> Result:
+def solve(
+    model: Selection, limits: Limits | None = None, *, start: Start | None = None
+) -> Result[Selected]:
     """Solve a selection that is a plain knapsack.
 
     Parameters
@@ -67,22 +80,72 @@ def solve(model: Selection, limits: Limits | None = None, *, start: Start | None
         _compile()
         start = Core
     began = time.perf_counter()
-    search = start(knapsack.rewards, knapsack.demands, knapsack.room)
     run = Run(limits or Limits())
-    stopped, message = drive(search, run)
+    decided = _Knapsack(model, knapsack, run).decided(start)
+    best = decided.best
     result = make_result(
         model,
         run,
         solver="core",
         version=version(),
-        stopped=stopped,
-        solution=model.selected(knapsack.positions[search.chosen()]),
-        bound=search.bound,
+        stopped=decided.stopped,
+        solution=None if best is None else model.selected(np.flatnonzero(best)),
+        bound=None,
         options={},
-        message=message,
+        message=decided.message,
     )
     seconds = Seconds(build=model.seconds, solve=time.perf_counter() - began)
-    return msgspec.structs.replace(result, seconds=seconds)
+    return msgspec.structs.replace(concluded(result, decided, run), seconds=seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class _Knapsack:
+    """One run: on numbers that are held exactly, or else by rounding on either side."""
+
+    model: Selection
+    knapsack: Knapsack
+    run: Run
+
+    def decided(self, start: Start) -> Decided:
+        """Solve; where numbers must be rounded, let whatever fits indeed fit, and look again."""
+        rewards, demands, room, _ = self.knapsack
+        weights, limit, exact = in_doubles(demands, room, generous=True)
+        search = start(rewards, weights, limit)
+        stopped, message = drive(search, self.run, noise=0.0)
+        done = search.bound == search.value
+        chosen = search.chosen()
+        fits = exact or sum(demands.numbers[chosen].tolist()) <= room
+        if search.exact and fits and (done or exact):
+            bound = Fraction(search.bound or 0.0)
+            return Decided(stopped, self._columns(chosen), bound, done, message)
+        return self._rounded(start, search, stopped, message)
+
+    def _rounded(
+        self, start: Start, search: Algorithm, stopped: Termination, message: str
+    ) -> Decided:
+        """Find what fits with demands rounded up, and close the rest without rounding."""
+        from solvers.binary.engine import Solver
+
+        rewards, demands, room, positions = self.knapsack
+        weights, limit, _ = in_doubles(demands, room)
+        careful = start(rewards, weights, limit)
+        if stopped == "optimal":
+            self.run.trace.clear()  # what was found on the way may not fit
+            drive(careful, Run(left(self.run.limits, self.run.began)), noise=0.0)
+        solver = Solver(self.model.program(), left(self.run.limits, self.run.began))
+        for found in (search, careful):
+            solver.offer(positions[found.chosen()].tolist())
+        units = solver.program.scale
+        # Rewards beyond 2^52 units are added up in floating point.
+        bound = Fraction(search.bound or 0.0) * (1 + Fraction(not search.exact, 10**12)) * units
+        if stopped != "optimal":
+            return solver.decided(stopped, bound, message)
+        return solver.closed(bound, "two selections")
+
+    def _columns(self, chosen: NDArray[np.bool_]) -> NDArray[np.int8]:
+        columns = np.zeros(len(self.model.instance.jobs), dtype=np.int8)
+        columns[self.knapsack.positions[chosen]] = 1
+        return columns
 
 
 @cache

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from functools import cached_property
-from math import floor, frexp, ldexp
 
 import numpy as np
 from numpy.typing import NDArray
 
+from instances.decimals import Whole, as_written
+
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+
+LARGEST = 2**52
+"""Whole numbers up to this, and sums up to twice it, are exact in double precision."""
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
     """Jobs that fit alone, are worth something and ask for something.
 
-    Demands are held as whole numbers: of a power of ten where they are decimal fractions of at most
-    six places, else of a power of two, at most 2^-52 of the room, and rounded up where they are
-    not whole already. So sums are exact in whatever order they are formed, whatever
-    fits here fits indeed, and of the sets that fit only those are missed that fill the room to
-    within 2^-52 of it for each member. Whole demands below 2^53 are not rounded at all.
+    Demands are held as whole numbers of the unit in which they are decimals, exactly, while the
+    room stays below 2^53 units. Else the unit is larger, some 2^-52 of the room, and what is not
+    whole in it is rounded, by default so that whatever fits here fits indeed: of the sets that fit
+    only those are missed that fill the room to within a unit for each member.
 
     Attributes
     ----------
@@ -38,6 +40,8 @@ class Items:
         Which jobs these are, ascending.
     free : ndarray of bool, shape (J,)
         The jobs that are worth something and ask for nothing; every selection has them.
+    exact : bool
+        Whether nothing was rounded.
     """
 
     rewards: Floats
@@ -46,12 +50,11 @@ class Items:
     ratios: Floats
     positions: NDArray[np.intp]
     free: Mask
+    exact: bool
 
     @classmethod
-    def of(
-        cls, rewards: Floats, demands: Floats, room: float, eligible: Mask | None = None
-    ) -> Items:
-        """Sift jobs.
+    def of(cls, rewards: Floats, demands: Floats, room: float) -> Items:
+        """Sift jobs whose demands, and the room, are decimals in one unit.
 
         Parameters
         ----------
@@ -59,29 +62,51 @@ class Items:
             Finite and not negative.
         room : float
             What the demands may sum to, in their unit.
+        """
+        whole = Whole.of(demands)
+        return cls.of_whole(rewards, whole, whole.down(as_written(room)))
+
+    @classmethod
+    def of_whole(
+        cls,
+        rewards: Floats,
+        demands: Whole,
+        room: int,
+        eligible: Mask | None = None,
+        *,
+        generous: bool = False,
+    ) -> Items:
+        """Sift jobs.
+
+        Parameters
+        ----------
+        rewards : ndarray of float, shape (J,)
+            Finite and not negative.
+        demands : Whole
+            Shape (J,), not negative.
+        room : int
+            What they may sum to, in their unit.
         eligible : ndarray of bool, shape (J,), optional
             The jobs that may be selected at all; every job where it is not given.
+        generous : bool
+            Where numbers must be rounded, round so that whatever fits indeed fits here.
         """
+        numbers = demands.numbers
         worth = rewards > 0 if eligible is None else (rewards > 0) & eligible
-        free = worth & (demands == 0)
-        positions = np.flatnonzero(worth & (demands > 0) & (demands <= room))
-        gain, need = rewards[positions], demands[positions]
+        none, fitting = (numbers == 0).astype(np.bool_), (numbers <= room).astype(np.bool_)
+        positions = np.flatnonzero(worth & ~none & fitting)
+        gain = rewards[positions]
+        weights, limit, exact = in_doubles(demands.take(positions), room, generous=generous)
         with np.errstate(over="ignore", under="ignore"):
-            decimals = decimal_scale(need)  # tenths, say, are then as exact as whole demands
-            if decimals > 1:
-                need = np.rint(need * decimals)
-                room *= decimals * (1 + 4 * sys.float_info.epsilon)
-            # More room than twice everything would only coarsen the unit.
-            room = min(room, 2.0 * float(need.sum()), sys.float_info.max)
-            unit = max(ldexp(1.0, frexp(room)[1] - 53), 5e-324)
-            ratios = gain / demands[positions]
+            ratios = gain / demands.take(positions).floats
         return cls(
             rewards=gain,
-            weights=np.ceil(need / unit),
-            room=float(floor(room / unit)),
+            weights=weights,
+            room=limit,
             ratios=ratios,
             positions=positions,
-            free=free,
+            free=worth & none,
+            exact=exact,
         )
 
     @cached_property
@@ -111,17 +136,25 @@ class Items:
         return mask
 
 
-def decimal_scale(numbers: Floats) -> float:
-    """Return the power of ten that makes decimal fractions whole: 1000 for milliseconds.
+def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Floats, float, bool]:
+    """Return demands and room as whole doubles below 2^53, and whether nothing was rounded.
 
-    At most 10^6; 1 where no such power does, up to the rounding of the numbers as given, or where
-    sums would leave the whole numbers that float64 holds.
+    Parameters
+    ----------
+    demands : Whole
+        Shape (n,), each at most the room.
+    room : int
+        In their unit.
+    generous : bool
+        Whether all that fits must fit after rounding; else all that fits after rounding must fit.
     """
-    if numbers.max(initial=0.0) >= 2.0**52:
-        return 1.0
-    for places in range(7):
-        scaled = numbers * 10.0**places
-        rounding = 2 * sys.float_info.epsilon * scaled
-        if np.all(np.abs(scaled - np.rint(scaled)) <= rounding):
-            return 10.0**places if float(scaled.sum()) < 2.0**52 else 1.0
-    return 1.0
+    numbers = demands.numbers
+    # More room than twice what everything needs would only coarsen the unit.
+    room = min(room, 2 * sum(numbers.tolist()))
+    unit = 1 << max(0, room.bit_length() - 53)
+    if not generous or unit == 1:
+        return (-(-numbers // unit)).astype(np.float64), float(room // unit), unit == 1
+    weights = numbers // unit
+    light = (weights == 0) & (numbers > 0)  # these weigh 1, and have room for it
+    least = np.where(light, 1, weights).astype(np.float64)
+    return least, float(-(-room // unit) + int(light.sum())), False

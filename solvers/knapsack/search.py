@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from math import floor, fsum
+from math import floor, fsum, inf
 from time import perf_counter
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from solvers.knapsack.items import Floats, Items, Mask, decimal_scale
+from instances.decimals import Whole
+from solvers.knapsack.filling import fill
+from solvers.knapsack.items import LARGEST, Floats, Items, Mask
 
 _CHUNK: Final = 1 << 21  # states between two looks at the clock and the keyboard: some 30 ms
 _FIRST_CHUNK: Final = 1 << 15  # what the bound by the number of items is not worth its time for
@@ -52,10 +54,10 @@ class Core:
 
     Notes
     -----
-    Whole numbers, and decimal fractions of at most six places, are treated exactly while their sums
-    stay below 2^52 in their unit. Others are float64:
-    the value is optimal to about 1e-14 of it, and sets that fill the room to within 2^-52 of it
-    for each member may count as too large (see `Items`).
+    Decimals are treated exactly while the rewards sum to less than 2^52, and the room is less than
+    2^53, in their unit. Rewards beyond that are float64, and the value is optimal to about 1e-14 of
+    it; demands beyond that are rounded up, and sets that fill the room to within 2^-52 of it for
+    each member may count as too large (see `Items`).
 
     Source: Pisinger, A minimal algorithm for the 0-1 knapsack problem, Operations Research 45,
     1997, with the bound of Dantzig, Operations Research 5, 1957; the bound by the number of items
@@ -73,8 +75,10 @@ class Core:
     ) -> None:
         given = _valid("rewards", rewards)
         # Rewards that are decimal fractions are as exact as whole ones, in a smaller unit.
-        self._scale = decimal_scale(given)
-        self._given = given if self._scale == 1.0 else np.rint(given * self._scale)
+        whole = Whole.of(given)
+        roomy = sum(whole.numbers.tolist()) < LARGEST and whole.scale <= 10**22
+        self._scale = float(whole.scale) if roomy else 1.0
+        self._given = whole.numbers.astype(np.float64) if roomy else given
         needs = _valid("demands", demands)
         if self._given.shape != needs.shape:
             raise ValueError("rewards and demands must be of one length")
@@ -82,6 +86,7 @@ class Core:
             raise ValueError(f"room must be finite and not negative, not {room!r}")
         self._memory = memory
         self._items = Items.of(self._given, needs, float(room))
+        self._exact = roomy and self._items.exact
         with np.errstate(under="ignore"):
             ratios = self._items.rewards / self._items.weights
         self._order = np.argsort(-ratios, kind="stable")
@@ -96,6 +101,11 @@ class Core:
     def proven(self) -> bool:
         """Whether the value is the optimum."""
         return self._proven
+
+    @property
+    def exact(self) -> bool:
+        """Whether the numbers are held as they are: then what is proven has no rounding in it."""
+        return self._exact
 
     @property
     def value(self) -> float:
@@ -173,7 +183,7 @@ class Core:
         reward = float(rewards[:broken].sum())
         self._free = fsum(self._given[self._items.free])
         self._proven = broken == rewards.size
-        self._first = kernels.first_incumbent(weights, rewards, room, broken)
+        self._first = self._incumbent(room, broken)
         self._whole = bool(np.array_equal(rewards, np.floor(rewards)))
         root = reward + (room - used) * float(self._ratios[broken])
         self._slip = 2.0**-48 * root  # what rounding can do to a bound
@@ -196,6 +206,17 @@ class Core:
         self._states[0][0, 0] = room - used
         self._states[1][0, 0] = reward
         self._states[2][0, 0] = kernels.BREAK
+
+    def _incumbent(self, room: float, broken: int) -> Mask:
+        """Return the selection to start from, over the items by ratio."""
+        from solvers.knapsack import kernels
+
+        first: Mask = kernels.first_incumbent(self._weights, self._rewards, room, broken)
+        if broken < self._rewards.size and self._ratios[0] == self._ratios[-2]:
+            filled = fill(self._weights, room, broken)
+            if self._rewards[filled].sum() > self._rewards[first].sum():
+                return filled
+        return first
 
     def _best(self) -> tuple[Mask, float]:
         """Return the best selection so far and its reward."""
@@ -244,14 +265,17 @@ class Core:
     def _tighten(self) -> None:
         """Bound the value by the number of items that a better solution can have."""
         at = self._cursor
+        value = float(at["value"][0])
         bound = bound_by_count(
-            self._rewards, self._weights, self._items.room, float(at["value"][0])
+            self._rewards, self._weights, self._items.room, value, value + float(at["gain"][0])
         )
-        at["bound"] = max(float(at["value"][0]), min(float(at["bound"][0]), bound + self._slip))
+        at["bound"] = max(value, min(float(at["bound"][0]), bound))
         self._tightened = True
 
 
-def bound_by_count(rewards: Floats, weights: Floats, room: float, value: float) -> float:
+def bound_by_count(
+    rewards: Floats, weights: Floats, room: float, value: float, enough: float = -inf
+) -> float:
     """Bound what a solution better than `value` can be worth by how many items it can have.
 
     At most `most` of the lightest fit, and at least `fewest` of the most rewarding are asked for.
@@ -266,15 +290,17 @@ def bound_by_count(rewards: Floats, weights: Floats, room: float, value: float) 
         What the weights may sum to.
     value : float
         The reward of a known solution.
+    enough : float
+        A bound below this is not improved on.
 
     Returns
     -------
     float
-        The bound, to rounding.
+        The bound, rounded up.
     """
     most = int(np.searchsorted(np.cumsum(np.sort(weights)), room, side="right"))
     fewest = 1 + int(np.searchsorted(np.cumsum(np.sort(rewards)[::-1]), value, side="right"))
-    bound, count = _relaxation(rewards, weights, room)
+    bound, count = _relaxation(rewards, weights, room, 0.0, 0)
     if fewest <= count <= most:
         return bound
     limit = most if count > most else fewest
@@ -282,8 +308,10 @@ def bound_by_count(rewards: Floats, weights: Floats, room: float, value: float) 
     low, high = (0.0, largest) if count > most else (-largest, 0.0)
     for _ in range(60):
         middle = (low + high) / 2
-        relaxed, count = _relaxation(rewards - middle, weights, room)
-        bound = min(bound, relaxed + middle * limit)
+        relaxed, count = _relaxation(rewards, weights, room, middle, limit)
+        bound = min(bound, relaxed)
+        if bound < enough:
+            break
         if count > limit:
             low = middle
         else:
@@ -291,18 +319,26 @@ def bound_by_count(rewards: Floats, weights: Floats, room: float, value: float) 
     return bound
 
 
-def _relaxation(rewards: Floats, weights: Floats, room: float) -> tuple[float, float]:
-    """Return the value of the relaxation, and how many items, and fractions, it takes."""
-    worth = rewards > 0
-    rewards, weights = rewards[worth], weights[worth]
-    order = np.argsort(-rewards / weights)
+def _relaxation(
+    rewards: Floats, weights: Floats, room: float, multiplier: float, limit: int
+) -> tuple[float, float]:
+    """Return the value of the relaxation, rounded up, and how many items, and parts, it takes."""
+    left = rewards - multiplier
+    worth = np.flatnonzero(left > 0)
+    order = worth[np.argsort(-left[worth] / weights[worth])]
     filled = np.cumsum(weights[order])
     split = int(np.searchsorted(filled, room, side="right"))
-    value = float(rewards[order[:split]].sum())
-    if split == order.size:
-        return value, float(split)
-    part = (room - (filled[split - 1] if split else 0.0)) / weights[order[split]]
-    return value + float(part * rewards[order[split]]), split + float(part)
+    count, price = float(split), 0.0
+    if split < order.size:
+        first = order[split]
+        price = float(left[first] / weights[first])
+        count += float((room - (filled[split - 1] if split else 0.0)) / weights[first])
+    # Whatever the price is, this is a bound; each term is off by 2^-52 of what it is made of.
+    gains = rewards[order] - price * weights[order] - multiplier
+    made = np.abs(rewards[order]) + price * weights[order] + abs(multiplier)
+    terms = [price * room, multiplier * limit, *gains[gains > 0].tolist()]
+    off = 2.0**-51 * (fsum(made.tolist()) + price * room + abs(multiplier) * limit)
+    return fsum(terms) + off, count
 
 
 def _valid(name: str, numbers: ArrayLike) -> Floats:

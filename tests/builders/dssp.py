@@ -60,7 +60,7 @@ def best(instance: Instance, constraints: Sequence[Constraint] = ()) -> float | 
         sum(reward[n] for n in chosen)
         for size in range(len(open_) + 1)
         for chosen in combinations(open_, size)
-        if facts.fits(facts.total(chosen))
+        if facts.total(chosen) <= facts.capacity
         and not any(broken(rule, facts, frozenset(chosen)) for rule in rules)
     ]
     return max(found, default=None)

@@ -36,6 +36,8 @@ def test_core_is_the_default_without_side_constraints_and_only_then() -> None:
 class Scripted:
     """An algorithm that does as it is told: each step raises or improves."""
 
+    exact = True
+
     def __init__(self, steps: list[object]) -> None:
         self.steps = steps
         self.value, self.bound = 4.0, 10.0

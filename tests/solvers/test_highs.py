@@ -18,8 +18,8 @@ from instances.dssp import Instance
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 from solvers import Limits, highs
-from solvers.matrix import translate
 from solvers.result import gap, snap_bound
+from solvers.translating import translate
 from validation.documents import result_of
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from math import fsum, isfinite
+from fractions import Fraction
 
 from instances.constraints import Constraint, label
 from instances.dssp import Instance, Selected
@@ -26,7 +27,7 @@ def facts_of(night: Instance, claim: Document) -> Facts:
     if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < float("inf"):
         raise InputError("a number above 0", found=shown(fill), place="options.fill")
     facts = Facts(night, fill)
-    if not isfinite(facts.capacity):
+    if facts.capacity > sys.float_info.max:
         raise InputError("a finite r·P·D", found=shown(fill), place="options.fill")
     return facts
 
@@ -50,8 +51,8 @@ def check_chosen(
     _known(solution, facts, report)
     chosen = frozenset(name for name in solution.selected if name in facts.demand)
     for what, ours, theirs in (
-        ("demand", facts.total(chosen), solution.demand),
-        ("capacity", facts.capacity, solution.capacity),
+        ("demand", float(facts.total(chosen)), solution.demand),
+        ("capacity", float(facts.capacity), solution.capacity),
     ):
         report.expect(same(ours, theirs), f"{what}: {ours:.12g}, not {theirs:.12g}")
     _shares(facts, chosen, solution, report)
@@ -75,7 +76,7 @@ def _known(solution: Selected, facts: Facts, report: Report) -> None:
 
 
 def _shares(facts: Facts, chosen: frozenset[str], solution: Selected, report: Report) -> None:
-    expected: dict[str, dict[str, list[float]]] = {}
+    expected: dict[str, dict[str, list[Fraction]]] = {}
     for job in facts.night.jobs:
         for by, group in job.groups.items():
             parts = expected.setdefault(by, {}).setdefault(group, [])
@@ -89,6 +90,6 @@ def _shares(facts: Facts, chosen: frozenset[str], solution: Selected, report: Re
         f"{by} {group}"
         for by, groups in expected.items()
         for group, parts in groups.items()
-        if not same(claimed.get(by, {}).get(group, -1.0), fsum(parts) / facts.capacity, 1.0)
+        if not same(claimed.get(by, {}).get(group, -1.0), float(sum(parts) / facts.capacity), 1.0)
     ]
     report.expect(not wrong, f"shares: wrong for {', '.join(wrong)}")

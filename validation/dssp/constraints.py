@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import singledispatch
-from math import fsum
 
 from instances.constraints import (
     Apart,
@@ -17,7 +17,8 @@ from instances.constraints import (
     Resource,
     Together,
 )
-from validation.dssp.facts import ROUNDING, Facts
+from instances.decimals import as_written, total
+from validation.dssp.facts import Facts
 
 Chosen = frozenset[str]
 
@@ -53,24 +54,25 @@ def broken(constraint: Constraint, facts: Facts, chosen: Chosen) -> list[str]:
 @broken.register
 def _(constraint: FairShare, facts: Facts, chosen: Chosen) -> list[str]:
     base = facts.capacity if constraint.of == "capacity" else facts.total(chosen)
-    slack = ROUNDING * facts.capacity
     found: list[str] = []
     for group, share in constraint.at_most.items():
         mine = _of_group(facts, chosen, constraint.by, group)
-        if mine > share * base + slack:
-            found.append(f"{group} gets {mine / base:.6g}, at most {share:.6g} asked")
+        if mine > as_written(share) * base:
+            found.append(f"{group} gets {_part(mine, base)}, at most {share:.6g} asked")
     for group, share in constraint.at_least.items():
         mine = _of_group(facts, chosen, constraint.by, group)
         jobs = facts.members(constraint.by, group)
-        deadline = facts.night.deadline
-        possible = facts.total(job for job in jobs if facts.critical_path[job] <= deadline)
-        if mine < min(share * base, possible) - slack:
-            got = mine / base if base else 0.0
-            found.append(f"{group} gets {got:.6g}, at least {share:.6g} asked")
+        possible = facts.total(job for job in jobs if facts.critical_path[job] <= facts.deadline)
+        if mine < min(as_written(share) * base, possible):
+            found.append(f"{group} gets {_part(mine, base)}, at least {share:.6g} asked")
     return found
 
 
-def _of_group(facts: Facts, chosen: Chosen, by: str, group: str) -> float:
+def _part(mine: Fraction, base: Fraction) -> str:
+    return f"{float(mine / base) if base else 0.0:.6g}"
+
+
+def _of_group(facts: Facts, chosen: Chosen, by: str, group: str) -> Fraction:
     return facts.total(job for job in facts.members(by, group) if job in chosen)
 
 
@@ -106,9 +108,9 @@ def _(constraint: Apart, facts: Facts, chosen: Chosen) -> list[str]:
 
 @broken.register
 def _(constraint: Resource, facts: Facts, chosen: Chosen) -> list[str]:
-    used = fsum(amount for job, amount in constraint.use.items() if job in chosen)
-    over = used > constraint.capacity * (1 + ROUNDING)
-    return [f"{used:.12g} of {constraint.capacity:.12g} used"] if over else []
+    used = total(amount for job, amount in constraint.use.items() if job in chosen)
+    over = used > as_written(constraint.capacity)
+    return [f"{float(used):.12g} of {constraint.capacity:.12g} used"] if over else []
 
 
 @broken.register

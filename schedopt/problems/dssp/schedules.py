@@ -112,4 +112,5 @@ def sound(model: Formulation, selected: Sequence[str], fill: float = 1.0) -> boo
     night = model.instance
     facts, names = Facts(night, fill), frozenset(selected)
     rules = [*night.constraints, *model.added]
-    return facts.fits(facts.total(names)) and not any(broken(rule, facts, names) for rule in rules)
+    fits = facts.total(names) <= facts.capacity
+    return fits and not any(broken(rule, facts, names) for rule in rules)

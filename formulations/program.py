@@ -1,0 +1,128 @@
+"""A 0-1 program in whole numbers: what an exact answer is about.
+
+Rows are in lowest terms: coefficients without a common divisor, bounds rounded inwards to whole
+numbers. So two rows that mean the same to whole selections are the same row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, gcd, isfinite, lcm
+from typing import NamedTuple
+
+from instances.decimals import as_written
+
+Number = float | Fraction
+
+
+class WholeRow(NamedTuple):
+    """lower <= sum of coefficient·x_column <= upper, in lowest terms; None where there is no bound.
+
+    Attributes
+    ----------
+    key : str
+        What the row is called in certificates.
+    name : str
+        The side constraint that it is a part of; empty where it is the formulation's own.
+    columns : tuple of int
+        Ascending.
+    coefficients : tuple of int
+        One for each of them, none 0.
+    lower, upper : int or None
+    """
+
+    key: str
+    name: str
+    columns: tuple[int, ...]
+    coefficients: tuple[int, ...]
+    lower: int | None
+    upper: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Maximise the rewards of the columns that are 1, under rows.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The name of each column.
+    rewards : tuple of int
+        Whole numbers, in units of 1/`scale`.
+    scale : Fraction
+        Units in a reward of 1.
+    open : tuple of bool
+        The columns that can be 1 at all.
+    rows : tuple of WholeRow
+        Over the open columns alone.
+    lifting : mapping of int to tuple of int
+        The columns that stand for "all of these are 1": 1 lifts a row.
+    """
+
+    columns: tuple[str, ...]
+    rewards: tuple[int, ...]
+    scale: Fraction
+    open: tuple[bool, ...]
+    rows: tuple[WholeRow, ...]
+    lifting: Mapping[int, tuple[int, ...]]
+
+    def completed(self, chosen: Iterable[int]) -> list[int]:
+        """Return the columns that are 1 where just these of the others are, in order."""
+        taken = set(chosen)
+        lifts = (z for z, jobs in self.lifting.items() if self.open[z] and taken.issuperset(jobs))
+        return sorted(taken.union(lifts))
+
+    def worth(self, chosen: Iterable[int]) -> int:
+        """Return the total reward of some columns, in units."""
+        return sum(self.rewards[j] for j in chosen)
+
+    def broken(self, chosen: Iterable[int]) -> WholeRow | None:
+        """Return a row that a selection of columns breaks; None where it keeps them all."""
+        taken = set(chosen)
+        for row in self.rows:
+            used = sum(c for j, c in zip(row.columns, row.coefficients, strict=True) if j in taken)
+            if row.lower is not None and used < row.lower:
+                return row
+            if row.upper is not None and used > row.upper:
+                return row
+        return None
+
+
+def whole_row(
+    key: str,
+    name: str,
+    coefficients: Mapping[int, Number],
+    lower: Number,
+    upper: Number,
+) -> WholeRow:
+    """Return a row over columns in lowest terms; infinite bounds are none."""
+    kept = {j: exact(c) for j, c in sorted(coefficients.items()) if c != 0}
+    scale = Fraction(lcm(*(c.denominator for c in kept.values())))
+    scale /= max(1, gcd(*(int(c * scale) for c in kept.values())))
+    return WholeRow(
+        key,
+        name,
+        tuple(kept),
+        tuple(int(c * scale) for c in kept.values()),
+        ceil(exact(lower) * scale) if finite(lower) else None,
+        floor(exact(upper) * scale) if finite(upper) else None,
+    )
+
+
+def finite(number: Number) -> bool:
+    """Tell whether a bound is one."""
+    return isinstance(number, Fraction) or isfinite(number)
+
+
+def exact(number: Number) -> Fraction:
+    """Return a number as the decimal that it stands for."""
+    return number if isinstance(number, Fraction) else as_written(number)
+
+
+def whole_rewards(rewards: Sequence[Fraction]) -> tuple[tuple[int, ...], Fraction]:
+    """Return rewards as whole numbers without a common divisor, and the units in a reward of 1."""
+    scale = Fraction(lcm(*(reward.denominator for reward in rewards)))
+    scale /= max(1, gcd(*(int(reward * scale) for reward in rewards)))
+    return tuple(int(reward * scale) for reward in rewards), scale

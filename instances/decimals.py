@@ -1,0 +1,122 @@
+"""What the numbers of a file mean: the decimals that are written there.
+
+A number is read as a double, and stands for the shortest decimal that reads back as that double:
+the one that was written, where that has at most 15 digits. So 0.1 is one tenth, and 0.1 ten times
+is exactly 1, whatever the doubles next to them add up to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import floor, lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[Any]
+"""Whole numbers: of 64 bits where their sum has room there, else Python's own."""
+
+SAFE = 10.0**15
+"""Below this a whole number divided by a power of ten reads back as itself."""
+
+
+def as_written(number: float) -> Fraction:
+    """Return the decimal that a number stands for."""
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
+
+
+def scale_of(numbers: Floats, most: float = 1e22) -> int:
+    """Return the least power of ten that makes the decimals whole.
+
+    Parameters
+    ----------
+    numbers : ndarray of float
+        Finite.
+    most : float
+        The largest scale to try, at most 10^22, the last that a double holds.
+
+    Returns
+    -------
+    int
+        0 where none does, or where they would have more than 15 digits.
+    """
+    largest = float(np.abs(numbers).max(initial=0.0))
+    for places in range(23):
+        scale: int = 10**places
+        if scale > most or largest * scale >= SAFE:
+            return 0
+        if np.array_equal(np.rint(numbers * scale) / scale, numbers):
+            return scale
+    return 0
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """Decimals as whole numbers of one unit.
+
+    Attributes
+    ----------
+    numbers : ndarray of int or object
+    scale : int
+        Units in 1.
+    """
+
+    numbers: Integers
+    scale: int
+
+    @classmethod
+    def of(cls, numbers: Floats) -> Whole:
+        """Return decimals in their largest common unit, or one a little smaller."""
+        scale = scale_of(numbers)
+        if scale:
+            whole = np.rint(numbers * scale).astype(np.int64)
+            roomy = np.abs(whole).max(initial=0) * max(len(whole), 1) < 2**62
+            return cls(whole if roomy else whole.astype(object), scale)
+        return cls.of_fractions([as_written(number) for number in numbers.tolist()])
+
+    @classmethod
+    def of_fractions(cls, numbers: Iterable[Fraction]) -> Whole:
+        """Return fractions in their largest common unit that divides 1."""
+        given = list(numbers)
+        scale = lcm(*(number.denominator for number in given))
+        whole = np.empty(len(given), dtype=object)
+        whole[:] = [number.numerator * (scale // number.denominator) for number in given]
+        return cls(whole, scale)
+
+    @cached_property
+    def fractions(self) -> list[Fraction]:
+        """The decimals themselves."""
+        return [Fraction(number, self.scale) for number in self.numbers.tolist()]
+
+    @cached_property
+    def floats(self) -> Floats:
+        """The decimals, each rounded to the nearest double."""
+        if self.numbers.dtype != object and self.scale < SAFE:
+            return np.asarray(self.numbers / self.scale, dtype=np.float64)
+        return np.array([number / self.scale for number in self.numbers.tolist()], dtype=np.float64)
+
+    def take(self, positions: NDArray[np.intp]) -> Whole:
+        """Return those at some positions."""
+        return Whole(self.numbers[positions], self.scale)
+
+    def sums(self, starts: Iterable[int]) -> Whole:
+        """Return the sum of each stretch, from one start up to the next; none may be empty."""
+        first = np.fromiter(starts, dtype=np.intp)
+        if not first.size:
+            return Whole(self.numbers[:0], self.scale)
+        return Whole(np.add.reduceat(self.numbers, first), self.scale)
+
+    def down(self, number: Fraction) -> int:
+        """Return a number in these units, rounded down."""
+        return floor(number * self.scale)
+
+
+def total(numbers: Iterable[float]) -> Fraction:
+    """Return the exact sum of decimals."""
+    whole = Whole.of(np.fromiter(numbers, dtype=np.float64))
+    return Fraction(int(whole.numbers.sum()) if len(whole.numbers) else 0, whole.scale)

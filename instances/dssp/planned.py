@@ -1,0 +1,66 @@
+"""What planning knows of each job, exactly, and which tolerance each rule of dssp has.
+
+**Numbers** are decimals as written (`instances.decimals`); T_1 and T_∞ are their exact sums.
+
+**Selections have no tolerance.** Whether jobs fit into r·P·D, whether T_∞(j) <= D, whether a share,
+a count or a resource is kept: both sides are exact, and so is the comparison. What solvers find is
+judged so, what they call optimal or infeasible is so, and the checker judges so too. One third of
+1 is more than 0.3333333333333333: write shares with room where rounding must not matter.
+
+**Schedules** are sums of lengths in double precision, formed in the order of events. So a
+completion counts as in time up to D·(1 + 1e-11), and the checker takes times as equal up to 1e-9 of
+the longest one.
+
+**Totals in a document** (objective, demand, shares) are rounded to doubles: the checker takes them
+as equal up to 1e-9 of their size. Statuses are not: an objective is ``optimal`` where no selection
+has a larger exact sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from instances.decimals import Whole
+
+if TYPE_CHECKING:
+    from instances.dssp.records import Job
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """The exact T_1 and T_∞ of each job as planned: predicted where a prediction is given.
+
+    Attributes
+    ----------
+    demands, paths : Whole
+        T_1 in processor time and T_∞ in time, shape (J,) each.
+    """
+
+    demands: Whole
+    paths: Whole
+
+    @classmethod
+    def of(cls, jobs: Sequence[Job]) -> Planned:
+        """Add up what each job asks for."""
+        demands = [
+            (job.demand,) if job.demand is not None else tuple(chain(*(job.stages or ())))
+            for job in jobs
+        ]
+        paths = [
+            (job.critical_path,)
+            if job.critical_path is not None
+            else tuple(max(stage) for stage in job.stages or ())
+            for job in jobs
+        ]
+        return cls(_sums(demands), _sums(paths))
+
+
+def _sums(parts: Sequence[tuple[float, ...]]) -> Whole:
+    flat = np.fromiter(chain(*parts), dtype=np.float64)
+    starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
+    return Whole.of(flat).sums(starts)

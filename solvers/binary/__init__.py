@@ -1,0 +1,6 @@
+"""0-1 programs in whole numbers: what is called optimal, or infeasible, is so without tolerance.
+
+`arrays` holds a program as arrays and fixes what its rows decide, `relaxation` is its linear
+relaxation in HiGHS, `multipliers` turns what that says into bounds without rounding, `tree` closes
+what is left by branching, and `engine` solves a selection by all of them.
+"""

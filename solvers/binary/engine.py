@@ -1,0 +1,275 @@
+"""Solve a selection as a 0-1 program: HiGHS, then whatever its tolerances leave undecided, exactly.
+
+HiGHS solves the program in floating point, loosened where its tolerance could hide something (see
+`scaled`). What it finds is looked at in whole numbers. Where it cannot tell two rewards, or two
+sides of a row, apart, the search in `tree` decides without rounding, or the result says that it is
+not proven, and why.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import highspy
+import msgspec
+import numpy as np
+
+from formulations.program import Program
+from solvers import highs
+from solvers.binary.arrays import FREE, Arrays, Values, closed_columns
+from solvers.binary.scaled import Scaled
+from solvers.binary.tree import Tree, clock
+from solvers.conflict import ConflictNotReducedError, smallest_conflict
+from solvers.deciding import Decided, concluded, left
+from solvers.result import Limits, Result, Seconds, Termination
+from solvers.running import make_result
+
+if TYPE_CHECKING:
+    from formulations.dssp.selection import Selection
+    from instances.dssp import Selected
+
+PATIENCE = 20.0
+"""Seconds that the exact search may take where no time limit is given."""
+SMALL, MOMENT = 60, 1.0
+"""Columns up to which the exact search goes first, and seconds that it then may take."""
+
+
+def solve(
+    model: Selection, limits: Limits | None = None, *, hint: Selected | None = None
+) -> Result[Selected]:
+    """Solve a selection without native changes.
+
+    Parameters
+    ----------
+    model : Selection
+        With any side constraints.
+    limits : Limits, optional
+        When to stop; by default with a proof.
+    hint : Selected, optional
+        A selection to start from.
+
+    Returns
+    -------
+    Result
+        Not yet checked. An interruption (Ctrl-C) ends the run and keeps the incumbent.
+    """
+    limits = limits or Limits()
+    began = time.perf_counter()
+    program = model.program()
+    solver = Solver(program, limits)
+    if hint is not None:
+        index = model.instance.index
+        solver.offer(program.completed(index[name] for name in hint.selected))
+    built = model.seconds + time.perf_counter() - began
+    began = time.perf_counter()
+    decided = solver.run()
+    jobs, best = len(model.instance.jobs), decided.best
+    result = make_result(
+        model,
+        solver.noted,
+        solver="highs",
+        version=highs.version(),
+        stopped=decided.stopped,
+        solution=None if best is None else model.selected(np.flatnonzero(best[:jobs] == 1)),
+        bound=None,
+        options={"threads": limits.threads},
+        message=decided.message,
+    )
+    result = concluded(result, decided, solver.noted)
+    if decided.stopped == "infeasible":
+        names, why = conflict(program, list(model.side()), limits, began)
+        message = f"the conflict may not be the smallest: {why}" if why else msgspec.UNSET
+        result = msgspec.structs.replace(result, conflict=names, message=message)
+    seconds = Seconds(build=built, solve=time.perf_counter() - began)
+    return msgspec.structs.replace(result, seconds=seconds)
+
+
+class Solver:
+    """One run: HiGHS, a look at what it found, and the exact search where that is not enough.
+
+    Parameters
+    ----------
+    program : Program
+    limits : Limits
+    satisfy : bool
+        Whether any selection that keeps the rows will do.
+    names : frozenset of str, optional
+        The side constraints to keep; all of them by default.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        limits: Limits,
+        *,
+        satisfy: bool = False,
+        names: frozenset[str] | None = None,
+    ) -> None:
+        self.program, self.limits, self.satisfy = program, limits, satisfy
+        self.began = time.perf_counter()
+        self.whole = Arrays.of(program, names)
+        self.start = closed_columns(program)
+        fixed = None if self.whole.hopeless else self.whole.propagate(self.start)
+        self.possible = fixed is not None
+        self.arrays = self.whole.without(self.start)
+        self.scaled = Scaled.of(self.arrays)
+        self.unit = min(program.scale, Fraction(10) ** 300)  # of what HiGHS reports on its way
+        offset = float(self._worth(self.start) / self.unit)
+        unit = float(self.unit)
+        matrix = self.scaled.matrix(self.arrays, self.start, unit=unit, offset=offset)
+        self.noted = highs.MatrixRun(limits, matrix=matrix)
+        self.best: Values | None = None
+
+    def offer(self, chosen: Iterable[int]) -> bool:
+        """Keep a selection of columns if it keeps the rows and beats the best so far."""
+        values = np.zeros(len(self.program.columns), dtype=np.int8)
+        values[list(chosen)] = 1
+        if self.whole.hopeless or values[closed_columns(self.program) == 0].any():
+            return False
+        if self.whole.cut_off(values) is not None:
+            return False
+        if self.best is None or self._worth(values) > self._worth(self.best):
+            self.best = values
+        return True
+
+    def run(self) -> Decided:
+        """Solve."""
+        if not self.possible:
+            return Decided("infeasible", None, None, proven=True)
+        if not (self.start == FREE).any():
+            return self._proven(self.start)
+        if (self.start == FREE).sum() <= SMALL and (decided := self._searched(MOMENT)):
+            return decided
+        engine = highs.started(self.noted.matrix, left(self.limits, self.began))
+        if self.scaled.blurred.any():
+            engine.setOptionValue("presolve", "off")
+        if self.best is not None:
+            free = np.flatnonzero(self.start == FREE).astype(np.int32)
+            engine.setSolution(len(free), free, self.best[free].astype(float))
+        self.noted.go(engine)
+        return self._judged(engine)
+
+    def _judged(self, engine: highspy.Highs) -> Decided:
+        """Look at what HiGHS says in whole numbers."""
+        stopped = highs.termination(engine, self.noted)
+        right = True
+        if (
+            engine.getInfo().primal_solution_status
+            == highspy.SolutionStatus.kSolutionStatusFeasible
+        ):
+            point = np.asarray(engine.getSolution().col_value) > 0.5
+            point = np.where(self.start == FREE, point, self.start == 1)
+            right = self.offer(np.flatnonzero(point).tolist())
+        if self.satisfy and self.best is not None:
+            return self._proven(self.best)
+        if stopped == "infeasible" and self.best is None and not self.scaled.blurred.any():
+            return Decided("infeasible", None, None, proven=True)
+        ended = stopped in ("optimal", "infeasible", "error")
+        bound = self._bound(engine) if stopped != "infeasible" else None
+        if self.best is not None and bound is not None:
+            worth = self._worth(self.best)
+            sharp = right and self.scaled.sharp_rewards
+            if sharp and bound < worth + self.scaled.step * Fraction(999, 1000):
+                return self._proven(self.best)
+            bound = max(bound, Fraction(worth))
+            near = float(bound - worth) <= self.limits.gap * max(1e-10, worth)
+            ended = ended and not (self.limits.gap and near)
+        if not ended:
+            return self.decided(stopped, bound)
+        return self.closed(bound, "two rewards" if right else "the two sides of a row")
+
+    def closed(self, bound: Fraction | None, what: str) -> Decided:
+        """Decide by the exact search what HiGHS cannot tell apart.
+
+        Parameters
+        ----------
+        bound : Fraction or None
+            What is known by now, in units.
+        what : str
+            What cannot be told apart, for the message.
+        """
+        limit = left(self.limits, self.began).time_limit
+        patience = PATIENCE if limit is None else limit
+        decided = self._searched(patience)
+        if decided:
+            return replace(decided, bound=decided.bound or self._real(bound))
+        message = (
+            f"not proven: {what} are too close for HiGHS to tell apart, "
+            f"and the exact search did not end in {patience:.3g} s"
+        )
+        return self.decided("completed" if limit is None else "time-limit", bound, message)
+
+    def _searched(self, seconds: float) -> Decided | None:
+        """Search without rounding; None where it does not end in time."""
+        limit = left(self.limits, self.began).time_limit
+        stop = clock(seconds if limit is None else min(seconds, limit))
+        known = None if self.best is None else self._worth(self.best) - self._worth(self.start)
+        tree = Tree(self.arrays, self.start, known, self.satisfy, stop=stop)
+        interrupted = False
+        try:
+            tree.run()
+        except KeyboardInterrupt:
+            interrupted = True
+        if tree.best is not None:
+            self.offer(np.flatnonzero(tree.best == 1).tolist())
+        if not tree.done:
+            return self.decided("interrupted", None) if interrupted else None
+        if self.best is None:
+            return Decided("infeasible", None, None, proven=True)
+        return self._proven(self.best)
+
+    def decided(self, stopped: Termination, bound: Fraction | None, message: str = "") -> Decided:
+        """Return what is known without a proof; the bound is in units."""
+        return Decided(stopped, self.best, self._real(bound), proven=False, message=message)
+
+    def _real(self, bound: Fraction | None) -> Fraction | None:
+        return None if bound is None else bound / self.program.scale
+
+    def _proven(self, best: Values) -> Decided:
+        return Decided("optimal", best, self._worth(best) / self.program.scale, proven=True)
+
+    def _bound(self, engine: highspy.Highs) -> Fraction | None:
+        """Return HiGHS's bound in units; what its tolerances can hide is added where it matters."""
+        real = self.noted.real(engine.getInfo().mip_dual_bound)
+        if real is None:
+            return None
+        bound = Fraction(real) * self.unit
+        if self.scaled.sharp_rewards:
+            return bound
+        free = int((self.start == FREE).sum())
+        return bound + abs(bound) / 10**12 + Fraction(free * 1e-7 / self.scaled.cost_scale)
+
+    def _worth(self, values: Values) -> int:
+        return self.program.worth(np.flatnonzero(values == 1).tolist())
+
+
+def conflict(
+    program: Program, names: Sequence[str], limits: Limits, began: float
+) -> tuple[tuple[str, ...], str]:
+    """Return a smallest set of side constraints that cannot hold together.
+
+    Returns
+    -------
+    names : tuple of str
+    why : str
+        Why it may not be the smallest; empty where it is.
+    """
+
+    def holds(asked: frozenset[str]) -> bool:
+        seconds = left(limits, began).time_limit
+        if seconds == 0:
+            raise TimeoutError
+        own = replace(limits, time_limit=seconds or PATIENCE, watch=None, gap=0.0)
+        decided = Solver(program, own, satisfy=True, names=asked).run()
+        if not decided.proven:
+            raise TimeoutError(decided.message)
+        return decided.best is not None
+
+    try:
+        return tuple(smallest_conflict(names, holds)), ""
+    except ConflictNotReducedError as error:
+        return tuple(error.conflict), error.why

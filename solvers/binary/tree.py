@@ -1,0 +1,190 @@
+"""Branching on what a relaxation leaves open, with every conclusion drawn without rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from time import perf_counter
+
+import numpy as np
+
+from solvers.binary.arrays import FREE, Arrays, Values
+from solvers.binary.multipliers import Reason, apply, rounded
+from solvers.binary.relaxation import Floats, Relaxation, Relaxed
+
+ROUNDS = 3
+"""Relaxations at a node: each may fix columns, and what is then left is relaxed anew."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A branch: what is concluded there, in order, and the column that it is split by, if it is.
+
+    Attributes
+    ----------
+    reasons : tuple of Reason
+    column : int or None
+        None where the reasons close the branch, or fix every column.
+    """
+
+    reasons: tuple[Reason, ...]
+    column: int | None
+
+
+@dataclass
+class Tree:
+    """A search for a best selection of columns, and the proof that there is no better.
+
+    Parameters
+    ----------
+    arrays : Arrays
+    start : ndarray of int8, shape (columns,)
+        What each column is at the root.
+    value : int or None
+        The reward of a known selection; None: none is known.
+    satisfy : bool
+        Whether any selection that keeps the rows will do.
+    stop : callable
+        Says whether to give up.
+
+    Attributes
+    ----------
+    best : ndarray of int8 or None
+        A better selection than the known one, the best so far.
+    value : int or None
+        Its reward, or that of the known one.
+    nodes : list of Node
+        In the order of a walk that looks at a column's 0 before its 1: a proof only if `value` was
+        known from the start.
+    done : bool
+        Whether there is nothing better, for sure.
+    """
+
+    arrays: Arrays
+    start: Values
+    value: int | None = None
+    satisfy: bool = False
+    stop: Callable[[], bool] = field(default=lambda: False)
+    best: Values | None = None
+    nodes: list[Node] = field(default_factory=list)
+    done: bool = False
+
+    def __post_init__(self) -> None:
+        self._step = self.arrays.step
+
+    def run(self) -> bool:
+        """Search to the end, or until `stop` says so; return `done`."""
+        relaxation = Relaxation(self.arrays)
+        waiting = [self.start.copy()]
+        while waiting:
+            if self.stop():
+                return False
+            values = waiting.pop()
+            column = self._look_at(values, relaxation)
+            if column is None:
+                if self.satisfy and self.best is not None:
+                    break
+                continue
+            for value in (1, 0):
+                child = values.copy()
+                child[column] = value
+                waiting.append(child)
+        self.done = True
+        return True
+
+    @property
+    def target(self) -> int | None:
+        """What a better selection must be worth at least; None where any will do."""
+        return None if self.value is None or self.satisfy else self.value + self._step
+
+    def _look_at(self, values: Values, relaxation: Relaxation) -> int | None:
+        """Conclude what can be concluded at a node; return the column to split it by, if any."""
+        reasons: list[Reason] = []
+        column = self._concluded(values, relaxation, reasons)
+        self.nodes.append(Node(tuple(reasons), column))
+        return column
+
+    def _concluded(
+        self, values: Values, relaxation: Relaxation, reasons: list[Reason]
+    ) -> int | None:
+        if self.arrays.hopeless:
+            return None
+        found: Relaxed | None = None
+        for turn in count():
+            if self._rows_close(values, reasons):
+                return None
+            free = int((values == FREE).sum())
+            if free == 0:
+                self._take(values)
+                return None
+            found = relaxation.solve(values) if turn < ROUNDS else found
+            if found is None or turn == ROUNDS:
+                break
+            if self._relaxation_closes(values, found, reasons):
+                return None
+            left = int((values == FREE).sum())
+            if free // 2 < left:
+                break
+        return _split(values, found)
+
+    def _rows_close(self, values: Values, reasons: list[Reason]) -> bool:
+        """Fix what single rows decide; tell whether one of them closes the branch."""
+        used = self.arrays.propagate(values)
+        for i, sign in used or ():
+            reasons.append(Reason(0, ((i, sign),)))
+        if used is not None:
+            return False
+        broken = self.arrays.cut_off(values)
+        if broken:
+            reasons.append(Reason(0, (broken,)))
+        return True
+
+    def _relaxation_closes(self, values: Values, found: Relaxed, reasons: list[Reason]) -> bool:
+        """Fix what the relaxation's multipliers rule out; tell whether they close the branch."""
+        if found.feasible:
+            self._take_point(values, found.values)
+            if self.satisfy and self.best is not None:
+                return True
+            if self.target is None:
+                return False
+            candidates = [rounded(self.arrays, found.multipliers)]
+        else:
+            turned = [(i, -y) for i, y in found.multipliers]
+            candidates = [
+                rounded(self.arrays, rays, reward=False) for rays in (found.multipliers, turned)
+            ]
+        for reason in candidates:
+            before = int((values == FREE).sum())
+            closed = apply(self.arrays, values, reason, self.target)
+            if closed or int((values == FREE).sum()) < before:
+                reasons.append(reason)
+            if closed:
+                return True
+        return False
+
+    def _take_point(self, values: Values, point: Floats) -> None:
+        """Try the relaxation's point, rounded, as a selection."""
+        tried = np.where(values == FREE, (point > 0.5).astype(np.int8), values).astype(np.int8)
+        if self.arrays.cut_off(tried) is None:
+            self._take(tried)
+
+    def _take(self, values: Values) -> None:
+        """Keep a selection that keeps all rows, if it is better."""
+        worth = sum(self.arrays.rewards[values == 1].tolist())
+        if self.value is None or worth > self.value or (self.satisfy and self.best is None):
+            self.best, self.value = values.copy(), worth
+
+
+def _split(values: Values, found: Relaxed | None) -> int:
+    """Return the free column that the relaxation leaves most undecided."""
+    free = np.flatnonzero(values == FREE)
+    if found is None or not found.feasible:
+        return int(free[0])
+    return int(free[np.argmin(np.abs(found.values[free] - 0.5))])
+
+
+def clock(seconds: float) -> Callable[[], bool]:
+    """Return a function that says when so many seconds are over."""
+    end = perf_counter() + seconds
+    return lambda: perf_counter() >= end

@@ -1,0 +1,73 @@
+"""What is known of a 0-1 program without rounding, and the result that says just that."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf, nextafter
+from typing import TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from solvers.result import Limits, Result, Termination, gap
+from solvers.running import Run
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What is known of a program.
+
+    Attributes
+    ----------
+    stopped : str
+        Why the search ended.
+    best : ndarray of int8 or None
+        The best selection of columns, which keeps every row.
+    bound : Fraction or None
+        No selection is worth more, in rewards.
+    proven : bool
+        Whether `best` is an optimum, or there is none, without rounding.
+    message : str
+    """
+
+    stopped: Termination
+    best: NDArray[np.int8] | None
+    bound: Fraction | None
+    proven: bool
+    message: str = ""
+
+
+def concluded(result: Result[S], decided: Decided, run: Run) -> Result[S]:
+    """Return a result with the bound and the status that are known: optimal only where proven."""
+    objective = result.objective
+    bound = None if decided.bound is None else outwards(decided.bound)
+    status = result.solution_status
+    if objective is not None:
+        status = "optimal" if decided.proven else "feasible"
+        bound = objective if decided.proven else bound
+    trace = result.trace
+    if objective is not None and bound is not None:
+        spent = time.perf_counter() - run.began
+        trace = (*trace, (round(spent, 6), objective, bound))
+    return msgspec.structs.replace(
+        result, bound=bound, gap=gap(objective, bound), solution_status=status, trace=trace
+    )
+
+
+def outwards(number: Fraction) -> float:
+    """Return the least double that is no less than a number."""
+    near = float(number)
+    return near if near >= number else nextafter(near, inf)
+
+
+def left(limits: Limits, began: float) -> Limits:
+    """Return the limits with the time that is left since a moment of `time.perf_counter`."""
+    if limits.time_limit is None:
+        return limits
+    spent = time.perf_counter() - began
+    return replace(limits, time_limit=max(0.0, limits.time_limit - spent))

@@ -1,0 +1,132 @@
+"""Selections that rounding could spoil: what is claimed of them holds in rationals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from builders.dssp_delicate import best_exactly, delicate, written
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from instances.constraints import Apart, Constraint, FairShare, Forbid, Resource
+from instances.dssp import Instance, Job, Selected
+from schedopt.verbs.generate import generate
+from schedopt.verbs.solve import solve
+from solvers import Result
+
+Jobs = list[tuple[float, float, str]]
+SLACK = Resource(name="c0", use={}, capacity=1)
+
+
+def night(capacity: float, jobs: Jobs, *rules: Constraint) -> Instance:
+    """Build an instance of (reward, demand, team) on one processor."""
+    return Instance(
+        name="delicate",
+        processors=1,
+        deadline=capacity,
+        jobs=tuple(
+            Job(name=f"j{i}", reward=r, demand=d, critical_path=0, groups={"team": team})
+            for i, (r, d, team) in enumerate(jobs)
+        ),
+        constraints=rules,
+    )
+
+
+OVER = [(10.0, 100000001.0, "a"), (1.0, 100000000.1, "a"), (1.0, 100000000.0, "a")]
+CASES = {
+    "one job that is worth more than the two that fit": (night(200000000.7, OVER, SLACK), 10),
+    "the same with a reward of a million": (
+        night(200000000.7, [(1e6, *OVER[0][1:]), *OVER[1:]], SLACK),
+        10**6,
+    ),
+    "two that overrun by a billionth": (
+        night(
+            2.0000000033,
+            [(1, 1.0, "a"), (1, 1.000000007, "a"), (1, 1.000000005, "a")],
+            SLACK,
+        ),
+        1,
+    ),
+    "a floor of next to nothing": (
+        night(
+            30,
+            [(1, 8, "b"), (1, 4, "b")],
+            FairShare(by="team", at_least={"b": 5.6e-10}),
+            Forbid(jobs=("j1",)),
+        ),
+        1,
+    ),
+    "rewards 13 orders of magnitude apart": (
+        night(
+            100,
+            [(1e-5, 1, "a"), (3e8, 1, "b")],
+            FairShare(by="team", at_most={"b": 0.7}, of="selected"),
+            Apart(jobs=("j0", "j1")),
+        ),
+        Fraction(1, 10**5),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_answers_that_were_wrong(name: str) -> None:
+    instance, right = CASES[name]
+    assert best_exactly(instance) == right
+    result = solve(instance)
+    assert (result.termination, result.solution_status) == ("optimal", "optimal")
+    assert worth(instance, result) == right
+    assert result.violations == ()
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**9))
+def test_what_is_claimed_holds_in_rationals(seed: int) -> None:
+    instance = delicate(seed, most=8)
+    result, best = solve(instance), best_exactly(instance)
+    assert result.violations == ()
+    if result.termination == "infeasible":
+        assert best is None
+        conflict = frozenset(result.conflict)
+        assert best_exactly(instance, conflict) is None
+        for name in conflict:
+            assert best_exactly(instance, conflict - {name}) is not None
+        return
+    assert best is not None
+    assert result.proven  # so small, nothing is withheld
+    assert worth(instance, result) == best
+    assert result.bound == result.objective == pytest.approx(float(best), rel=1e-15)
+
+
+def worth(instance: Instance, result: Result[Selected]) -> Fraction:
+    """Return what a selection is worth, in rationals."""
+    assert result.solution is not None
+    chosen = set(result.solution.selected)
+    return sum((written(job.reward) for job in instance.jobs if job.name in chosen), Fraction(0))
+
+
+def test_rewards_in_proportion_to_size_fill_the_machine() -> None:
+    season = generate("dssp", seed=1, options={"nights": 8, "processors": 4500, "reward": "size"})
+    result = solve(season)
+    assert (result.solver, result.solution_status) == ("core", "optimal")
+    assert result.objective == season.capacity()
+
+
+def test_what_cannot_be_decided_is_not_called_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
+    from solvers.binary import engine
+
+    monkeypatch.setattr(engine, "PATIENCE", 0.0)
+    monkeypatch.setattr(engine, "SMALL", 0)
+    draw = np.random.default_rng(4)
+    rewards, demands = (draw.random(40) + 0.5).tolist(), draw.integers(1, 99, 40).tolist()
+    jobs = [(r, float(d), "a") for r, d in zip(rewards, demands, strict=True)]
+    instance = night(700.0, jobs, SLACK)
+    result = solve(instance)
+    assert (result.termination, result.solution_status) == ("completed", "feasible")
+    assert "too close for HiGHS to tell apart" in str(result.message)
+    assert result.bound is not None and result.objective is not None
+    assert result.objective < result.bound < result.objective * (1 + 1e-6)
+    monkeypatch.undo()
+    assert solve(instance).proven
+    assert result.violations == ()
