@@ -22,7 +22,7 @@ def solve(
     *,
     solver: str | None = None,
     hint: Callable[[], Selected | None] | None = None,
-) -> Result:
+) -> Result[Selected]:
     """Solve a selection with the engine that suits it.
 
     Parameters

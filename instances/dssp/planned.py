@@ -21,14 +21,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from instances.decimals import Whole
 
-if TYPE_CHECKING:
-    from instances.dssp.records import Job
+
+class Asks(Protocol):
+    """What a job says of its size."""
+
+    @property
+    def demand(self) -> float | None:
+        """The predicted T_1."""
+        ...
+
+    @property
+    def critical_path(self) -> float | None:
+        """The predicted T_∞."""
+        ...
+
+    @property
+    def stages(self) -> tuple[tuple[float, ...], ...] | None:
+        """Task lengths, stage by stage."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +61,7 @@ class Planned:
     paths: Whole
 
     @classmethod
-    def of(cls, jobs: Sequence[Job]) -> Planned:
+    def of(cls, jobs: Sequence[Asks]) -> Planned:
         """Add up what each job asks for."""
         demands = [
             (job.demand,) if job.demand is not None else tuple(chain(*(job.stages or ())))

@@ -341,12 +341,15 @@ class Selected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         r·P·D.
     shares : dict
         For each grouping and group, the share of the capacity that its selected jobs ask for.
+    note : str, optional
+        What there is to say about how it was found.
     """
 
     selected: tuple[str, ...]
     demand: float
     capacity: float
     shares: dict[str, dict[str, float]]
+    note: str | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def of(cls, instance: Instance, chosen: Any, fill: float = 1.0) -> Selected:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
 from instances.dssp import Instance, Scheduled
@@ -42,7 +43,7 @@ def two_phase(selector: Policy, dispatcher: Policy) -> Policy:
         luck = {"seed": seed} if selector.random else {}
         chosen = selector.run(instance, **options, **fixed, **luck)
         scheduled: Scheduled = dispatcher.run(instance, seed=seed, after=chosen)
-        return scheduled
+        return msgspec.structs.replace(scheduled, note=chosen.note)
 
     return Policy(
         name=f"{selector.name}+{dispatcher.name}",

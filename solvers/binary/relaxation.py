@@ -16,7 +16,6 @@ Floats = NDArray[np.float64]
 
 OPTIONS = {
     "presolve": "off",
-    "threads": 1,
     "primal_feasibility_tolerance": 1e-9,
     "dual_feasibility_tolerance": 1e-9,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import msgspec
 import numpy as np
 import pytest
 from builders.dssp_delicate import best_exactly, delicate, written
@@ -12,9 +13,11 @@ from hypothesis import strategies as st
 
 from instances.constraints import Apart, Constraint, FairShare, Forbid, Resource
 from instances.dssp import Instance, Job, Selected
+from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 from solvers import Result
+from validation.documents import check
 
 Jobs = list[tuple[float, float, str]]
 SLACK = Resource(name="c0", use={}, capacity=1)
@@ -80,7 +83,7 @@ def test_answers_that_were_wrong(name: str) -> None:
     assert result.violations == ()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**9))
 def test_what_is_claimed_holds_in_rationals(seed: int) -> None:
     instance = delicate(seed, most=8)
@@ -130,3 +133,26 @@ def test_what_cannot_be_decided_is_not_called_optimal(monkeypatch: pytest.Monkey
     monkeypatch.undo()
     assert solve(instance).proven
     assert result.violations == ()
+
+
+def test_a_selection_that_is_nearly_proven_is_dispatched_and_said_to_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from solvers.binary import engine
+
+    draw = np.random.default_rng(5)
+    jobs = tuple(
+        Job(name=f"j{i}", reward=draw.random(), stages=((float(length),),))
+        for i, length in enumerate(draw.integers(1, 99, 30))
+    )
+    farm = Instance(name="farm", processors=3, deadline=200, jobs=jobs)
+    plain = evaluate(farm, "selection+lcpf")
+    assert plain.solution is not None and not plain.message
+    monkeypatch.setattr(engine, "PATIENCE", 0.0)
+    monkeypatch.setattr(engine, "SMALL", 0)
+    result = evaluate(farm, "selection+lcpf")
+    assert (result.termination, result.objective) == ("completed", plain.objective)
+    assert "not proven" in str(result.message)
+    assert result.violations == ()
+    document = msgspec.json.encode(result.document())
+    assert check(farm, msgspec.json.decode(document, type=type(result.document()))).ok
