@@ -20,12 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import chain
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from instances.decimals import Whole
+from instances.decimals import Whole, as_written
 
 
 class Asks(Protocol):
@@ -74,6 +76,17 @@ class Planned:
             for job in jobs
         ]
         return cls(_sums(demands), _sums(paths))
+
+
+def guaranteed(paths: Whole, inside: NDArray[np.bool_], processors: int, deadline: float) -> float:
+    """Return r = 1 - (1 - 1/P)·max T_∞/D, with which all that is selected completes.
+
+    The maximum is over the jobs that can complete by the deadline; 1 where there are none.
+    Source: Theorem 4, valid for any non-delay dispatcher.
+    """
+    longest = Fraction(int(paths.numbers[inside].max(initial=0)), paths.scale)
+    others = Fraction(processors - 1, processors)
+    return float(1 - others * longest / as_written(deadline))
 
 
 def _sums(parts: Sequence[tuple[float, ...]]) -> Whole:

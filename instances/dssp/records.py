@@ -34,7 +34,7 @@ from instances.constraints import (
     check_references,
 )
 from instances.decimals import as_written
-from instances.dssp.planned import Planned
+from instances.dssp.planned import Planned, guaranteed
 from instances.dssp.tasks import Tasks
 from instances.errors import InputError, shown
 from instances.naming import groups_of, index_of
@@ -273,16 +273,8 @@ class Instance(
         return r
 
     def guaranteed_fill(self) -> float:
-        """Return r = 1 - (1 - 1/P)·max T_∞/D, with which all that is selected completes.
-
-        The maximum is over the jobs that can complete by the deadline; 1 where there are none.
-        Source: Theorem 4, valid for any non-delay dispatcher.
-        """
-        paths, inside = self.planned.paths, self.in_time
-        longest = Fraction(int(paths.numbers[inside].max(initial=0)), paths.scale)
-        return float(
-            1 - Fraction(self.processors - 1, self.processors) * longest / as_written(self.deadline)
-        )
+        """Return Theorem 4's r: see `guaranteed`."""
+        return guaranteed(self.planned.paths, self.in_time, self.processors, self.deadline)
 
     @property
     def horizon(self) -> float:
