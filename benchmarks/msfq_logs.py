@@ -1,0 +1,60 @@
+"""How far each policy is from the best that could have been, on logs; and how fast it replays them.
+
+``python -m benchmarks.msfq_logs LOG...`` takes logs of any kind that converts to jobs; without any,
+those of the Parallel Workloads Archive that lie beside the project.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from instances.msfq.log_converters import convert
+from policies.registry import NotApplicableError, registered
+from solvers.log_bounds import bounds
+
+LOGS = Path(__file__).parents[1].parent / "shared" / "data" / "swf"
+POLICIES = (
+    "fcfs", "first-fit", "msf", "adaptive-quickswap", "static-quickswap", "easy", "easy-sjbf",
+    "conservative", "sjf", "saf", "ljf", "wfp3", "f1", "multifactor", "fair-share-decay",
+)  # fmt: skip
+
+
+def table(path: Path) -> None:
+    queue = convert(path)
+    print(f"\n{queue.description}\nload {queue.load:.3f} on {queue.servers} servers")
+    began = time.perf_counter()
+    found = bounds(queue)
+    print("bounds:", ", ".join(f"{name} {value:.2f}" for name, value in found.items()))
+    print(f"({time.perf_counter() - began:.2f} s)")
+    head = ("policy", "response", "+-", "over bound", "wait", "slowdown", "loss", "jobs/s")
+    print("{:20}{:>11}{:>9}{:>12}{:>10}{:>10}{:>8}{:>12}".format(*head))
+    for name in POLICIES:
+        run = registered("msfq")[name].run
+        try:
+            run(queue)  # compiled before it is timed
+            began = time.perf_counter()
+            got = run(queue)
+        except NotApplicableError as reason:
+            print(f"{name:20}{reason}")
+            continue
+        rate = len(queue.jobs) / (time.perf_counter() - began)
+        over = got.mean_response_time / found["best"] - 1
+        print(
+            f"{name:20}{got.mean_response_time:11.1f}{got.confidence or 0:9.1f}{over:12.2%}"
+            f"{got.mean_wait:10.1f}{got.mean_bounded_slowdown:10.2f}{got.loss_of_capacity:8.2%}"
+            f"{rate:12,.0f}"
+        )
+
+
+def main() -> None:
+    given = [Path(path) for path in sys.argv[1:]] or sorted(LOGS.glob("*.swf*"))
+    if not given:
+        sys.exit(f"no logs in {LOGS}")
+    for path in given:
+        table(path)
+
+
+if __name__ == "__main__":
+    main()
