@@ -187,7 +187,7 @@ def test_planted_reductions_are_yes() -> None:
 def test_a_fair_share_added_in_python_and_a_native_constraint() -> None:
     night = a_night([(3, [[2.0]]), (3, [[2.0]]), (1, [[2.0]])], 1, 4.0)
     model = Schedule(night).add(FairShare(by="team", at_most={"fx": 0.0}))
-    assert solve(model).solution.selected == ["j1", "j2"]
+    assert solve(model).solution.selected == ("j1", "j2")
     native = Schedule(night)
     native.model.add(native.x["j0"] + native.x["j1"] <= 1)
     result = solve(native)
