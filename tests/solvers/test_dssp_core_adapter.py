@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from formulations.constraints import Require
 from formulations.dssp import Selection
 from instances.errors import InputError
+from schedopt.problems.dssp import RECORD
 from schedopt.verbs.solve import solve
 from solvers import Limits, Result, knapsack
 
@@ -89,3 +90,12 @@ def test_progress_is_watched() -> None:
     seen: list[tuple[float | None, float | None]] = []
     run([8.0, 7.0, "done"], Limits(watch=lambda seconds, best, bound: seen.append((best, bound))))
     assert seen == [(4.0, 8.0), (4.0, 7.0), (4.0, 4.0)]
+
+
+def test_a_plain_selection_is_confirmed_by_highs() -> None:
+    model = Selection(night([(5, 5), (4, 5), (3, 5)]))
+    first = knapsack.solve(model)
+    again = RECORD.confirm(model, first, Limits())
+    assert again is not None
+    assert (again.solver, again.objective, again.proven) == ("highs", first.objective, True)
+    assert RECORD.confirm(model, again, Limits()) is None

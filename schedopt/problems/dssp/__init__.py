@@ -82,6 +82,16 @@ class Dssp(Problem["Instance"]):
             return schedules.solve(model, limits)
         return super().solve(model, solver, limits)
 
+    def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
+        """Select again by HiGHS what the knapsack's own engine has selected; nothing else."""
+        from formulations.dssp import Selection
+
+        if not isinstance(model, Selection) or result.solver != "core":
+            return None
+        from solvers import selecting
+
+        return selecting.solve(model, limits, solver="highs")
+
     def hint(self, model: Formulation) -> Any | None:
         """Return the best quick selection that breaks nothing, where there are many jobs."""
         from schedopt.problems.dssp.schedules import sound
