@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from formulations.dssp.selection import Selection
     from instances.dssp import Selected
 
+FEW = 24
+"""Jobs up to which searching in whole numbers takes no longer than loading compiled code."""
+
 SOLVERS = ("core", "highs")
 """The engines that take a selection."""
 
@@ -32,7 +35,8 @@ def solve(
     limits : Limits, optional
         When to stop; by default with a proof.
     solver : {"core", "highs"}, optional
-        The engine; by default ``core`` for a plain knapsack and ``highs`` for any other.
+        The engine; by default ``core`` for a plain knapsack of more than a few jobs and ``highs``
+        for any other.
     hint : callable, optional
         Finds a selection to start HiGHS from; called only where HiGHS is.
 
@@ -46,7 +50,8 @@ def solve(
     InputError
         If ``core`` is asked for and the selection is no plain knapsack, or the model is not linear.
     """
-    if solver in (None, "core") and model.plain() is not None:
+    few = solver is None and len(model.instance.jobs) <= FEW
+    if solver in (None, "core") and not few and model.plain() is not None:
         from solvers import knapsack
 
         return knapsack.solve(model, limits)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from instances.constraints import Constraint
 from instances.errors import InputError, printable
-from instances.protocol import AnyInstance
-from solvers.result import Result
+
+if TYPE_CHECKING:
+    from instances.constraints import Constraint
+    from instances.protocol import AnyInstance
+    from solvers.result import Result
 
 app = typer.Typer(
     help="Optimization models for cluster scheduling, and the heuristics people run beside them.",
