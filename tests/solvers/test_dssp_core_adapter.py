@@ -15,6 +15,7 @@ from instances.errors import InputError
 from schedopt.problems.dssp import RECORD
 from schedopt.verbs.solve import solve
 from solvers import Limits, Result, knapsack
+from solvers.selecting import FEW
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=9))
@@ -26,8 +27,10 @@ def test_core_and_highs_agree_and_both_are_right(jobs: list[tuple[int, int]]) ->
 
 
 def test_core_is_the_default_without_side_constraints_and_only_then() -> None:
-    instance = night([(5, 5), (4, 5), (3, 5)])
-    assert solve(instance).solver == "core"
+    few = night([(5, 5), (4, 5), (3, 5)])
+    assert solve(few).solver == "highs", "a few jobs need no compiled code"
+    many = night([(5 + i % 7, 5 + i % 3) for i in range(FEW + 1)], capacity=40)
+    assert solve(many).solver == "core"
     ruled = night([(5, 5), (4, 5), (3, 5)], constraints=[Require(jobs=("j2",))])
     assert solve(ruled).solver == "highs"
     with pytest.raises(InputError, match="without side constraints"):
