@@ -16,6 +16,7 @@ import tempfile
 import traceback
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from copy import deepcopy
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,8 @@ def mutated(text: bytes, draw: random.Random) -> bytes:
     document = json.loads(text)
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
         places = list(_places(document))
+        if not places:
+            break
         where, key = draw.choice(places)
         change = draw.random()
         if change < 0.15:
@@ -68,11 +71,11 @@ def mutated(text: bytes, draw: random.Random) -> bytes:
         elif change < 0.25 and isinstance(where, dict):
             where[f"{key}s"] = where.pop(key)
         elif change < 0.35 and isinstance(where, list):
-            where.insert(0, where[key])
+            where.insert(0, deepcopy(where[key]))
         elif change < 0.6 and isinstance(where[key], int | float):
             where[key] = where[key] * draw.choice((-1, 0.5, 3, 1e-6, 1e6, 1e100))
         else:
-            where[key] = draw.choice(VALUES)
+            where[key] = deepcopy(draw.choice(VALUES))
     return json.dumps(document).replace('"NaN"', "NaN").encode()
 
 

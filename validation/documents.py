@@ -13,6 +13,7 @@ from msgspec import UNSET
 from instances.constraints import Constraint, check_names, check_references
 from instances.decoding import convert
 from instances.errors import InputError, shown
+from instances.files import instance_type
 from solvers.result import Document, Outcome, Result
 from validation.report import Report, same
 
@@ -94,6 +95,7 @@ def result_of(document: Document) -> Result[Any]:
     InputError
         With the place, if a part cannot be read.
     """
+    instance_type(document.problem)  # there is such a problem
     checker = importlib.import_module(f"validation.{document.problem}")
     own = {name: getattr(document, name) for name in Outcome.__struct_fields__}
     return Result(

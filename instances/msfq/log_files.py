@@ -271,4 +271,6 @@ def names_of(texts: pl.Series) -> Names:
     column = texts.fill_null("")
     kind = np.dtypes.StringDType()
     parts = range(0, len(column), _CHUNK)  # a slice at a time: objects take ten times the room
+    if column.is_empty():
+        return np.array([], dtype=kind)
     return np.concatenate([np.array(column[i : i + _CHUNK].to_list(), dtype=kind) for i in parts])

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 import pytest
-from builders.cli import refused, run
+from builders.cli import invoked, refused, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -189,3 +189,11 @@ def test_paths_that_are_none(verb: str, tmp_path: Path) -> None:
 )
 def test_numbers_beyond_all_measure_on_the_command_line(words: list[object]) -> None:
     assert len(refused(*words)) < 80 * 24
+
+
+@pytest.mark.parametrize("problem", ["", "dsp", "../dssp", "documents"])
+def test_a_result_of_no_problem_is_not_drawn(tmp_path: Path, problem: str) -> None:
+    invoked("solve", SHOTS, "-o", tmp_path / "r.json")
+    document = msgspec.json.decode((tmp_path / "r.json").read_bytes()) | {"problem": problem}
+    (tmp_path / "r.json").write_bytes(msgspec.json.encode(document))
+    assert "expected a problem" in refused("plot", tmp_path / "r.json", "-o", tmp_path / "p.png")
