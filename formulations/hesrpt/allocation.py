@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.hesrpt.duals import Duals
 from formulations.hesrpt.epochs import Epochs, lay_out
 from formulations.hesrpt.order import ORDER, Order, positions, smiths_order
-from formulations.hesrpt.rules import Rules
+from formulations.hesrpt.rules import Bound, Rules
 from instances.constraints import Constraint, check_names, check_references, label
 from instances.errors import InputError
 from instances.hesrpt import Allocated, Amdahl, Instance, Power, allocated, check_meaning, points
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     import cvxpy as cp
 
 Floats = NDArray[np.float64]
+RuleRow = tuple[int, Bound, float, "cp.Constraint"]
+"""The epoch, the bound, 1 for its least and -1 for its most, and the row that says so."""
 Value = Callable[["cp.Variable"], "Floats | float"]
 """Gives the value of a variable."""
 MOST_SEGMENTS = 2_000
@@ -104,6 +107,7 @@ class Allocation:
         self.arrived = dict(arrived or {})
         self.added: list[Constraint] = []
         self.natives: list[cp.Constraint] = []
+        self._rows: list[RuleRow] | None = None
         self.rules = Rules(instance)
         for position, constraint in enumerate(instance.constraints):
             self.rules.take(constraint, label(constraint, position))
@@ -193,7 +197,7 @@ class Allocation:
             [
                 *self._work_is_measured,
                 self._all_work_is_done,
-                self._servers_suffice(),
+                self._servers_suffice,
                 *self._arrivals_are_kept(),
                 *(row for name in names for row in side[name]),
             ],
@@ -259,6 +263,7 @@ class Allocation:
         by_job[[j for j, _ in self.pairs], np.arange(len(self.pairs))] = 1.0
         return by_job @ self._work >= 1.0
 
+    @cached_property
     def _servers_suffice(self) -> cp.Constraint:
         """State that the shares of each epoch sum to 1 at most."""
         by_epoch = np.zeros((len(self.epochs.present), len(self.pairs)))
@@ -294,6 +299,7 @@ class Allocation:
             check_meaning(constraint, name)
             self.rules.take(constraint, name)
             self.added.append(constraint)
+        self._rows = None
         self.natives += [c for c in constraints if not isinstance(c, Constraint)]
         self.seconds += time.perf_counter() - began
         return self
@@ -302,20 +308,30 @@ class Allocation:
         """Return the CVXPY constraints behind each side constraint, native ones too, by name."""
         if not self.rules.names and not self.natives:  # before all pairs are laid out
             return {}
-        import cvxpy as cp
-
-        at = {pair: i for i, pair in enumerate(self.pairs)}
         found: dict[str, list[cp.Constraint]] = {name: [] for name in self.rules.names}
-        for e, jobs in enumerate(self.epochs.present):
-            for bound in self.rules.in_force(jobs):
-                taken = cp.sum(self._a[[at[j, e] for j in bound.jobs]])
-                if bound.at_least > 0:
-                    found[bound.name].append(taken >= bound.at_least * self._d[e])
-                if bound.at_most < 1:
-                    found[bound.name].append(taken <= bound.at_most * self._d[e])
+        for _, bound, _, row in self._rules_are_kept():
+            found[bound.name].append(row)
         if self.natives:
             found["native constraints"] = list(self.natives)
         return found
+
+    def _rules_are_kept(self) -> list[RuleRow]:
+        """State what side constraints ask of the shares of those in the system."""
+        import cvxpy as cp
+
+        if self._rows is None:
+            self._rows = []
+            at = {pair: i for i, pair in enumerate(self.pairs)}
+            for e, jobs in enumerate(self.epochs.present):
+                for bound in self.rules.in_force(jobs):
+                    taken = cp.sum(self._a[[at[j, e] for j in bound.jobs]])
+                    if bound.at_least > 0:
+                        row = taken >= bound.at_least * self._d[e]
+                        self._rows.append((e, bound, 1.0, row))
+                    if bound.at_most < 1:
+                        row = taken <= bound.at_most * self._d[e]
+                        self._rows.append((e, bound, -1.0, row))
+        return self._rows
 
     def plain(self) -> bool:
         """Tell whether nothing but the jobs' work and the servers bind: then prices solve it."""
@@ -370,12 +386,14 @@ class Allocation:
         ]
         return allocated(self.instance, completion, epochs)
 
-    def work_prices(self) -> Floats | None:
-        """Return what a unit of each job's work costs by the solver's dual values, shape (M,).
-
-        None before the program is solved.
-        """
+    def duals(self) -> Duals | None:
+        """Return what the solver says that work, servers and rules cost; None before it has."""
         if self._all_work_is_done.dual_value is None:
             return None
-        found = np.maximum(np.asarray(self._all_work_is_done.dual_value, dtype=np.float64), 0.0)
-        return found * self.unit * self._scaled / self.instance.sizes
+
+        def cost(row: cp.Constraint) -> Floats:
+            return np.maximum(np.asarray(row.dual_value, dtype=np.float64), 0.0) * self._scaled
+
+        rules = [(e, bound, sign * float(cost(row))) for e, bound, sign, row in self._rows or ()]
+        work = cost(self._all_work_is_done) * self.unit / self.instance.sizes
+        return Duals(work, cost(self._servers_suffice), [rule for rule in rules if rule[2]])

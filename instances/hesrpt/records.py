@@ -6,7 +6,7 @@ Sizes", 2019.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import fsum, inf, isfinite
 from typing import Annotated, Any, Literal
@@ -290,8 +290,10 @@ class Allocated(
 def allocated(
     instance: Instance,
     completion: Sequence[float] | Floats,
-    epochs: Sequence[tuple[float, float, Any, Any]],
-    **more: Any,
+    epochs: Iterable[tuple[float, float, Sequence[int] | NDArray[np.intp], Floats]],
+    *,
+    order: Sequence[int] | None = None,
+    proportions: dict[str, float] | UnsetType = UNSET,
 ) -> Allocated:
     """Return the record of completion times and of epochs.
 
@@ -300,15 +302,19 @@ def allocated(
     instance : Instance
     completion : sequence of float
         By job, shape (M,).
-    epochs : sequence of (start, end, jobs, shares)
+    epochs : iterable of (start, end, jobs, shares)
         ``jobs`` are positions and ``shares`` their shares, shape (n,) each.
-    **more
-        ``certified`` or ``proportions``.
+    order : sequence of int, optional
+        The positions of the jobs, the first to complete first; by default by completion times, and
+        of equal ones in the file's order.
+    proportions : dict of str to float, optional
+        See `Allocated`.
     """
     names = [job.name for job in instance.jobs]
     ends = np.asarray(completion, dtype=np.float64)
+    first_first = np.argsort(ends, kind="stable").tolist() if order is None else order
     return Allocated(
-        order=tuple(names[j] for j in np.argsort(ends, kind="stable")),
+        order=tuple(names[j] for j in first_first),
         completion=dict(zip(names, ends.tolist(), strict=True)),
         epochs=tuple(
             Epoch(
@@ -323,5 +329,5 @@ def allocated(
             for start, end, jobs, shares in epochs
             if end > start
         ),
-        **more,
+        proportions=proportions,
     )

@@ -13,33 +13,39 @@ from collections.abc import Callable
 from math import fsum, inf
 
 import numpy as np
-from scipy.optimize import minimize
 
 from formulations.hesrpt import Allocation
-from formulations.hesrpt.rules import Bound
-from solvers.orders.kernels import Curves, Floats, earned, gains, rent
-from solvers.orders.prices import curves
+from formulations.hesrpt.duals import Duals
+from solvers.orders.kernels import Curves, Floats, Ints
+from solvers.orders.prices import bounds_of, curves
+from solvers.orders.rent_kernels import gains, most_earned
 
 WORTH_MENDING = 1e-7
 """The part of a bound that a solver's last digits may cost before prices are mended."""
 
 
-def proven_by_prices(program: Allocation, lam: Floats) -> float | None:
+def proven_by_prices(program: Allocation, duals: Duals) -> float | None:
     """Return the lower bound on the program's order that prices of work prove.
 
     Parameters
     ----------
     program : Allocation
-    lam : ndarray
-        A price for each job's work, shape (M,), not negative.
+    duals : Duals
+        Prices of work; those of servers and rules count only where rules are more than the kernels
+        know.
     """
-    instance = program.instance
-    c = curves(instance)
+    instance, lam = program.instance, duals.work
+    bounds = bounds_of(program.rules, len(instance.jobs))
+    c = curves(instance, bounds)
     levels = program.levels
 
     def earn(prices: Floats, e: int) -> float:
-        jobs = program.epochs.present[e]
-        return _most_earned(c, prices, jobs, list(program.rules.in_force(jobs)))
+        here = np.array(program.epochs.present[e], dtype=np.int64)
+        own = np.zeros(len(c.team_leasts) + 1)
+        value = float(most_earned(c, prices, here, len(here), len(here), own))
+        if not bounds.whole:
+            value = min(value, _most_earned_at(c, prices, here, e, duals))
+        return value
 
     def earned_in_all(prices: Floats) -> Floats:
         return np.array([earn(prices, e) for e in range(len(levels))])
@@ -98,41 +104,14 @@ def _tightened(
     return lam
 
 
-def _most_earned(c: Curves, lam: Floats, jobs: list[int], bounds: list[Bound]) -> float:
-    """Return a bound on what jobs can earn in a unit of time within bounds on their shares."""
-    here = np.array(jobs, dtype=np.int64)
-    alone = float(rent(c, lam, here, len(here)))
-    if not bounds:
-        return float(earned(c, lam, here, len(here), alone))
-    members = np.array([[j in bound.jobs for j in jobs] for bound in bounds], dtype=float)
-    least = np.array([bound.at_least for bound in bounds]) * c.servers
-    most = np.array([bound.at_most for bound in bounds]) * c.servers
-    k = np.zeros(len(jobs))
-    unit = max(alone, float((lam[here] / c.servers).max()), 1e-300)
-
-    def dual(multipliers: Floats) -> tuple[float, Floats]:
-        """Return the Lagrangian and its gradient: multipliers of servers, floors and caps."""
-        m, floors, caps = _parts(multipliers * unit, len(bounds))
-        own = m + members.T @ (caps - floors)
-        gained = gains(c, lam, here, own, k)
-        value = m * c.servers + caps @ most - floors @ least + gained
-        inside = members @ k
-        gradient = np.concatenate([[c.servers - k.sum()], inside - least, most - inside])
-        return float(value), gradient * unit
-
-    start = np.zeros(1 + 2 * len(bounds))
-    start[0] = alone / unit
-    scale = max(abs(dual(start)[0]), 1e-300)
-    found = minimize(
-        lambda v: tuple(part / scale for part in dual(v)),
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0, None)] * len(start),
-        options={"maxiter": 200, "ftol": 1e-14, "gtol": 1e-10},
-    )
-    return min(dual(start)[0], dual(np.maximum(found.x, 0.0))[0])
-
-
-def _parts(multipliers: Floats, count: int) -> tuple[float, Floats, Floats]:
-    return float(multipliers[0]), multipliers[1 : count + 1], multipliers[count + 1 :]
+def _most_earned_at(c: Curves, lam: Floats, here: Ints, e: int, duals: Duals) -> float:
+    """Return a bound on what jobs can earn in an epoch by the solver's own multipliers there."""
+    index = {int(j): i for i, j in enumerate(here)}
+    rents = np.full(len(here), duals.servers[e])
+    value = float(duals.servers[e])
+    for epoch, bound, multiplier in duals.rules:
+        if epoch == e:
+            rents[[index[j] for j in bound.jobs]] -= multiplier
+            value -= multiplier * (bound.at_least if multiplier > 0 else bound.at_most)
+    k = np.zeros(len(here))
+    return value + float(gains(c, lam, here, rents / c.servers, k))

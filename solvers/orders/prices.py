@@ -9,56 +9,94 @@ that are served as the prices say complete in that order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from instances.constraints import Constraint, Shares
+from formulations.hesrpt.rules import Rules
 from instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Whole, points
-from solvers.orders.kernels import (
-    AMDAHL,
-    POWER,
-    TABLE,
-    Curves,
-    Floats,
-    Ints,
-    best_shares,
-    next_price,
-    speed,
-)
+from solvers.orders.kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
+from solvers.orders.price_kernels import played, prices_of
 
 
-def curves(instance: Instance, constraints: Sequence[Constraint] = ()) -> Curves:
-    """Return the speedups of an instance as flat arrays.
+class Bounds(NamedTuple):
+    """What side constraints ask, as far as prices see it: bounds of jobs, and of disjoint teams.
+
+    Attributes
+    ----------
+    leasts, mosts : ndarray
+        Shares of each job, shape (M,).
+    teams : ndarray of int64
+        The team of each job, -1 for none, shape (M,).
+    team_leasts, team_mosts : ndarray
+        Shares of each team while any of its jobs is there, shape (G,).
+    whole : bool
+        Whether that is all that they ask; else it is less.
+    """
+
+    leasts: Floats
+    mosts: Floats
+    teams: Ints
+    team_leasts: Floats
+    team_mosts: Floats
+    whole: bool
+
+
+def bounds_of(rules: Rules, jobs: int) -> Bounds:
+    """Return what rules ask of single jobs, and of as many teams as are disjoint, the first first.
 
     Parameters
     ----------
-    instance : Instance
-    constraints : sequence of Constraint
-        Of these, a job's own ``at_most`` bounds its servers; the others are left out, which can
-        only lower the bounds that prices prove.
+    rules : Rules
+    jobs : int
+        M.
     """
+    leasts, mosts = np.zeros(jobs), np.ones(jobs)
+    teams = np.full(jobs, -1, dtype=np.int64)
+    found: dict[tuple[int, ...], list[float]] = {}
+    whole = True
+    for bound in rules.bounds:
+        members = tuple(sorted(bound.jobs))
+        if bound.at_least <= 0.0 and bound.at_most >= 1.0:
+            continue
+        if len(members) == 1:
+            leasts[members] = np.maximum(leasts[members], bound.at_least)
+            mosts[members] = np.minimum(mosts[members], bound.at_most)
+        elif members in found or (members and (teams[list(members)] < 0).all()):
+            asked = found.setdefault(members, [0.0, 1.0])
+            asked[:] = max(asked[0], bound.at_least), min(asked[1], bound.at_most)
+            teams[list(members)] = list(found).index(members)
+        else:
+            whole = whole and not members
+    for members, (least, _) in found.items():  # else it cannot be kept when one job is left
+        whole = whole and least <= mosts[list(members)].min()
+    limits = np.array(list(found.values())).reshape(-1, 2)
+    return Bounds(leasts, mosts, teams, limits[:, 0].copy(), limits[:, 1].copy(), whole)
+
+
+def curves(instance: Instance, bounds: Bounds | None = None) -> Curves:
+    """Return the speedups of an instance, and bounds on what jobs have, as flat arrays."""
+    if bounds is None:
+        bounds = bounds_of(Rules(instance), len(instance.jobs))
     parts = [_part(speedup, instance.servers) for speedup in instance.speedups]
-    lengths = [len(k) for _, _, k, _ in parts]
+    lengths = np.array([len(k) for _, _, k, _ in parts], dtype=np.int64)
     lasts = np.cumsum(lengths)
-    of = instance.kinds
-    mosts = np.full(len(instance.jobs), float(instance.servers))
-    for constraint in constraints:
-        if isinstance(constraint, Shares) and constraint.at_most is not None:
-            for name in constraint.jobs:
-                j = instance.index[name]
-                mosts[j] = min(mosts[j], constraint.at_most * instance.servers)
+    of, servers = instance.kinds, float(instance.servers)
     return Curves(
         kinds=np.array([kind for kind, _, _, _ in parts], dtype=np.int64)[of],
         pars=np.array([par for _, par, _, _ in parts], dtype=np.float64)[of],
-        firsts=(lasts - lengths)[of].astype(np.int64),
-        lasts=lasts[of].astype(np.int64),
+        firsts=(lasts - lengths)[of],
+        lasts=lasts[of],
         xs=np.concatenate([*(k for _, _, k, _ in parts), np.zeros(1)]),
         ys=np.concatenate([*(s for _, _, _, s in parts), np.zeros(1)]),
-        mosts=mosts,
-        servers=float(instance.servers),
+        leasts=bounds.leasts * servers,
+        mosts=bounds.mosts * servers,
+        teams=bounds.teams,
+        team_leasts=bounds.team_leasts * servers,
+        team_mosts=bounds.team_mosts * servers,
+        servers=servers,
+        bounded=bool(bounds.leasts.any() or (bounds.mosts < 1).any() or len(bounds.team_mosts)),
     )
 
 
@@ -70,79 +108,6 @@ def _part(speedup: Speedup | Whole, servers: int) -> tuple[int, float, Floats, F
     if isinstance(speedup, Amdahl):
         return AMDAHL, speedup.parallel, nothing, nothing
     return TABLE, 0.0, *points(speedup, servers)
-
-
-@njit(cache=True)
-def prices_of(c: Curves, order: Ints, levels: Floats) -> Floats:  # pragma: no cover  (compiled)
-    """Return the price of each job, shape (M,), for an order from the last to complete.
-
-    Parameters
-    ----------
-    c : Curves
-    order : ndarray of int64
-        Positions of jobs, the last to complete first, shape (n,).
-    levels : ndarray
-        W_k, the cost rate of the k last, shape (n,).
-    """
-    lam = np.zeros(len(c.kinds))
-    for n in range(1, len(order) + 1):
-        j = order[n - 1]
-        lam[j] = next_price(c, lam, order, n, levels[n - 1])
-    return lam
-
-
-@njit(cache=True)
-def played(
-    c: Curves, sizes: Floats, lam: Floats, record: Floats
-) -> Floats:  # pragma: no cover  (compiled)
-    """Let the jobs in the system always earn the most at given prices; return when each completes.
-
-    Each job leaves when it is done, in whatever order: so this is what a policy really gets, and
-    its cost an upper bound on the optimum. Completions are infinite where work never ends.
-
-    Parameters
-    ----------
-    c : Curves
-    sizes, lam : ndarray
-        By job, shape (M,).
-    record : ndarray
-        Shape (M, M): takes each epoch's shares by job; shape (0, 0): nothing is recorded. Epochs
-        end at the completions, in their order.
-    """
-    total = len(sizes)
-    jobs = np.arange(total)
-    count = total
-    left = sizes.copy()
-    shares = np.zeros(total)
-    rates = np.zeros(total)
-    ends = np.full(total, np.inf)
-    now = 0.0
-    epoch = 0
-    while count > 0:
-        best_shares(c, lam, jobs, count, shares)
-        step = np.inf
-        for i in range(count):
-            rates[i] = speed(c, jobs[i], shares[i] * c.servers)
-            if rates[i] > 0.0:
-                step = min(step, left[jobs[i]] / rates[i])
-        if not step < np.inf:
-            return ends
-        now += step
-        kept = 0
-        for i in range(count):
-            j = jobs[i]
-            if len(record) > 0:
-                record[epoch, j] = shares[i]
-            done = rates[i] > 0.0 and left[j] / rates[i] <= step * (1.0 + 1e-13)
-            left[j] -= step * rates[i]
-            if done:
-                ends[j] = now
-            else:
-                jobs[kept] = j
-                kept += 1
-        count = kept
-        epoch += 1
-    return ends
 
 
 def levels_of(costs: Floats, order: Ints) -> Floats:

@@ -42,8 +42,8 @@ def solve_program(program: Allocation, time_limit: float | None = None) -> Solve
     done = clarabel.solve(program.model, time_limit)
     if done.status != "solved":
         return Solved(done.status)
-    prices = None if program.natives else program.work_prices()  # of natives' duals we know nothing
-    bound = None if prices is None else proven_by_prices(program, prices)
+    duals = None if program.natives else program.duals()  # of those of natives we know nothing
+    bound = None if duals is None else proven_by_prices(program, duals)
     return Solved("solved", _played(program), bound)
 
 

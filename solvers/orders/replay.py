@@ -15,10 +15,13 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Jobs = NDArray[np.intp]
 
-ROUNDS, EXACT = 500, 1e-10
+ROUNDS, EXACT, KEPT = 500, 1e-10, 1e-8
 """How often, and how exactly, shares are made to keep side constraints."""
 NEGLIGIBLE = 1e-7
 """Epochs that are shorter than this part of the whole have shares of rounding only."""
+COINCIDENT = 1e-5
+"""Completions that are nearer than this part of the whole, and could not keep a side constraint
+between them, are at one time."""
 
 
 def as_planned(
@@ -43,8 +46,14 @@ def as_planned(
     for row, e in enumerate(long.tolist()):
         here[row, epochs.present[e]] = True
     if rules is not None and rules.names:
-        for row, e in enumerate(long.tolist()):
-            _mend(shares[row], list(rules.in_force(epochs.present[e])))
+        kept = np.array(
+            [
+                _mend(shares[row], list(rules.in_force(epochs.present[e])))
+                or durations[e] > COINCIDENT * durations.sum()
+                for row, e in enumerate(long.tolist())
+            ]
+        )
+        long, shares, here = long[kept], shares[kept], here[kept]
     else:
         for j in range(len(instance.jobs)):
             shares[:, j] = _raised(instance, j, durations[long], shares[:, j], here[:, j])
@@ -63,7 +72,8 @@ def as_planned(
         if e in at:
             lasting.append((now, end, epochs.present[e], at[e][epochs.present[e]]))
         now = completion[job] = end
-    return allocated(instance, completion, lasting)
+    first_first = [job for _, job in epochs.ends]
+    return allocated(instance, completion, lasting, order=first_first)
 
 
 def _sufficient(
@@ -87,8 +97,8 @@ def _sufficient(
     return durations
 
 
-def _mend(shares: Floats, bounds: list[Bound]) -> None:
-    """Put right in place what a solver's tolerance leaves wrong in an epoch, however short."""
+def _mend(shares: Floats, bounds: list[Bound]) -> bool:
+    """Put right in place what a solver's tolerance leaves wrong; tell whether all bounds hold."""
     floors = np.zeros(len(shares))
     for bound in bounds:
         if len(bound.jobs) == 1:
@@ -111,7 +121,12 @@ def _mend(shares: Floats, bounds: list[Bound]) -> None:
                 others[jobs] = False
                 shares[others] *= (1 - wanted) / rest
         if not wrong:
-            return
+            break
+    sums = [shares[list(bound.jobs)].sum() for bound in bounds]
+    return shares.sum() <= 1 + KEPT and all(
+        bound.at_least - KEPT <= total <= bound.at_most + KEPT
+        for bound, total in zip(bounds, sums, strict=True)
+    )
 
 
 def _raised(instance: Instance, job: int, durations: Floats, shares: Floats, here: Bools) -> Floats:

@@ -5,19 +5,29 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from math import inf
-from typing import Literal
 
 import numpy as np
-from msgspec import UNSET, UnsetType
 
 from formulations.hesrpt.order import Order, smiths_order
-from instances.constraints import Constraint
+from formulations.hesrpt.rules import Rules
 from instances.hesrpt import Allocated, Instance, allocated
-from solvers.orders import closed_form, tree_kernels
-from solvers.orders.kernels import Floats, Ints, speed
-from solvers.orders.prices import compiled, curves, levels_of, played, prices_of
+from solvers.orders import closed_form
+from solvers.orders.kernels import Floats, Ints
+from solvers.orders.price_kernels import played, prices_of
+from solvers.orders.prices import bounds_of, compiled, curves, levels_of
+from solvers.orders.subset_kernels import elasticities, price_table
+from solvers.orders.tree_kernels import (
+    NEAR,
+    PAUSED,
+    Search,
+    Tree,
+    explore,
+    insertion,
+    look_ahead,
+    open_bound,
+    tree,
+)
 
-Certified = Literal["all", "given"] | UnsetType
 MOST_SHARES = 1_000_000
 """Shares that are written epoch by epoch; beyond, proportions stand for them where they can."""
 MOST_LEAVES = 20_000
@@ -25,8 +35,14 @@ TRIALS = 20_000
 """Moves that the local search tries at the most, beyond one round."""
 MOST_SEARCHED = 60
 """Jobs up to which branch and bound is tried; beyond, the bound is its root's."""
+MOST_TABLED = 18
+"""Jobs up to which prices are tabled by the set of those that complete last."""
 WORK = 200_000
 """Nodes, or moves, times jobs cubed between two looks at the clock."""
+SETS = 2_000
+"""Sets that are tabled between two looks at the clock."""
+TOGETHER = 1e-12
+"""Completions that are this near, relatively, are at one time: only rounding keeps them apart."""
 
 
 class OrderSearch:
@@ -36,9 +52,10 @@ class OrderSearch:
     ----------
     instance : Instance
         All jobs at time 0, any objective but makespan.
-    constraints : sequence of Constraint
-        Side constraints. What prices prove then is a bound still; what they play is no incumbent,
-        since it need not keep them: then `leaves` are the orders that may hold the optimum.
+    rules : Rules, optional
+        Side constraints. Prices see bounds of single jobs and of disjoint teams. Where there is
+        more, what they prove is a bound still, but what they play is no incumbent, since it need
+        not keep all rules: then `leaves` are the orders that may hold the optimum.
     order : sequence of int, optional
         This order alone (positions, from the last to complete).
     incumbent : float
@@ -66,64 +83,89 @@ class OrderSearch:
         self,
         instance: Instance,
         *,
-        constraints: Sequence[Constraint] = (),
+        rules: Rules | None = None,
         order: Sequence[int] | None = None,
         incumbent: float = inf,
     ) -> None:
         self.instance = instance
         self.sizes, self.costs = instance.sizes, instance.costs
-        self.playable = not constraints
         self.value, self.bound, self.rest = incumbent, 0.0, inf
         self.order = smiths_order(instance) if order is None else np.array(order, dtype=np.int64)
-        self._curves = curves(instance, constraints)
-        self._classes = _alike(instance, constraints)
-        self._tree: tree_kernels.Tree | None = None
-        self._descended = False
-        self._cost, self._move, self._vain = inf, 0, 0
+        count = len(self.sizes)
+        rules = rules or Rules(instance)
+        bounds = bounds_of(rules, count)
+        self.playable = bounds.whole
+        self._curves = curves(instance, bounds)
         self._given = order is not None
-        self._p = instance.power if self.playable else None
+        self._p = None if rules.bounds else instance.power
         alike = len(instance.speedups) == 1 and bool(np.ptp(self.costs) == 0)
-        self._shortest_first = alike and self.playable and not self._given
+        self._shortest_first = alike and not rules.bounds and not self._given
         self.one_order = self._given or self._shortest_first
         self.method = "branch and bound"
         if self.one_order:
             self.method = "closed form"
-        elif self._p is not None and len(self.sizes) <= closed_form.MOST_JOBS:
+        elif self._p is not None and count <= closed_form.MOST_JOBS:
             self.method = "subsets"
+        sets = 1 << count if self.method == "branch and bound" and count <= MOST_TABLED else 0
+        self.search = Search(
+            sizes=self.sizes,
+            costs=self.costs,
+            classes=_alike(instance, rules),
+            table=np.zeros((sets, count)),
+            work=np.zeros(sets),
+            playable=self.playable,
+        )
+        self._tabled = 0
+        self._tree: Tree | None = None
+        self._descended = False
+        self._cost, self._move, self._vain = inf, 0, 0
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether bound and value are final."""
         if self.method != "branch and bound":
             self._directly()
             return True
-        began = time.perf_counter()
+        until = time.perf_counter() + seconds
         compiled()
         if not self._descended:
-            self._descended = self._descend(began + seconds)
+            self._descended = self._descend(until)
             self.bound = max(self.bound, self._least())
             if not self._descended:
                 return False
         if len(self.sizes) > MOST_SEARCHED:
             return True
+        return self._table(until) and self._explore(until)
+
+    def _table(self, until: float) -> bool:
+        """Fill the table of prices after sets; tell whether it is full."""
+        table = self.search.table
+        flat = elasticities(self._curves)
+        while self._tabled < len(table):
+            price_table(self._curves, self.costs, flat, table, self._tabled, SETS)
+            self._tabled += SETS
+            if time.perf_counter() >= until:
+                break
+        return self._tabled >= len(table)
+
+    def _explore(self, until: float) -> bool:
+        """Branch and bound; tell whether it has ended."""
         if self._tree is None:
-            self._tree = tree_kernels.tree(len(self.sizes), MOST_LEAVES)
+            self._tree = tree(len(self.sizes), MOST_LEAVES)
             self._tree.best[0], self._tree.found[:] = self.value, self.order
         searched = self._tree
         nodes = max(1, WORK // len(self.sizes) ** 3)
-        status = tree_kernels.PAUSED
-        while status == tree_kernels.PAUSED:
-            status = tree_kernels.explore(
-                self._curves, searched, self.sizes, self.costs, self._classes, self.playable, nodes
-            )
-            if time.perf_counter() - began >= seconds:
+        status = PAUSED
+        while status == PAUSED:
+            status = explore(self._curves, self.search, searched, nodes)
+            if time.perf_counter() >= until:
                 break
         if searched.best[0] < self.value:
             self.value, self.order = float(searched.best[0]), searched.found.copy()
         leaves = [bound for bound, _ in self.leaves()]
-        self.rest = float(tree_kernels.open_bound(searched))
+        self.rest = float(open_bound(searched))
         floor = min([self.rest, *leaves, self.value])
         self.bound = max(self.bound, float(floor))
-        return bool(status != tree_kernels.PAUSED)
+        return bool(status != PAUSED)
 
     def _directly(self) -> None:
         """Set value and bound where a formula or a dynamic program has them."""
@@ -142,9 +184,9 @@ class OrderSearch:
         lam = self.prices()
         self.bound = float(lam @ self.sizes)
         if self.playable:
-            self.value = float(self.costs @ played(self._curves, self.sizes, lam, NOTHING))
-        if self._given and abs(self.value - self.bound) > tree_kernels.NEAR * self.bound:
-            self.value = inf  # what was played has left the order
+            ends = played(self._curves, self.sizes, lam, NOTHING)
+            if not self._given or _in_order(ends[self.order[::-1]]):
+                self.value = float(self.costs @ ends)
 
     def _descend(self, until: float) -> bool:
         """Move single jobs in the order while that helps; tell whether no move does any more."""
@@ -152,13 +194,12 @@ class OrderSearch:
         if not self.playable:
             return True
         if self._cost == inf:
-            self._cost = float(
-                self.costs @ played(self._curves, self.sizes, self.prices(), NOTHING)
-            )
+            ends = played(self._curves, self.sizes, self.prices(), NOTHING)
+            self._cost = float(self.costs @ ends)
         moves = max(1, WORK // count**3)
         while self._vain < count * count and self._move < TRIALS + count * count:
-            cost, vain = tree_kernels.insertion(
-                self._curves, self.sizes, self.costs, self.order, self._cost, self._move, moves
+            cost, vain = insertion(
+                self._curves, self.search, self.order, self._cost, self._move, moves
             )
             self._vain = vain if cost < self._cost else self._vain + moves
             self._cost, self._move = cost, self._move + moves
@@ -174,9 +215,10 @@ class OrderSearch:
 
     def _least(self) -> float:
         """Return the bound of the root: each job at the price it has alone."""
-        c = self._curves
-        alone = [speed(c, j, min(c.servers, float(c.mosts[j]))) for j in range(len(self.sizes))]
-        return float((self.costs * self.sizes / np.array(alone)).sum())
+        alone = np.zeros(len(self.sizes))
+        order, prices = np.zeros(len(self.sizes), dtype=np.int64), np.zeros(len(self.sizes))
+        look_ahead(self._curves, self.costs, order, 0, 0.0, prices, alone)
+        return float(alone @ self.sizes)
 
     def leaves(self) -> list[tuple[float, Order]]:
         """Return (bound, order) of the orders that could still be better, the least bound first."""
@@ -184,7 +226,7 @@ class OrderSearch:
             return []
         count = int(self._tree.numbers[1])
         values = self._tree.values[:count]
-        limit = self.value * (1 - tree_kernels.NEAR)
+        limit = self.value * (1 - NEAR)
         rank = [i for i in np.argsort(values, kind="stable") if values[i] < limit]
         return [(float(values[i]), self._tree.leaves[i].copy()) for i in rank]
 
@@ -200,10 +242,10 @@ class OrderSearch:
         compiled()
         return prices_of(self._curves, self.order, levels_of(self.costs, self.order))
 
-    def solution(self, certified: Certified = UNSET) -> Allocated:
+    def solution(self) -> Allocated:
         """Return the best solution: shares by the prices of its order, played to the end."""
         if self._p is not None:
-            return self._proportional(certified)
+            return self._proportional()
         count = len(self.sizes)
         record = np.zeros((count, count))
         ends = played(self._curves, self.sizes, self.prices(), record)
@@ -214,19 +256,23 @@ class OrderSearch:
             (start, end, everyone, shares)
             for start, end, shares in zip(starts, times.tolist(), record, strict=False)
         ]
-        return allocated(self.instance, ends, epochs, certified=certified)
+        first_first = self.order[::-1]
+        if not _in_order(ends[first_first]):
+            first_first = np.argsort(ends, kind="stable")
+        return allocated(self.instance, ends, epochs, order=first_first.tolist())
 
-    def _proportional(self, certified: Certified) -> Allocated:
+    def _proportional(self) -> Allocated:
         """Return the closed form's solution; for many jobs without its epochs."""
         found, order = self.closed(), self.order
         count = len(order)
         ends = np.empty(count)
         ends[order] = found.completion
+        first_first = order[::-1].tolist()
         if count * (count + 1) // 2 > MOST_SHARES:
             names = self.instance.jobs
             pairs = zip(order.tolist(), found.proportions.tolist(), strict=True)
             logs = {names[j].name: log for j, log in pairs}
-            return allocated(self.instance, ends, [], certified=certified, proportions=logs)
+            return allocated(self.instance, ends, [], order=first_first, proportions=logs)
         epochs = []
         start = 0.0
         for last in np.flatnonzero(np.diff(found.completion, append=-inf) != 0)[::-1]:
@@ -235,20 +281,27 @@ class OrderSearch:
             end = float(found.completion[last])
             epochs.append((start, end, order[: last + 1], shares / shares.sum()))
             start = end
-        return allocated(self.instance, ends, epochs, certified=certified)
+        return allocated(self.instance, ends, epochs, order=first_first)
 
 
 NOTHING = np.zeros((0, 0))
 
 
-def _alike(instance: Instance, constraints: Sequence[Constraint]) -> Ints:
+def _in_order(ends: Floats) -> bool:
+    """Tell whether completions, of the first first, are in order but for rounding."""
+    return bool((ends[:-1] <= ends[1:] * (1.0 + TOGETHER)).all())
+
+
+def _alike(instance: Instance, rules: Rules) -> Ints:
     """Return a number for each job, the same for jobs that nothing tells apart, shape (M,)."""
     seen: dict[tuple[object, ...], int] = {}
-    named = [set(getattr(c, "jobs", None) or ()) for c in constraints]
+    asked: list[list[object]] = [[] for _ in instance.jobs]
+    for number, bound in enumerate(rules.bounds):
+        for j in bound.jobs:
+            alone = len(bound.jobs) == 1
+            asked[j].append((bound.at_least, bound.at_most) if alone else number)
     found = []
     for j, job in enumerate(instance.jobs):
-        key: tuple[object, ...] = (instance.kinds[j], job.size, instance.costs[j])
-        if constraints:
-            key = (*key, tuple(sorted(job.groups.items())), *(job.name in some for some in named))
+        key = (instance.kinds[j], job.size, instance.costs[j], *asked[j])
         found.append(seen.setdefault(key, j))
     return np.array(found)

@@ -1,11 +1,12 @@
-"""Solve an allocation: by prices where nothing but work and servers bind, else by programs."""
+"""Solve an allocation: by prices as far as they see what binds, else by programs of orders."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, permutations
 from math import fsum, inf
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -16,18 +17,22 @@ from solvers import clarabel
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
 from solvers.orders.feasible import satisfiable
 from solvers.orders.makespan import least_makespan
-from solvers.orders.programs import Solved, solve_program
+from solvers.orders.programs import solve_program
 from solvers.orders.search import OrderSearch
 from solvers.orders.timelines import Timeline, count_timelines, timelines
-from solvers.result import NOISE, Limits, Result, Seconds, Termination
+from solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound
 from solvers.running import Run, make_result
 
 STEP = 0.2
 """Seconds between two looks at the clock."""
 MOST_PROGRAMS = 2_000
 """Orders whose programs are solved before the gap that is left is reported as it is."""
+MOST_CLIMBED = 40
+"""Jobs up to which neighbours in an order are swapped: larger programs take seconds each."""
 NEAR = 1e-7
 """Programs whose bound is this near to the best are not solved."""
+Leaf = tuple[float, Sequence[int], Mapping[str, int]]
+"""A bound, an order from the last to complete, and how many complete before each arrival."""
 
 
 def solve(
@@ -35,7 +40,7 @@ def solve(
     limits: Limits,
     solver: str | None = None,
     start: Allocated | None = None,
-) -> Result:
+) -> Result[Allocated]:
     """Solve an `Allocation`.
 
     Parameters
@@ -45,7 +50,8 @@ def solve(
     limits : Limits
         When to stop.
     solver : {"prices", "clarabel"}, optional
-        ``clarabel`` solves the program of the best order even where prices have proven it.
+        ``clarabel`` solves the program of the best order even where prices have proven it;
+        ``prices`` solves no program.
     start : Allocated, optional
         A good allocation: with arrivals, where there are too many timelines to try all, the program
         of its own is solved.
@@ -53,45 +59,36 @@ def solve(
     Returns
     -------
     Result
-        Not yet checked. An interruption (Ctrl-C) ends the run and keeps the best so far.
+        Not yet checked. ``termination`` is ``optimal`` where the gap is closed as far as was asked,
+        ``completed`` where the search ended with a gap, and the message says why. An interruption
+        (Ctrl-C) ends the run and keeps the best so far.
     """
     began = time.perf_counter()
-    job = _Job(model, limits, Run(limits), start)
-    stopped: Termination = "optimal"
+    job = _Job(model, limits, solver, start)
     try:
-        if model.plain() and model.instance.objective == "makespan":
-            job.shortest()
-        elif model.plain():
-            stopped = job.search_by_prices()
-            if solver == "clarabel" and stopped == "optimal":
-                job.confirm()
-        else:
-            stopped = job.search_by_programs()
+        stopped = job.search()
     except KeyboardInterrupt:
         stopped = "interrupted"
-    result = job.result(stopped, solver)
+    result = job.result(stopped)
     if stopped == "infeasible":
         result = _explained(result, model)
     seconds = Seconds(build=model.seconds, solve=time.perf_counter() - began)
     return msgspec.structs.replace(result, seconds=seconds)
 
 
-Leaf = tuple[float, Sequence[int], Mapping[str, int]]
-"""A bound, an order from the last to complete, and how many complete before each arrival."""
-
-
 class _Job:
     """One run: the best solution, the bound, and who proved them."""
 
     def __init__(
-        self, model: Allocation, limits: Limits, run: Run, start: Allocated | None
+        self, model: Allocation, limits: Limits, solver: str | None, start: Allocated | None
     ) -> None:
-        self.model, self.limits, self.run, self.start = model, limits, run, start
+        self.model, self.limits, self.solver, self.start = model, limits, solver, start
+        self.run = Run(limits)
         self.instance = model.instance
         self.value, self.bound = inf, -inf
         self.solution: Allocated | None = None
-        self.own = False  # whether the best order's own program is solved to its bound
-        self.by = "prices"
+        self.own_bound = -inf  # of the order of the best solution alone
+        self.programs = 0
         self.message = ""
 
     def left(self) -> float | None:
@@ -105,6 +102,10 @@ class _Job:
         left = self.left()
         return left is not None and left <= 0
 
+    def ended(self) -> Termination:
+        """Return why a search stops that has come to its end."""
+        return "time-limit" if self.out_of_time() else "completed"
+
     def note(self) -> None:
         """Note where we are, for the trace and for whoever watches."""
         bound = None if self.bound == -inf else self.bound
@@ -113,152 +114,151 @@ class _Job:
         if self.limits.watch:
             self.limits.watch(time.perf_counter() - self.run.began, best, bound)
 
-    def shortest(self) -> None:
-        """Take the least makespan, which a root gives: all jobs complete together."""
-        high, low, shares = least_makespan(self.instance)
-        everyone = np.arange(len(self.instance.jobs))
-        ends = np.full(len(everyone), high)
-        self.value, self.bound = high, low
-        self.solution = allocated(self.instance, ends, [(0.0, high, everyone, shares)])
+    def take(self, solution: Allocated, own_bound: float = -inf) -> None:
+        """Keep a solution if it is the best so far."""
+        value = self.instance.objective_of(solution)
+        if value < self.value or self.solution is None:
+            self.value, self.solution, self.own_bound = value, solution, own_bound
 
-    def search_by_prices(self) -> Termination:
-        """Search orders with the dual bound; solve programs where prices alone do not prove."""
+    def search(self) -> Termination:
+        """Search in the way that suits what binds."""
+        model = self.model
+        if model.rules.bounds and not satisfiable(model, set(model.rules.names)):
+            return "infeasible"
+        if model.natives:
+            return self.one_program()
+        if self.instance.arrivals.any():
+            return self.over_timelines()
+        if self.instance.objective == "makespan":
+            return self.over_makespans()
+        return self.over_orders()
+
+    def one_program(self) -> Termination:
+        """Solve the program as it stands, native constraints and all."""
+        found = solve_program(self.model, self.left())
+        self.programs += 1
+        if found.solution is None:
+            if found.status in ("infeasible", "unbounded"):
+                return found.status
+            return "time-limit" if self.out_of_time() else "error"
+        self.take(found.solution)
+        self.message = "native constraints: no bound, and this order alone"
+        return "completed"
+
+    def over_makespans(self) -> Termination:
+        """Take the least makespan, which a root gives; rules may part jobs that complete together.
+
+        With rules each order's program is solved, of few enough jobs.
+        """
+        high, low, shares = least_makespan(self.instance)
+        self.bound = low
+        if self.model.rules.bounds:
+            orders = [self.model.last_first.tolist()] if self.model.given else self._all_orders()
+            return self.over_programs(((low, order, {}) for order in orders), low)
+        everyone = np.arange(len(self.instance.jobs))
+        first_first = self.model.last_first[::-1].tolist()
+        together = allocated(
+            self.instance,
+            np.full(len(everyone), high),
+            [(0.0, high, everyone, shares)],
+            order=first_first if self.model.given else None,
+        )
+        self.take(together)
+        return "completed"
+
+    def _all_orders(self) -> Iterator[list[int]]:
+        every = permutations(range(len(self.instance.jobs)))
+        return islice(map(list, every), MOST_PROGRAMS + 1)
+
+    def over_orders(self) -> Termination:
+        """Search orders by prices; solve programs where prices alone do not prove."""
         order = self.model.last_first.tolist() if self.model.given else None
-        search = OrderSearch(self.instance, order=order)
-        done = False
+        search = OrderSearch(self.instance, rules=self.model.rules, order=order)
+        if not search.playable and not self.model.given and self.solver != "prices":
+            self.climb()
+            search.value = self.value
+        best, done = inf, False
         try:
-            while not done and not self._near_enough():
+            while not done and not self.near_enough():
                 left = self.left()
                 done = search.advance(STEP if left is None else max(min(STEP, left), 0.0))
-                self.value, self.bound = search.value, search.bound
+                if search.value < self.value:
+                    best = self.value = search.value
+                self.bound = search.bound
                 self.note()
-                if self.out_of_time() and not done:
+                if self.out_of_time():
                     break
         finally:
-            if search.value < inf:
-                self.solution = search.solution(msgspec.UNSET)
-                self.value = self.instance.objective_of(self.solution)
-        if not done:
-            return "time-limit" if self.out_of_time() else "optimal"
-        if search.one_order and self.value > self.bound * (1 + NOISE):
-            self.confirm(one_order=True)
-            return "optimal"
-        if search.leaves():
-            leaves: list[Leaf] = [(bound, order.tolist(), {}) for bound, order in search.leaves()]
-            return self._programs(leaves, search.bound, search.rest)
-        if self.value > self.bound * (1 + NOISE):
+            if best < inf:
+                self.value = inf
+                self.take(search.solution())
+        if self.solver == "clarabel":
+            self.confirm(search)
+        elif done and not self.near_enough() and self.solver != "prices":
+            if search.one_order:
+                self.confirm(search)
+            else:
+                leaves: list[Leaf] = [(b, o.tolist(), {}) for b, o in search.leaves()]
+                return self.over_programs(leaves, search.bound, search.rest)
+        if not self.message and not search.one_order and search.method == "branch and bound":
             self.message = "too many jobs to search all orders"
-        return "optimal"
+        return self.ended()
 
-    def _near_enough(self) -> bool:
-        return self.value < inf and self.value - self.bound <= self.limits.gap * self.value
+    def near_enough(self) -> bool:
+        """Tell whether the gap is closed as far as was asked."""
+        distance = gap(self.value, snap_bound(self.value, self.bound))
+        return self.value < inf and distance is not None and distance <= self.limits.gap
 
-    def confirm(self, *, one_order: bool = False) -> None:
+    def confirm(self, search: OrderSearch) -> None:
         """Solve the program of the best order, or of the given one.
 
-        ``one_order`` says that what is proven for this order is proven for all that count.
+        Where one order is all there is to try, what is proven for it is proven for all.
         """
         program = self.model
-        if not self.model.given and self.solution is not None:
-            index = self.instance.index
-            program = self.model.ordered([index[n] for n in reversed(self.solution.order)])
+        if not self.model.given:
+            program = self.model.ordered(search.order.tolist())
         found = solve_program(program, self.left())
-        if found.solution is not None:
-            self.by = "clarabel"
-            self.solution = found.solution
-            self.value = self.instance.objective_of(found.solution)
-            if found.bound is not None and (self.model.given or one_order):
-                self.bound = max(self.bound, found.bound)
-
-    def search_by_programs(self) -> Termination:
-        """Solve programs of orders, those with the least bounds first."""
-        self.by = "clarabel"
-        model = self.model
-        if model.natives or (model.given and not self.instance.arrivals.any()):
-            return self._single()
-        if not self._satisfiable():
-            return "infeasible"
-        if self.instance.arrivals.any():
-            return self._with_arrivals()
-        return self._under_rules()
-
-    def _satisfiable(self) -> bool:
-        model = self.model
-        return satisfiable(model, set(model.rules.names))
-
-    def _single(self) -> Termination:
-        """Solve the one program there is."""
-        if not self._satisfiable():
-            return "infeasible"
-        found = solve_program(self.model, self.left())
-        self.note()
-        if found.solution is None:
-            stops: dict[str, Termination] = {"infeasible": "infeasible", "unbounded": "unbounded"}
-            return stops.get(found.status, "time-limit" if self.out_of_time() else "error")
-        self._take(found)
-        self.bound = -inf if found.bound is None else found.bound
-        if self.model.natives:
-            self.message = "native constraints: no bound, and this order alone"
-        return "optimal"
-
-    def _take(self, found: Solved) -> None:
+        self.programs += 1
         if found.solution is None:
             return
-        value = self.instance.objective_of(found.solution)
-        if value < self.value:
-            self.value, self.solution = value, found.solution
-            bound = found.bound
-            self.own = bound is not None and value - bound <= self.model.tolerance * value
+        own = -inf if found.bound is None else found.bound
+        if self.solver == "clarabel":  # its answer is wanted, if a worse one
+            self.value = inf
+        self.take(found.solution, own)
+        if search.one_order:
+            self.bound = max(self.bound, own)
 
-    def _under_rules(self) -> Termination:
-        """Search orders under side constraints: bounds without floors, values by programs."""
-        rules = [*self.instance.constraints, *self.model.added]
-        if self.instance.objective == "makespan":
-            # Every order's program has them all complete together at its best; rules may not.
-            candidates = _all_orders(self.instance)
-            return self._programs(((0.0, order, {}) for order in candidates), 0.0)
-        self._climb()
-        search = OrderSearch(self.instance, constraints=rules, incumbent=self.value)
-        while not search.advance(STEP):
-            self.bound = search.bound
-            self.note()
-            if self.out_of_time():
-                return "time-limit"
-        return self._programs(
-            [(b, o.tolist(), {}) for b, o in search.leaves()], search.bound, search.rest
-        )
-
-    def _climb(self) -> None:
+    def climb(self) -> None:
         """Swap neighbours in the order while that helps, from the best order without rules."""
         plain = OrderSearch(self.instance)
         plain.advance(STEP)
-        order = [int(j) for j in plain.order]
-        self._take_program(order)
-        better = len(order) <= 40  # each program of larger ones takes seconds
+        order = plain.order.tolist()
+        self.take_program(order)
+        better = len(order) <= MOST_CLIMBED
         while better and not self.out_of_time():
             better = False
             for k in range(len(order) - 1):
                 trial = [*order[:k], order[k + 1], order[k], *order[k + 2 :]]
                 before = self.value
-                self._take_program(trial)
+                self.take_program(trial)
                 if self.value < before * (1 - NEAR):
                     order, better = trial, True
                 if self.out_of_time():
                     return
 
-    def _take_program(
-        self, order: Sequence[int], arrived: Mapping[str, int] | None = None
-    ) -> float:
+    def take_program(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> float:
         """Solve one order's program; return the bound that it proves for that order."""
         found = solve_program(self.model.ordered(order, arrived), self.left())
+        self.programs += 1
+        own = -inf if found.bound is None else found.bound
         if found.solution is not None:
-            self._take(found)
+            self.take(found.solution, own)
         self.note()
-        if found.status == "infeasible":
-            return inf
-        return -inf if found.bound is None else found.bound
+        return inf if found.status == "infeasible" else own
 
-    def _programs(self, leaves: Iterable[Leaf], others: float, rest: float = inf) -> Termination:
+    def over_programs(
+        self, leaves: Iterable[Leaf], others: float, rest: float = inf
+    ) -> Termination:
         """Solve the programs of orders by rising bounds, until the bounds reach the best value.
 
         Parameters
@@ -269,9 +269,9 @@ class _Job:
         rest : float
             A bound on the orders that are not among the leaves.
         """
-        least, tried = rest, 0
+        least = rest
         self.bound = max(self.bound, others)
-        for bound, order, arrived in leaves:
+        for tried, (bound, order, arrived) in enumerate(leaves):
             if bound >= self.value * (1 - NEAR):
                 least = min(least, bound)
                 break
@@ -279,60 +279,57 @@ class _Job:
                 least = min(least, bound)
                 self.message = f"{tried} orders' programs were solved, not all"
                 break
-            tried += 1
-            least = min(least, max(bound, self._take_program(order, arrived)))
-        self.by = "clarabel" if tried else self.by
+            least = min(least, max(bound, self.take_program(order, arrived)))
         self.bound = max(self.bound, min(least, self.value))
-        return "time-limit" if self.out_of_time() else "optimal"
+        return self.ended()
 
-    def _with_arrivals(self) -> Termination:
+    def over_timelines(self) -> Termination:
         """Solve the program of every timeline, or else of the one that a policy makes."""
-        given = [int(j) for j in self.model.last_first] if self.model.given else None
+        given = self.model.last_first.tolist() if self.model.given else None
         floor = _without_arrivals(self.instance)
         if count_timelines(self.instance, given) <= MOST_PROGRAMS:
-            return self._programs(
-                ((floor, order, arrived) for order, arrived in timelines(self.instance, given)),
-                floor,
-            )
+            every = timelines(self.instance, given)
+            return self.over_programs(((floor, *timeline) for timeline in every), floor)
         self.bound = floor
         self.message = "too many timelines to try: the best of one, and a bound on all"
         if self.start is not None:
-            self._take_program(*_as_played(self.instance, self.start.completion))
-        return "time-limit" if self.out_of_time() else "optimal"
+            self.take_program(*_as_played(self.instance, self.start.completion))
+        return self.ended()
 
-    def result(self, stopped: Termination, solver: str | None) -> Result:
+    def result(self, stopped: Termination) -> Result[Allocated]:
         """Return the result, not yet checked."""
         bound: float | None = None if self.bound == -inf or stopped == "infeasible" else self.bound
-        result = make_result(
+        tolerance = self.model.tolerance
+        if self.solution is None:
+            bound = None
+            stopped = "error" if stopped == "completed" else stopped
+        else:
+            distance = gap(self.value, snap_bound(self.value, bound))
+            proven = distance is not None and distance <= tolerance
+            if stopped == "completed" and distance is not None:
+                if distance <= max(self.limits.gap, tolerance):
+                    stopped = "optimal"
+                elif not self.message:
+                    self.message = "the bound that the search proves does not meet the best found"
+            own = gap(self.value, snap_bound(self.value, self.own_bound))
+            over: Literal["all", "given"] | None = None
+            if proven:
+                over = "given" if self.model.given else "all"
+            elif own is not None and own <= tolerance:
+                over = "given"
+            if over is not None:
+                self.solution = msgspec.structs.replace(self.solution, certified=over)
+        return make_result(
             self.model,
             self.run,
-            solver=solver or self.by,
+            solver=self.solver or ("clarabel" if self.programs else "prices"),
             version=clarabel.version(),
             stopped=stopped,
             solution=self.solution,
             bound=bound,
-            options={"tolerance": self.model.tolerance},
-            message=self.message,
+            options={"tolerance": tolerance},
+            message="" if stopped in ("optimal", "infeasible") else self.message,
         )
-        if self.solution is None:
-            if stopped == "optimal":
-                result = msgspec.structs.replace(result, termination="error")
-            return result
-        over = "given" if self.model.given or self.own else None
-        if result.proven and not self.model.given and not self.model.natives:
-            over = "all"
-        if stopped == "optimal" and not result.proven and self.message:
-            result = msgspec.structs.replace(result, termination="completed")
-        if over is None or (over == "given" and not (self.own or result.proven)):
-            return result
-        solution = msgspec.structs.replace(self.solution, certified=over)
-        return msgspec.structs.replace(result, solution=solution)
-
-
-def _all_orders(instance: Instance) -> Iterator[list[int]]:
-    from itertools import permutations
-
-    return islice(map(list, permutations(range(len(instance.jobs)))), MOST_PROGRAMS + 1)
 
 
 def _without_arrivals(instance: Instance) -> float:
@@ -361,22 +358,16 @@ def _as_played(instance: Instance, ends: Mapping[str, float]) -> Timeline:
     return [instance.index[name] for name in reversed(names)], arrived
 
 
-def _explained(result: Result, model: Allocation) -> Result:
+def _explained(result: Result[Allocated], model: Allocation) -> Result[Allocated]:
     """Add the side constraints that cannot hold together."""
-    names = list(model.side())
-    holds: Callable[[frozenset[str]], bool]
-    if model.natives:
 
-        def holds(some: frozenset[str]) -> bool:
+    def holds(some: frozenset[str]) -> bool:
+        if model.natives:
             return clarabel.feasible(model.program(some))
-
-    else:
-
-        def holds(some: frozenset[str]) -> bool:
-            return satisfiable(model, some)
+        return satisfiable(model, some)
 
     try:
-        conflict = smallest_conflict(names, holds)
+        conflict = smallest_conflict(list(model.side()), holds)
     except ConflictNotReducedError as error:
         message = f"the conflict may not be the smallest: {error.why}"
         return msgspec.structs.replace(result, conflict=tuple(error.conflict), message=message)

@@ -8,13 +8,40 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from solvers.orders.kernels import Curves, Floats, Ints, next_price
-from solvers.orders.prices import played, prices_of
+from solvers.orders.kernels import Curves, Floats, Ints, speed
+from solvers.orders.price_kernels import cost_of, next_price, played, prices_of
+from solvers.orders.subset_kernels import least_after
 
 Bools = NDArray[np.bool_]
 DONE, PAUSED, FULL = 0, 1, 2
 NEAR = 1e-10
 """Bounds within this part of the incumbent are not pursued."""
+
+
+class Search(NamedTuple):
+    """What is searched.
+
+    Attributes
+    ----------
+    sizes, costs : ndarray
+        By job, shape (M,).
+    classes : ndarray of int64
+        The same number for jobs that nothing tells apart, shape (M,).
+    table : ndarray
+        The least price of each job after each set of last jobs, shape (2^M, M); shape (0, M) where
+        there are too many sets.
+    work : ndarray
+        Shape (2^M,), or (0,).
+    playable : bool
+        Whether shares that follow the prices keep all side constraints.
+    """
+
+    sizes: Floats
+    costs: Floats
+    classes: Ints
+    table: Floats
+    work: Floats
+    playable: bool
 
 
 class Tree(NamedTuple):
@@ -28,12 +55,13 @@ class Tree(NamedTuple):
         The bound that the placed jobs contribute, by depth, shape (M + 1,).
     level : ndarray
         Their cost rate W, by depth, shape (M + 1,).
-    price : ndarray
-        ``price[d, j]`` is the price of job j if it is placed next, shape (M + 1, M).
+    prices : ndarray
+        The placed jobs' prices, shape (M,).
+    ahead : ndarray
+        ``ahead[d, j]`` is what the price of job j is at least after d placed jobs,
+        shape (M + 1, M).
     child, bound : ndarray
         The children of each depth by their bounds, shape (M + 1, M).
-    ahead : ndarray
-        ``ahead[d, i]`` are the prices below child i of depth d, shape (M + 1, M, M).
     children, at : ndarray of int64
         How many children a depth has, and which is next, shape (M + 1,).
     leaves, values : ndarray
@@ -49,10 +77,10 @@ class Tree(NamedTuple):
     order: Ints
     base: Floats
     level: Floats
-    price: Floats
+    prices: Floats
+    ahead: Floats
     child: Ints
     bound: Floats
-    ahead: Floats
     children: Ints
     at: Ints
     leaves: Ints
@@ -68,10 +96,10 @@ def tree(count: int, most_leaves: int) -> Tree:
         order=np.zeros(count, dtype=np.int64),
         base=np.zeros(count + 1),
         level=np.zeros(count + 1),
-        price=np.zeros((count + 1, count)),
+        prices=np.zeros(count),
+        ahead=np.zeros((count + 1, count)),
         child=np.zeros((count + 1, count), dtype=np.int64),
         bound=np.zeros((count + 1, count)),
-        ahead=np.zeros((count + 1, count, count)),
         children=np.full(count + 1, -1, dtype=np.int64),
         at=np.zeros(count + 1, dtype=np.int64),
         leaves=np.zeros((most_leaves, count), dtype=np.int64),
@@ -83,101 +111,157 @@ def tree(count: int, most_leaves: int) -> Tree:
 
 
 @njit(cache=True)
-def _next_prices(
-    c: Curves,
-    t: Tree,
-    costs: Floats,
-    lam: Floats,
-    placed: Bools,
-    depth: int,
-    level: float,
-    out: Floats,
+def look_ahead(
+    c: Curves, costs: Floats, order: Ints, depth: int, level: float, lam: Floats, out: Floats
 ) -> None:
-    """Put the price of each job that is not placed, if it is placed next, into ``out``."""
+    """Raise ``out`` to what the price of each job is at least after ``depth`` placed ones.
+
+    Adding jobs makes servers scarcer, so that a job's price only rises with what is placed before
+    it. A team that must have servers is no such job as long as none of it is placed: another of
+    its jobs may then come first, and have too many.
+
+    Parameters
+    ----------
+    c : Curves
+    costs : ndarray
+        By job, shape (M,).
+    order : ndarray of int64
+        The placed jobs; the next place is written to, shape (M,).
+    depth : int
+    level : float
+        Their cost rate.
+    lam : ndarray
+        Their prices, 0 for others, shape (M,).
+    out : ndarray
+        Shape (M,); infinite for placed jobs.
+    """
+    open_teams = np.zeros(len(c.team_leasts), dtype=np.bool_)
+    left = np.zeros(len(c.team_leasts), dtype=np.int64)
+    placed = np.zeros(len(costs), dtype=np.bool_)
+    for d in range(depth):
+        placed[order[d]] = True
     for j in range(len(costs)):
-        if not placed[j]:
-            t.order[depth] = j
-            out[j] = next_price(c, lam, t.order, depth + 1, level + costs[j])
-            lam[j] = 0.0
+        g = c.teams[j]
+        if g >= 0:
+            if placed[j]:
+                open_teams[g] = True
+            else:
+                left[g] += 1
+    for j in range(len(costs)):
+        if placed[j]:
+            out[j] = np.inf
+            continue
+        g = c.teams[j]
+        if g >= 0 and c.team_leasts[g] > 0.0 and not open_teams[g] and left[g] > 1:
+            most = min(float(c.mosts[j]), float(c.team_mosts[g]))
+            out[j] = max(out[j], costs[j] / speed(c, j, most))
+            continue
+        order[depth] = j
+        out[j] = max(out[j], next_price(c, lam, order, depth + 1, level + costs[j], depth))
+        lam[j] = 0.0
 
 
 @njit(cache=True)
-def _branch(
-    c: Curves,
-    t: Tree,
-    sizes: Floats,
-    costs: Floats,
-    classes: Ints,
-    lam: Floats,
-    placed: Bools,
-    depth: int,
-) -> None:
+def set_of(jobs: Ints, count: int) -> int:
+    """Return the first of some jobs as a set: a binary number."""
+    found = 0
+    for d in range(count):
+        found |= 1 << jobs[d]
+    return found
+
+
+@njit(cache=True)
+def _copy(source: Ints, target: Ints) -> None:
+    """Copy one array into another; numba compiles a slice for four seconds, of messages mostly."""
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@njit(cache=True)
+def _branch(c: Curves, s: Search, t: Tree, lam: Floats, placed: Bools, depth: int) -> None:
     """Compute the children of a node, and sort them by their bounds."""
+    total = len(s.sizes)
+    rest = np.flatnonzero(~placed)
+    ahead = t.ahead[depth]
+    done = set_of(t.order, depth)
+    few = len(s.table) > 0
+    alone = 0.0
+    if few:
+        least_after(s.table, s.sizes, done, rest, ahead, s.work)
+    else:
+        for j in rest:
+            alone += ahead[j] * s.sizes[j]
     count = 0
-    total = len(sizes)
-    for j in range(total):
-        if placed[j]:
-            continue
+    for i in range(len(rest)):
+        j = rest[i]
         twin = False  # of jobs alike the last in the file completes last
-        for i in range(j + 1, total):
-            if not placed[i] and classes[i] == classes[j]:
+        for later in range(j + 1, total):
+            if not placed[later] and s.classes[later] == s.classes[j]:
                 twin = True
         if twin:
             continue
-        t.order[depth] = j
-        lam[j] = t.price[depth, j]
-        placed[j] = True
-        value = t.base[depth] + lam[j] * sizes[j]
-        ahead = t.ahead[depth, count]
-        _next_prices(c, t, costs, lam, placed, depth + 1, t.level[depth] + costs[j], ahead)
-        for i in range(total):
-            if not placed[i]:
-                value += ahead[i] * sizes[i]
-        placed[j] = False
-        lam[j] = 0.0
-        t.child[depth, count] = j
-        t.bound[depth, count] = value
+        price = ahead[j]
+        if few:
+            price = max(price, s.table[done, j])
+        after = s.work[1 << i] if few else alone - ahead[j] * s.sizes[j]  # or no number
+        bound = t.base[depth] + price * s.sizes[j] + after
+        if not bound < np.inf:  # side constraints do not let it complete now
+            continue
+        at = count
+        while at > 0 and t.bound[depth, at - 1] > bound:
+            t.child[depth, at], t.bound[depth, at] = t.child[depth, at - 1], t.bound[depth, at - 1]
+            at -= 1
+        t.child[depth, at], t.bound[depth, at] = j, bound
         count += 1
-    rank = np.argsort(t.bound[depth, :count])
-    t.child[depth, :count] = t.child[depth, :count][rank]
-    t.bound[depth, :count] = t.bound[depth, :count][rank]
-    t.ahead[depth, :count] = t.ahead[depth, :count][rank]
     t.children[depth] = count
     t.at[depth] = 0
 
 
 @njit(cache=True)
-def _leaf(c: Curves, t: Tree, sizes: Floats, costs: Floats, lam: Floats, playable: bool) -> None:
+def _place(c: Curves, s: Search, t: Tree, lam: Floats, depth: int, j: int) -> None:
+    """Place a job at a depth: its price, and what it makes of those of the others."""
+    t.order[depth] = j
+    t.level[depth + 1] = t.level[depth] + s.costs[j]
+    t.prices[depth] = next_price(c, lam, t.order, depth + 1, t.level[depth + 1], depth + 1)
+    lam[j] = t.prices[depth]
+    t.base[depth + 1] = t.base[depth] + lam[j] * s.sizes[j]
+    for i in range(len(s.sizes)):
+        t.ahead[depth + 1, i] = t.ahead[depth, i]
+    if depth + 1 < len(s.sizes):
+        t.children[depth + 1] = -1
+        look_ahead(c, s.costs, t.order, depth + 1, t.level[depth + 1], lam, t.ahead[depth + 1])
+
+
+@njit(cache=True)
+def _leaf(c: Curves, s: Search, t: Tree, lam: Floats) -> None:
     """Take a complete order: as incumbent if its prices are played out cheaper than the best."""
-    value = t.base[len(sizes)]
+    value = t.base[len(s.sizes)]
     if value >= t.best[0] * (1.0 - NEAR):
         return
     cost = np.inf
-    if playable:
-        cost = np.dot(costs, played(c, sizes, lam, np.zeros((0, 0))))
+    if s.playable:
+        cost = cost_of(s.costs, played(c, s.sizes, lam, np.zeros((0, 0))))
     if cost < t.best[0]:
         t.best[0] = cost
-        t.found[:] = t.order
+        _copy(t.order, t.found)
     if value < cost * (1.0 - NEAR):
         at = t.numbers[1]
-        t.leaves[at] = t.order
+        _copy(t.order, t.leaves[at])
         t.values[at] = value
         t.numbers[1] = at + 1
 
 
 @njit(cache=True)
-def explore(
-    c: Curves, t: Tree, sizes: Floats, costs: Floats, classes: Ints, playable: bool, budget: int
-) -> int:
+def explore(c: Curves, s: Search, t: Tree, budget: int) -> int:
     """Search on for a number of nodes; tell whether the search is done, paused or full."""
-    total = len(sizes)
+    total = len(s.sizes)
     lam = np.zeros(total)
     placed = np.zeros(total, dtype=np.bool_)
     depth = t.numbers[0]
     for d in range(depth):
         j = t.order[d]
         placed[j] = True
-        lam[j] = t.price[d, j]
+        lam[j] = t.prices[d]
     while True:
         if t.numbers[1] >= len(t.values):
             return FULL
@@ -185,27 +269,21 @@ def explore(
             t.numbers[0] = depth
             return PAUSED
         if depth == total:
-            _leaf(c, t, sizes, costs, lam, playable)
+            _leaf(c, s, t, lam)
         else:
             if t.children[depth] < 0:
                 if depth == 0:
-                    _next_prices(c, t, costs, lam, placed, 0, 0.0, t.price[0])
-                _branch(c, t, sizes, costs, classes, lam, placed, depth)
+                    look_ahead(c, s.costs, t.order, depth, t.level[0], lam, t.ahead[0])
+                _branch(c, s, t, lam, placed, depth)
                 t.numbers[2] += 1
                 budget -= 1
             at = t.at[depth]
             if at < t.children[depth] and t.bound[depth, at] < t.best[0] * (1.0 - NEAR):
                 j = t.child[depth, at]
                 t.at[depth] = at + 1
-                t.order[depth] = j
-                lam[j] = t.price[depth, j]
+                _place(c, s, t, lam, depth, j)
                 placed[j] = True
-                t.base[depth + 1] = t.base[depth] + lam[j] * sizes[j]
-                t.level[depth + 1] = t.level[depth] + costs[j]
-                t.price[depth + 1] = t.ahead[depth, at]
                 depth += 1
-                if depth < total:
-                    t.children[depth] = -1
                 continue
             t.at[depth] = t.children[depth]  # the others' bounds are no better
         if depth == 0:
@@ -229,7 +307,7 @@ def open_bound(t: Tree) -> float:
 
 @njit(cache=True)
 def insertion(
-    c: Curves, sizes: Floats, costs: Floats, order: Ints, cost: float, move: int, moves: int
+    c: Curves, s: Search, order: Ints, cost: float, move: int, moves: int
 ) -> tuple[float, int]:
     """Try moving single jobs, and keep what lowers the cost of playing the prices.
 
@@ -242,10 +320,12 @@ def insertion(
     vain = 0
     for number in range(move, move + moves):
         a, b = (number // total) % total, number % total
+        if vain >= total * total:
+            break
         vain += 1
         if a == b:
             continue
-        trial[:] = order
+        _copy(order, trial)
         j = trial[a]
         step = 1 if b > a else -1
         for i in range(a, b, step):
@@ -253,12 +333,12 @@ def insertion(
         trial[b] = j
         level = 0.0
         for i in range(total):
-            level += costs[trial[i]]
+            level += s.costs[trial[i]]
             levels[i] = level
         lam = prices_of(c, trial, levels)
-        value = np.dot(costs, played(c, sizes, lam, np.zeros((0, 0))))
+        value = cost_of(s.costs, played(c, s.sizes, lam, np.zeros((0, 0))))
         if value < cost * (1.0 - 1e-12):
             cost = value
-            order[:] = trial
+            _copy(trial, order)
             vain = 0
     return cost, vain

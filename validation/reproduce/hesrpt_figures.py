@@ -76,7 +76,7 @@ def example(quick: bool) -> Outcome:
     del quick
     twins = cluster([1, 1], Power(p=0.5))
     best = _optimum(twins)
-    share = max(best.solution("all").epochs[0].share.values())
+    share = max(best.solution().epochs[0].share.values())
     policies = registered("hesrpt")
     even = twins.objective_of(policies["equi"].run(twins)) / best.value
     first = twins.objective_of(policies["srpt"].run(twins)) / best.value
@@ -115,7 +115,7 @@ def amdahl(quick: bool) -> Outcome:
 
     def split(servers: int) -> float:
         best = _optimum(cluster([1, 1], kind, servers))
-        return float(max(best.solution("all").epochs[0].share.values()))
+        return float(max(best.solution().epochs[0].share.values()))
 
     ours = split(10)
     near = min(range(2, 60), key=lambda n: abs(split(n) - 0.635))

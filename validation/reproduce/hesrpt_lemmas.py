@@ -55,7 +55,7 @@ def scale_free(quick: bool) -> Any:
             continue  # with equal sizes the order is not unique
         search = OrderSearch(cluster(x, Power(p=p), servers))
         search.advance(1.0)
-        solved = search.solution("all")
+        solved = search.solution()
         last_first = sorted(solved.completion, key=lambda name: -solved.completion[name])
         omegas = []
         for epoch in solved.epochs:

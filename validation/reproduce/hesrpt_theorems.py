@@ -133,7 +133,7 @@ def theorem_4(quick: bool) -> Outcome:
         instance = cluster(x, Power(p=p), servers)
         epochs = OrderSearch(instance, order=range(len(x)))
         epochs.advance(1.0)
-        shares = [epoch.share for epoch in epochs.solution("given").epochs]
+        shares = [epoch.share for epoch in epochs.solution().epochs]
         for before, after in pairwise(shares):
             left = sum(before.get(name, 0.0) for name in after)
             found += [
@@ -180,7 +180,7 @@ def theorem_6(quick: bool) -> Outcome:
         for sizes in (x, others):
             search = OrderSearch(cluster(sizes, Power(p=p), servers))
             search.advance(1.0)
-            pair.append(sorted(search.solution("all").epochs[0].share.values()))
+            pair.append(sorted(search.solution().epochs[0].share.values()))
         found.append(max(abs(a - b) for a, b in zip(*pair, strict=True)))
     says = "two sets of as many jobs have the same shares"
     ours = f"largest difference {max(found):.1e} in {len(found)} pairs"
@@ -195,8 +195,9 @@ def theorem_6(quick: bool) -> Outcome:
 )
 def theorem_7(quick: bool) -> Outcome:
     """Compare the formula with the shares that the dual's prices ask for."""
-    from solvers.orders.kernels import best_shares
-    from solvers.orders.prices import curves, levels_of, prices_of
+    from solvers.orders.price_kernels import prices_of
+    from solvers.orders.prices import curves, levels_of
+    from solvers.orders.rent_kernels import best_shares
 
     found = []
     for x, p, servers in draws(quick):
