@@ -49,8 +49,8 @@ ORDER = ["words", "mathematics", "example", "result", "constraints", "speed", "s
 def test_a_problem_s_page_keeps_the_order(problem: str) -> None:
     text = (DOCS / "problems" / f"{problem}.md").read_text(encoding="utf-8")
     headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert len(headings) == len(ORDER)
-    assert all(word in heading.lower() for word, heading in zip(ORDER, headings, strict=True))
+    rest = iter(headings)  # further headings may stand between these
+    assert all(any(word in heading.lower() for heading in rest) for word in ORDER), headings
 
 
 def test_the_site_is_built_without_a_warning_and_asks_for_no_network(tmp_path: Path) -> None:

@@ -26,11 +26,11 @@ def contents(sections: Mapping[str, Sequence[Told]]) -> None:
     """Show what there is, section by section: names, and below each what is said of it."""
     shown = Text()
     for title, entries in sections.items():
-        shown.append(f"{title}\n", "bold")
+        shown.append(f"{printable(title)}\n", "bold")
         for entry in entries:
-            of = f"{entry['problem']}  " if "problem" in entry else ""
+            of = f"{printable(entry['problem'])}  " if "problem" in entry else ""
             shown.append(f"  {of}")
-            shown.append(f"{entry['name']}\n", "bold")
+            shown.append(f"{printable(entry['name'])}\n", "bold")
             for key, value in entry.items():
                 if key not in ("problem", "name") and value:
                     words = value if isinstance(value, list) else [str(value)]

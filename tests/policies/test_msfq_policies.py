@@ -291,4 +291,5 @@ def test_every_policy_serves_every_class() -> None:
             continue
         played = play(queue, plan(queue, name), arrivals=50_000)
         assert (played.counts.sum(axis=0) > 0).all(), name
-    assert set(rules()) == set(registered("msfq"))
+    papers = {"adaptive-quickswap", "fcfs", "first-fit", "msf", "msfq", "nmsr", "static-quickswap"}
+    assert papers <= set(rules()) & set(registered("msfq"))

@@ -68,7 +68,7 @@ def test_evaluate_tells_how_sure_it_is(queue: Path) -> None:
         (["--policy", "msfq", "--option", "threshold=3"], "from 0 to 2"),
         (["--policy", "msfq", "--option", "threshold=1.5"], "from 0 to k - 1"),
         (["--policy", "msf", "--option", "trace=no-such.csv"], "no-such.csv"),
-        (["--policy", "sjf"], "a policy of msfq"),
+        (["--policy", "no-such"], "a policy of msfq"),
     ],
 )
 def test_bad_usage_exits_2(queue: Path, words: list[str], says: str) -> None:
@@ -84,7 +84,11 @@ def test_unstable_is_2_from_evaluate_and_0_from_bench(tmp_path: Path) -> None:
     assert "need 1: 0.75, need 2: 0.5" in done.stderr
     rows = [json.loads(line) for line in run("bench", path, "--json").stdout.splitlines()]
     assert {row["objective"] for row in rows} == {None}
-    assert all("need 2: 0.5" in row["message"] for row in rows)
+    unstable = [row for row in rows if row["termination"] == "unstable"]
+    assert len(unstable) >= 5
+    assert all("need 2: 0.5" in row["message"] for row in unstable)
+    others = {row["termination"] for row in rows} - {"unstable"}
+    assert others <= {"not-applicable"}, "policies for logs"
 
 
 def test_bench_says_which_reference_it_used(tmp_path: Path) -> None:

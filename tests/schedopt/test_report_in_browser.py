@@ -117,6 +117,12 @@ def column(browser: Browser, name: str) -> list[str]:
     return list(browser.execute_script(f"{script}.map(cell => cell.textContent)", name))
 
 
+def shows(browser: Browser, caption: str) -> None:
+    """Wait until the picture is the one of this caption."""
+    where = (By.CSS_SELECTOR, "#picture figcaption")
+    WebDriverWait(browser, 60).until(lambda b: b.find_element(*where).text == caption)
+
+
 def click(element: Any) -> None:
     """Click on an element where the filters, which stay on top, do not lie over it."""
     element.parent.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
@@ -450,15 +456,12 @@ def test_one_instance_has_its_picture_and_its_certificate(
         assert link.text == "heuristic-epoch ▣"
         click(link)
         assert "run=1" in browser.current_url
-        caption = browser.find_element(By.CSS_SELECTOR, "#picture figcaption")
-        assert caption.text == "heuristic-epoch"
+        shows(browser, "heuristic-epoch")
         names = Select(browser.find_element(By.ID, "solution"))
         assert names.first_selected_option.text == "heuristic-epoch"
         names.select_by_index(0)
-        caption = browser.find_element(By.CSS_SELECTOR, "#picture figcaption")
-        assert caption.text == captions[0]
+        shows(browser, captions[0])
         browser.get((tmp_path / "report.html").as_uri() + "#instance=0&run=1")
         browser.refresh()
         ready(browser)
-        caption = browser.find_element(By.CSS_SELECTOR, "#picture figcaption")
-        assert caption.text == "heuristic-epoch"
+        shows(browser, "heuristic-epoch")

@@ -55,11 +55,15 @@ def test_it_bounds_every_policy_and_every_threshold(queue: Instance) -> None:
         best = solve(queue, options={"variant": variant})
         assert best.objective is not None
         assert best.objective > bound
-    for name in registered("msfq"):
+    compared = 0
+    for name, policy in registered("msfq").items():
+        if "arrivals" not in policy.options:
+            continue  # for logs alone
         found = evaluate(queue, name, options={"arrivals": 300_000})
-        if found.objective is not None:
-            assert isinstance(found.confidence, float)
+        if found.objective is not None and found.confidence is not None:
+            compared += 1
             assert found.objective + 1.6 * found.confidence > bound, name
+    assert compared >= 4
 
 
 @pytest.mark.parametrize("queue", [one_or_all(2, 0.4, 0.3), at_load(3, 0.5, objective="weighted")])
