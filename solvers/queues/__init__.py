@@ -66,6 +66,9 @@ def solve(model: Threshold | OptimalPolicy, limits: Limits | None = None) -> Res
     run, running = Run(limits or Limits()), search(model)
     stopped, message = drive(running, run)
     conflict: tuple[str, ...] = ()
+    if getattr(running, "diverged", False):
+        stopped = "error" if stopped == "optimal" else stopped
+        message = message or "value iteration runs away on the last box: the load is too high for it"
     if running.infeasible:
         stopped = "infeasible"
         conflict = tuple(smallest_conflict(list(model.side()), running.holds))

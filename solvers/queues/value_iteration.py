@@ -44,6 +44,10 @@ class ValueIteration:
         self._box = first_box(formulation.system.k)
         self._done = False
         self._small: float | None = None
+        self.diverged = False
+        system, costs = formulation.system, formulation.model
+        busy = costs.small_cost * system.l1 / system.m1, costs.large_cost * system.lk / system.mk
+        self._least = sum(busy) * (1 - 1e-9)  # what the jobs in service alone cost
         self._steps = self._work()
 
     @property
@@ -74,17 +78,22 @@ class ValueIteration:
         while True:
             start = None if self._values is None else self._box.grown(self._values, box)
             low = high = 0.0
+            self.diverged = False
             for values, low, high in iterate(model.system, costs, box, start=start):
                 latest = values
                 yield True
+                if high < self._least:  # less than service takes: the boundary runs away
+                    self.diverged = True
+                    break
                 if high - low <= SPAN * abs(high):
                     break
                 if high - low <= ROUGH * abs(high) and self._too_small(high):
                     break
-            if self._gain is not None:
-                self._truncation = abs(high - self._gain[1])
-            self._gain, self._values, self._box = (low, high), latest, box
-            if self._truncation <= options["tolerance"] * abs(high):
+            if not self.diverged:
+                if self._gain is not None:
+                    self._truncation = abs(high - self._gain[1])
+                self._gain, self._values, self._box = (low, high), latest, box
+            if not self.diverged and self._truncation <= options["tolerance"] * abs(high):
                 return
             box = Box(int(GROWTH * box.small), int(GROWTH * box.large))
             if box.states(k) > options["most"]:

@@ -133,3 +133,12 @@ def test_a_time_limit_keeps_the_largest_box_so_far() -> None:
     )
     assert result.termination == "time-limit"
     assert result.solution_status in ("feasible", "none")
+
+
+@pytest.mark.parametrize("load", [0.8, 0.95])
+def test_an_iteration_that_runs_away_is_no_answer(load: float) -> None:
+    queue = at_load(16, load)
+    result = solve(queue, formulation="optimal-policy", time_limit=3)
+    assert not result.proven
+    for number in (result.objective, result.bound):
+        assert number is None or number >= 1.0, "no job responds faster than it is served"
