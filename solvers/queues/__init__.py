@@ -25,6 +25,11 @@ class QueueSearch(Search, Protocol):
         """Whether it is proven that nothing keeps the side constraints."""
         ...
 
+    @property
+    def diverged(self) -> bool:
+        """Whether the last iteration ran away, and says nothing."""
+        ...
+
     def solution(self) -> Thresholded | OptimalTable | None:
         """Return the best solution so far."""
         ...
@@ -66,9 +71,9 @@ def solve(model: Threshold | OptimalPolicy, limits: Limits | None = None) -> Res
     run, running = Run(limits or Limits()), search(model)
     stopped, message = drive(running, run)
     conflict: tuple[str, ...] = ()
-    if getattr(running, "diverged", False):
+    if running.diverged:
         stopped = "error" if stopped == "optimal" else stopped
-        message = message or "value iteration runs away on the last box: the load is too high for it"
+        message = message or "value iteration runs away: the load is too high for it"
     if running.infeasible:
         stopped = "infeasible"
         conflict = tuple(smallest_conflict(list(model.side()), running.holds))

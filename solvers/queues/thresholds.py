@@ -22,6 +22,8 @@ class Enumeration:
         Its table is filled in.
     """
 
+    diverged = False
+
     def __init__(self, formulation: Threshold) -> None:
         self._formulation = formulation
         self._steps = evaluations(formulation)
