@@ -24,8 +24,10 @@ WORTH_MENDING = 1e-7
 """The part of a bound that a solver's last digits may cost before prices are mended."""
 
 
-def proven_by_prices(program: Allocation, duals: Duals) -> float | None:
-    """Return the lower bound on the program's order that prices of work prove.
+def proven_by_prices(program: Allocation, duals: Duals) -> tuple[float, Floats] | None:
+    """Return the lower bound on the program's order that prices of work prove, and the prices.
+
+    None where they prove nothing: they are scaled, and mended a little, to prove what they can.
 
     Parameters
     ----------
@@ -61,14 +63,15 @@ def proven_by_prices(program: Allocation, duals: Duals) -> float | None:
     if not np.isfinite(scale) or scale <= 0:
         return None
     scale = min(scale, 1.0) if marks else scale
-    bound = [float(value) for value in scale * lam * instance.sizes]
+    lam = scale * lam
+    bound = (lam * instance.sizes).tolist()
     start, first = 0.0, 0
     for mark in marks:  # an epoch that lasts until a known time costs what is not earned in it
         spare = float(np.min(levels[first : mark + 1] - scale * most[first : mark + 1]))
         end = float(instance.arrivals[program.epochs.ends[mark][1]])
         bound.append(spare * (end - start))
         start, first = end, mark + 1
-    return fsum(bound)
+    return fsum(bound), lam
 
 
 def _tightened(

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from formulations.hesrpt import Allocation
 from instances.hesrpt import Allocated
 from solvers import clarabel
 from solvers.orders.dual import proven_by_prices
 from solvers.orders.replay import as_planned, replayed
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -23,11 +28,14 @@ class Solved:
     bound : float or None
         What the prices in the solver's dual values prove, whatever their accuracy; None where they
         prove nothing.
+    prices : ndarray or None
+        Of each job's work, which prove it, shape (M,).
     """
 
     status: clarabel.Status
     solution: Allocated | None = None
     bound: float | None = None
+    prices: Floats | None = None
 
 
 def solve_program(program: Allocation, time_limit: float | None = None) -> Solved:
@@ -43,8 +51,10 @@ def solve_program(program: Allocation, time_limit: float | None = None) -> Solve
     if done.status != "solved":
         return Solved(done.status)
     duals = None if program.natives else program.duals()  # of those of natives we know nothing
-    bound = None if duals is None else proven_by_prices(program, duals)
-    return Solved("solved", _played(program), bound)
+    proven = None if duals is None else proven_by_prices(program, duals)
+    if proven is None:
+        return Solved("solved", _played(program))
+    return Solved("solved", _played(program), *proven)
 
 
 def _played(program: Allocation) -> Allocated:

@@ -94,6 +94,7 @@ def _objective(instance: Instance, solution: Allocated, claim: Document, report:
 def _certificate(solution: Allocated, claim: Document, report: Report) -> None:
     if solution.certified == "all":
         report.expect(claim.solution_status == "optimal", "certified over all orders, not optimal")
+        report.expect("order" not in claim.options, "certified over all orders, of one given")
 
 
 def _epochs(instance: Instance, solution: Allocated, report: Report) -> bool:

@@ -46,6 +46,15 @@ class Hesrpt(Problem["Instance"]):
             return solving.solve(model, limits, solver)
         return super().solve(model, solver, limits)
 
+    def certificate(
+        self, model: Formulation, result: Result, limits: Limits
+    ) -> dict[str, object] | None:
+        """Return the prices of work from which the bound of an allocation can be re-proved."""
+        from formulations.hesrpt import Allocation
+        from solvers.orders.certificate import certificate
+
+        return certificate(model, result, limits) if isinstance(model, Allocation) else None
+
     def lines(self, instance: Instance, result: Result) -> Lines:
         """Yield what a result says beyond its objective."""
         from schedopt.problems.hesrpt import showing

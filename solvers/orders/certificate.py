@@ -1,0 +1,279 @@
+"""What a bound can be re-proved from: see `validation.hesrpt.bound`, which shares no code."""
+
+from __future__ import annotations
+
+import time
+from math import inf
+
+import msgspec
+import numpy as np
+
+from formulations.hesrpt import Allocation
+from formulations.hesrpt.rules import Rules
+from instances.constraints import Constraint, FairShare, Shares, label
+from instances.hesrpt import Allocated, Table, Whole
+from solvers.orders import closed_form
+from solvers.orders.kernels import Floats, Ints, slope, speed
+from solvers.orders.makespan import least_makespan
+from solvers.orders.price_kernels import next_price, prices_of
+from solvers.orders.prices import bounds_of, curves, levels_of
+from solvers.orders.programs import solve_program
+from solvers.orders.search import OrderSearch
+from solvers.orders.subset_kernels import elasticities, least_after, price_table
+from solvers.orders.timelines import count_timelines, timelines
+from solvers.result import Limits, Result
+
+Certificate = dict[str, object]
+Branches = dict[str, object]
+SLACK = 1e-11
+"""What prices are lowered by, lest intervals around them find too much earned."""
+ENOUGH = 5e-10
+"""The part of a bound that a certificate may leave unproven; twice that counts as rounding."""
+MOST_JOBS, MOST_BRANCHES = 16, 30_000
+"""Jobs, and branches, up to which trees of last jobs are made."""
+MOST_TIMELINES = 2_000
+MOST_SPREAD = 1e4
+"""Costs that differ by more than this leave too few digits to prices beside each other."""
+MANY = 2_000
+"""Sets that are priced between two looks at the clock."""
+SHRINKINGS = 30
+"""How often jobs are made smaller or larger, to find where a timeline just can be."""
+LONGEST = 30.0
+"""Seconds that a certificate may take where there is no time limit."""
+
+
+def certificate(model: Allocation, result: Result[Allocated], limits: Limits) -> Certificate | None:
+    """Return what the bound of a result can be re-proved from, None where nothing is found.
+
+    Parameters
+    ----------
+    model : Allocation
+    result : Result
+        Of that formulation.
+    limits : Limits
+        The time limit is kept.
+    """
+    if result.bound is None or model.natives:
+        return None
+    maker = _Maker(model, result, limits)
+    if model.instance.arrivals.any():
+        return maker.by_timelines()
+    if model.instance.objective == "makespan":
+        return maker.together()
+    if model.given:
+        return maker.of_order()
+    return maker.by_ranks() or maker.by_orders()
+
+
+class _Maker:
+    """A result, and the rules as the proof will see them: of jobs, and of one grouping's teams."""
+
+    def __init__(self, model: Allocation, result: Result[Allocated], limits: Limits) -> None:
+        self.model, self.result = model, result
+        self.instance, self.goal = model.instance, float(result.bound or 0.0) * (1.0 - ENOUGH)
+        limit = LONGEST if limits.time_limit is None else limits.time_limit
+        self.until = time.perf_counter() + limit
+        self.names = [job.name for job in model.instance.jobs]
+        self.by, self.rules = _seen(model)
+        self.curves = curves(self.instance, bounds_of(self.rules, len(self.names)))
+
+    def named(self, kind: str, prices: Floats) -> Certificate:
+        """Return prices by job."""
+        lowered = (prices * (1.0 - SLACK)).tolist()
+        found: Certificate = {"kind": kind, "prices": dict(zip(self.names, lowered, strict=True))}
+        return {**found, "by": self.by} if self.by else found
+
+    def worth(self, prices: Floats) -> float:
+        """Return what prices prove."""
+        return float(prices @ self.instance.sizes)
+
+    def of_order(self) -> Certificate | None:
+        """Return prices for the given order: one after the other, of a closed form, or dual."""
+        order, instance = self.model.last_first, self.instance
+        prices = prices_of(self.curves, order, levels_of(instance.costs, order))
+        p = instance.power
+        if self.worth(prices) < self.goal and p is not None and p < 1.0:
+            search = OrderSearch(instance, order=order.tolist())
+            prices[order] = np.exp(search.closed().proportions * (1.0 - p)) / instance.servers**p
+        if not self.worth(prices) >= self.goal:
+            seen = Allocation(instance, order=[self.names[j] for j in order[::-1]])
+            seen.rules = self.rules
+            solved = solve_program(seen, self.left())
+            if solved.prices is not None:
+                prices = solved.prices
+        return self.named("order", prices) if self.worth(prices) >= self.goal else None
+
+    def left(self) -> float:
+        """Return the seconds that are left."""
+        return max(self.until - time.perf_counter(), 0.0)
+
+    def by_ranks(self) -> Certificate | None:
+        """Return prices by place in the order, where jobs differ in size alone."""
+        instance = self.instance
+        declared = [*instance.constraints, *self.model.added]
+        if declared or len(instance.speedups) > 1 or np.ptp(instance.costs) > 0:
+            return None
+        rank = np.lexsort((-np.arange(len(self.names)), -instance.sizes))
+        order: Ints = rank.astype(np.int64)
+        slack = SLACK + len(order) * 1e-15
+        levels = levels_of(instance.costs, order)
+        if instance.power is not None:
+            prices = closed_form.prices(levels, instance.power) / instance.servers**instance.power
+        else:
+            prices = prices_of(self.curves, order, levels)[order]
+        if float(np.sort(prices) @ instance.sizes[order]) < self.goal:
+            return None
+        return {"kind": "ranks", "prices": (prices * (1.0 - slack)).tolist()}
+
+    def by_orders(self) -> Certificate | None:
+        """Return a tree of last jobs, in which each end is closed by prices beside sets."""
+        count, costs = len(self.names), self.instance.costs
+        whole = any(
+            isinstance(speedup, Whole) and not isinstance(speedup.base, Table)
+            for speedup in self.instance.speedups
+        )
+        if count > MOST_JOBS or whole or costs.max() > MOST_SPREAD * costs.min():
+            return None
+        table = np.zeros((1 << count, count))
+        flat = elasticities(self.curves)
+        for first in range(0, len(table), MANY):
+            price_table(self.curves, costs, flat, table, first, MANY)
+            if not self.left():
+                return None
+        after = np.zeros(len(table))
+        least_after(table, self.instance.sizes, 0, np.arange(count), np.zeros(count), after)
+        tree = _Tree(self, table, after)
+        branches = tree.grown(0, 0, 0.0)
+        if branches is None:
+            return None
+        found: Certificate = {"kind": "orders", "tree": branches}
+        return {**found, "by": self.by} if self.by else found
+
+    def together(self) -> Certificate | None:
+        """Return prices of a makespan: in proportion to what more servers are worth to each job."""
+        high, _, shares = least_makespan(self.instance)
+        c, sizes = self.curves, self.instance.sizes
+        k = shares * self.instance.servers
+        prices = np.zeros(len(k))
+        if shares.sum() < 1.0 - 1e-9:  # one job on all servers takes that long
+            fastest = [speed(c, j, c.servers) for j in range(len(k))]
+            longest = int(np.argmax(sizes / np.array(fastest)))
+            prices[longest] = 1.0 / fastest[longest]
+        else:
+            for j in range(len(k)):
+                prices[j] = 1.0 / max(slope(c, j, k[j] * (1.0 - 1e-9)), 1e-300)
+            prices *= high / float(prices @ sizes)
+        return self.named("together", prices) if self.worth(prices) >= self.goal else None
+
+    def by_timelines(self) -> Certificate | None:
+        """Return prices for every timeline."""
+        model = self.model
+        given = model.last_first.tolist() if model.given else None
+        if count_timelines(self.instance, given) > MOST_TIMELINES:
+            return None
+        found = []
+        for order, arrived in timelines(self.instance, given):
+            program = Allocation(
+                self.instance, order=[self.names[j] for j in reversed(order)], arrived=arrived
+            )
+            program.rules = self.rules
+            prices = self._of_timeline(program)
+            if prices is None or not self.left():
+                return None
+            found.append((prices * (1.0 - SLACK)).tolist())
+        made: Certificate = {"kind": "timelines", "prices": found}
+        return {**made, "by": self.by} if self.by else made
+
+    def _of_timeline(self, program: Allocation) -> Floats | None:
+        """Return prices that prove the bound for one timeline.
+
+        One that cannot be has prices that prove any bound; those of jobs a little smaller, with
+        which it just can be, do.
+        """
+        solved = solve_program(program, self.left())
+        if solved.prices is not None and (solved.bound or 0.0) >= self.goal:
+            return solved.prices
+        low, high = 0.0, 1.0
+        for _ in range(SHRINKINGS):
+            part = 0.5 * (low + high)
+            smaller = tuple(
+                msgspec.structs.replace(job, size=job.size * part) for job in self.instance.jobs
+            )
+            trial = Allocation(
+                msgspec.structs.replace(self.instance, jobs=smaller),
+                order=[self.names[j] for j in program.last_first[::-1]],
+                arrived=program.arrived,
+            )
+            trial.rules = self.rules
+            solved = solve_program(trial, self.left())
+            if solved.prices is None:
+                high = part
+                continue
+            low = part
+            spared = (solved.bound or 0.0) - float(solved.prices @ trial.instance.sizes)
+            if spared + self.worth(solved.prices) >= self.goal:
+                return solved.prices
+        return None
+
+
+class _Tree:
+    """The branches that it takes to prove a bound, grown depth first."""
+
+    def __init__(self, maker: _Maker, table: Floats, after: Floats) -> None:
+        self.maker, self.table, self.after = maker, table, after
+        self.sizes, self.costs = maker.instance.sizes, maker.instance.costs
+        self.order = np.zeros(len(self.sizes), dtype=np.int64)
+        self.prices = np.zeros(len(self.sizes))
+        self.count = 0
+
+    def grown(self, depth: int, done: int, base: float) -> Branches | None:
+        """Return the branches below some placed jobs, None where the bound cannot be proven."""
+        total = len(self.sizes)
+        if depth == total:
+            return {} if base >= self.maker.goal else None
+        found: Branches = {}
+        level = float(self.costs[self.order[:depth]].sum())
+        for j in range(total):
+            if (done >> j) & 1:
+                continue
+            more = done | (1 << j)
+            closed = self.table[done, j] * self.sizes[j] + self.after[more]
+            if not base + closed < self.maker.goal:
+                continue
+            self.count += 1
+            if self.count > MOST_BRANCHES or not self.maker.left():
+                return None
+            self.order[depth] = j
+            price = next_price(
+                self.maker.curves,
+                self.prices,
+                self.order,
+                depth + 1,
+                level + float(self.costs[j]),
+                depth + 1,
+            )
+            if price == inf:  # it cannot complete first, for teams that the proof does not see
+                return None
+            self.prices[j] = price * (1.0 - SLACK)
+            below = self.grown(depth + 1, more, base + float(self.prices[j] * self.sizes[j]))
+            entry = [float(self.prices[j]), below]
+            self.prices[j] = 0.0
+            if below is None:
+                return None
+            found[self.maker.names[j]] = entry
+        return found
+
+
+def _seen(model: Allocation) -> tuple[str | None, Rules]:
+    """Return the grouping and the rules that a proof can see.
+
+    These are bounds of single jobs and of the teams of one grouping: the first that has any.
+    """
+    instance = model.instance
+    declared: list[Constraint] = [*instance.constraints, *model.added]
+    by = next((rule.by for rule in declared if isinstance(rule, FairShare)), None)
+    seen = Rules(instance)
+    for position, rule in enumerate(declared):
+        if isinstance(rule, Shares) or (isinstance(rule, FairShare) and rule.by == by):
+            seen.take(rule, label(rule, position))
+    return by, seen

@@ -1,0 +1,220 @@
+"""Bounds of allocations are re-proved from prices of work, and from no forged ones."""
+
+from __future__ import annotations
+
+import copy
+from decimal import Decimal, localcontext
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from builders.hesrpt import cluster, common, speedups, tables, various
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import schedopt
+from formulations.constraints import FairShare, Shares
+from formulations.hesrpt import Allocation
+from instances.hesrpt import Amdahl, Instance, Power
+from solvers.orders import solve
+from solvers.orders.certificate import certificate
+from solvers.result import Document, Limits
+from validation.hesrpt.bound import reproved
+from validation.hesrpt.intervals import Interval
+
+BUNDLED = sorted(
+    path
+    for path in (Path(__file__).parents[2] / "instances" / "hesrpt").glob("*.json")
+    if path.stem not in ("schema", "floors")  # floors has no solution
+)
+
+
+def made(instance: Instance, **options: Any) -> tuple[Document, dict[str, Any] | None]:
+    """Solve an instance and make the certificate of its bound."""
+    model = Allocation(instance, **options)
+    result = solve(model, Limits())
+    return result.document(), certificate(model, result, Limits())
+
+
+def judged(instance: Instance, claim: Document, given_: dict[str, Any] | None) -> str | None:
+    return reproved(instance, instance.constraints, given_ or {}, claim)
+
+
+@pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.stem)
+def test_every_bundled_bound_is_re_proved(path: Path) -> None:
+    result = schedopt.solve(path, certificate=True)
+    assert result.bound_checked is True and result.violations == ()
+
+
+@pytest.mark.parametrize("name", ["pareto", "mixed"])
+def test_what_generators_make_is_re_proved(name: str) -> None:
+    for seed in range(4):
+        instance = schedopt.generate("hesrpt", name, seed=seed)
+        assert judged(instance, *made(instance)) is None
+
+
+@settings(max_examples=15)
+@given(various(4, st.one_of(speedups, tables)), st.randoms(use_true_random=False))
+def test_a_given_orders_bound_is_re_proved(instance: Instance, random: Random) -> None:
+    names = [job.name for job in instance.jobs]
+    random.shuffle(names)
+    claim, found = made(instance, order=names)
+    assert found is None or judged(instance, claim, found) is None
+    if found is not None and len(names) > 1:
+        other = msgspec.structs.replace(claim, options={"gap": 0.0})
+        assert "no option" in str(judged(instance, other, found))
+
+
+@settings(max_examples=25)
+@given(common(6, extreme=False))
+def test_prices_by_place_prove_all_orders(instance: Instance) -> None:
+    claim, found = made(instance)
+    assert found is not None and found["kind"] == "ranks"
+    assert judged(instance, claim, found) is None
+
+
+@settings(max_examples=15)
+@given(
+    various(4),
+    st.sampled_from([0.0, 0.05, 0.2]),
+    st.sampled_from([0.5, 0.8, 1.0]),
+    st.sampled_from(["weighted-flow-time", "makespan"]),
+)
+def test_what_is_made_under_rules_is_re_proved(
+    instance: Instance, floor: float, cap: float, objective: str
+) -> None:
+    rules = (
+        FairShare(by="team", at_least={"a": floor}, at_most={"a": cap}, name="teams"),
+        Shares(jobs=("j0",), at_least=0.05, at_most=cap, name="job"),
+    )
+    instance = msgspec.structs.replace(instance, constraints=rules, objective=objective)
+    claim, found = made(instance)
+    if found is not None:
+        assert judged(instance, claim, found) is None
+        better = msgspec.structs.replace(claim, bound=(claim.objective or 0.0) * (1 + 1e-6))
+        assert "the certificate shows" in str(judged(instance, better, found))
+
+
+def proofs() -> list[tuple[Instance, Document, dict[str, Any]]]:
+    """Return an instance, a claim and a certificate of each kind."""
+    own = [Power(p=0.7), Amdahl(parallel=0.9), Power(p=0.4)]
+    mixed = cluster([3, 2, 1], Power(p=0.5), own=own)
+    alike = cluster([3, 2, 1], Amdahl(parallel=0.8))
+    together = msgspec.structs.replace(mixed, objective="makespan")
+    late = [msgspec.structs.replace(job, arrival=0.2 * j) for j, job in enumerate(mixed.jobs[:2])]
+    arriving = msgspec.structs.replace(mixed, jobs=tuple(late))
+    ruled = msgspec.structs.replace(mixed, constraints=(Shares(jobs=("j0",), at_least=0.3),))
+    found = []
+    for instance, options in (
+        (mixed, {}),
+        (alike, {}),
+        (together, {}),
+        (arriving, {}),
+        (ruled, {}),
+        (mixed, {"order": ["j0", "j1", "j2"]}),
+    ):
+        claim, given_ = made(instance, **options)
+        assert given_ is not None and judged(instance, claim, given_) is None
+        found.append((instance, claim, given_))
+    return found
+
+
+def numbers(what: Any) -> list[tuple[Any, Any]]:
+    """Return where the prices stand in a certificate."""
+    entries = what.items() if isinstance(what, dict) else enumerate(what)
+    found: list[tuple[Any, Any]] = []
+    for key, value in list(entries):
+        if isinstance(value, float):
+            found.append((what, key))
+        elif isinstance(value, dict | list):
+            found += numbers(value)
+    return found
+
+
+def test_no_forged_certificate_passes() -> None:
+    """Prices raised, a better bound, another sense, another instance's, branches cut or grafted."""
+    every = proofs()
+    tried = 0
+    for instance, claim, given_ in every:
+        assert claim.bound is not None
+        for factor in (1 + 1e-6, 1.01, 2.0):
+            more = msgspec.structs.replace(claim, bound=claim.bound * factor)
+            assert judged(instance, more, given_) is not None
+        other_sense = msgspec.structs.replace(claim, sense="maximize")
+        assert judged(instance, other_sense, given_) is not None
+        places = numbers(copy.deepcopy(given_))
+        for i in range(len(places)):
+            for factor in (1.02, 3.0, float("inf"), float("nan"), -1.0):
+                forged = copy.deepcopy(given_)
+                where, key = numbers(forged)[i]
+                where[key] *= factor
+                wrong = judged(instance, claim, forged)
+                # a price of a timeline that cannot be proves as much when it is higher
+                assert wrong is not None or (given_["kind"] == "timelines" and factor > 0)
+                tried += 1
+        for another, their_claim, theirs in every:
+            if another is not instance:
+                forged_claim = msgspec.structs.replace(claim, options=their_claim.options)
+                assert judged(instance, forged_claim, theirs) is not None
+        if given_["kind"] == "orders" and given_["tree"]:
+            forged = copy.deepcopy(given_)
+            del forged["tree"][next(iter(forged["tree"]))]
+            assert judged(instance, claim, forged) is not None
+            forged["tree"]["nobody"] = [1.0, {}]
+            assert "cannot be placed" in str(judged(instance, claim, forged))
+    assert tried > 100
+    instance, claim, _ = every[0]
+    for nothing in (
+        {},
+        {"kind": "else"},
+        {"kind": "orders"},
+        {"kind": "orders", "tree": {"j0": 1}},
+    ):
+        assert judged(instance, claim, nothing) is not None
+
+
+def test_raised_prices_of_a_timeline_never_prove_too_much() -> None:
+    instance, claim, given_ = proofs()[3]
+    assert claim.objective is not None
+    above = msgspec.structs.replace(claim, bound=claim.objective * (1 + 1e-6))
+    for i in range(len(numbers(given_))):
+        for factor in (1.02, 3.0, 100.0):
+            forged = copy.deepcopy(given_)
+            where, key = numbers(forged)[i]
+            where[key] *= factor
+            assert judged(instance, above, forged) is not None
+
+
+def test_a_result_that_was_tampered_with_does_not_hold() -> None:
+    instance = schedopt.load("instances/hesrpt/mixed.json")
+    document = schedopt.solve(instance, certificate=True).document()
+    assert schedopt.check(instance, document).ok
+    for change in (
+        {"certificate": {"kind": "orders", "tree": {}}},
+        {"options": {"order": ",".join(document.solution["order"])}},
+    ):
+        assert not schedopt.check(instance, msgspec.structs.replace(document, **change)).ok
+
+
+def test_logarithms_and_exponentials_are_enclosed() -> None:
+    random = np.random.default_rng(1)
+    x = np.concatenate(
+        [
+            np.exp(random.uniform(-600, 600, 300)),
+            1 + random.uniform(-1e-3, 1e-3, 200),
+            1 + random.uniform(-1e-14, 1e-14, 100),
+            [1.0, 0.5, 2.0, np.sqrt(0.5)],
+        ]
+    )
+    y = np.concatenate([random.uniform(-689, 689, 300), random.uniform(-1, 1, 200), [0.0]])
+    logs, powers = Interval.exactly(x).log(), Interval.exactly(y).exp()
+    with localcontext(prec=40):
+        for i, value in enumerate(x.tolist()):
+            exact = Decimal(value).ln()
+            assert Decimal(float(logs.low[i])) <= exact <= Decimal(float(logs.high[i]))
+        for i, value in enumerate(y.tolist()):
+            exact = Decimal(value).exp()
+            assert Decimal(float(powers.low[i])) <= exact <= Decimal(float(powers.high[i]))

@@ -1,0 +1,109 @@
+"""Re-prove a bound on an allocation's cost from prices of work, in intervals, without a solver.
+
+For one completion order let W_k be the cost rate of the k last jobs. Prices of work, not negative,
+under which no shares of the servers let the k last earn more than W_k in a unit of time, for every
+k, show that no policy of that order costs less than the sum of price times size: all work is paid
+for out of the cost rate of those who are there. Side constraints that are left out of account only
+let jobs earn more, which makes the bound weaker and never wrong.
+
+``order``
+    Prices for the order that the option ``order`` gave.
+``ranks``
+    A price for each place in the order, from the last: where jobs differ in size alone, they are
+    prices of every order, and the least sum pairs the largest size with the least price.
+``orders``
+    A tree of last jobs. A branch places a job before those that are placed, at a price; what is no
+    branch is closed by the prices of `validation.hesrpt.beside`, added up by a dynamic program.
+``together``
+    For the makespan: prices under which all jobs together earn no more than 1 in a unit of time.
+``timelines``
+    With arrivals: prices for each order of arrivals and completions.
+
+Numbers are decimals as the file writes them; a claim may be above what is shown by 1e-9 of it, as a
+solver's rounding may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+import msgspec
+
+from instances.constraints import Constraint
+from instances.hesrpt import Instance
+from solvers.result import Document
+from validation.hesrpt.prices import (
+    Certificate,
+    NotShownError,
+    Order,
+    Orders,
+    Proof,
+    Ranks,
+    Timelines,
+    Together,
+)
+
+ROUNDING = 1e-9
+
+
+def reproved(
+    instance: Instance,
+    constraints: Sequence[Constraint],
+    certificate: Mapping[str, object],
+    claim: Document,
+) -> str | None:
+    """Re-prove a claimed bound.
+
+    Parameters
+    ----------
+    instance : Instance
+        The raw instance.
+    constraints : sequence of Constraint
+        All side constraints.
+    certificate : mapping
+        What the bound is to follow from.
+    claim : Document
+        Says the bound, and for which order it is if it is for one.
+
+    Returns
+    -------
+    str or None
+        None where the bound holds; else a line that says why it does not follow.
+    """
+    try:
+        given = msgspec.convert(certificate, Certificate, strict=True)
+        proven = _proven(instance, constraints, given, claim)
+    except msgspec.ValidationError as error:
+        return f"the certificate cannot be read: {error}"
+    except (ValueError, KeyError, FloatingPointError) as reason:
+        return str(reason)
+    bound = claim.bound
+    if bound is None or not isfinite(bound) or not bound <= proven * (1.0 + ROUNDING):
+        return f"the certificate shows {proven:.12g}, not {bound}"
+    return None
+
+
+def _proven(
+    instance: Instance, constraints: Sequence[Constraint], given: Certificate, claim: Document
+) -> float:
+    if claim.sense != "minimize":
+        raise NotShownError(f"cost is minimized, not {claim.sense}d")
+    if claim.formulation != "allocation":
+        raise NotShownError(f"prices of work say nothing of {claim.formulation}")
+    late = any(job.arrival > 0 for job in instance.jobs)
+    if late != isinstance(given, Timelines):
+        raise NotShownError("timelines are for arrivals, and arrivals for timelines")
+    together = instance.objective == "makespan"
+    if together and not isinstance(given, Together | Timelines):
+        raise NotShownError("that kind of certificate says nothing of a makespan")
+    proof = Proof(instance, constraints, None if isinstance(given, Ranks) else given.by)
+    if isinstance(given, Order):
+        return proof.of_order(given, claim)
+    if isinstance(given, Ranks):
+        return proof.of_ranks(given, constraints)
+    if isinstance(given, Orders):
+        return proof.of_orders(given.tree)
+    if isinstance(given, Together):
+        return proof.of_makespan(given)
+    return proof.of_timelines(given, claim)

@@ -1,0 +1,224 @@
+"""Speedups from above, in intervals: at any number of servers a value and slopes that hold.
+
+A concave speedup lies below its tangents. Each function here returns, for servers k0, bounds with
+s(k) <= value + right (k - k0) for k >= k0 and s(k) <= value + left (k - k0) for k <= k0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from instances.hesrpt import Amdahl, Instance, Power, Table
+from validation.hesrpt.intervals import Floats, Interval
+
+LEAST = 1e-280
+"""Servers at which the tangent of a power is taken at the least: at 0 it has none."""
+Above = tuple[Floats, Floats, Floats]
+"""Value, right and left slope, each of the shape of k0."""
+
+
+class Curve(Protocol):
+    """A speedup as the proofs need it; what it wishes is a guess, what it is above holds."""
+
+    def wish(self, steepness: Floats) -> Floats:
+        """Return about the k at which the slope is ``steepness``."""
+        ...
+
+    def about(self, k: Floats) -> Floats:
+        """Return s(k), as floats have it."""
+        ...
+
+    def above(self, k0: Floats) -> Above:
+        """Return value and slopes from above."""
+        ...
+
+
+@dataclass(frozen=True)
+class PowerCurve:
+    """s(k) = k^p; p may differ by entry."""
+
+    p: Floats | float
+
+    def wish(self, steepness: Floats) -> Floats:
+        """Return (p/steepness)^(1/(1-p)), no more than floats hold."""
+        p = np.asarray(self.p)
+        with np.errstate(divide="ignore", over="ignore"):
+            exponent = np.log(p / steepness) / np.maximum(1.0 - p, 1e-300)
+        return np.asarray(np.exp(np.clip(exponent, -600.0, 600.0)))
+
+    def about(self, k: Floats) -> Floats:
+        """Return k^p."""
+        return np.asarray(k**self.p)
+
+    def above(self, k0: Floats) -> Above:
+        """Return the tangent: value k0^p, slope p k0^p / k0."""
+        k, p = Interval.exactly(np.maximum(k0, LEAST)), Interval.decimals(self.p)
+        value = k.power(p)
+        slope = p * value / k
+        return value.high, slope.high, slope.low
+
+
+@dataclass(frozen=True)
+class AmdahlCurve:
+    """s(k) = k / ((1 - f) k + f)."""
+
+    f: float
+
+    def wish(self, steepness: Floats) -> Floats:
+        """Return (sqrt(f/steepness) - f)/(1 - f), no more than floats hold."""
+        with np.errstate(divide="ignore"):
+            root = np.sqrt(self.f / steepness) - self.f
+        return np.clip(root / max(1.0 - self.f, 1e-300), 0.0, 1e250)
+
+    def about(self, k: Floats) -> Floats:
+        """Return k / ((1 - f) k + f)."""
+        return np.asarray(k / ((1.0 - self.f) * k + self.f))
+
+    def above(self, k0: Floats) -> Above:
+        """Return the tangent: value k/D, slope f/D², D = (1 - f) k + f."""
+        k, f = Interval.exactly(np.maximum(k0, LEAST)), Interval.decimals(self.f)
+        below = (Interval.exactly(1.0) - f) * k + f
+        below = Interval(np.maximum(below.low, LEAST), below.high)
+        slope = f / below / below
+        return (k / below).high, slope.high, slope.low
+
+
+class TableCurve:
+    """A speedup through points, linear between them and level after the last."""
+
+    def __init__(self, servers: Interval, speeds: Interval) -> None:
+        self.k, self.s = servers, speeds
+        step = Interval(servers.low[1:], servers.high[1:]) - Interval(
+            servers.low[:-1], servers.high[:-1]
+        )
+        rise = Interval(speeds.low[1:], speeds.high[1:]) - Interval(
+            speeds.low[:-1], speeds.high[:-1]
+        )
+        slopes = rise / step
+        # Rounding of measured points is forgiven: later slopes count as large as any after them.
+        self.right = np.append(np.maximum.accumulate(slopes.high[::-1])[::-1], 0.0)
+        self.left = np.minimum.accumulate(slopes.low)
+        self.guess = 0.5 * (slopes.low + slopes.high)
+
+    def wish(self, steepness: Floats) -> Floats:
+        """Return the point from which on slopes are no steeper."""
+        falling = -np.minimum.accumulate(self.guess)
+        at = np.searchsorted(falling, -np.asarray(steepness), side="left")
+        return np.asarray(self.k.high[np.minimum(at, len(self.k.high) - 1)])
+
+    def about(self, k: Floats) -> Floats:
+        """Return the value between points."""
+        return np.interp(k, self.k.high, self.s.high)
+
+    def above(self, k0: Floats) -> Above:
+        """Return the value on the segment of k0, and slopes that no later or earlier one beats."""
+        last = len(self.k.low) - 1
+        at = np.clip(np.searchsorted(self.k.high, k0, side="right") - 1, 0, last)
+        point = k0 == self.k.high[at]
+        start = Interval(self.k.low[at], self.k.high[at])
+        beyond = Interval.exactly(k0) - start
+        value = Interval(self.s.low[at], self.s.high[at]).high
+        value = value + np.maximum(beyond.high, 0.0) * self.right[at] * (1.0 + 1e-15)
+        before = np.maximum(np.where(point, at - 1, np.minimum(at, last - 1)), 0)
+        left = np.where((at == last) & ~point, 0.0, self.left[before])
+        return np.nextafter(value, np.inf), self.right[at], left
+
+    def elasticity(self, servers: float) -> float:
+        """Return e with s(θk) <= θ^e s(k) for all k up to ``servers``, θ in [0, 1].
+
+        That is the least slope times k/s(k), which is least where a segment begins.
+        """
+        inner = np.flatnonzero((self.k.low < servers) & (self.k.low > 0))
+        if not len(inner):
+            return 1.0
+        slopes = np.maximum(self.guess, 0.0)
+        begun = [slopes[i] if i < len(slopes) else 0.0 for i in inner]
+        share = np.array(begun) * self.k.low[inner] / self.s.high[inner]
+        return float(max(share.min() * (1.0 - 1e-9), 0.0))
+
+
+@dataclass(frozen=True)
+class WholeCurve:
+    """Of a concave speedup, time shared by the whole numbers of servers around k."""
+
+    base: Curve
+
+    def wish(self, steepness: Floats) -> Floats:
+        """Return a whole number near what the base wishes."""
+        return np.asarray(np.rint(np.minimum(self.base.wish(steepness), 1e15)))
+
+    def about(self, k: Floats) -> Floats:
+        """Return the value between the next whole numbers."""
+        low = np.floor(k)
+        below = self.base.about(low)
+        return np.asarray(below + (k - low) * (self.base.about(low + 1.0) - below))
+
+    def above(self, k0: Floats) -> Above:
+        """Return the lines to the next whole numbers on both sides, which bound all others."""
+        whole = np.floor(np.asarray(k0, dtype=np.float64))
+        values = [self._at(whole + step) for step in (-1.0, 0.0, 1.0)]
+        right = (values[2] - values[1]).high
+        left = (values[1] - values[0]).low
+        inside = k0 > whole
+        value = values[1].high + np.where(inside, (k0 - whole) * right * (1.0 + 1e-15), 0.0)
+        low = np.where(inside, (values[2] - values[1]).low, left)
+        return np.nextafter(value, np.inf), right, np.where(whole < 1, right, low)
+
+    def _at(self, k: Floats) -> Interval:
+        """Return s at whole numbers; it is 0 at 0, and below for what is not asked."""
+        positive = np.maximum(k, 1.0)
+        if isinstance(self.base, PowerCurve):
+            found = Interval.exactly(positive).power(Interval.decimals(self.base.p))
+        elif isinstance(self.base, AmdahlCurve):
+            f = Interval.decimals(self.base.f)
+            x = Interval.exactly(positive)
+            found = x / ((Interval.exactly(1.0) - f) * x + f)
+        else:
+            raise TypeError("tables on whole servers are tables")
+        none = k < 1
+        return Interval(np.where(none, 0.0, found.low), np.where(none, 0.0, found.high))
+
+
+def curves_of(instance: Instance) -> list[Curve]:
+    """Return each job's speedup as a curve, from the raw fields."""
+    made: dict[object, Curve] = {}
+    found = []
+    for job in instance.jobs:
+        speedup = job.speedup or instance.speedup
+        if speedup not in made:
+            made[speedup] = _curve(speedup, instance)
+        found.append(made[speedup])
+    return found
+
+
+def _curve(speedup: object, instance: Instance) -> Curve:
+    if isinstance(speedup, Table):
+        return _table(speedup, instance.whole)
+    if isinstance(speedup, Power):
+        base: Curve = PowerCurve(speedup.p)
+    elif isinstance(speedup, Amdahl):
+        base = AmdahlCurve(speedup.parallel)
+    else:
+        raise TypeError(f"no curve for {speedup}")
+    return WholeCurve(base) if instance.whole else base
+
+
+def _table(speedup: Table, whole: bool) -> TableCurve:
+    corners = np.array(sorted({(0.0, 0.0), *speedup.points}))
+    k, s = Interval.decimals(corners[:, 0]), Interval.decimals(corners[:, 1])
+    if not whole:
+        return TableCurve(k, s)
+    plain = TableCurve(k, s)
+    wanted = np.unique(np.concatenate([np.floor(corners[:, 0]), np.ceil(corners[:, 0])]))
+    return TableCurve(Interval.exactly(wanted), _between(k, s, wanted, plain))
+
+
+def _between(k: Interval, s: Interval, wanted: Floats, plain: TableCurve) -> Interval:
+    """Return a table's speedups at whole numbers: on its segments, within rounding."""
+    high = plain.above(wanted)[0]
+    rounding = 1e-12 * np.maximum(high, float(s.high.max()))
+    middle = np.interp(wanted, k.high, s.high)
+    return Interval(np.maximum(middle - rounding, 0.0), np.maximum(high, middle + rounding))

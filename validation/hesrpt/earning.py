@@ -1,0 +1,181 @@
+"""The most that jobs can earn at given prices of work, from above, in intervals.
+
+At a rent r_j of a server, job j earns at most lambda_j s_j(k) - r_j k beyond its rent, over all k
+that it may have. With one rent m of all, and rents of teams that differ from it where the team's
+bounds hold (Lagrange's multipliers), what all earn is at most
+
+    m N + sum over teams (r_t - m) B_t + sum over jobs max_k (lambda_j s_j(k) - r_j k),
+
+B_t the most of a team whose rent is over m, the least of one whose rent is under m. That holds for
+any rents: they are found by halving in plain floats, and only the sum is computed in intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from validation.hesrpt.curves import Above, Curve
+from validation.hesrpt.intervals import Floats, Interval
+
+Bools = NDArray[np.bool_]
+HALVINGS = 60
+OUTWARDS = 1e-12
+"""What sums of what jobs may have are rounded outwards by, relatively."""
+
+
+def gain(
+    above: Above,
+    price: Floats,
+    rent: Floats,
+    k0: Floats,
+    ends: tuple[float, Floats | float],
+) -> Floats:
+    """Return bounds on the most of price s(k) - rent k between two ends, by lines above s.
+
+    Parameters
+    ----------
+    above : (ndarray, ndarray, ndarray)
+        Value and slopes at ``k0``, which lies between the ends; shape (n,) each.
+    price, rent, k0 : ndarray
+        Shape (n,).
+    ends : (float, float or ndarray)
+    """
+    value, right, left = above
+    lam, r, start = (Interval.exactly(x) for x in (price, rent, k0))
+    here = lam * Interval.exactly(value) - r * start
+    best = here.high
+    for slope, end in ((right, ends[1]), (left, ends[0])):
+        steepness = lam * Interval.exactly(slope) - r
+        part = steepness * (Interval.exactly(end) - start)
+        best = np.maximum(best, (here + part).high)
+    if not np.isfinite(best).all():
+        raise ValueError("numbers too large to be sure of")
+    return np.asarray(best)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Servers, and what jobs and teams may have of them, rounded outwards.
+
+    Attributes
+    ----------
+    servers : float
+        N.
+    curves : list of Curve
+        The jobs' speedups.
+    least, most : ndarray
+        Servers of each job, shape (M,).
+    teams : ndarray of bool
+        Who is in which team, shape (G, M); teams are disjoint.
+    team_least, team_most : ndarray
+        Servers of each team while any of its jobs is there, shape (G,).
+    """
+
+    servers: float
+    curves: list[Curve]
+    least: Floats
+    most: Floats
+    teams: Bools
+    team_least: Floats
+    team_most: Floats
+
+    def most_earned(self, prices: Floats, present: Bools, firm: Bools) -> Floats:
+        """Return bounds from above, one a row.
+
+        Parameters
+        ----------
+        prices : ndarray
+            Of each job's work, not negative, shape (R, M).
+        present : ndarray of bool
+            Who is there, shape (R, M).
+        firm : ndarray of bool
+            Which teams have their least, shape (R, G).
+        """
+        rents, m, fixed = self._rents(prices, present, firm)
+        total = np.nextafter(m * self.servers, inf)
+        for g in range(len(self.teams)):
+            own, bound = fixed[g]
+            part = (Interval.exactly(own) - Interval.exactly(m)) * Interval.exactly(bound)
+            total = (Interval.exactly(total) + part).high
+        gains = np.zeros_like(prices)
+        for j in np.flatnonzero(present.any(axis=0)):
+            here = present[:, j] & (prices[:, j] > 0)
+            gains[here, j] = self._gain(int(j), prices[here, j], rents[here, j])
+            unpaid = present[:, j] & (prices[:, j] <= 0)
+            gains[unpaid, j] = np.nextafter(-rents[unpaid, j] * self.least[j], inf)
+        return (Interval.exactly(total) + Interval.exactly(gains).total()).high
+
+    def _gain(self, j: int, price: Floats, rent: Floats) -> Floats:
+        """Return bounds on max_k (price s_j(k) - rent k) over what the job may have."""
+        k = np.clip(self.curves[j].wish(rent / price), self.least[j], self.most[j])
+        above = self.curves[j].above(k)
+        return gain(above, price, rent, k, (float(self.least[j]), float(self.most[j])))
+
+    def _taken(self, prices: Floats, present: Bools, rents: Floats) -> Floats:
+        """Return about what each job takes at its rent, shape (R, M)."""
+        taken = np.zeros_like(prices)
+        for j in np.flatnonzero(present.any(axis=0)):
+            here = present[:, j]
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                wish = self.curves[j].wish(rents[here] / np.maximum(prices[here, j], 1e-300))
+            wish = np.where(prices[here, j] > 0, wish, 0.0)
+            taken[here, j] = np.clip(np.nan_to_num(wish), self.least[j], self.most[j])
+        return taken
+
+    def _rents(
+        self, prices: Floats, present: Bools, firm: Bools
+    ) -> tuple[Floats, Floats, list[tuple[Floats, Floats]]]:
+        """Return rents by job, shape (R, M), that of all, (R,), and each team's with its bound.
+
+        A rent under that of all needs the team's least, which holds in rows where it is firm.
+        """
+        everyone = np.maximum(self.most, 0.0) * present
+        sums = everyone @ self.teams.T.astype(float)
+        tops = np.minimum(sums * (1.0 + OUTWARDS), self.team_most)
+        lows = np.where(firm, np.minimum(self.team_least, sums * (1.0 - OUTWARDS)), 0.0)
+        loose = ~self.teams.any(axis=0)
+
+        def excess(m: Floats) -> Floats:
+            taken = self._taken(prices, present, m)
+            total = taken[:, loose].sum(axis=1)
+            if len(self.teams):
+                sums = taken @ self.teams.T.astype(float)
+                total = total + np.clip(sums, lows, np.maximum(tops, lows)).sum(axis=1)
+            return np.asarray(total - self.servers)
+
+        m = self._halved(excess, prices)
+        rents = np.repeat(m[:, None], prices.shape[1], axis=1)
+        fixed = []
+        for g, team in enumerate(self.teams):
+            mine = present & team
+            sums = self._taken(prices, mine, m).sum(axis=1)
+            bound = np.where(sums > tops[:, g], tops[:, g], lows[:, g])
+            own = self._halved(partial(self._beyond, prices, mine, bound), prices)
+            own = np.where(sums > tops[:, g], np.maximum(own, m), np.minimum(own, m))
+            own = np.where((sums < lows[:, g]) | (sums > tops[:, g]), own, m)
+            fixed.append((own, bound))
+            rents = np.where(team, own[:, None], rents)
+        return rents, m, fixed
+
+    def _beyond(self, prices: Floats, present: Bools, bound: Floats, rents: Floats) -> Floats:
+        """Return what some take beyond a bound at a rent, shape (R,)."""
+        return np.asarray(self._taken(prices, present, rents).sum(axis=1) - bound)
+
+    def _halved(self, excess: Callable[[Floats], Floats], prices: Floats) -> Floats:
+        """Return where a falling function of the rent is about 0, shape (R,); 0 if it starts so."""
+        scale = np.maximum(prices.max(axis=1, initial=0.0), 1e-250)
+        alone = [float(np.max(curve.above(np.array([self.servers]))[0])) for curve in self.curves]
+        scale = scale * max(max(alone) / self.servers, 1e-250)
+        low, high = np.log(scale) - 60.0, np.log(scale) + 60.0
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            over = excess(np.exp(middle)) > 0
+            low, high = np.where(over, middle, low), np.where(over, high, middle)
+        none = excess(np.exp(np.log(scale) - 60.0)) <= 0
+        return np.where(none, 0.0, np.exp(high))

@@ -1,0 +1,344 @@
+"""What prices of work prove, a way for each kind of certificate: see `validation.hesrpt.bound`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.constraints import Constraint, FairShare, Shares
+from instances.hesrpt import Instance, Power
+from solvers.result import Document
+from validation.hesrpt.beside import Beside
+from validation.hesrpt.earning import Bools
+from validation.hesrpt.intervals import Floats, Interval
+from validation.hesrpt.machine import machine_of, without_musts
+from validation.hesrpt.timelines import Epochs, timelines
+
+Positions = NDArray[np.intp]
+MOST_IN_ROWS, MOST_IN_SETS = 2_500, 16
+"""Jobs of one order, and of all sets of last jobs, that are looked at."""
+
+
+class NotShownError(ValueError):
+    """A step that does not follow; the message says which."""
+
+
+class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
+    """A certificate as a document holds it."""
+
+
+class Order(_Given, frozen=True, tag="order"):
+    """Prices for one order, and the grouping whose shares they reckon with."""
+
+    prices: dict[str, float]
+    by: str | None = None
+
+
+class Ranks(_Given, frozen=True, tag="ranks"):
+    """Prices by place, from the last to complete."""
+
+    prices: list[float]
+
+
+class Orders(_Given, frozen=True, tag="orders"):
+    """A tree: for each job that is a branch, its price and the branches below."""
+
+    tree: dict[str, object]
+    by: str | None = None
+
+
+class Together(_Given, frozen=True, tag="together"):
+    """Prices for all jobs together."""
+
+    prices: dict[str, float]
+    by: str | None = None
+
+
+class Timelines(_Given, frozen=True, tag="timelines"):
+    """Prices for each timeline, by job in the file's order."""
+
+    prices: list[list[float]]
+    by: str | None = None
+
+
+Certificate = Order | Ranks | Orders | Together | Timelines
+
+
+class Proof:
+    """An instance as the proofs need it."""
+
+    def __init__(
+        self, instance: Instance, constraints: Sequence[Constraint], by: str | None
+    ) -> None:
+        self.instance, self.constraints = instance, constraints
+        self.names = [job.name for job in instance.jobs]
+        self.index = {name: j for j, name in enumerate(self.names)}
+        self.sizes = Interval.decimals(np.array([job.size for job in instance.jobs]))
+        count = len(self.names)
+        if instance.objective == "weighted-flow-time":
+            self.costs = Interval.decimals(np.array([job.weight for job in instance.jobs]))
+        else:
+            each = Interval.exactly(np.ones(count))
+            if instance.objective == "mean-flow-time":
+                each = each / Interval.exactly(float(count))
+            self.costs = each
+        self.machine = machine_of(instance, constraints, by)
+
+    def price_list(self, prices: Mapping[str, float]) -> Floats:
+        """Return prices by job, shape (M,), after a look at them."""
+        if prices.keys() != self.index.keys():
+            raise NotShownError("prices: not one for each job")
+        return _sound(np.array([prices[name] for name in self.names]))
+
+    def worth(self, prices: Floats) -> float:
+        """Return the sum of price times size, from below."""
+        return float((Interval.exactly(prices) * self.sizes).total().low)
+
+    def firm(self, present: Bools) -> Bools:
+        """Return which teams have a job that is there, shape (R, G)."""
+        return np.asarray(present.astype(float) @ self.machine.teams.T.astype(float) > 0)
+
+    def levels(self, present: Bools) -> Floats:
+        """Return the cost rates of those that are there, from below, shape (R,)."""
+        low = np.where(present, self.costs.low, 0.0)
+        return Interval(low, np.where(present, self.costs.high, 0.0)).total().low
+
+    def order_of(self, claim: Document) -> list[int] | None:
+        """Return the order that the option gives, positions from the last, None without one."""
+        if "order" not in claim.options:
+            return None
+        names = [str(name) for name in claim.solution.get("order", ())]
+        written = ",".join(name.strip() for name in str(claim.options["order"]).split(","))
+        if written != ",".join(names) or sorted(names) != sorted(self.names):
+            raise NotShownError("order: the solution's is not the option's")
+        return [self.index[name] for name in reversed(names)]
+
+    def of_order(self, given: Order, claim: Document) -> float:
+        """Return what prices prove for the order of the option."""
+        order = self.order_of(claim)
+        if order is None:
+            raise NotShownError("prices for one order, and no option that gives it")
+        prices = self.price_list(given.prices)
+        self.expect_feasible(prices[order], np.array(order))
+        return self.worth(prices)
+
+    def of_ranks(self, given: Ranks, constraints: Sequence[Constraint]) -> float:
+        """Return what prices by place prove for all orders."""
+        instance = self.instance
+        kinds = {job.speedup or instance.speedup for job in instance.jobs}
+        weights = {job.weight for job in instance.jobs}
+        if constraints or len(kinds) > 1:
+            raise NotShownError("ranks: jobs differ in more than their sizes")
+        if instance.objective == "weighted-flow-time" and len(weights) > 1:
+            raise NotShownError("ranks: jobs differ in weight")
+        prices = _sound(np.array(given.prices, dtype=np.float64))
+        if len(prices) != len(self.names):
+            raise NotShownError("ranks: not a price for each place")
+        self.expect_feasible(prices, np.arange(len(prices)))
+        sizes = np.sort(self.sizes.low)[::-1]  # rounding down keeps the order of sizes
+        pairs = Interval.exactly(np.sort(prices)) * Interval.exactly(sizes)
+        return float(pairs.total().low)
+
+    def expect_feasible(self, prices: Floats, order: Positions) -> None:
+        """Raise unless the k last of an order earn W_k at most, for all k.
+
+        Parameters
+        ----------
+        prices : ndarray
+            From the last job to complete, shape (M,).
+        order : ndarray
+            Positions, from the last, shape (M,).
+        """
+        count = len(prices)
+        one = self.instance.jobs[0].speedup or self.instance.speedup
+        alike = all((job.speedup or self.instance.speedup) == one for job in self.instance.jobs)
+        if alike and isinstance(one, Power) and not self.instance.whole:
+            self._expect_of_powers(prices, order, one.p)
+            return
+        if count > MOST_IN_ROWS:
+            raise NotShownError(f"more than {MOST_IN_ROWS} jobs")
+        present = np.zeros((count, count), dtype=np.bool_)
+        present[:, order] = np.tri(count, dtype=np.bool_)
+        by_job = np.zeros(count)
+        by_job[order] = prices
+        self.expect_rows(np.where(present, by_job, 0.0), present)
+
+    def _expect_of_powers(self, prices: Floats, order: Positions, p: float) -> None:
+        """Raise unless prices are feasible, by Hölder's inequality.
+
+        With c = 1/(1 - p), sum lambda_j k_j^p <= (sum lambda_j^c)^(1/c) N^p, bounds of jobs or not;
+        with p = 1 it is the largest price times N.
+        """
+        costs = Interval(self.costs.low[order], self.costs.high[order])
+        levels = Interval.exactly(np.cumsum(costs.low) * (1.0 - 2.0**-52 * (len(prices) + 2)))
+        exact = Interval.decimals(p)
+        speed = Interval.exactly(self.machine.servers).power(exact)
+        top = levels / speed
+        if (prices <= 0).any():
+            raise NotShownError("prices: not over 0")
+        if p == 1.0:
+            worst = (np.maximum.accumulate(prices) - top.low).max()
+            fine = bool(worst <= 0)
+        else:
+            c = Interval.exactly(1.0) / (Interval.exactly(1.0) - exact)
+            scale = Interval.exactly(prices.max()).log()
+            logs = c * (Interval.exactly(prices).log() - scale)
+            terms = logs.exp().high
+            sums = np.cumsum(terms) * (1.0 + 2.0**-51 * len(terms))
+            goal = c * (top.log() - scale)
+            with np.errstate(divide="ignore"):
+                fine = bool(
+                    (Interval.exactly(np.maximum(sums, 1e-300)).log().high <= goal.low).all()
+                )
+        if not fine:
+            raise NotShownError("some of the last jobs earn more than they cost")
+
+    def expect_rows(self, prices: Floats, present: Bools) -> None:
+        """Raise if in some row those present can earn more than they cost."""
+        most = self.machine.most_earned(prices, present, self.firm(present))
+        beyond = most > self.levels(present)
+        if beyond.any():
+            row = int(np.flatnonzero(beyond)[0])
+            names = [self.names[j] for j in np.flatnonzero(present[row])]
+            raise NotShownError(f"{', '.join(names[:5])} can earn more than they cost")
+
+    def of_makespan(self, given: Together) -> float:
+        """Return the least makespan that prices for all together prove, whoever is left."""
+        prices = self.price_list(given.prices)
+        everyone = np.ones((1, len(prices)), dtype=np.bool_)
+        machine = without_musts(self.machine)
+        most = machine.most_earned(prices[None], everyone, np.zeros((1, len(machine.teams)), bool))
+        if not most[0] <= 1.0:
+            raise NotShownError(f"all jobs together can earn {most[0]}, over 1")
+        return self.worth(prices)
+
+    def of_orders(self, tree: Mapping[str, object]) -> float:
+        """Return what a tree of last jobs proves for all orders."""
+        count = len(self.names)
+        if count > MOST_IN_SETS:
+            raise NotShownError(f"more than {MOST_IN_SETS} jobs")
+        beside = Beside(self.machine, self.costs)
+        after = np.zeros(1 << count)  # of what the jobs that are not in a set cost at least
+        parts = np.nextafter(beside.prices * self.sizes.low, 0.0)
+        full = len(after) - 1
+        for done in range(full - 1, -1, -1):
+            rest = np.flatnonzero(~beside.inside[done])
+            after[done] = np.nextafter(parts[done, rest] + after[done | (1 << rest)], 0.0).min()
+        rows: list[Floats] = []
+        least = self._branches(tree, _Place(0, 0.0, np.zeros(count)), (parts, after), rows)
+        if rows:
+            prices = np.array(rows)
+            self.expect_rows(prices, prices > 0)
+        return least
+
+    def _branches(
+        self,
+        tree: Mapping[str, object],
+        place: _Place,
+        closing: tuple[Floats, Floats],
+        rows: list[Floats],
+    ) -> float:
+        """Return the least bound of a branch and all below, and note whose earnings to check."""
+        parts, after = closing
+        count = len(self.names)
+        rest = [j for j in range(count) if not (place.done >> j) & 1]
+        if not rest:
+            return place.base
+        for name in tree:
+            if name not in self.index or self.index[name] not in rest:
+                raise NotShownError(f"orders: {name} cannot be placed there")
+        least = float("inf")
+        for j in rest:
+            done = place.done | (1 << j)
+            if self.names[j] not in tree:
+                if not any(i > j and self._alike(i, j) for i in rest):  # then the last goes first
+                    closed = np.nextafter(parts[place.done, j] + after[done], 0.0)
+                    least = min(least, float(np.nextafter(place.base + closed, 0.0)))
+                continue
+            entry = tree[self.names[j]]
+            if not (isinstance(entry, list | tuple) and len(entry) == 2):
+                raise NotShownError("orders: a branch is a price and the branches below")
+            price, below = entry
+            if not isinstance(price, int | float) or not isinstance(below, Mapping):
+                raise NotShownError("orders: a branch is a price and the branches below")
+            prices = place.prices.copy()
+            prices[j] = _sound(np.array([float(price)]))[0]
+            if not prices[j] > 0:
+                raise NotShownError("orders: a price that is not over 0")
+            rows.append(prices)
+            part = np.nextafter(prices[j] * self.sizes.low[j], 0.0)
+            base = float(np.nextafter(place.base + part, 0.0))
+            least = min(least, self._branches(below, _Place(done, base, prices), closing, rows))
+        return least
+
+    def _alike(self, i: int, j: int) -> bool:
+        """Tell whether nothing tells two jobs apart, so that they can change places."""
+        a, b = self.instance.jobs[i], self.instance.jobs[j]
+        same = a.size == b.size and a.weight == b.weight and a.speedup == b.speedup
+        for rule in self.constraints:
+            if isinstance(rule, Shares):
+                same = same and (a.name in rule.jobs) == (b.name in rule.jobs)
+            elif isinstance(rule, FairShare):
+                bounded = {*rule.at_least, *rule.at_most}
+                groups = [job.groups.get(rule.by) for job in (a, b)]
+                same = same and (groups[0] == groups[1] or not bounded & {*groups})
+            else:
+                same = False
+        return same
+
+    def of_timelines(self, given: Timelines, claim: Document) -> float:
+        """Return what prices for each timeline prove for all."""
+        every = list(timelines(self.instance, self.order_of(claim)))
+        if len(every) != len(given.prices):
+            raise NotShownError(f"{len(given.prices)} timelines, not {len(every)}")
+        least = float("inf")
+        for epochs, prices in zip(every, given.prices, strict=True):
+            least = min(least, self._of_timeline(epochs, _sound(np.array(prices, dtype=float))))
+        return least
+
+    def _of_timeline(self, epochs: Epochs, prices: Floats) -> float:
+        """Return what prices prove for one timeline.
+
+        Up to an arrival the time is known: there jobs may earn more than they cost, or less, and
+        the least that is left of the cost rate in any of its epochs counts for all that time.
+        """
+        if prices.shape != (len(self.names),):
+            raise NotShownError("timelines: not a price for each job")
+        present = np.zeros((len(epochs), len(prices)), dtype=np.bool_)
+        for e, (jobs, _) in enumerate(epochs):
+            present[e, jobs] = True
+        rows = np.where(present, prices, 0.0)
+        levels = self.levels(present)
+        if self.instance.objective == "makespan":
+            levels = np.ones(len(epochs))
+        most = self.machine.most_earned(rows, present, self.firm(present))
+        left = np.nextafter(levels - most, -np.inf)
+        proven = self.worth(prices)
+        start, first = Interval.exactly(0.0), 0
+        for e, (_, arrival) in enumerate(epochs):
+            if arrival is not None:
+                end = Interval.decimals(arrival)
+                spare = Interval.exactly(float(left[first : e + 1].min())) * (end - start)
+                proven = float((Interval.exactly(proven) + spare).low)
+                start, first = end, e + 1
+        if (left[first:] < 0).any():
+            raise NotShownError("timelines: some can earn more than they cost after the arrivals")
+        return proven
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """Where in a tree: who is placed, what they cost at least, at which prices."""
+
+    done: int
+    base: float
+    prices: Floats
+
+
+def _sound(prices: Floats) -> Floats:
+    """Return prices that are finite and not negative."""
+    if not (np.isfinite(prices).all() and (prices >= 0).all()):
+        raise NotShownError("prices: not finite, or negative")
+    return prices
