@@ -127,9 +127,13 @@ def test_pooling_gives_the_optimum_of_any_order(instance: Instance, random: obje
     result = schedopt.solve(instance, options={"order": names})
     program = schedopt.solve(instance, solver="clarabel", options={"order": names})
     assert result.violations == program.violations == ()
-    assert result.objective == pytest.approx(program.objective, rel=1e-6)
+    # The interior point may be off by a few millionths; what it finds is never better, nor is its
+    # bound beyond the optimum.
+    assert result.objective <= program.objective * (1 + 1e-9)
+    assert result.objective == pytest.approx(program.objective, rel=1e-5)
     assert program.bound is not None
-    assert program.bound == pytest.approx(result.objective, rel=1e-6)
+    assert program.bound <= result.objective * (1 + 1e-9)
+    assert program.bound == pytest.approx(result.objective, rel=1e-5)
     assert result.solution.certified == "given"
 
 
