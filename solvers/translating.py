@@ -15,7 +15,7 @@ from instances.errors import InputError
 from solvers.matrix import LARGEST_BOUND, Floats, Matrix, scale_of
 
 
-def translate(model: Any) -> Matrix:
+def translate(model: pyo.ConcreteModel) -> Matrix:
     """Translate a linear Pyomo model.
 
     Raises
@@ -27,7 +27,7 @@ def translate(model: Any) -> Matrix:
         return _translate(model)
 
 
-def _translate(model: Any) -> Matrix:
+def _translate(model: pyo.ConcreteModel) -> Matrix:
     columns = [v for v in model.component_data_objects(pyo.Var) if not v.fixed]
     place = {id(v): i for i, v in enumerate(columns)}
     bounds = [v.bounds for v in columns]
