@@ -14,7 +14,7 @@ from formulations.dssp.whole import selection_program
 from formulations.program import Program
 from formulations.protocol import Hints, Knapsack, Settings, Side, Value
 from instances.constraints import Constraint, check_names, check_references, label
-from instances.dssp import FILL, Instance, Selected
+from instances.dssp import FILL, Instance, Selected, selected
 from instances.options import Option, checked
 
 if TYPE_CHECKING:
@@ -158,4 +158,4 @@ class Selection:
 
     def selected(self, positions: Sequence[int] | NDArray[np.intp]) -> Selected:
         """Return the solution record of the jobs at these positions."""
-        return Selected.of(self.instance, np.asarray(positions, dtype=np.int64), self.fill)
+        return selected(self.instance, np.asarray(positions, dtype=np.int64), self.fill)

@@ -4,18 +4,11 @@ Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Applicati
 Rendering", SPAA 2005.
 """
 
+from instances.dssp.answers import PlacedTask, Scheduled, Selected
 from instances.dssp.bounding import bounding
-from instances.dssp.placing import scheduled
-from instances.dssp.records import (
-    FILL,
-    Instance,
-    Job,
-    PlacedTask,
-    Scheduled,
-    Selected,
-    SideConstraint,
-    Stages,
-)
+from instances.dssp.jobs import Job, Stages
+from instances.dssp.placing import scheduled, selected
+from instances.dssp.records import FILL, Instance, SideConstraint
 from instances.dssp.tasks import Tasks
 
 __all__ = [
@@ -30,4 +23,5 @@ __all__ = [
     "Tasks",
     "bounding",
     "scheduled",
+    "selected",
 ]

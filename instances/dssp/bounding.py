@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from instances.dssp.records import Instance, Job
+from instances.dssp.jobs import Job
+from instances.dssp.records import Instance
 
 
 def bounding(night: Instance) -> Instance:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.dssp.records import Floats, Instance, Job
+from instances.dssp.jobs import Job
+from instances.dssp.records import Floats, Instance
 from instances.dssp.reductions import random_matching, random_partition
 from instances.dssp.rewards import REWARDS
 from instances.options import Option, is_count, is_number

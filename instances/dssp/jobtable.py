@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from instances.dssp.records import Instance, Job
+from instances.dssp.jobs import Job
+from instances.dssp.records import Instance
 from instances.dssp.rewards import REWARDS
 from instances.errors import InputError, listing, shown, suggestion
 from instances.files import read_bytes

@@ -1,12 +1,46 @@
-"""From start times to the record of a schedule."""
+"""From positions of jobs to the record of a selection, and from start times to a schedule's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from math import fsum
 
-from instances.dssp.records import Instance, PlacedTask, Scheduled, Selected
+import numpy as np
+
+from instances.dssp.answers import PlacedTask, Scheduled, Selected
+from instances.dssp.records import Instance
 from instances.dssp.tasks import Floats, Ints
+
+
+def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
+    """Return the record of a selection.
+
+    Parameters
+    ----------
+    night : Instance
+        The instance.
+    chosen : array_like
+        Positions of the jobs, or a boolean mask of shape (J,).
+    fill : float
+        The selection parameter r, of whose capacity shares are taken.
+    """
+    positions = np.asarray(chosen)
+    if positions.dtype == np.bool_:
+        positions = np.flatnonzero(positions)
+    picked = set(positions.tolist())
+    demands, capacity = night.demands, night.capacity(fill)
+    return Selected(
+        selected=tuple(night.jobs[j].name for j in sorted(picked)),
+        demand=fsum(demands[j] for j in picked),
+        capacity=capacity,
+        shares={
+            by: {
+                group: fsum(demands[j] for j in jobs if j in picked) / capacity
+                for group, jobs in groups.items()
+            }
+            for by, groups in night.groups.items()
+        },
+    )
 
 
 def scheduled(
@@ -46,7 +80,7 @@ def scheduled(
                 for i in range(first_task, after)
             ]
             completion[name] = max(end[first_task:after])
-    base, deadline = Selected.of(night, run, fill), night.deadline
+    base, deadline = selected(night, run, fill), night.deadline
     busy = fsum(min(task.end, deadline) - min(task.start, deadline) for task in placed)
     return Scheduled(
         selected=base.selected,

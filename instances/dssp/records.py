@@ -1,4 +1,4 @@
-"""Records of the disconnected staged scheduling problem (dssp): what is given, and what is chosen.
+"""Instances of the disconnected staged scheduling problem (dssp).
 
 Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Application to Animation
 Rendering", SPAA 2005, section 2.
@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import fsum, inf, isfinite
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -34,6 +34,8 @@ from instances.constraints import (
     check_references,
 )
 from instances.decimals import as_written
+from instances.dssp.answers import Scheduled, Selected
+from instances.dssp.jobs import Job
 from instances.dssp.planned import Planned, guaranteed
 from instances.dssp.tasks import Tasks
 from instances.errors import InputError, shown
@@ -41,8 +43,6 @@ from instances.naming import groups_of, index_of
 from instances.options import Option, is_number
 
 Floats = NDArray[np.float64]
-Stage = Annotated[tuple[NonNegative, ...], msgspec.Meta(min_length=1)]
-Stages = Annotated[tuple[Stage, ...], msgspec.Meta(min_length=1)]
 Deadline = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": 1e-290})]
 SCHEMA: Mapping[str, Mapping[str, object]] = {
     "Job": {
@@ -66,73 +66,6 @@ FILL = Option(
     accepts=lambda value: value == "guaranteed" or (is_number(value) and value > 0),
 )
 """The selection parameter r, which selections and selectors take as option ``fill``."""
-
-
-class Job(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
-    """A job: tasks in stages, and what completing it by the deadline is worth.
-
-    Attributes
-    ----------
-    name : str
-        Its name, unique in the instance.
-    reward : float
-        R_j, paid if the job completes by the deadline.
-    priority : float, optional
-        An ordinal priority; lower is more important.
-    groups : dict of str to str
-        Its group in each grouping, such as ``{"team": "fx"}``.
-    stages : tuple of tuple of float, optional
-        Task lengths, stage by stage; every task of a stage ends before the next stage begins.
-    demand : float, optional
-        The predicted total processing demand T_1(j), in processor time.
-    critical_path : float, optional
-        The predicted critical path length T_∞(j).
-
-    A job has ``stages``, or ``demand`` and ``critical_path``, or both: then ``stages`` is what
-    happens and the two others are what was predicted.
-    """
-
-    name: Name
-    reward: NonNegative
-    priority: float | None = None
-    groups: dict[Name, Name] = {}
-    stages: Stages | None = None
-    demand: NonNegative | None = None
-    critical_path: NonNegative | None = None
-
-    def __post_init__(self) -> None:
-        for field in ("reward", "demand", "critical_path"):  # also for jobs made in Python
-            value = getattr(self, field)
-            if value is not None and not 0 <= value < inf:
-                raise InputError("a finite number >= 0", found=shown(value), place=field)
-        if self.stages is None and (self.demand is None or self.critical_path is None):
-            raise InputError("`stages`, or both `demand` and `critical_path`")
-        if self.stages is not None:
-            self._check_stages(self.stages)
-
-    def _check_stages(self, stages: Stages) -> None:
-        if not stages or not all(stages):
-            raise InputError("stages with a task or more each", found=shown(stages), place="stages")
-        if not min(map(min, stages)) >= 0:
-            raise InputError("lengths >= 0", found=shown(min(map(min, stages))), place="stages")
-        if not isfinite(sum(map(sum, stages))):
-            raise InputError("lengths whose sum is finite", found="an overflow", place="stages")
-
-    @property
-    def planned_demand(self) -> float:
-        """T_1(j) as planning knows it: predicted where a prediction is given (section 2)."""
-        if self.demand is not None:
-            return self.demand
-        return fsum(length for stage in self.stages or () for length in stage)
-
-    @property
-    def planned_critical_path(self) -> float:
-        """T_∞(j) as planning knows it: predicted where a prediction is given (section 2)."""
-        if self.critical_path is not None:
-            return self.critical_path
-        return fsum(max(stage) for stage in self.stages or ())
 
 
 class Instance(
@@ -318,82 +251,3 @@ class Instance(
                     place=f"jobs[{j}]",
                 )
         return Tasks.of([job.stages or () for job in self.jobs])
-
-
-class Selected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A selection of jobs, as result documents write it.
-
-    Attributes
-    ----------
-    selected : tuple of str
-        The jobs, in the instance's order.
-    demand : float
-        Their total planned demand.
-    capacity : float
-        r·P·D.
-    shares : dict
-        For each grouping and group, the share of the capacity that its selected jobs ask for.
-    note : str, optional
-        What there is to say about how it was found.
-    """
-
-    selected: tuple[str, ...]
-    demand: float
-    capacity: float
-    shares: dict[str, dict[str, float]]
-    note: str | msgspec.UnsetType = msgspec.UNSET
-
-    @classmethod
-    def of(cls, instance: Instance, chosen: Any, fill: float = 1.0) -> Selected:
-        """Build the record from positions of jobs or a boolean mask of shape (J,)."""
-        positions = np.asarray(chosen)
-        if positions.dtype == np.bool_:
-            positions = np.flatnonzero(positions)
-        picked = set(positions.tolist())
-        demands, capacity = instance.demands, instance.capacity(fill)
-        return cls(
-            selected=tuple(instance.jobs[j].name for j in sorted(picked)),
-            demand=fsum(demands[j] for j in picked),
-            capacity=capacity,
-            shares={
-                by: {
-                    group: fsum(demands[j] for j in jobs if j in picked) / capacity
-                    for group, jobs in groups.items()
-                }
-                for by, groups in instance.groups.items()
-            },
-        )
-
-
-class PlacedTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One task on one processor: stage, task and processor count from 0."""
-
-    job: str
-    stage: int
-    task: int
-    processor: int
-    start: float
-    end: float
-
-
-class Scheduled(Selected, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Jobs that are run, and their schedule, as result documents write it.
-
-    ``selected`` are the jobs that are run at all, whether or not they complete in time.
-
-    Attributes
-    ----------
-    tasks : tuple of PlacedTask
-        Every task that is run.
-    completion : dict of str to float
-        When each job completes.
-    makespan : float
-        When the last task ends.
-    utilization : float
-        The busy share of the P·D processor time before the deadline.
-    """
-
-    tasks: tuple[PlacedTask, ...]
-    completion: dict[str, float]
-    makespan: float
-    utilization: float

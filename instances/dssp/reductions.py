@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from instances.dssp.records import Instance, Job
+from instances.dssp.jobs import Job
+from instances.dssp.records import Instance
 
 Triple = tuple[int, int, int]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Unpack
 
-from instances.dssp.records import Instance, Job
+from instances.dssp.jobs import Job
+from instances.dssp.records import Instance
 from instances.dssp.rewards import REWARDS
 from instances.errors import InputError
 from instances.options import Option, checked, is_number

@@ -23,7 +23,8 @@ from typing import Annotated
 import msgspec
 
 from instances.constraints import Name, NonNegative
-from instances.dssp.records import Instance, Job
+from instances.dssp.jobs import Job
+from instances.dssp.records import Instance
 from instances.dssp.rewards import REWARDS
 from instances.errors import InputError, shown, suggestion
 from instances.files import read

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from instances.dssp import FILL, Instance, Selected
+from instances.dssp import FILL, Instance, Selected, selected
 from instances.options import Option, is_number
 from policies.registry import NotApplicableError, Policy, register
 from solvers.knapsack.items import Items, Mask
@@ -47,7 +47,7 @@ def selector(
             demands = instance.planned.demands
             room = demands.down(instance.room(r))
             items = Items.of_whole(instance.rewards, demands, room, instance.in_time)
-            return Selected.of(instance, items.jobs(choose(items, **given)), r)
+            return selected(instance, items.jobs(choose(items, **given)), r)
 
         register(
             Policy(

@@ -29,7 +29,7 @@ from instances.constraints import (
     Together,
     label,
 )
-from instances.dssp import Instance, Selected, jobtable
+from instances.dssp import Instance, jobtable, selected
 from instances.dssp.generators import GENERATORS
 
 FOLDER = Path(files.__file__).parent / "dssp"
@@ -224,7 +224,7 @@ def best_mask(instance: Instance) -> NDArray[np.bool_]:
 def test_the_ceilings_of_the_night_bind() -> None:
     instance = bundled("night.json.gz")
     assert (instance.demands * instance.in_time).sum() > 1.2 * instance.capacity()
-    alone = Selected.of(instance, best_mask(instance))
+    alone = selected(instance, best_mask(instance))
     assert 0.95 * alone.capacity < alone.demand <= alone.capacity
     assert alone.shares["team"]["lighting"] == pytest.approx(0.40, abs=0.005)
     assert all(share < 0.2 for team, share in alone.shares["team"].items() if team != "lighting")

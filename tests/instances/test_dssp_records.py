@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from instances.constraints import AtMost, FairShare, Require, Resource, label
-from instances.dssp import Instance, Job, Selected
+from instances.dssp import Instance, Job, placing
 from instances.errors import InputError, joined, shown
 
 
@@ -85,7 +85,7 @@ def test_selected_counts_shares_of_the_capacity(chosen: object) -> None:
     instance = night(
         job("a", (5.0,), groups={"team": "fx"}), job("b", (1.0,), groups={"team": "light"})
     )
-    selected = Selected.of(instance, chosen)
+    selected = placing.selected(instance, chosen)
     assert selected.selected == ("a",)
     assert (selected.demand, selected.capacity) == (5.0, 20.0)
     assert selected.shares == {"team": {"fx": 0.25, "light": 0.0}}

@@ -13,7 +13,7 @@ import pytest
 from builders.cli import ROOT
 from typer.testing import CliRunner
 
-from instances.dssp import Instance, Selected
+from instances.dssp import Instance, Selected, selected
 from instances.errors import InputError
 from policies import registry
 from policies.registry import Policy
@@ -39,7 +39,7 @@ def refuses(instance: Instance) -> Selected:
 def exits(instance: Instance) -> Selected:
     if instance.name != "tiny":
         sys.exit("enough")
-    return Selected.of(instance, [])
+    return selected(instance, [])
 
 
 def exits_when_warmed(instance: Instance) -> Selected:
@@ -53,7 +53,7 @@ def recurses(instance: Instance) -> Selected:
 def quits(instance: Instance) -> Selected:
     if instance.name != "tiny":
         os._exit(0)
-    return Selected.of(instance, [])
+    return selected(instance, [])
 
 
 def quits_when_warmed(instance: Instance) -> Selected:

@@ -20,7 +20,7 @@ from formulations.constraints import (
     Resource,
     Together,
 )
-from instances.dssp import Instance, Job, Selected
+from instances.dssp import Instance, Job, placing
 from instances.errors import InputError
 from instances.files import load
 from schedopt.verbs.solve import solve
@@ -38,7 +38,7 @@ def document(**changes: Any) -> Document:
 def choosing(instance: Instance, *names: str) -> Document:
     """Return a document that chooses these jobs and is right about all the rest."""
     positions = [instance.index[name] for name in names]
-    solution = Selected.of(instance, positions)
+    solution = placing.selected(instance, positions)
     reward = instance.objective_of(solution)
     return document(
         objective=reward,

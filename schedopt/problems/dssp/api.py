@@ -1,6 +1,16 @@
 """dssp for users: `schedopt.dssp`."""
 
 from formulations.dssp import Schedule, Selection
-from instances.dssp import Instance, Job, PlacedTask, Scheduled, Selected
+from instances.dssp import Instance, Job, PlacedTask, Scheduled, Selected, scheduled, selected
 
-__all__ = ["Instance", "Job", "PlacedTask", "Schedule", "Scheduled", "Selected", "Selection"]
+__all__ = [
+    "Instance",
+    "Job",
+    "PlacedTask",
+    "Schedule",
+    "Scheduled",
+    "Selected",
+    "Selection",
+    "scheduled",
+    "selected",
+]

@@ -1,0 +1,63 @@
+"""Answers of the disconnected staged scheduling problem: a selection of jobs, and a schedule."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Selected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A selection of jobs, as result documents write it.
+
+    Attributes
+    ----------
+    selected : tuple of str
+        The jobs, in the instance's order.
+    demand : float
+        Their total planned demand.
+    capacity : float
+        r·P·D.
+    shares : dict
+        For each grouping and group, the share of the capacity that its selected jobs ask for.
+    note : str, optional
+        What there is to say about how it was found.
+    """
+
+    selected: tuple[str, ...]
+    demand: float
+    capacity: float
+    shares: dict[str, dict[str, float]]
+    note: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class PlacedTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One task on one processor: stage, task and processor count from 0."""
+
+    job: str
+    stage: int
+    task: int
+    processor: int
+    start: float
+    end: float
+
+
+class Scheduled(Selected, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Jobs that are run, and their schedule, as result documents write it.
+
+    ``selected`` are the jobs that are run at all, whether or not they complete in time.
+
+    Attributes
+    ----------
+    tasks : tuple of PlacedTask
+        Every task that is run.
+    completion : dict of str to float
+        When each job completes.
+    makespan : float
+        When the last task ends.
+    utilization : float
+        The busy share of the P·D processor time before the deadline.
+    """
+
+    tasks: tuple[PlacedTask, ...]
+    completion: dict[str, float]
+    makespan: float
+    utilization: float

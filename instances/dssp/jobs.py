@@ -1,0 +1,85 @@
+"""Jobs in stages, and what completing them by the deadline is worth.
+
+Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Application to Animation
+Rendering", SPAA 2005, section 2.
+"""
+
+from __future__ import annotations
+
+from math import fsum, inf, isfinite
+from typing import Annotated
+
+import msgspec
+
+from instances.constraints import Name, NonNegative
+from instances.errors import InputError, shown
+
+Stage = Annotated[tuple[NonNegative, ...], msgspec.Meta(min_length=1)]
+Stages = Annotated[tuple[Stage, ...], msgspec.Meta(min_length=1)]
+
+
+class Job(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """A job: tasks in stages, and what completing it by the deadline is worth.
+
+    Attributes
+    ----------
+    name : str
+        Its name, unique in the instance.
+    reward : float
+        R_j, paid if the job completes by the deadline.
+    priority : float, optional
+        An ordinal priority; lower is more important.
+    groups : dict of str to str
+        Its group in each grouping, such as ``{"team": "fx"}``.
+    stages : tuple of tuple of float, optional
+        Task lengths, stage by stage; every task of a stage ends before the next stage begins.
+    demand : float, optional
+        The predicted total processing demand T_1(j), in processor time.
+    critical_path : float, optional
+        The predicted critical path length T_∞(j).
+
+    A job has ``stages``, or ``demand`` and ``critical_path``, or both: then ``stages`` is what
+    happens and the two others are what was predicted.
+    """
+
+    name: Name
+    reward: NonNegative
+    priority: float | None = None
+    groups: dict[Name, Name] = {}
+    stages: Stages | None = None
+    demand: NonNegative | None = None
+    critical_path: NonNegative | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("reward", "demand", "critical_path"):  # also for jobs made in Python
+            value = getattr(self, field)
+            if value is not None and not 0 <= value < inf:
+                raise InputError("a finite number >= 0", found=shown(value), place=field)
+        if self.stages is None and (self.demand is None or self.critical_path is None):
+            raise InputError("`stages`, or both `demand` and `critical_path`")
+        if self.stages is not None:
+            self._check_stages(self.stages)
+
+    def _check_stages(self, stages: Stages) -> None:
+        if not stages or not all(stages):
+            raise InputError("stages with a task or more each", found=shown(stages), place="stages")
+        if not min(map(min, stages)) >= 0:
+            raise InputError("lengths >= 0", found=shown(min(map(min, stages))), place="stages")
+        if not isfinite(sum(map(sum, stages))):
+            raise InputError("lengths whose sum is finite", found="an overflow", place="stages")
+
+    @property
+    def planned_demand(self) -> float:
+        """T_1(j) as planning knows it: predicted where a prediction is given (section 2)."""
+        if self.demand is not None:
+            return self.demand
+        return fsum(length for stage in self.stages or () for length in stage)
+
+    @property
+    def planned_critical_path(self) -> float:
+        """T_∞(j) as planning knows it: predicted where a prediction is given (section 2)."""
+        if self.critical_path is not None:
+            return self.critical_path
+        return fsum(max(stage) for stage in self.stages or ())
