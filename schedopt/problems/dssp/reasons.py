@@ -1,0 +1,266 @@
+"""Why a job is left out: it never can be in time, a rule keeps it out, or it is outbid.
+
+The reasons are found without solving again, by the first of these that holds:
+
+``never``
+    Whatever else is run, it cannot be chosen: its critical path is longer than the time from its
+    release to its deadline, or its demand is more than all processors give in that time (a part r
+    of it where the machine is filled to r).
+``rule:NAME``
+    The side constraint of that name keeps it out. Either the rule admits the job in no selection
+    at all, such as a job that is forbidden, or whose demand alone is above its team's cap. Or the
+    job would pay: there is room for it beside what is run, or room can be made by dropping jobs
+    that are together worth less (those of least reward for their demand are tried), and then the
+    rule is broken. Of several rules that of the job itself comes before one that misses the jobs
+    dropped for it, and then the file's order decides.
+``outbid``
+    All else: there is no room for it, and what would have to make way for it is worth as much or
+    more. Of a selection that is not optimal it may only be that whoever chose did not see it.
+
+Everything is compared in whole numbers. What each rule costs, by solving again without it, is the
+business of `solve --explain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from formulations.dssp import Selection
+from instances.constraints import Constraint, label
+from instances.dssp import Instance, Selected
+
+if TYPE_CHECKING:
+    from formulations.program import Program
+    from solvers.result import Result
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a job is left out.
+
+    Attributes
+    ----------
+    kind : {"never", "rule", "outbid"}
+    rule : str
+        The name of the rule; empty for the other kinds.
+    words : str
+        The same in a few words for people.
+    """
+
+    kind: Literal["never", "rule", "outbid"]
+    rule: str = ""
+    words: str = ""
+
+    def __str__(self) -> str:
+        return f"rule:{self.rule}" if self.kind == "rule" else self.kind
+
+
+def reasons(night: Instance, result: Result[Selected]) -> dict[str, Reason]:
+    """Return why each job that a result leaves out is left out, in the file's order.
+
+    Parameters
+    ----------
+    night : Instance
+    result : Result
+        With a solution, a selection or a schedule of this instance; without one nothing is said.
+    """
+    found = result.solution
+    if found is None:
+        return {}
+    fill = found.capacity / night.capacity()
+    fill = float(result.options["fill"]) if _is_fill(result, fill) else fill
+    return left_out(night, found.selected, result.constraints, fill)
+
+
+def _is_fill(result: Result[Selected], fill: float) -> bool:
+    """Tell whether the options say the fill exactly, of which the capacity is rounded."""
+    given = result.options.get("fill")
+    return isinstance(given, int | float) and abs(given - fill) <= 1e-9 * fill
+
+
+def left_out(
+    night: Instance, selected: Iterable[str], added: Sequence[Constraint] = (), fill: float = 1.0
+) -> dict[str, Reason]:
+    """Return why each job that is not selected is left out, in the file's order.
+
+    Parameters
+    ----------
+    night : Instance
+    selected : iterable of str
+        The names of the jobs that are run.
+    added : sequence of Constraint
+        Side constraints beyond the instance's.
+    fill : float
+        The selection parameter r.
+    """
+    chosen = {night.index[name] for name in selected}
+    model = Selection(night, fill=fill).add(*added)
+    judge = _Judge(night, model.program(), chosen)
+    rules = [*night.constraints, *added]
+    seats = [(label(rule, i), rule) for i, rule in enumerate(rules) if rule.kind() == "seats"]
+    found: dict[str, Reason] = {}
+    for j, job in enumerate(night.jobs):
+        if j in chosen:
+            continue
+        short = _too_few_seats(night, j, seats)
+        if not bool(night.in_time[j]):
+            found[job.name] = Reason("never", words=_never(night, j))
+        elif short:
+            found[job.name] = Reason("rule", short, f"it asks for more than {short} has")
+        elif not model.open[j]:
+            found[job.name] = Reason("never", words=_never(night, j))
+        else:
+            found[job.name] = judge.reason(j)
+    return found
+
+
+def _never(night: Instance, j: int) -> str:
+    path, window = night.planned.paths.fractions[j], _window(night, j)
+    if path > window:
+        return f"critical path {float(path):,.6g}, and {float(window):,.6g} until its deadline"
+    demand = night.planned.demands.fractions[j]
+    return f"demand {float(demand):,.6g}, more than all processors give until its deadline"
+
+
+def _window(night: Instance, j: int) -> Fraction:
+    """Return the time from a job's release to its deadline."""
+    from instances.decimals import as_written
+
+    job = night.jobs[j]
+    release, deadline = getattr(job, "release", 0.0), getattr(job, "deadline", None)
+    end = night.deadline if deadline is None else min(deadline, night.deadline)
+    return as_written(end) - as_written(release or 0.0)
+
+
+def _too_few_seats(night: Instance, j: int, rules: Sequence[tuple[str, Constraint]]) -> str:
+    """Return the first rule of seats that the job's tasks, one at a time, cannot keep."""
+    from instances.decimals import as_written
+
+    name = night.jobs[j].name
+    for rule_name, rule in rules:
+        use: dict[str, float] = getattr(rule, "use", {})
+        capacity: float = getattr(rule, "capacity", 0.0)
+        if as_written(use.get(name, 0)) > as_written(capacity):
+            return rule_name
+    return ""
+
+
+class _Judge:
+    """Judges what adding a job to a selection, and dropping others for it, would break.
+
+    Parameters
+    ----------
+    night : Instance
+    program : Program
+        Its rows without a name are the machine's, the others the rules'.
+    chosen : set of int
+        The positions of the jobs that are run.
+    """
+
+    def __init__(self, night: Instance, program: Program, chosen: set[int]) -> None:
+        self.night, self.program = night, program
+        self.chosen = chosen
+        self.held = set(program.completed(chosen))
+        self.touching: dict[int, list[tuple[int, int]]] = {}
+        self.used: list[int] = []
+        for i, row in enumerate(program.rows):
+            used = 0
+            for column, coefficient in zip(row.columns, row.coefficients, strict=True):
+                self.touching.setdefault(column, []).append((i, coefficient))
+                used += coefficient if column in self.held else 0
+            self.used.append(used)
+        demands = night.planned.demands.numbers
+        self.cheapest = sorted(  # least reward for its demand first
+            chosen, key=lambda k: Fraction(program.rewards[k], max(1, int(demands[k])))
+        )
+
+    def reason(self, j: int) -> Reason:
+        """Return why an open job is left out."""
+        if alone := self._shut_out(j):
+            return Reason("rule", alone, f"{alone} admits it in no selection")
+        dropped = self._room_for(j)
+        if dropped is None:
+            return Reason("outbid", words="what would have to make way is worth as much or more")
+        for without in ((), dropped):
+            if name := self._broken(j, without):
+                return Reason("rule", name, self._words(name, without, dropped))
+        return Reason("outbid", words="there was room for it" if not dropped else "")
+
+    def _words(self, name: str, without: Sequence[int], dropped: Sequence[int]) -> str:
+        if not dropped:
+            return f"there is room for it, but it would break {name}"
+        names = [self.night.jobs[k].name for k in dropped]
+        less = names[0] if len(names) == 1 else f"{len(names)} jobs"
+        how = "dropping them" if without and len(names) > 1 else "dropping it" if without else "it"
+        return f"worth more than {less} in its place, but {how} would break {name}"
+
+    def _shut_out(self, j: int) -> str:
+        """Return the first rule that admits the job in no selection; nothing where there is none.
+
+        That is so where its own part is above the bound, and no other can make up for it.
+        """
+        for i, coefficient in self.touching.get(j, ()):
+            row = self.program.rows[i]
+            over = row.upper is not None and coefficient > row.upper
+            if row.name and over and min(row.coefficients) >= 0:
+                return row.name
+        return ""
+
+    def _room_for(self, j: int) -> tuple[int, ...] | None:
+        """Return which jobs, together worth less, make room for one by going; None where none."""
+        change = self._change([j], ())
+        short = [i for i in change if self._lacks(i, change)]
+        if not short:
+            return ()
+        dropped: list[int] = []
+        for k in self.cheapest:
+            parts = self.touching.get(k, ())
+            if any(i in short and part > 0 for i, part in parts):
+                dropped.append(k)
+                for i, part in parts:
+                    change[i] = change.get(i, 0) - part
+                if not any(self._lacks(i, change) for i in short):
+                    break
+        else:
+            return None
+        for k in sorted(dropped, key=lambda k: -self.program.rewards[k]):  # not all had to go
+            back = {i: change[i] + part for i, part in self.touching.get(k, ())}
+            if not any(self._lacks(i, back) for i in back):
+                change |= back
+                dropped.remove(k)
+        pays = self.program.worth(dropped) < self.program.rewards[j]
+        return tuple(sorted(dropped)) if pays else None
+
+    def _lacks(self, i: int, change: dict[int, int]) -> bool:
+        """Tell whether a row of the machine has no room for a change."""
+        row = self.program.rows[i]
+        return not row.name and row.upper is not None and self.used[i] + change[i] > row.upper
+
+    def _broken(self, j: int, without: Iterable[int]) -> str:
+        """Return the first rule that a job breaks, where others go for it."""
+        gone = set(without)
+        held = self.program.completed((self.chosen - gone) | {j})
+        change = self._change([c for c in held if c not in self.held], self.held.difference(held))
+        return next(
+            (self.program.rows[i].name for i in sorted(change) if self._breaks(i, change)), ""
+        )
+
+    def _change(self, added: Iterable[int], dropped: Iterable[int]) -> dict[int, int]:
+        """Return by how much each row is used more."""
+        change: dict[int, int] = {}
+        for sign, columns in ((1, added), (-1, dropped)):
+            for column in columns:
+                for i, coefficient in self.touching.get(column, ()):
+                    change[i] = change.get(i, 0) + sign * coefficient
+        return change
+
+    def _breaks(self, i: int, change: dict[int, int]) -> bool:
+        """Tell whether a change breaks a row of a rule that is kept without it."""
+        row, used = self.program.rows[i], self.used[i]
+        after = used + change[i]
+        over = row.upper is not None and after > row.upper >= used
+        under = row.lower is not None and after < row.lower <= used
+        return bool(row.name) and (over or under)

@@ -1,0 +1,108 @@
+"""Why jobs are left out: each reason is held against every subset of small instances."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+
+import pytest
+from builders.dssp import night, some_constraint
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from instances.constraints import AtMost, Constraint, FairShare, Forbid, Imply, label
+from instances.dssp import Instance, Job
+from schedopt.problems.dssp.reasons import left_out
+from schedopt.verbs.solve import solve
+from validation.dssp.constraints import broken
+from validation.dssp.facts import Facts
+
+
+def told(instance: Instance, *added: Constraint, fill: float = 1.0) -> dict[str, str]:
+    result = solve(instance, constraints=added, options={"fill": fill})
+    assert result.proven
+    found = left_out(instance, result.solution.selected, added, fill)
+    return {name: str(reason) for name, reason in found.items()}
+
+
+def test_a_job_that_is_too_long_or_too_large_never_runs() -> None:
+    long, large, small = (
+        Job(name="long", reward=9, demand=11, critical_path=11),
+        Job(name="large", reward=9, stages=((4.0,) * 6,)),
+        Job(name="small", reward=1, stages=((1.0,),)),
+    )
+    farm = Instance(name="farm", processors=2, deadline=10, jobs=(long, large, small))
+    assert told(farm) == {"long": "never", "large": "never"}
+    assert told(farm, fill=0.05) == dict.fromkeys(("long", "large"), "never")
+
+
+def test_a_cap_keeps_out_what_would_pay_in_place_of_others() -> None:
+    farm = night([(9, 5), (1, 4), (1, 1), (8, 4), (0.5, 4)])  # j0 and j3 are fx's
+    cap = FairShare(name="fx cap", by="team", at_most={"fx": 0.5})
+    assert told(farm, cap) == {"j3": "rule:fx cap", "j4": "outbid"}
+    tight = FairShare(name="fx cap", by="team", at_most={"fx": 0.3})
+    assert told(farm, tight) == dict.fromkeys(("j0", "j3"), "rule:fx cap")
+    assert told(farm) == {"j1": "outbid", "j4": "outbid"}
+
+
+def test_a_forbidden_job_is_kept_out_by_the_rule_though_there_is_no_room_for_it() -> None:
+    farm = night([(9, 9), (1, 5)])
+    assert told(farm, Forbid(jobs=("j1",))) == {"j1": "rule:forbid[0]"}
+
+
+def test_a_rule_on_what_has_to_come_along() -> None:
+    farm = night([(1, 1), (9, 6), (9, 6), (8, 10)])
+    both = Imply(name="pair", if_="j0", then="j3")
+    assert told(farm, both)["j0"] == "rule:pair"
+    two = AtMost(name="one of", jobs=("j0", "j1", "j2", "j3"), count=1)
+    assert told(farm, two)["j0"] == "rule:one of"
+
+
+@settings(max_examples=120)
+@given(st.data())
+def test_reasons_hold_against_all_subsets(data: st.DataObject) -> None:
+    pairs = data.draw(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 12)), max_size=7))
+    rules = data.draw(st.lists(some_constraint(len(pairs)), max_size=3)) if pairs else []
+    instance = night(pairs, 10.0)
+    if len({rule.name for rule in rules if rule.name}) < sum(bool(rule.name) for rule in rules):
+        return
+    result = solve(instance, constraints=rules)
+    if result.solution is None:
+        return
+    facts, chosen = Facts(instance, 1.0), frozenset(result.solution.selected)
+    named = {label(rule, i): rule for i, rule in enumerate(rules)}
+    found = left_out(instance, chosen, rules)
+    assert set(found) == set(facts.demand) - chosen
+    subsets = list(
+        chain.from_iterable(combinations(sorted(chosen), k) for k in range(len(chosen) + 1))
+    )
+    reward = {job.name: job.reward for job in instance.jobs}
+
+    def fits(names: frozenset[str]) -> bool:
+        return facts.total(names) <= facts.capacity
+
+    for name, reason in found.items():
+        assert (reason.kind == "never") == (not fits(frozenset({name})))
+        swaps = [
+            chosen - set(gone) | {name}
+            for gone in subsets
+            if fits(chosen - set(gone) | {name})
+            and sum(reward[other] for other in gone) < reward[name]
+        ]
+        if reason.kind == "rule":
+            rule = named[reason.rule]
+            everyone = [
+                frozenset({name, *others})
+                for size in range(len(reward))
+                for others in combinations(set(reward) - {name}, size)
+            ]
+            shut_out = all(broken(rule, facts, names) for names in everyone)
+            assert shut_out or any(broken(rule, facts, names) for names in swaps)
+        elif chosen | {name} in swaps:
+            pytest.fail(f"{name} is {reason}, though there is room for it")
+
+
+def test_many_jobs_are_judged_at_once() -> None:
+    farm = night([(1 + i % 7, 1 + i % 11) for i in range(1500)], 2000.0)
+    cap = FairShare(by="team", at_most={"fx": 0.2})
+    reasons = told(farm, cap)
+    assert {"outbid", "rule:fair-share[0]"} == set(reasons.values())
