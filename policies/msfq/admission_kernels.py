@@ -12,6 +12,8 @@ from typing import Any
 from policies.msfq.compiling import compiled
 
 ANY, NONE = -2, -1
+DRAIN, AUTHORS = 0, 2
+"""Numbers of handovers of Static Quickswap, see `static_quickswap.HANDOVERS`."""
 
 
 @compiled
@@ -148,28 +150,73 @@ def static_quickswap(
     memory: Any, numbers: Any, needs: Any, slots: Any, by_need: Any,
     waiting: Any, running: Any, free: int, head: Any,
 ) -> Any:  # fmt: skip
-    """Of ``memory``: turn, draining, overlap, then the limits by class and the cycle."""
+    """Of ``memory``: turn, draining, handover; limits, cycle, who waited after the last event."""
     count = needs.size
-    cycle = 3 + count
+    if memory[2] >= AUTHORS:
+        return _static_by_turns(memory, needs, waiting, running, free)
     while True:
-        c = memory[cycle + memory[0]]
+        c = memory[3 + count + memory[0]]
         if not memory[1]:
             if waiting[c] and running[c] < slots[c]:
                 return c if needs[c] <= free else -1
             if waiting[c] or running[c] > memory[3 + c]:
                 return -1
             memory[1] = 1
-        if running[c] and not memory[2]:
+        if running[c] and memory[2] == DRAIN:
             return -1
-        following = -1
-        for i in range(count):
-            turn = (memory[0] + 1 + i) % count
-            if waiting[memory[cycle + turn]]:
-                following = turn
-                break
-        if following < 0:
+        if not _turn_goes_on(memory, waiting):
             return -1
-        memory[0], memory[1] = following, 0
+        memory[1] = 0
+
+
+@compiled
+def _static_by_turns(memory: Any, needs: Any, waiting: Any, running: Any, free: int) -> Any:
+    """Start what the turn allows; ``memory[1]`` tells whether this event has been seen to."""
+    count = needs.size
+    left = 3 + 2 * count
+    if not memory[1]:
+        memory[1] = 1
+        anyone = another = False
+        for c in range(count):
+            if waiting[c] > memory[left + c]:
+                anyone = True
+                another = another or c != memory[3 + count + memory[0]]
+        if another and _turn_may_go_on(memory, running):
+            _turn_goes_on(memory, waiting)
+        if anyone and not waiting[memory[3 + count + memory[0]]]:
+            _turn_goes_on(memory, waiting)
+    while True:
+        c = memory[3 + count + memory[0]]
+        if waiting[c] and needs[c] <= free:
+            return c
+        moved = _turn_may_go_on(memory, running) and _turn_goes_on(memory, waiting)
+        if not moved or memory[2] == AUTHORS:
+            memory[1] = 0
+            for i in range(count):
+                memory[left + i] = waiting[i]
+            return -1
+
+
+@compiled
+def _turn_may_go_on(memory: Any, running: Any) -> bool:
+    """Tell whether no other class runs, and at most its limit of the class whose turn it is."""
+    turn = memory[3 + running.size + memory[0]]
+    for c in range(running.size):
+        if c != turn and running[c]:
+            return False
+    return bool(running[turn] <= memory[3 + turn])
+
+
+@compiled
+def _turn_goes_on(memory: Any, waiting: Any) -> bool:
+    """Give the turn to the next class that waits, and tell whether there is one."""
+    count = waiting.size
+    for step in range(1, count + 1):
+        turn = (memory[0] + step) % count
+        if waiting[memory[3 + count + turn]]:
+            memory[0] = turn
+            return True
+    return False
 
 
 @compiled

@@ -77,6 +77,7 @@ BY_CLASS: list[tuple[str, dict[str, Any]]] = [
     ("adaptive-quickswap", {}),
     ("static-quickswap", {}),
     ("static-quickswap", {"handover": "drain", "order": "ascending"}),
+    ("static-quickswap", {"handover": "paper"}),
 ]
 
 

@@ -52,7 +52,8 @@ CASES: list[tuple[str, Instance, dict[str, Any]]] = [
     ("two-threshold", at_load(8, 0.9), {}),
     ("two-threshold", at_load(8, 0.9), {"threshold": 5, "b0": 4, "b1": 1.5, "b2": 6}),
     *[("static-quickswap", queue, {"handover": h})
-      for queue in (at_load(8, 0.9), SEVERAL, ODD) for h in ("overlap", "drain")],
+      for queue in (at_load(8, 0.9), SEVERAL, ODD)
+      for h in ("overlap", "drain", "paper")],
     ("static-quickswap", SEVERAL, {"threshold": 0, "order": "ascending"}),
     ("static-quickswap", ODD, {"threshold": "1,3,0,0", "order": "1,5,2,3"}),
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from validation.reproduce.msfq_figures import PAPER, simulated
 RIVALS = ("msf", "first-fit")
 QUICKSWAPS: dict[str, tuple[str, dict[str, Any]]] = {
     "adaptive": ("adaptive-quickswap", {}),
+    "static (authors)": ("static-quickswap", {"handover": "authors"}),
     "static (overlap)": ("static-quickswap", {"handover": "overlap"}),
     "static (drain)": ("static-quickswap", {"handover": "drain"}),
 }
@@ -61,11 +62,11 @@ def _show(found: dict[str, Simulated]) -> str:
     title="Weighted mean response time, four classes",
     source=f"{PAPER}, Figure 5 and section 6.3 (its caption says p2 for p3)",
     workload="k = 15, needs 1, 3, 5 and 15, unit sizes: the paper's own synthetic workload. The "
-    "text starts a class when the one before has drained; only the overlapping handover of the "
-    "authors' simulator gives the figure.",
+    "text starts a class when the one before has drained; in the authors' simulator it starts as "
+    "servers free, and only that gives the figure. Overlap is our own, less idle than theirs.",
 )
 def figure_5(quick: bool) -> Outcome:
-    """Simulate the policies over arrival rates, with both handovers."""
+    """Simulate the policies over arrival rates, with three handovers."""
     rates = (3.0, 4.5) if quick else (2.0, 3.0, 4.0, 4.25, 4.5, 4.75)
     arrivals = 2_000_000 if quick else 20_000_000
     found = {rate: _compared(four_classes(rate), arrivals) for rate in rates}
@@ -82,10 +83,10 @@ def figure_5(quick: bool) -> Outcome:
                 times["adaptive"] == min(times.values()),
             ),
             Claim(
-                "Static Quickswap with overlap beats MSF and First-Fit at high load",
+                "Static Quickswap, the authors', beats MSF and First-Fit at high load",
                 "in all cases",
-                f"{times['static (overlap)']:.4g} against {rivals:.4g}",
-                times["static (overlap)"] < rivals,
+                f"{times['static (authors)']:.4g} against {rivals:.4g}",
+                times["static (authors)"] < rivals,
             ),
             Claim(
                 "as the text defines it, with a drain, it does so too",
@@ -145,10 +146,10 @@ def figure_6(quick: bool) -> Outcome:
                 times["adaptive"] < 0.5 * min(times[name] for name in RIVALS),
             ),
             Claim(
-                "Static Quickswap (overlap) is ahead of MSF too",
+                "Static Quickswap (authors) is ahead of MSF too",
                 "5 times",
-                f"{times['msf'] / times['static (overlap)']:.2g} times",
-                times["static (overlap)"] < times["msf"],
+                f"{times['msf'] / times['static (authors)']:.2g} times",
+                times["static (authors)"] < times["msf"],
             ),
         ],
         {
@@ -213,7 +214,7 @@ def theorem_1(quick: bool) -> Outcome:
     workload="Figure 5's classes, whose needs divide k, and a system whose needs do not.",
 )
 def remark_1(quick: bool) -> Outcome:
-    """Simulate Static Quickswap on either side of its limit, with both handovers."""
+    """Simulate Static Quickswap on either side of its limit, with each handover."""
     arrivals = 400_000 if quick else 4_000_000
     needs = {2: 0.4, 3: 0.4, 5: 0.2}
     odd = Instance(
@@ -227,7 +228,7 @@ def remark_1(quick: bool) -> Outcome:
     above: list[float] = []
     for queue, sides in ((four_classes(1.0), (0.9, 1.1)), (odd, (0.9,))):
         limit = queue.arrival_rate / region(queue, "static-quickswap").load
-        for handover in ("drain", "overlap"):
+        for handover in ("drain", "overlap", "authors"):
             for side, grown in zip(sides, (below, above), strict=False):
                 near = queue.scaled(side * limit)
                 chosen = plan(near, "static-quickswap", handover=handover)
