@@ -15,6 +15,7 @@ from instances.constraints import (
     Require,
     Resource,
     ResponseTime,
+    Seats,
     Shares,
     Together,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "Require",
     "Resource",
     "ResponseTime",
+    "Seats",
     "Shares",
     "Together",
 ]

@@ -183,7 +183,7 @@ class AtLeast(_Counted, frozen=True, tag="at-least"):
 
 
 class Resource(Constraint, frozen=True, tag="resource"):
-    """A further resource with a capacity of its own, such as licences or disk.
+    """A total over the whole night, such as disk space or a budget; what is held is `Seats`.
 
     Attributes
     ----------
@@ -201,6 +201,27 @@ class Resource(Constraint, frozen=True, tag="resource"):
 
     def jobs_named(self) -> Iterator[tuple[str, str]]:
         """Yield the jobs that use it."""
+        for job in self.use:
+            yield f"use.{job}", job
+
+
+class Seats(Constraint, frozen=True, tag="seats"):
+    """Seats of a licence, or slots, that running tasks hold: never more at a time than there are.
+
+    Attributes
+    ----------
+    capacity : int
+        How many there are.
+    use : dict of str to int
+        How many each running task of a job holds, from its start to its end; a task of a job that
+        is not listed holds none. A job whose tasks hold more than there are cannot run.
+    """
+
+    capacity: Count
+    use: dict[Name, Count]
+
+    def jobs_named(self) -> Iterator[tuple[str, str]]:
+        """Yield the jobs that hold seats."""
         for job in self.use:
             yield f"use.{job}", job
 

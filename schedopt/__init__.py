@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
         Require,
         Resource,
         ResponseTime,
+        Seats,
         Shares,
         Together,
     )
@@ -57,6 +58,7 @@ __all__ = [
     "Resource",
     "ResponseTime",
     "Result",
+    "Seats",
     "Shares",
     "Together",
     "bench",
@@ -83,7 +85,7 @@ __version__ = "0.1.0"
 _HOMES = {
     **dict.fromkeys(
         ("Apart", "AtLeast", "AtMost", "Constraint", "FairShare", "Forbid", "Imply", "Require",
-         "Resource", "ResponseTime", "Shares", "Together"),
+         "Resource", "ResponseTime", "Seats", "Shares", "Together"),
         "instances.constraints",
     ),
     "InputError": "instances.errors",

@@ -22,6 +22,7 @@ from instances.constraints import (
     Imply,
     Require,
     Resource,
+    Seats,
     Together,
 )
 from instances.decimals import as_written
@@ -183,3 +184,15 @@ def _(constraint: Resource, night: Instance, capacity: Fraction) -> Iterator[Row
     jobs = [night.index[job] for job in constraint.use]
     amounts = [min(as_written(amount), too_much) for amount in constraint.use.values()]
     yield Row("use", jobs, amounts, upper=room)
+
+
+@rows.register
+def _(constraint: Seats, night: Instance, capacity: Fraction) -> Iterator[Row]:
+    # Necessary: what tasks hold, seats times time, fits until the deadline.
+    demand = night.planned.demands.fractions
+    held = {night.index[job]: use for job, use in constraint.use.items() if use}
+    for j, use in held.items():
+        if use > constraint.capacity:
+            yield Row(night.jobs[j].name, [j], [1.0], upper=0.0)
+    energy = [use * demand[j] for j, use in held.items()]
+    yield Row("energy", [*held], energy, upper=constraint.capacity * as_written(night.deadline))

@@ -14,7 +14,7 @@ from formulations.dssp.grid import Grid, whole_rewards, whole_rows
 from formulations.dssp.rows import rows
 from formulations.protocol import Hints, Settings, Value, Variable
 from instances.constraints import Constraint, check_names, check_references, label
-from instances.dssp import Instance, Scheduled, scheduled
+from instances.dssp import Instance, Scheduled, refuse_seats, refuse_windows, scheduled
 from instances.options import Option
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class Schedule(WholeModel):
     def __init__(self, night: Instance) -> None:
         began = time.perf_counter()
         super().__init__()
+        refuse_windows(night, "schedule")
         self.instance = night
         self.grid = Grid.of(night)
         self.rewards, self.reward_scale, self.loss = whole_rewards(night, self.grid)
@@ -181,6 +182,7 @@ class Schedule(WholeModel):
         from ortools.sat.python import cp_model
 
         model = self.model
+        refuse_seats([constraint], "schedule")
         asked = self.literal(name)
         for row in rows(constraint, self.instance, self.instance.exact_capacity()):
             literals: list[Variable] = [asked]

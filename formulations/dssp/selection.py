@@ -14,7 +14,7 @@ from formulations.dssp.whole import selection_program
 from formulations.program import Program
 from formulations.protocol import Hints, Knapsack, Settings, Side, Value
 from instances.constraints import Constraint, check_names, check_references, label
-from instances.dssp import FILL, Instance, Selected, selected
+from instances.dssp import FILL, Instance, Selected, refuse_windows, selected
 from instances.options import Option, checked
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Selection:
     def __init__(self, night: Instance, *, fill: float | Literal["guaranteed"] = 1.0) -> None:
         checked({"fill": fill}, self.known_options, "selection")
         began = time.perf_counter()
+        refuse_windows(night, "selection")
         self.instance = night
         self.fill = night.fill(fill)
         self.options: Settings = {"fill": self.fill}

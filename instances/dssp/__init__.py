@@ -10,6 +10,7 @@ from instances.dssp.jobs import Job, Stages
 from instances.dssp.placing import scheduled, selected
 from instances.dssp.records import FILL, Instance, SideConstraint
 from instances.dssp.tasks import Tasks
+from instances.dssp.windows import refuse_seats, refuse_windows
 
 __all__ = [
     "FILL",
@@ -22,6 +23,8 @@ __all__ = [
     "Stages",
     "Tasks",
     "bounding",
+    "refuse_seats",
+    "refuse_windows",
     "scheduled",
     "selected",
 ]

@@ -16,6 +16,7 @@ from instances.errors import InputError, shown
 
 Stage = Annotated[tuple[NonNegative, ...], msgspec.Meta(min_length=1)]
 Stages = Annotated[tuple[Stage, ...], msgspec.Meta(min_length=1)]
+Deadline = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": 1e-290})]
 
 
 class Job(
@@ -39,6 +40,11 @@ class Job(
         The predicted total processing demand T_1(j), in processor time.
     critical_path : float, optional
         The predicted critical path length T_∞(j).
+    release : float, optional
+        When its first tasks may start at the earliest.
+    deadline : float, optional
+        By when it must complete to earn its reward; the file's deadline where it is not given. It
+        may be later than that: the file's is what holds where a job says nothing.
 
     A job has ``stages``, or ``demand`` and ``critical_path``, or both: then ``stages`` is what
     happens and the two others are what was predicted.
@@ -51,12 +57,15 @@ class Job(
     stages: Stages | None = None
     demand: NonNegative | None = None
     critical_path: NonNegative | None = None
+    release: NonNegative = 0.0
+    deadline: Deadline | None = None
 
     def __post_init__(self) -> None:
-        for field in ("reward", "demand", "critical_path"):  # also for jobs made in Python
+        for field in ("reward", "demand", "critical_path", "release"):  # also if made in Python
             value = getattr(self, field)
             if value is not None and not 0 <= value < inf:
                 raise InputError("a finite number >= 0", found=shown(value), place=field)
+        check_deadline(self.deadline)
         if self.stages is None and (self.demand is None or self.critical_path is None):
             raise InputError("`stages`, or both `demand` and `critical_path`")
         if self.stages is not None:
@@ -83,3 +92,13 @@ class Job(
         if self.critical_path is not None:
             return self.critical_path
         return fsum(max(stage) for stage in self.stages or ())
+
+
+def check_deadline(deadline: float | None) -> None:
+    """Raise `InputError` if a deadline is not a finite number above 0, or next to nothing."""
+    if deadline is None:
+        return
+    if not 0 < deadline < inf:
+        raise InputError("a finite number > 0", found=shown(deadline), place="deadline")
+    if deadline < 1e-290:
+        raise InputError("no less than 1e-290", found=shown(deadline), place="deadline")

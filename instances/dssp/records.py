@@ -28,6 +28,7 @@ from instances.constraints import (
     NonNegative,
     Require,
     Resource,
+    Seats,
     Share,
     Together,
     check_names,
@@ -35,7 +36,7 @@ from instances.constraints import (
 )
 from instances.decimals import as_written
 from instances.dssp.answers import Scheduled, Selected
-from instances.dssp.jobs import Job
+from instances.dssp.jobs import Deadline, Job, check_deadline
 from instances.dssp.planned import Planned, guaranteed
 from instances.dssp.tasks import Tasks
 from instances.errors import InputError, shown
@@ -43,7 +44,6 @@ from instances.naming import groups_of, index_of
 from instances.options import Option, is_number
 
 Floats = NDArray[np.float64]
-Deadline = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": 1e-290})]
 SCHEMA: Mapping[str, Mapping[str, object]] = {
     "Job": {
         "anyOf": [
@@ -57,7 +57,7 @@ SCHEMA: Mapping[str, Mapping[str, object]] = {
 }
 """What the JSON Schema says beyond the types of fields: see `instances.schema`."""
 SideConstraint = (
-    FairShare | Require | Forbid | Imply | Together | Apart | AtMost | AtLeast | Resource
+    FairShare | Require | Forbid | Imply | Together | Apart | AtMost | AtLeast | Resource | Seats
 )
 
 FILL = Option(
@@ -110,11 +110,8 @@ class Instance(
     def __post_init__(self) -> None:
         if self.processors < 1:
             raise InputError("a number >= 1", found=shown(self.processors), place="processors")
-        if not 0 < self.deadline < inf:
-            raise InputError("a finite number > 0", found=shown(self.deadline), place="deadline")
-        if self.deadline < 1e-290:
-            raise InputError("no less than 1e-290", found=shown(self.deadline), place="deadline")
-        if not isfinite(self.capacity()):
+        check_deadline(self.deadline)
+        if not isfinite(self.processors * max([self.deadline, *self.deadlines.tolist()])):
             raise InputError("a finite P·D", found="an overflow", place="deadline")
         if not isfinite(sum(self.demands.tolist()) + sum(self.rewards.tolist())):
             raise InputError(
@@ -155,6 +152,22 @@ class Instance(
     def critical_paths(self) -> Floats:
         """T_∞(j) as planned, shape (J,), in time."""
         return np.array([job.planned_critical_path for job in self.jobs], dtype=np.float64)
+
+    @cached_property
+    def releases(self) -> Floats:
+        """When each job is released, shape (J,)."""
+        return np.array([job.release for job in self.jobs], dtype=np.float64)
+
+    @cached_property
+    def deadlines(self) -> Floats:
+        """By when each job must complete, shape (J,): its own deadline, else the file's."""
+        own = [self.deadline if job.deadline is None else job.deadline for job in self.jobs]
+        return np.array(own, dtype=np.float64)
+
+    @cached_property
+    def windowed(self) -> bool:
+        """Whether some job is released after 0, or has another deadline than the file's."""
+        return bool((self.releases > 0).any() or (self.deadlines != self.deadline).any())
 
     @cached_property
     def in_time(self) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from instances.dssp import Instance, Scheduled, Tasks
+from instances.dssp import Instance, Scheduled, Tasks, refuse_seats, refuse_windows
 from instances.dssp.tasks import Floats, Ints
 from instances.errors import InputError
 from policies.dssp.dispatch import Played, play, schedule_of
@@ -84,6 +84,8 @@ def simulated(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Played:
     NotApplicableError
         If a job has no stages: nothing is known of its tasks.
     """
+    refuse_windows(night, name)
+    refuse_seats(night.constraints, name)
     try:
         night.tasks  # noqa: B018 - raises where a job has none
     except InputError as error:

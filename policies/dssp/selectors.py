@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from instances.dssp import FILL, Instance, Selected, selected
+from instances.dssp import FILL, Instance, Selected, refuse_windows, selected
 from instances.options import Option, is_number
 from policies.registry import NotApplicableError, Policy, register
 from solvers.knapsack.items import Items, Mask
@@ -43,6 +43,7 @@ def selector(
 
     def decorate(choose: Callable[..., Mask]) -> Callable[..., Mask]:
         def run(instance: Instance, *, fill: float | str = 1.0, **given: Any) -> Selected:
+            refuse_windows(instance, name)
             r = instance.fill(fill)
             demands = instance.planned.demands
             room = demands.down(instance.room(r))

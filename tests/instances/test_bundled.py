@@ -26,6 +26,7 @@ from instances.constraints import (
     Imply,
     Require,
     Resource,
+    Seats,
     Together,
     label,
 )
@@ -64,6 +65,11 @@ def kept(instance: Instance, chosen: frozenset[str], rule: Constraint) -> bool:
             good = count <= rule.count if isinstance(rule, AtMost) else count >= rule.count
         case Resource():
             good = fsum(rule.use.get(name, 0) for name in chosen) <= rule.capacity
+        case Seats():
+            held = fsum(
+                rule.use.get(name, 0) * instance.demands[instance.index[name]] for name in chosen
+            )
+            good = held <= rule.capacity * instance.deadline
         case _:
             raise NotImplementedError(rule)
     return good

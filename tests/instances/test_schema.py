@@ -61,7 +61,7 @@ def test_every_kind_of_constraint_is_in_it() -> None:
     kinds = schema.schema("dssp")["$defs"]["Instance"]["properties"]["constraints"]["items"]
     assert sorted(kinds["discriminator"]["mapping"]) == [
         "apart", "at-least", "at-most", "fair-share", "forbid", "imply", "require", "resource",
-        "together",
+        "seats", "together",
     ]  # fmt: skip
 
 

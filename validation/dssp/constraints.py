@@ -15,6 +15,7 @@ from instances.constraints import (
     Imply,
     Require,
     Resource,
+    Seats,
     Together,
 )
 from instances.decimals import as_written, total
@@ -111,6 +112,22 @@ def _(constraint: Resource, facts: Facts, chosen: Chosen) -> list[str]:
     used = total(amount for job, amount in constraint.use.items() if job in chosen)
     over = used > as_written(constraint.capacity)
     return [f"{float(used):.12g} of {constraint.capacity:.12g} used"] if over else []
+
+
+@broken.register
+def _(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str]:
+    # What is held at a time only a schedule tells: see `schedule`.
+    hopeless = sorted(job for job in chosen if constraint.use.get(job, 0) > constraint.capacity)
+    found = [f"{job} holds more than there are" for job in hopeless]
+    energy = sum(
+        (use * facts.demand[job] for job, use in constraint.use.items() if job in chosen),
+        Fraction(0),
+    )
+    if energy > constraint.capacity * facts.deadline:
+        found.append(
+            f"{float(energy):.12g} of {float(constraint.capacity * facts.deadline):.12g} held"
+        )
+    return found
 
 
 @broken.register

@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import chain
 
 from instances.decimals import as_written, total
-from instances.dssp import Instance, Job
+from instances.dssp import Instance, Job, refuse_windows
 
 
 class Facts:
@@ -32,6 +32,7 @@ class Facts:
     """
 
     def __init__(self, night: Instance, fill: float) -> None:
+        refuse_windows(night, "the checker")
         self.night = night
         self.deadline = as_written(night.deadline)
         self.capacity = as_written(fill) * night.processors * self.deadline
