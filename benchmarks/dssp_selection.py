@@ -17,7 +17,8 @@ from formulations.dssp import Selection
 from instances.files import dump, load
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
-from solvers import highs
+from solvers import mip
+from solvers.catalog import engine_of
 from solvers.result import Limits
 from solvers.translating import translate
 
@@ -81,7 +82,7 @@ def knapsack() -> None:
             runs = [solve(night, solver="core") for _ in range(5)]
             core = min(run.seconds.solve for run in runs)
             program: Any = Selection(night)
-            theirs = highs.solve(program, Limits(time_limit=LIMIT))
+            theirs = mip.solve(engine_of("highs"), program, Limits(time_limit=LIMIT))
             branch, value = best_of(1, partial(_branch_and_bound, night))
             proofs = [theirs.objective] * theirs.proven + [value] * (value is not None)
             agree(*(run.bound or 0.0 for run in runs), *(p or 0.0 for p in proofs))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from formulations.protocol import Formulation
+    from solvers.mip import Engine
     from solvers.result import Limits, Result
 
 
@@ -34,25 +38,36 @@ class Solver:
     home : str
         The module that has it.
     adapter : str
-        The function of that module that solves any formulation of the language; empty where the
-        solver is for one kind of model alone, whose problem calls it.
+        What of that module solves any formulation of the language: a function, or ``ENGINES`` of
+        mixed-integer programs; empty where the solver is for one kind of model alone, whose
+        problem calls it.
+    comes_with : tuple of str
+        One of these must be there, programs on the path or packages of Python; none: it is part
+        of every installation.
     """
 
     takes: str
     engine: str
     home: str
     adapter: str = ""
+    comes_with: tuple[str, ...] = ()
 
-    def load(self) -> Adapter:
-        """Import the solver, and return its adapter."""
-        adapter: Adapter = getattr(import_module(self.home), self.adapter)
-        return adapter
+    @property
+    def general(self) -> bool:
+        """Whether it solves any formulation of its language."""
+        return bool(self.adapter)
 
+    @property
+    def available(self) -> bool:
+        """Whether it is on this machine."""
+        found = (shutil.which(name) or find_spec(name) for name in self.comes_with)
+        return not self.comes_with or any(found)
+
+
+LINEAR = "linear models in Pyomo, with any side constraints"
 
 SOLVERS: dict[str, Solver] = {
-    "highs": Solver(
-        "linear models in Pyomo, with any side constraints", "pyomo", "solvers.highs", "solve"
-    ),
+    "highs": Solver(LINEAR, "pyomo", "solvers.highs", "ENGINES"),
     "cp-sat": Solver(
         "schedules and partitions, exactly, with any side constraints",
         "cp-sat",
@@ -83,6 +98,12 @@ SOLVERS: dict[str, Solver] = {
         "solvers.clarabel",
         "adapt",
     ),
+    "scip": Solver(LINEAR, "pyomo", "solvers.scip", "ENGINES", ("pyscipopt",)),
+    "cbc": Solver(LINEAR, "pyomo", "solvers.external", "ENGINES", ("cbc",)),
+    "cplex": Solver(LINEAR, "pyomo", "solvers.external", "ENGINES", ("cplex",)),
+    "glpk": Solver(LINEAR, "pyomo", "solvers.external", "ENGINES", ("glpsol",)),
+    "gurobi": Solver(LINEAR, "pyomo", "solvers.external", "ENGINES", ("gurobi_cl", "gurobipy")),
+    "xpress": Solver(LINEAR, "pyomo", "solvers.external", "ENGINES", ("optimizer", "xpress")),
 }
 """The solvers; of one language the first with an adapter is its default."""
 
@@ -90,4 +111,21 @@ SOLVERS: dict[str, Solver] = {
 def suited(engine: str) -> list[str]:
     """Return the names of the solvers that take a modelling language, those for all of it first."""
     found = [name for name, solver in SOLVERS.items() if solver.engine == engine]
-    return sorted(found, key=lambda name: not SOLVERS[name].adapter)
+    return sorted(found, key=lambda name: not SOLVERS[name].general)
+
+
+def engine_of(name: str) -> Engine:
+    """Import a solver of mixed-integer programs, and return it."""
+    engine: Engine = import_module(SOLVERS[name].home).ENGINES[name]
+    return engine
+
+
+def adapter_of(name: str) -> Adapter:
+    """Import a solver, and return the function that solves whatever formulation it takes."""
+    solver = SOLVERS[name]
+    if solver.engine == "pyomo":
+        from solvers import mip
+
+        return partial(mip.solve, engine_of(name))
+    adapter: Adapter = getattr(import_module(solver.home), solver.adapter)
+    return adapter

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from instances.errors import InputError
+from solvers import mip
+from solvers.catalog import engine_of
 from solvers.result import Limits, Result
 
 if TYPE_CHECKING:
@@ -14,9 +16,6 @@ if TYPE_CHECKING:
 
 FEW = 24
 """Jobs up to which searching in whole numbers takes no longer than loading compiled code."""
-
-SOLVERS = ("core", "highs")
-"""The engines that take a selection."""
 
 
 def solve(
@@ -34,11 +33,11 @@ def solve(
         With any side constraints, native ones too.
     limits : Limits, optional
         When to stop; by default with a proof.
-    solver : {"core", "highs"}, optional
-        The engine; by default ``core`` for a plain knapsack of more than a few jobs and ``highs``
-        for any other.
+    solver : str, optional
+        ``core``, or an engine of mixed-integer programs; by default ``core`` for a plain knapsack
+        of more than a few jobs and ``highs`` for any other.
     hint : callable, optional
-        Finds a selection to start HiGHS from; called only where HiGHS is.
+        Finds a selection to start HiGHS from; called only where ``core`` is not.
 
     Returns
     -------
@@ -62,10 +61,9 @@ def solve(
             place="solver core",
         )
     start = hint() if hint else None
+    asked = engine_of(solver) if solver else None
     if model.changed:
-        from solvers import highs
-
-        return highs.solve(model, limits, hint=start)
+        return mip.solve(asked or engine_of("highs"), model, limits, hint=start)
     from solvers.binary import engine
 
-    return engine.solve(model, limits, hint=start)
+    return engine.solve(model, limits, hint=start, asked=asked)

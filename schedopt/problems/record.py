@@ -190,11 +190,11 @@ class Problem(Generic[I]):
         InputError
             If the solver does not take it.
         """
-        from solvers.catalog import SOLVERS
+        from solvers.catalog import adapter_of
 
         suited = self.solvers(model)
         self.refuse_others(solver, suited, model)
-        return SOLVERS[solver or suited[0]].load()(model, limits, hint=self.hint(model))
+        return adapter_of(solver or suited[0])(model, limits, hint=self.hint(model))
 
     def refuse_others(self, solver: str | None, suited: Sequence[str], model: Formulation) -> None:
         """Raise `InputError` if a solver is named that does not take the formulation."""

@@ -62,7 +62,12 @@ def _solvers() -> list[Entry]:
     from solvers.catalog import SOLVERS
 
     return [
-        {"name": name, "takes": solver.takes, "module": solver.home}
+        {
+            "name": name,
+            "takes": solver.takes,
+            "here": "yes" if solver.available else f"no: needs {' or '.join(solver.comes_with)}",
+            "module": solver.home,
+        }
         for name, solver in SOLVERS.items()
     ]
 

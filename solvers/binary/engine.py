@@ -1,9 +1,9 @@
-"""Solve a selection as a 0-1 program: HiGHS, then whatever its tolerances leave undecided, exactly.
+"""Solve a selection as a 0-1 program: first an engine, then exactly what it leaves undecided.
 
-HiGHS solves the program in floating point, loosened where its tolerance could hide something (see
-`scaled`). What it finds is looked at in whole numbers. Where it cannot tell two rewards, or two
-sides of a row, apart, the search in `tree` decides without rounding, or the result says that it is
-not proven, and why.
+An engine such as HiGHS solves the program in floating point, loosened where its tolerance could
+hide something (see `scaled`). What it finds is looked at in whole numbers. Where it cannot tell two
+rewards, or two sides of a row, apart, the search in `tree` decides without rounding, or the result
+says that it is not proven, and why.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import highspy
 import msgspec
 import numpy as np
 
 from formulations.program import Program
-from solvers import highs
 from solvers.binary.arrays import FREE, Arrays, Values, closed_columns
 from solvers.binary.scaled import Scaled
 from solvers.binary.tree import Tree, clock
+from solvers.catalog import engine_of
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
 from solvers.deciding import Decided, concluded, left
+from solvers.mip import Answer, Engine, MatrixRun
 from solvers.result import Limits, Result, Seconds, Termination
 from solvers.running import make_result
 
@@ -39,7 +39,11 @@ SMALL, MOMENT = 60, 1.0
 
 
 def solve(
-    model: Selection, limits: Limits | None = None, *, hint: Selected | None = None
+    model: Selection,
+    limits: Limits | None = None,
+    *,
+    hint: Selected | None = None,
+    asked: Engine | None = None,
 ) -> Result[Selected]:
     """Solve a selection without native changes.
 
@@ -51,6 +55,8 @@ def solve(
         When to stop; by default with a proof.
     hint : Selected, optional
         A selection to start from.
+    asked : Engine, optional
+        What solves the program in floating point, even a small one; by default HiGHS.
 
     Returns
     -------
@@ -60,7 +66,7 @@ def solve(
     limits = limits or Limits()
     began = time.perf_counter()
     program = model.program()
-    solver = Solver(program, limits)
+    solver = Solver(program, limits, asked=asked)
     if hint is not None:
         index = model.instance.index
         solver.offer(program.completed(index[name] for name in hint.selected))
@@ -71,8 +77,8 @@ def solve(
     result = make_result(
         model,
         solver.noted,
-        solver="highs",
-        version=highs.version(),
+        solver=solver.engine.name,
+        version=solver.engine.version(),
         stopped=decided.stopped,
         solution=None if best is None else model.selected(np.flatnonzero(best[:jobs] == 1)),
         bound=None,
@@ -89,7 +95,7 @@ def solve(
 
 
 class Solver:
-    """One run: HiGHS, a look at what it found, and the exact search where that is not enough.
+    """One run: the engine, a look at what it found, and the exact search where that is not enough.
 
     Parameters
     ----------
@@ -99,6 +105,8 @@ class Solver:
         Whether any selection that keeps the rows will do.
     names : frozenset of str, optional
         The side constraints to keep; all of them by default.
+    asked : Engine, optional
+        What solves it in floating point, even a small one; by default HiGHS.
     """
 
     def __init__(
@@ -108,7 +116,9 @@ class Solver:
         *,
         satisfy: bool = False,
         names: frozenset[str] | None = None,
+        asked: Engine | None = None,
     ) -> None:
+        self.asked, self.engine = asked, asked or engine_of("highs")
         self.program, self.limits, self.satisfy = program, limits, satisfy
         self.began = time.perf_counter()
         self.whole = Arrays.of(program, names)
@@ -117,11 +127,11 @@ class Solver:
         self.possible = fixed is not None
         self.arrays = self.whole.without(self.start)
         self.scaled = Scaled.of(self.arrays)
-        self.unit = min(program.scale, Fraction(10) ** 300)  # of what HiGHS reports on its way
+        self.unit = min(program.scale, Fraction(10) ** 300)  # of what the engine reports on its way
         offset = float(self._worth(self.start) / self.unit)
         unit = float(self.unit)
         matrix = self.scaled.matrix(self.arrays, self.start, unit=unit, offset=offset)
-        self.noted = highs.MatrixRun(limits, matrix=matrix)
+        self.noted = MatrixRun(limits, matrix=matrix)
         self.best: Values | None = None
 
     def offer(self, chosen: Iterable[int]) -> bool:
@@ -142,34 +152,31 @@ class Solver:
             return Decided("infeasible", None, None, proven=True)
         if not (self.start == FREE).any():
             return self._proven(self.start)
-        if (self.start == FREE).sum() <= SMALL and (decided := self._searched(MOMENT)):
+        few = self.asked is None and (self.start == FREE).sum() <= SMALL
+        if few and (decided := self._searched(MOMENT)):
             return decided
-        engine = highs.started(self.noted.matrix, left(self.limits, self.began))
-        if self.scaled.blurred.any():
-            engine.setOptionValue("presolve", "off")
+        start = None
         if self.best is not None:
             free = np.flatnonzero(self.start == FREE).astype(np.int32)
-            engine.setSolution(len(free), free, self.best[free].astype(float))
-        self.noted.go(engine)
-        return self._judged(engine)
+            start = (free, self.best[free].astype(float))
+        presolve = not self.scaled.blurred.any()
+        return self._judged(
+            self.engine.run(self.noted, left(self.limits, self.began), start, presolve)
+        )
 
-    def _judged(self, engine: highspy.Highs) -> Decided:
-        """Look at what HiGHS says in whole numbers."""
-        stopped = highs.termination(engine, self.noted)
+    def _judged(self, answer: Answer) -> Decided:
+        """Look at what the engine says in whole numbers."""
+        stopped = answer.stopped
         right = True
-        if (
-            engine.getInfo().primal_solution_status
-            == highspy.SolutionStatus.kSolutionStatusFeasible
-        ):
-            point = np.asarray(engine.getSolution().col_value) > 0.5
-            point = np.where(self.start == FREE, point, self.start == 1)
+        if answer.values is not None:
+            point = np.where(self.start == FREE, answer.values > 0.5, self.start == 1)
             right = self.offer(np.flatnonzero(point).tolist())
         if self.satisfy and self.best is not None:
             return self._proven(self.best)
         if stopped == "infeasible" and self.best is None and not self.scaled.blurred.any():
             return Decided("infeasible", None, None, proven=True)
         ended = stopped in ("optimal", "infeasible", "error")
-        bound = self._bound(engine) if stopped != "infeasible" else None
+        bound = self._bound(answer) if stopped != "infeasible" else None
         if self.best is not None and bound is not None:
             worth = self._worth(self.best)
             sharp = right and self.scaled.sharp_rewards
@@ -183,7 +190,7 @@ class Solver:
         return self.closed(bound, "two rewards" if right else "the two sides of a row")
 
     def closed(self, bound: Fraction | None, what: str) -> Decided:
-        """Decide by the exact search what HiGHS cannot tell apart.
+        """Decide by the exact search what the engine cannot tell apart.
 
         Parameters
         ----------
@@ -198,7 +205,7 @@ class Solver:
         if decided:
             return replace(decided, bound=decided.bound or self._real(bound))
         message = (
-            f"not proven: {what} are too close for HiGHS to tell apart, "
+            f"not proven: {what} are too close for {self.engine.title} to tell apart, "
             f"and the exact search did not end in {patience:.3g} s"
         )
         return self.decided("completed" if limit is None else "time-limit", bound, message)
@@ -232,12 +239,11 @@ class Solver:
     def _proven(self, best: Values) -> Decided:
         return Decided("optimal", best, self._worth(best) / self.program.scale, proven=True)
 
-    def _bound(self, engine: highspy.Highs) -> Fraction | None:
-        """Return HiGHS's bound in units; what its tolerances can hide is added where it matters."""
-        real = self.noted.real(engine.getInfo().mip_dual_bound)
-        if real is None:
+    def _bound(self, answer: Answer) -> Fraction | None:
+        """Return the bound in units; what tolerances can hide is added where it matters."""
+        if answer.bound is None:
             return None
-        bound = Fraction(real) * self.unit
+        bound = Fraction(answer.bound) * self.unit
         if self.scaled.sharp_rewards:
             return bound
         free = int((self.start == FREE).sum())

@@ -17,7 +17,8 @@ from formulations.dssp import Selection
 from instances.dssp import Instance
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
-from solvers import Limits, highs
+from solvers import Limits, mip
+from solvers.catalog import engine_of
 from solvers.result import gap, snap_bound
 from solvers.translating import translate
 from validation.documents import result_of
@@ -32,7 +33,7 @@ def hard() -> Instance:
 
 
 def test_time_limit_keeps_the_incumbent_and_an_honest_bound(hard: Instance) -> None:
-    result = highs.solve(Selection(hard), Limits(time_limit=1.0))
+    result = mip.solve(engine_of("highs"), Selection(hard), Limits(time_limit=1.0))
     assert (result.termination, result.solution_status) == ("time-limit", "feasible")
     assert result.objective is not None
     assert result.bound is not None
@@ -56,7 +57,7 @@ def test_interruption_keeps_the_incumbent(hard: Instance) -> None:
             threading.Thread(target=_thread.interrupt_main).start()
 
     limits = Limits(watch=interrupt_once_something_is_found)
-    result = highs.solve(Selection(hard), limits)
+    result = mip.solve(engine_of("highs"), Selection(hard), limits)
     assert seen
     assert (result.termination, result.solution_status) == ("interrupted", "feasible")
     assert result.objective is not None
@@ -97,7 +98,7 @@ def test_a_hint_is_the_least_that_comes_back(hard: Instance) -> None:
     selection = Selection(hard)
     index = hard.index
     hint = selection.selected([index[name] for name in heuristic.solution.selected])
-    result = highs.solve(selection, Limits(time_limit=0.3), hint=hint)
+    result = mip.solve(engine_of("highs"), selection, Limits(time_limit=0.3), hint=hint)
     assert result.objective is not None
     assert heuristic.objective is not None
     assert result.objective >= heuristic.objective
