@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from math import fsum, isfinite
 from typing import Any
 
@@ -25,8 +24,8 @@ class Native:
     ----------
     night : Instance
         The jobs.
-    room : Fraction
-        What their demands may sum to.
+    capacity : sequence of Row
+        Equation 2, and the same between releases and deadlines of jobs' own.
     open_ : ndarray of bool, shape (J,)
         The jobs that can be selected at all.
     stated : iterable of (str, Row)
@@ -43,7 +42,7 @@ class Native:
     def __init__(
         self,
         night: Instance,
-        room: Fraction,
+        capacity: Sequence[Row],
         open_: NDArray[np.bool_],
         stated: Iterable[tuple[str, Row]],
     ) -> None:
@@ -57,14 +56,18 @@ class Native:
             model.reward = pyo.Objective(  # equation 1
                 expr=_dot(night.rewards.tolist(), self.x), sense=pyo.maximize
             )
-            model.capacity = pyo.Constraint(  # equation 2
-                expr=(None, _dot(night.demands.tolist(), self.x), float(room))
-            )
+            model.capacity = pyo.Constraint(expr=self._within(capacity[0]))  # equation 2
+            model.windows = pyo.Constraint(range(1, len(capacity)))
+            for i, row in enumerate(capacity[1:], start=1):
+                model.windows[i] = self._within(row)
             model.side = pyo.Constraint(pyo.Any)
             model.lifted = pyo.Var(pyo.Any, domain=pyo.Binary, dense=False)
             for name, row in stated:
                 self._state(name, row)
         self._known = self._signature()
+
+    def _within(self, row: Row) -> tuple[None, Any, float | None]:
+        return None, _dot(row.coefficients, [self.x[j] for j in row.jobs]), _bound(row.upper)
 
     def state(self, name: str, row: Row) -> None:
         """State a row of a side constraint under its name."""
@@ -89,7 +92,7 @@ class Native:
         for index, row in self.model.side.items():
             found.setdefault(index[0], []).append(row)
         for component in self.model.component_objects(pyo.Constraint, active=True):
-            if component.name not in ("capacity", "side"):
+            if component.name not in ("capacity", "windows", "side"):
                 found.setdefault(component.name, []).extend(component.values())
         return found
 

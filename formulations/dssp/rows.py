@@ -12,6 +12,8 @@ from functools import singledispatch
 from math import inf
 from typing import NamedTuple
 
+import numpy as np
+
 from instances.constraints import (
     Apart,
     AtLeast,
@@ -26,7 +28,7 @@ from instances.constraints import (
     Together,
 )
 from instances.decimals import as_written
-from instances.dssp import Instance
+from instances.dssp import Instance, windows
 from instances.errors import InputError, listing
 
 Number = float | Fraction
@@ -188,11 +190,16 @@ def _(constraint: Resource, night: Instance, capacity: Fraction) -> Iterator[Row
 
 @rows.register
 def _(constraint: Seats, night: Instance, capacity: Fraction) -> Iterator[Row]:
-    # Necessary: what tasks hold, seats times time, fits until the deadline.
+    # Necessary: what tasks hold, seats times time, fits between each release and deadline.
     demand = night.planned.demands.fractions
-    held = {night.index[job]: use for job, use in constraint.use.items() if use}
-    for j, use in held.items():
-        if use > constraint.capacity:
-            yield Row(night.jobs[j].name, [j], [1.0], upper=0.0)
-    energy = [use * demand[j] for j, use in held.items()]
-    yield Row("energy", [*held], energy, upper=constraint.capacity * as_written(night.deadline))
+    held = np.zeros(len(night.jobs))
+    for job, use in constraint.use.items():
+        held[night.index[job]] = use
+    for j in np.flatnonzero(held > constraint.capacity):
+        yield Row(night.jobs[j].name, [int(j)], [1.0], upper=0.0)
+    able = night.in_time & (held <= constraint.capacity)
+    for window in windows(night, able, held * night.demands, constraint.capacity):
+        a, b, jobs = window.release, window.deadline, window.jobs.tolist()
+        energy = [int(held[j]) * demand[j] for j in jobs]
+        room = constraint.capacity * window.length
+        yield Row(f"energy from {a:.15g} to {b:.15g}", jobs, energy, upper=room)

@@ -206,7 +206,8 @@ class Schedule(WholeModel):
         Replaying tasks in the order of their starts, without some of them, starts none later.
         """
         index, tasks = self.instance.index, self.instance.tasks
-        jobs = [index[n] for n, end in solution.completion.items() if self.instance.worth(end) > 0]
+        worth = self.instance.worth
+        jobs = [index[n] for n, end in solution.completion.items() if worth(index[n], end) > 0]
         begin = np.full(len(tasks.lengths), np.inf)
         for task in solution.tasks:
             first = tasks.first_task[tasks.first_stage[index[task.job]] + task.stage]

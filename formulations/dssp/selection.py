@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 
 from formulations.dssp.rows import Row, rows
 from formulations.dssp.whole import selection_program
+from formulations.dssp.windows import able, window_rows
 from formulations.program import Program
 from formulations.protocol import Hints, Knapsack, Settings, Side, Value
-from instances.constraints import Constraint, check_names, check_references, label
-from instances.dssp import FILL, Instance, Selected, refuse_windows, selected
+from instances.constraints import Constraint, Seats, check_names, check_references, label
+from instances.dssp import FILL, Instance, Selected, selected
+from instances.errors import InputError
 from instances.options import Option, checked
 
 if TYPE_CHECKING:
@@ -39,7 +42,8 @@ class Selection:
     stated : list of (str, Row)
         The rows of the side constraints, under their names.
     open : ndarray of bool, shape (J,)
-        The jobs that can be selected at all: T_∞(j) > D earns nothing, T_1(j) > r·P·D cannot fit.
+        The jobs that can be selected at all: of the others T_∞(j) or T_1(j) does not fit from
+        release to deadline.
 
     Raises
     ------
@@ -48,7 +52,9 @@ class Selection:
 
     Notes
     -----
-    Source: Anderson et al., SPAA 2005, section 3.1, equations 1 and 2.
+    Source: Anderson et al., SPAA 2005, section 3.1, equations 1 and 2. With releases and deadlines
+    of jobs' own equation 2 stands for each release a and deadline b: the jobs that live between
+    them fit into r·P·(b - a).
     """
 
     problem: ClassVar[str] = "dssp"
@@ -60,19 +66,22 @@ class Selection:
     def __init__(self, night: Instance, *, fill: float | Literal["guaranteed"] = 1.0) -> None:
         checked({"fill": fill}, self.known_options, "selection")
         began = time.perf_counter()
-        refuse_windows(night, "selection")
         self.instance = night
+        self.guaranteed = fill == "guaranteed"
         self.fill = night.fill(fill)
         self.options: Settings = {"fill": self.fill}
         self.added: Sequence[Constraint] = ()
         self.stated: list[tuple[str, Row]] = []
-        demands = night.planned.demands
-        fitting = demands.numbers <= demands.down(night.room(self.fill))
-        self.open: NDArray[np.bool_] = night.in_time & fitting.astype(np.bool_)
+        self.open: NDArray[np.bool_] = able(night, self.fill)
         self._native: Native | None = None
         for position, constraint in enumerate(night.constraints):
             self._state(constraint, label(constraint, position))
         self.seconds = time.perf_counter() - began
+
+    @cached_property
+    def capacity(self) -> list[Row]:
+        """Equation 2, and the same for each release and deadline of jobs' own."""
+        return window_rows(self.instance, self.open, self.fill)
 
     @property
     def model(self) -> pyo.ConcreteModel:
@@ -86,8 +95,7 @@ class Selection:
         if self._native is None:
             from formulations.dssp.native import Native
 
-            room = self.instance.room(self.fill)
-            self._native = Native(self.instance, room, self.open, self.stated)
+            self._native = Native(self.instance, self.capacity, self.open, self.stated)
         return self._native
 
     def add(self, *constraints: Constraint) -> Self:
@@ -112,6 +120,10 @@ class Selection:
 
     def _state(self, constraint: Constraint, name: str) -> None:
         """State a side constraint as rows, under its name."""
+        if self.guaranteed and isinstance(constraint, Seats):
+            raise InputError(
+                "side constraints under which Theorem 4 holds", found="seats", place="option fill"
+            )
         for row in rows(constraint, self.instance, self.instance.exact_capacity(self.fill)):
             self.stated.append((name, row))
             if self._native is not None:
@@ -136,16 +148,18 @@ class Selection:
 
     def plain(self) -> Knapsack | None:
         """Return the knapsack that this is while nothing but equations 1 and 2 is in it."""
+        night, positions = self.instance, np.flatnonzero(self.open)
         if self.stated or self.changed:
             return None
-        night, positions = self.instance, np.flatnonzero(self.open)
+        if night.windowed and (len(self.capacity) > 1 or not night.due[positions].all()):
+            return None
         demands = night.planned.demands
         room = demands.down(night.room(self.fill))
         return Knapsack(night.rewards[positions], demands.take(positions), room, positions)
 
     def program(self) -> Program:
         """Return what is declared, without native changes, as a program in whole numbers."""
-        return selection_program(self.instance, self.fill, self.open.tolist(), self.stated)
+        return selection_program(self.instance, self.capacity, self.open.tolist(), self.stated)
 
     def hint(self, solution: Selected) -> Hints:
         """Yield each x_j with 1 where the job is selected, else 0."""

@@ -13,7 +13,10 @@ from instances.dssp import Instance
 
 
 def selection_program(
-    night: Instance, fill: float, open_: Sequence[bool], stated: Iterable[tuple[str, Row]]
+    night: Instance,
+    capacity: Iterable[Row],
+    open_: Sequence[bool],
+    stated: Iterable[tuple[str, Row]],
 ) -> Program:
     """Return a selection as a program: a column for each job, then one for each row that is lifted.
 
@@ -21,17 +24,17 @@ def selection_program(
     ----------
     night : Instance
         The jobs.
-    fill : float
-        The selection parameter r.
+    capacity : iterable of Row
+        Equation 2, and the same between releases and deadlines of jobs' own.
     open_ : sequence of bool, shape (J,)
         The jobs that can be selected at all.
     stated : iterable of (str, Row)
         The rows of the side constraints, under their names.
     """
-    demands = night.planned.demands
-    fitting = {j: d for j, d in enumerate(demands.fractions) if open_[j]}
     writer = _Writer([job.name for job in night.jobs], list(open_))
-    writer.write("capacity", "", fitting, -inf, night.exact_capacity(fill))  # equation 2
+    for row in capacity:  # equation 2
+        body = {j: c for j, c in zip(row.jobs, row.coefficients, strict=True) if open_[j]}
+        writer.write(row.what, "", body, row.lower, row.upper)
     for name, row in stated:
         writer.state(name, row)
     rewards, scale = whole_rewards([as_written(job.reward) for job in night.jobs])

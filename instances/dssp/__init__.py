@@ -10,7 +10,7 @@ from instances.dssp.jobs import Job, Stages
 from instances.dssp.placing import scheduled, selected
 from instances.dssp.records import FILL, Instance, SideConstraint
 from instances.dssp.tasks import Tasks
-from instances.dssp.windows import refuse_seats, refuse_windows
+from instances.dssp.windows import Window, refuse_seats, refuse_windows, windows
 
 __all__ = [
     "FILL",
@@ -22,9 +22,11 @@ __all__ = [
     "SideConstraint",
     "Stages",
     "Tasks",
+    "Window",
     "bounding",
     "refuse_seats",
     "refuse_windows",
     "scheduled",
     "selected",
+    "windows",
 ]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import inf, nextafter
+
 import msgspec
 
+from instances.constraints import Seats
+from instances.decimals import as_written
 from instances.dssp.jobs import Job
 from instances.dssp.records import Instance
 
@@ -11,21 +16,40 @@ from instances.dssp.records import Instance
 def bounding(night: Instance) -> Instance:
     """Return the night whose best selection (r = 1) no schedule of the given one can beat.
 
-    What completes by some time has a total demand, as it happens, of at most that time on all
-    processors, and a critical path of at most that time. So predictions give way to the tasks, and
-    the deadline to the time after which nothing is paid. Side constraints speak of the planned
-    demands and of the deadline: they stay where these are the same.
+    What lives between two times has a total demand, as it happens, of at most what all processors
+    do between them, and a critical path of at most that time. So predictions give way to the tasks,
+    and deadlines to the times after which nothing is paid. Side constraints speak of the planned
+    demands and of the deadlines: they stay where these are the same, and seats stay in any case.
     """
     planned = [job for job in night.jobs if job.stages and _predicted(job)]
     if not planned and not night.late:
         return night
-    jobs = [
-        msgspec.structs.replace(job, demand=None, critical_path=None) if job.stages else job
-        for job in night.jobs
-    ]
     return msgspec.structs.replace(
-        night, jobs=tuple(jobs), deadline=night.horizon, late=(), constraints=()
+        night,
+        jobs=tuple(_bounding(job, night.delay) for job in night.jobs),
+        deadline=_later(night.deadline, night.delay),
+        late=(),
+        constraints=tuple(rule for rule in night.constraints if isinstance(rule, Seats)),
     )
+
+
+def _bounding(job: Job, delay: float) -> Job:
+    if job.deadline is not None and delay:
+        job = msgspec.structs.replace(job, deadline=_later(job.deadline, delay))
+    if job.stages and _predicted(job):
+        job = msgspec.structs.replace(job, demand=None, critical_path=None)
+    return job
+
+
+def _later(deadline: float, delay: float) -> float:
+    """Add a delay to a deadline, without rounding it down."""
+    exact = as_written(deadline) + as_written(delay)
+    near = float(exact)
+    return near if _reaches(near, exact) else nextafter(near, inf)
+
+
+def _reaches(number: float, exact: Fraction) -> bool:
+    return as_written(number) >= exact
 
 
 def _predicted(job: Job) -> bool:

@@ -89,12 +89,12 @@ class Instance(
     processors : int
         P, at least 1.
     deadline : float
-        D, in the file's unit of time.
+        D, in the file's unit of time: by when jobs without a deadline of their own must complete.
     jobs : tuple of Job
         The jobs; their order decides where a policy leaves a choice open.
     late : tuple of (float, float)
-        U_D after the deadline: points (delay, fraction of the reward), linear between, the first at
-        delay 0; nothing is paid after the last, and without points nothing is paid late.
+        U_D after a job's deadline: points (delay, fraction of the reward), linear between, the
+        first at delay 0; nothing is paid after the last, and without points nothing is paid late.
     constraints : tuple of Constraint
         Side constraints on the selection.
     """
@@ -111,7 +111,7 @@ class Instance(
         if self.processors < 1:
             raise InputError("a number >= 1", found=shown(self.processors), place="processors")
         check_deadline(self.deadline)
-        if not isfinite(self.processors * max([self.deadline, *self.deadlines.tolist()])):
+        if not isfinite(self.processors * float(self.deadlines.max(initial=self.deadline))):
             raise InputError("a finite P·D", found="an overflow", place="deadline")
         if not isfinite(sum(self.demands.tolist()) + sum(self.rewards.tolist())):
             raise InputError(
@@ -170,11 +170,19 @@ class Instance(
         return bool((self.releases > 0).any() or (self.deadlines != self.deadline).any())
 
     @cached_property
+    def due(self) -> NDArray[np.bool_]:
+        """Which jobs are due by the file's deadline, shape (J,); nearly always all of them."""
+        return np.asarray(self.deadlines <= self.deadline)
+
+    @cached_property
     def in_time(self) -> NDArray[np.bool_]:
-        """Which jobs can complete by the deadline at all: T_∞(j) <= D, shape (J,)."""
+        """Which jobs can be in time at all, shape (J,): T_∞(j) fits from release to deadline."""
         paths = self.planned.paths
-        within: NDArray[np.bool_] = paths.numbers <= paths.down(as_written(self.deadline))
-        return within.astype(np.bool_)
+        within = (paths.numbers <= paths.down(as_written(self.deadline))).astype(np.bool_)
+        for j in np.flatnonzero((self.releases > 0) | (self.deadlines != self.deadline)):
+            length = as_written(self.deadlines[j]) - as_written(self.releases[j])
+            within[j] = Fraction(int(paths.numbers[j]), paths.scale) <= length
+        return within
 
     @cached_property
     def groups(self) -> dict[str, dict[str, list[int]]]:
@@ -211,12 +219,25 @@ class Instance(
         Raises
         ------
         InputError
-            If r·P·D overflows.
+            If r·P·D overflows, or Theorem 4 does not hold: see `unguaranteed`.
         """
+        if asked == "guaranteed" and (why := self.unguaranteed):
+            raise InputError(
+                f"a number, since of Theorem 4 {why}", found="'guaranteed'", place="option fill"
+            )
         r = self.guaranteed_fill() if asked == "guaranteed" else float(asked)
         if not isfinite(self.capacity(r)):
             raise InputError("a finite r·P·D", found=shown(asked), place="option fill")
         return r
+
+    @property
+    def unguaranteed(self) -> str:
+        """Why Theorems 3 and 4 do not hold for this instance; empty where they do."""
+        if self.windowed:
+            return "its proof is for jobs that are all released at 0 and due at the same time"
+        if any(isinstance(rule, Seats) for rule in self.constraints):
+            return "its proof is for tasks that wait for processors alone, not for seats"
+        return ""
 
     def guaranteed_fill(self) -> float:
         """Return Theorem 4's r: see `guaranteed`."""
@@ -224,17 +245,31 @@ class Instance(
 
     @property
     def horizon(self) -> float:
-        """The time after which nothing is paid: the deadline, or the last point of ``late``."""
-        return self.deadline + (self.late[-1][0] if self.late else 0.0)
+        """The time after which nothing is paid: the last deadline, with `delay`."""
+        return float(self.deadlines.max(initial=self.deadline)) + self.delay
 
-    def worth(self, completion: float) -> float:
+    @property
+    def delay(self) -> float:
+        """The longest delay after a deadline that is still paid for."""
+        return self.late[-1][0] if self.late else 0.0
+
+    def worth(self, j: int, completion: float) -> float:
         """Return U_D(C)/R: the fraction of its reward that a job earns by completing at C.
 
-        1 by the deadline, whose 1e-11th is forgiven as the rounding of sums of lengths.
+        1 by its deadline, whose 1e-11th is forgiven as the rounding of sums of lengths.
+
+        Parameters
+        ----------
+        j : int
+            The job's position.
+        completion : float
+            C.
         """
-        if completion <= self.deadline * (1 + 1e-11):
+        own = self.jobs[j].deadline
+        deadline = self.deadline if own is None else own
+        if completion <= deadline * (1 + 1e-11):
             return 1.0
-        delay = completion - self.deadline
+        delay = completion - deadline
         for (start, high), (end, low) in pairwise(self.late):
             if delay <= end:
                 return high + (low - high) * (delay - start) / (end - start)
@@ -242,10 +277,12 @@ class Instance(
 
     def objective_of(self, solution: Selected) -> float:
         """Return the total reward of a selection (equation 1), or what a schedule earns (U_D)."""
-        reward = {name: self.jobs[self.index[name]].reward for name in solution.selected}
+        run = [self.index[name] for name in solution.selected]
         if isinstance(solution, Scheduled):
-            return fsum(reward[name] * self.worth(solution.completion[name]) for name in reward)
-        return fsum(reward.values())
+            ends = solution.completion
+            paid = [self.worth(j, ends[self.jobs[j].name]) for j in run]
+            return fsum(self.jobs[j].reward * part for j, part in zip(run, paid, strict=True))
+        return fsum(self.jobs[j].reward for j in run)
 
     @cached_property
     def tasks(self) -> Tasks:

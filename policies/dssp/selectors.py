@@ -2,6 +2,8 @@
 
 All solve max Σ R_j x_j, Σ T_1(j) x_j <= r·P·D over the jobs with T_∞(j) <= D, exactly or not
 (Anderson et al., SPAA 2005, equations 1 and 2). They ignore side constraints.
+Where jobs have releases and deadlines of their own, the greedy ones keep what fits between each
+release and deadline too, without their guarantees; the others do not apply.
 
 A selector is a function from `Items` to a mask over them; `selector` does the rest.
 """
@@ -11,8 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from instances.dssp import FILL, Instance, Selected, refuse_windows, selected
+from formulations.dssp.rows import Row
+from formulations.dssp.windows import able, window_rows
+from instances.dssp import FILL, Instance, Selected, selected
 from instances.options import Option, is_number
+from policies.dssp import windowed as in_windows
 from policies.registry import NotApplicableError, Policy, register
 from solvers.knapsack.items import Items, Mask
 
@@ -29,7 +34,12 @@ THREE_QUARTERS_MOST: Final = 20_000
 
 
 def selector(
-    name: str, *, source: str, summary: str, **options: Option
+    name: str,
+    *,
+    source: str,
+    summary: str,
+    windowed: Callable[[Instance, list[Row], Items], Mask] | None = None,
+    **options: Option,
 ) -> Callable[[Callable[..., Mask]], Callable[..., Mask]]:
     """Register a function ``choose(items, **options) -> mask`` as a policy with option `fill`.
 
@@ -37,18 +47,31 @@ def selector(
     ----------
     name, source, summary : str
         As in `Policy`.
+    windowed : callable, optional
+        Chooses where releases and deadlines of jobs' own ask for more than one capacity; without
+        it the selector does not apply there.
     **options : Option
         The selector's own.
     """
 
     def decorate(choose: Callable[..., Mask]) -> Callable[..., Mask]:
         def run(instance: Instance, *, fill: float | str = 1.0, **given: Any) -> Selected:
-            refuse_windows(instance, name)
+            if fill == "guaranteed" and (why := instance.unguaranteed):
+                raise NotApplicableError(f"fill=guaranteed rests on Theorem 4: {why}")
             r = instance.fill(fill)
             demands = instance.planned.demands
-            room = demands.down(instance.room(r))
-            items = Items.of_whole(instance.rewards, demands, room, instance.in_time)
-            return selected(instance, items.jobs(choose(items, **given)), r)
+            open_ = able(instance, r) if instance.windowed else instance.in_time
+            rows = window_rows(instance, open_, r) if instance.windowed else []
+            due = bool(instance.due[open_].all())
+            room = demands.down(instance.room(r)) if due else int(demands.numbers.sum())
+            items = Items.of_whole(instance.rewards, demands, room, open_)
+            if len(rows) < 2 and due:
+                return selected(instance, items.jobs(choose(items, **given)), r)
+            if windowed is None:
+                raise NotApplicableError(
+                    f"{name} is for one capacity: releases and deadlines of jobs' own ask for more"
+                )
+            return selected(instance, items.jobs(windowed(instance, rows, items)), r)
 
         register(
             Policy(
@@ -70,6 +93,7 @@ def selector(
     "greedy",
     source="Anderson et al., SPAA 2005, section 3.1",
     summary="by reward over demand, whatever still fits",
+    windowed=in_windows.greedy,
 )
 def greedy(items: Items) -> Mask:
     """Take items by non-increasing ratio, the file's order on ties, leaving out what cannot fit."""
@@ -82,6 +106,7 @@ def greedy(items: Items) -> Mask:
     "greedy-half",
     source=f"{KPP}, chapter 2 (Ext-Greedy)",
     summary="the better of greedy and the most rewarding job: at least 1/2 of the optimum",
+    windowed=in_windows.greedy_half,
 )
 def greedy_half(items: Items) -> Mask:
     """Take the better of greedy and the single most rewarding item.

@@ -63,6 +63,8 @@ def _maxk(instance: Instance, *, dispatcher: str = "lcpf", seed: int = 0) -> Sch
     Whether K jobs are done in time need not be monotone in K; the bound of Theorem 3 asks only that
     K fit and K + 1 do not, and that is what bisection ends with.
     """
+    if why := instance.unguaranteed:
+        raise NotApplicableError(f"maxk rests on Theorem 3: {why}")
     order = _by_ratio(instance, dispatcher)
     enough, too_many = 0, len(order) + 1
     while too_many - enough > 1:
@@ -85,12 +87,13 @@ def _by_ratio(night: Instance, dispatcher: str) -> Ints:
         ratios: Floats = night.rewards / tasks.demands
     order = np.argsort(-np.nan_to_num(ratios, nan=0.0, posinf=np.inf), kind="stable")
     paths = tasks.remaining_paths[tasks.first_stage[:-1]]
-    return np.array([j for j in order if night.worth(paths[j]) == 1.0], dtype=np.int64)
+    return np.array([j for j in order if night.worth(int(j), paths[j]) == 1.0], dtype=np.int64)
 
 
 def _in_time(night: Instance, dispatcher: str, jobs: Ints, seed: int) -> bool:
     played = simulated(night, dispatcher, np.sort(jobs), seed)
-    return all(night.worth(completion) == 1.0 for completion in played.completion[jobs].tolist())
+    ends = played.completion.tolist()
+    return all(night.worth(int(j), ends[j]) == 1.0 for j in jobs)
 
 
 register(

@@ -63,7 +63,7 @@ def _(constraint: FairShare, facts: Facts, chosen: Chosen) -> list[str]:
     for group, share in constraint.at_least.items():
         mine = _of_group(facts, chosen, constraint.by, group)
         jobs = facts.members(constraint.by, group)
-        possible = facts.total(job for job in jobs if facts.critical_path[job] <= facts.deadline)
+        possible = facts.total(job for job in jobs if facts.fits(job))
         if mine < min(as_written(share) * base, possible):
             found.append(f"{group} gets {_part(mine, base)}, at least {share:.6g} asked")
     return found
@@ -116,18 +116,19 @@ def _(constraint: Resource, facts: Facts, chosen: Chosen) -> list[str]:
 
 @broken.register
 def _(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str]:
-    # What is held at a time only a schedule tells: see `schedule`.
+    # What is held at a time only a schedule tells, and whether it could be kept `unseated`.
     hopeless = sorted(job for job in chosen if constraint.use.get(job, 0) > constraint.capacity)
-    found = [f"{job} holds more than there are" for job in hopeless]
-    energy = sum(
-        (use * facts.demand[job] for job, use in constraint.use.items() if job in chosen),
-        Fraction(0),
-    )
-    if energy > constraint.capacity * facts.deadline:
-        found.append(
-            f"{float(energy):.12g} of {float(constraint.capacity * facts.deadline):.12g} held"
-        )
-    return found
+    return [f"{job} holds more than there are" for job in hopeless]
+
+
+def unseated(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str]:
+    """Say between which times a selection would hold more seats than there are, all in all."""
+    held = {job: use * facts.demand[job] for job, use in constraint.use.items() if job in chosen}
+    return [
+        f"{float(asked):.12g} held from {float(start):.12g} to {float(end):.12g}, "
+        f"at most {float(constraint.capacity * (end - start)):.12g} asked"
+        for start, end, asked in facts.overfull(held, Fraction(constraint.capacity))
+    ]
 
 
 @broken.register

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from instances.constraints import Constraint
+from instances.constraints import Constraint, Seats, label
 from instances.decimals import total
 from instances.dssp import Instance, Selected
 from solvers.result import Document
 from validation.dssp.chosen import check_chosen, facts_of
+from validation.dssp.constraints import unseated
 from validation.report import Report
 
 ROUNDING = 1e-14
@@ -47,17 +48,26 @@ def check(
     """
     facts = facts_of(night, claim)
     chosen = check_chosen(solution, facts, constraints, report)
-    needed = facts.total(chosen)
+    needed = facts.total(name for name in chosen if facts.due[name] <= facts.deadline)
     report.expect(
         needed <= facts.capacity,
         f"capacity: the selected jobs need {float(needed):.17g} of {float(facts.capacity):.17g}",
     )
+    for start, end, asked in facts.overfull({n: facts.demand[n] for n in chosen}, facts.rate):
+        if start > 0 or end != facts.deadline:
+            room, a, b = float(facts.rate * (end - start)), float(start), float(end)
+            report.violations.append(
+                f"capacity: the selected jobs need {float(asked):.17g} of {room:.17g} "
+                f"from {a:.17g} to {b:.17g}"
+            )
     for name in sorted(chosen):
-        path = float(facts.critical_path[name])
-        report.expect(
-            facts.critical_path[name] <= facts.deadline,
-            f"deadline: {name} has a critical path of {path:.17g}, over {night.deadline:.17g}",
-        )
+        path, length = facts.critical_path[name], facts.due[name] - facts.release[name]
+        over = f"has a critical path of {float(path):.17g}, over {float(length):.17g}"
+        report.expect(path <= length, f"deadline: {name} {over}")
+    for position, constraint in enumerate(constraints):
+        if isinstance(constraint, Seats):
+            name = label(constraint, position)
+            report.violations.extend(f"{name}: {w}" for w in unseated(constraint, facts, chosen))
     reward = float(total(job.reward for job in night.jobs if job.name in chosen))
     report.expect(
         claim.objective is not None and abs(claim.objective - reward) <= ROUNDING * reward,

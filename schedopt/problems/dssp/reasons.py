@@ -129,10 +129,7 @@ def _window(night: Instance, j: int) -> Fraction:
     """Return the time from a job's release to its deadline."""
     from instances.decimals import as_written
 
-    job = night.jobs[j]
-    release, deadline = getattr(job, "release", 0.0), getattr(job, "deadline", None)
-    end = night.deadline if deadline is None else min(deadline, night.deadline)
-    return as_written(end) - as_written(release or 0.0)
+    return as_written(night.deadlines[j]) - as_written(night.releases[j])
 
 
 def _too_few_seats(night: Instance, j: int, rules: Sequence[tuple[str, Constraint]]) -> str:

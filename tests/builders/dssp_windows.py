@@ -1,0 +1,103 @@
+"""Small nights with releases, deadlines and seats, and their best selections by definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from instances.constraints import Seats
+from instances.decimals import as_written
+from instances.dssp import Instance, Job
+
+
+def windowed_night(
+    rng: np.random.Generator, *, jobs: int = 5, tasks: int = 3, stages: int = 2, late: bool = False
+) -> Instance:
+    """Draw a night of few short jobs, with lengths in units or in tenths, that do not all fit."""
+    unit = float(rng.choice([1.0, 0.1, 0.5]))
+    count = int(rng.integers(1, jobs + 1))
+    deadline = int(rng.integers(4, 10))
+    made = []
+    for i in range(count):
+        window = {}
+        if rng.random() < 0.5:
+            window["release"] = round(int(rng.integers(0, deadline)) * unit, 9)
+        if rng.random() < 0.5:
+            window["deadline"] = round(int(rng.integers(1, deadline + 3)) * unit, 9)
+        made.append(
+            Job(
+                name=f"j{i}",
+                reward=float(rng.integers(0, 6)),
+                priority=float(rng.integers(0, 3)),
+                stages=tuple(
+                    tuple(
+                        round(int(x) * unit, 9) for x in rng.integers(0, 4, rng.integers(1, tasks))
+                    )
+                    for _ in range(rng.integers(1, stages + 1))
+                ),
+                **window,
+            )
+        )
+    seats = tuple(
+        Seats(
+            name=f"licence-{k}",
+            capacity=int(rng.integers(0, 4)),
+            use={f"j{i}": int(rng.integers(0, 3)) for i in range(count) if rng.random() < 0.6},
+        )
+        for k in range(int(rng.integers(0, 3)))
+    )
+    return Instance(
+        name="windowed",
+        processors=int(rng.integers(1, 4)),
+        deadline=round(deadline * unit, 9),
+        jobs=tuple(made),
+        late=((0.0, 0.5), (round(2 * unit, 9), 0.0)) if late and rng.random() < 0.5 else (),
+        constraints=seats,
+    )
+
+
+def best_selection(night: Instance) -> float:
+    """Return the most that jobs are worth that fit between each release and each deadline."""
+    return max(
+        sum(job.reward for job in some)
+        for size in range(len(night.jobs) + 1)
+        for some in combinations(night.jobs, size)
+        if fits(night, some)
+    )
+
+
+def fits(night: Instance, some: tuple[Job, ...]) -> bool:
+    """Tell whether jobs fit, each by itself and all that live between any two times together."""
+    demand = {job.name: sum(map(as_written, lengths(job)), Fraction(0)) for job in some}
+    for job in some:
+        path = sum((max(map(as_written, stage)) for stage in job.stages or ()), Fraction(0))
+        if as_written(job.release) + path > due(night, job):
+            return False
+    seats = [rule for rule in night.constraints if isinstance(rule, Seats)]
+    if any(rule.use.get(job.name, 0) > rule.capacity for rule in seats for job in some):
+        return False
+    for start in {as_written(job.release) for job in some}:
+        for end in {due(night, job) for job in some}:
+            inside = [j for j in some if as_written(j.release) >= start and due(night, j) <= end]
+            room = max(Fraction(0), end - start)
+            if sum(demand[job.name] for job in inside) > night.processors * room:
+                return False
+            for rule in seats:
+                held = sum(rule.use.get(job.name, 0) * demand[job.name] for job in inside)
+                if held > rule.capacity * room:
+                    return False
+    return True
+
+
+def due(night: Instance, job: Job) -> Fraction:
+    """Return by when a job must complete."""
+    return as_written(night.deadline if job.deadline is None else job.deadline)
+
+
+def lengths(job: Job) -> Iterator[float]:
+    """Yield the length of each task."""
+    for stage in job.stages or ():
+        yield from stage
