@@ -17,6 +17,11 @@ ROUNDS = 3
 """Relaxations at a node: each may fix columns, and what is then left is relaxed anew."""
 
 
+Blocks = tuple[tuple[int, int], ...]
+Closer = Callable[[Values, Reason, int], Blocks]
+"""Given columns, a reason and the target: rows whose keeping closes the branch, if there are."""
+
+
 @dataclass(frozen=True)
 class Node:
     """A branch: what is concluded there, in order, and the column that it is split by, if it is.
@@ -26,10 +31,14 @@ class Node:
     reasons : tuple of Reason
     column : int or None
         None where the reasons close the branch, or fix every column.
+    blocks : tuple of (int, int)
+        Rows over columns of their own, and what keeping each costs at least: with the last reason
+        they close the branch.
     """
 
     reasons: tuple[Reason, ...]
     column: int | None
+    blocks: Blocks = ()
 
 
 @dataclass
@@ -47,6 +56,8 @@ class Tree:
         Whether any selection that keeps the rows will do.
     stop : callable
         Says whether to give up.
+    closer : callable, optional
+        Closes branches that multipliers alone do not.
 
     Attributes
     ----------
@@ -66,12 +77,14 @@ class Tree:
     value: int | None = None
     satisfy: bool = False
     stop: Callable[[], bool] = field(default=lambda: False)
+    closer: Closer | None = None
     best: Values | None = None
     nodes: list[Node] = field(default_factory=list)
     done: bool = False
 
     def __post_init__(self) -> None:
         self._step = self.arrays.step
+        self._blocks: Blocks = ()
 
     def run(self) -> bool:
         """Search to the end, or until `stop` says so; return `done`."""
@@ -101,8 +114,9 @@ class Tree:
     def _look_at(self, values: Values, relaxation: Relaxation) -> int | None:
         """Conclude what can be concluded at a node; return the column to split it by, if any."""
         reasons: list[Reason] = []
+        self._blocks = ()
         column = self._concluded(values, relaxation, reasons)
-        self.nodes.append(Node(tuple(reasons), column))
+        self.nodes.append(Node(tuple(reasons), column, self._blocks))
         return column
 
     def _concluded(
@@ -161,7 +175,11 @@ class Tree:
                 reasons.append(reason)
             if closed:
                 return True
-        return False
+        if found.feasible and self.closer is not None and self.target is not None:
+            self._blocks = self.closer(values, candidates[0], self.target)
+            if self._blocks and candidates[0] not in reasons[-1:]:
+                reasons.append(candidates[0])
+        return bool(self._blocks)
 
     def _take_point(self, values: Values, point: Floats) -> None:
         """Try the relaxation's point, rounded, as a selection."""

@@ -82,6 +82,14 @@ class Dssp(Problem["Instance"]):
             return schedules.solve(model, limits)
         return super().solve(model, solver, limits)
 
+    def certificate(
+        self, model: Formulation, result: Result, limits: Limits
+    ) -> dict[str, Any] | None:
+        """Return branchings from which the bound of a selection or of a schedule is re-proved."""
+        from schedopt.problems.dssp import proving
+
+        return proving.certificate(model, result, limits)
+
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
         """Select again by HiGHS what the knapsack's own engine has selected; nothing else."""
         from formulations.dssp import Selection

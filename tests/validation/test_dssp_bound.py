@@ -1,0 +1,191 @@
+"""Bounds on selections are re-proved where they hold, and never where they do not."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from builders.dssp_delicate import best_exactly, delicate
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.constraints import FairShare
+from formulations.dssp import Selection
+from instances.constraints import Constraint
+from instances.dssp import Instance, Job
+from instances.dssp.generators import GENERATORS
+from instances.files import load
+from schedopt import check, solve
+from schedopt.verbs.generate import generate
+from solvers.binary.certificate import certificate
+from solvers.result import Document, Limits, Result
+from validation.dssp.blocks import Block, costs_at_least
+from validation.dssp.bound import reproved
+
+BUNDLED = Path("instances/dssp")
+
+
+def claim(result: Result, **changed: Any) -> Document:
+    return msgspec.structs.replace(result.document(), **changed)
+
+
+def proved(night: Instance, result: Result, given: Any, **changed: Any) -> bool:
+    return reproved(night, night.constraints, given, claim(result, **changed)) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["constraints", "greedy-trap", "predictions", "two-shots", "night.json.gz"]
+)
+def test_bundled_selections_are_re_proved(name: str) -> None:
+    path = BUNDLED / (name if "." in name else f"{name}.json")
+    result = solve(path, certificate=True)
+    assert result.proven
+    assert result.bound_checked
+    assert check(load(path), result).bound == "re-proved"
+
+
+def test_a_schedule_that_meets_the_selection_is_re_proved() -> None:
+    result = solve(BUNDLED / "predictions.json", formulation="schedule", certificate=True)
+    assert result.objective == 15  # more than the 11 of what was predicted
+    assert result.bound_checked
+
+
+@pytest.mark.parametrize("name", sorted(GENERATORS))
+def test_generated_selections_are_re_proved(name: str) -> None:
+    assert all(
+        solve(generate("dssp", name, seed=seed), certificate=True).bound_checked
+        for seed in range(3)
+    )
+
+
+def test_a_season_of_fair_shares_is_one_branch() -> None:
+    night = generate("dssp", seed=1, options={"nights": 56, "stages": False, "teams": 20})
+    shares = solve(night).solution.shares["team"]
+    rule = FairShare(by="team", at_most={team: 0.9 * share for team, share in shares.items()})
+    result = solve(night, constraints=[rule], certificate=True)
+    assert result.bound_checked
+    assert isinstance(result.certificate, dict)
+    assert len(result.certificate["nodes"]) == 1
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 10**9))
+def test_what_is_re_proved_holds_and_no_more(seed: int) -> None:
+    night = delicate(seed, most=8)
+    best = best_exactly(night)
+    if best is None:
+        return
+    model = Selection(night)
+    result = solve(model)
+    assert result.proven
+    found, why = certificate(model, result, Limits(time_limit=5))
+    assert found, why
+    assert proved(night, result, found)
+    less = [float(best) * (1 - 1e-12), float(best) * 0.7, 0.0, -1.0]
+    for bound in less:
+        if Fraction(bound) < best:
+            assert not proved(night, result, found, bound=bound, objective=None)
+            assert not proved(night, result, found, bound=bound)
+
+
+def tampered(given: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    changed = copy.deepcopy(given)
+    change(changed)
+    return changed
+
+
+def tree_of(seed: int) -> tuple[Instance, Result, dict[str, Any]]:
+    """Return a night whose certificate has branches."""
+    draw = Random(seed)  # noqa: S311
+    jobs = tuple(
+        Job(
+            name=f"j{i}",
+            reward=draw.randint(40, 60),
+            demand=draw.randint(40, 60),
+            critical_path=1,
+            groups={"team": draw.choice("ab")},
+        )
+        for i in range(16)
+    )
+    rules: Sequence[Constraint] = [FairShare(by="team", at_most={"a": 0.4})]
+    night = Instance(name="tree", processors=1, deadline=333, jobs=jobs, constraints=tuple(rules))
+    result = solve(night, certificate=True)
+    assert isinstance(result.certificate, dict)
+    return night, result, result.certificate
+
+
+def test_a_tree_cannot_lose_a_branch_or_a_multiplier() -> None:
+    night, result, given = tree_of(1)
+    assert len(given["nodes"]) > 4
+    assert proved(night, result, given)
+    assert not proved(night, result, tampered(given, lambda c: c["nodes"].pop()))
+    assert not proved(night, result, tampered(given, lambda c: c["nodes"].append({})))
+    assert not proved(night, result, tampered(given, lambda c: c["nodes"].clear()))
+    assert not proved(night, result, tampered(given, lambda c: c["rows"].__setitem__(0, "x")))
+    for at, node in enumerate(given["nodes"]):
+        if "split" not in node and "reasons" in node:
+            without = tampered(given, lambda c, at=at: c["nodes"].__setitem__(at, {}))  # type: ignore[misc]
+            if not proved(night, result, without):
+                break
+    else:
+        raise AssertionError("no leaf needed its multipliers")
+
+
+def test_another_instance_refuses_the_certificate() -> None:
+    night, result, given = tree_of(1)
+    other, theirs, _ = tree_of(2)
+    assert not proved(other, theirs, given)
+    larger = msgspec.structs.replace(night, deadline=night.deadline + 20)
+    assert not proved(larger, result, given)
+    free = msgspec.structs.replace(night, constraints=())
+    assert not proved(free, result, given)
+
+
+def test_claims_of_another_kind_are_refused() -> None:
+    night, result, given = tree_of(1)
+    assert not proved(night, result, given, sense="minimize")
+    assert not proved(night, result, given, formulation="season")
+    assert not proved(night, result, given, options={"fill": 1.2})
+    assert not proved(night, result, given, bound=float("nan"))
+    assert not proved(night, result, {"kind": "prices"})
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 10**9))
+def test_costs_of_a_block_are_those_of_all_its_choices(seed: int) -> None:
+    draw = Random(seed)  # noqa: S311
+    count, huge = draw.randint(1, 8), 10 ** draw.choice((0, 0, 25))
+    size = [draw.choice((-3, -1, 1, 2, 5, 9)) * huge for _ in range(count)]
+    worth = [draw.randint(-9, 9) for _ in range(count)]
+    lower = draw.choice((None, draw.randint(-6, 6) * huge))
+    upper = draw.choice((None, draw.randint(-6, 12) * huge))
+    price = draw.randint(0, 3) * (upper is not None) - draw.randint(0, 3) * (lower is not None)
+    big = huge > 1
+    block = Block(
+        np.array(size, dtype=object if big else np.int64),
+        np.array([w > 0 for w in worth]),
+        np.abs(np.array(worth)),
+        lower,
+        upper,
+        price,
+    )
+    costs = []
+    for mask in range(1 << count):
+        chosen = [mask >> j & 1 for j in range(count)]
+        used = sum(a * x for a, x in zip(size, chosen, strict=True))
+        if (lower is not None and used < lower) or (upper is not None and used > upper):
+            continue
+        unused = price * ((upper or 0) - used) if price > 0 else -price * (used - (lower or 0))
+        lost = sum(abs(w) for w, x in zip(worth, chosen, strict=True) if (w > 0) != bool(x))
+        costs.append(lost + unused)
+    least = min(costs, default=10**40)
+    assert costs_at_least(block, min(least, 10**6))
+    if least < 10**6:
+        assert not costs_at_least(block, least + 1)

@@ -1,0 +1,313 @@
+"""Re-prove a bound on a selection's reward in whole numbers, without a solver.
+
+The certificate is a tree of branchings on columns: jobs, or what lifts a row. For whole multipliers
+y of rows (above 0 of an upper bound, below 0 of a lower) and a whole weight w >= 0, no selection of
+a branch has w·reward above
+
+    L = sum over columns of the most of (w·R_j - sum_i y_i a_ij)·x_j + sum over rows of y_i·bound_i,
+
+so a branch is closed where L is below w times the least reward above the claimed bound, and a
+column is fixed where L would be with the column at its other value. What L is above that is the
+*slack*: what a better selection may lose at most by columns that are not at what they are worth,
+and by room that rows leave unused. Rows over columns of their own, whose keeping costs more than
+the slack together, close a branch too (see `validation.dssp.blocks`). Between these steps each row
+fixes what it alone decides.
+
+The rows are written anew from the instance (see `validation.dssp.program`); those of side
+constraints that are not known here are left out, which makes bounds weaker and never wrong. The
+bound on a schedule is one on the selection that it is: jobs whose tasks, as they happen, fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import floor, gcd, isfinite
+from typing import Annotated
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.constraints import Constraint
+from instances.decimals import as_written
+from instances.dssp import Instance
+from instances.errors import InputError
+from solvers.result import Document
+from validation.dssp.blocks import Block, TooManyError, costs_at_least
+from validation.dssp.chosen import facts_of
+from validation.dssp.facts import Facts
+from validation.dssp.program import FREE, ROOMY, Program, Row, Whole
+
+ROUNDING = Fraction(1, 10**14)
+"""Of a claim: what a sum of rewards in double precision may be off by."""
+Values = NDArray[np.int8]
+Number = int | Annotated[str, msgspec.Meta(pattern="^-?[0-9]{1,2000}$")]
+"""A whole number; in text where 64 bits do not hold it."""
+
+
+class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A branch: reasons in order, [weight, [[row, multiplier], ...]]; then what ends it.
+
+    ``blocks`` are rows that, with the last reason, cost so much together: [row, cost]. ``split`` is
+    the column whose 0 and whose 1 are looked at next, in this order.
+    """
+
+    reasons: list[tuple[Number, list[tuple[int, Number]]]] = []
+    blocks: list[tuple[int, Number]] = []
+    split: str | None = None
+
+
+class Branchings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind",
+                 tag="branchings"):  # fmt: skip
+    """A certificate as a document holds it: the rows that it speaks of, and all branches."""
+
+    rows: list[str]
+    nodes: list[Node]
+
+
+class NotShownError(ValueError):
+    """A step that does not follow; the message says which."""
+
+
+def reproved(
+    instance: Instance,
+    constraints: Sequence[Constraint],
+    certificate: Mapping[str, object],
+    claim: Document,
+) -> str | None:
+    """Re-prove a claimed bound.
+
+    Parameters
+    ----------
+    instance : Instance
+        The raw instance.
+    constraints : sequence of Constraint
+        All side constraints.
+    certificate : mapping
+        What the bound is to follow from.
+    claim : Document
+        Says the bound, and of which formulation it is.
+
+    Returns
+    -------
+    str or None
+        None where the bound holds; else a line that says why it does not follow.
+    """
+    try:
+        given = msgspec.convert(certificate, Branchings, strict=True)
+        _Proof(instance, constraints, given, claim).run()
+    except msgspec.ValidationError as error:
+        return f"the certificate cannot be read: {error}"
+    except InputError as error:
+        return f"the certificate is for other options: {error}"
+    except (NotShownError, TooManyError, OverflowError) as reason:
+        return str(reason)
+    return None
+
+
+class _Proof:
+    """A walk through all branches: none may hold a reward of `target` units or more."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        constraints: Sequence[Constraint],
+        given: Branchings,
+        claim: Document,
+    ) -> None:
+        if claim.sense != "maximize":
+            raise NotShownError(f"reward is maximized, not {claim.sense}d")
+        facts, rules = _bounded(instance, constraints, claim)
+        self.program = program = Program(facts, rules)
+        self.nodes = given.nodes
+        self.values: Values = np.full(len(program.names), FREE, dtype=np.int8)
+        self.rows = dict(program.rows)
+        self.possible = self._propagate(self.values)
+        self.rows = {key: row.reduced(self.values) for key, row in program.rows.items()}
+        self.target = _target(program, self.values, claim, facts)
+        unknown = [key for key in given.rows if key not in self.rows]
+        if unknown:
+            raise NotShownError(f"there is no row {unknown[0]!r} here")
+        self.named = [self.rows[key] for key in given.rows]
+
+    def run(self) -> None:
+        """Walk; raise `NotShownError` where a branch is not closed."""
+        waiting: list[Values | None] = [self.values if self.possible else None]
+        for number, node in enumerate(self.nodes):
+            if not waiting:
+                raise NotShownError(f"nodes[{number}]: there is no such branch")
+            values = waiting.pop()
+            if values is not None and self._closed(values, node):
+                values = None  # what is below needs no look
+            if node.split is None:
+                if values is not None:
+                    raise NotShownError(f"nodes[{number}]: this branch is not closed")
+                continue
+            column = self.program.column(node.split)
+            if column is None:
+                raise NotShownError(f"nodes[{number}]: there is no column {node.split!r}")
+            for value in (1, 0):
+                child = None
+                if values is not None and values[column] in (FREE, value):
+                    child = values.copy()
+                    child[column] = value
+                waiting.append(child)
+        if waiting:
+            raise NotShownError(f"{len(waiting)} branches are missing")
+
+    def _closed(self, values: Values, node: Node) -> bool:
+        """Draw a node's conclusions in place; tell whether they close the branch."""
+        if not self._propagate(values):
+            return True
+        losses, slack = None, 0
+        for weight, multipliers in node.reasons:
+            losses, slack = self._losses(values, int(weight), multipliers)
+            if slack < 0:
+                return True
+            free = np.flatnonzero(values == FREE)
+            ruled = free[(np.abs(losses[free]) > slack).astype(bool)]
+            values[ruled] = (losses[ruled] > 0).astype(np.int8)
+            if len(ruled) and not self._propagate(values):
+                return True
+        if not (values == FREE).any():
+            return int(sum(self.program.rewards[values == 1].tolist())) < self.target
+        if not node.blocks or losses is None:
+            return False
+        losses, slack = self._losses(values, int(node.reasons[-1][0]), node.reasons[-1][1])
+        return slack < 0 or self._blocks_cost(values, node, losses, slack)
+
+    def _losses(
+        self, values: Values, weight: int, multipliers: Sequence[tuple[int, Number]]
+    ) -> tuple[Whole, int]:
+        """Return w·R_j - sum_i y_i a_ij, shape (columns,), and L - w·target."""
+        if weight < 0:
+            raise NotShownError("a weight below 0")
+        left = self.program.rewards * weight
+        slack = -weight * self.target
+        for i, y in multipliers:
+            row, price = self._row(i), int(y)
+            bound = row.upper if price > 0 else row.lower
+            if bound is None:
+                raise NotShownError(f"rows[{i}] has no bound on that side")
+            left[row.columns] -= row.coefficients.astype(object) * price
+            slack += price * bound
+        slack += sum(left[values == 1].tolist())
+        slack += sum(np.maximum(left[values == FREE], 0).tolist())
+        return left, slack
+
+    def _blocks_cost(self, values: Values, node: Node, losses: Whole, slack: int) -> bool:
+        """Tell whether keeping rows over columns of their own costs more than the slack."""
+        prices: dict[int, int] = {}
+        for i, y in node.reasons[-1][1]:
+            prices[i] = prices.get(i, 0) + int(y)
+        used = np.zeros(len(values), dtype=bool)
+        total, seen = 0, set()
+        for i, cost in node.blocks:
+            row, least = self._row(i), int(cost)
+            free = row.columns[values[row.columns] == FREE]
+            if i in seen or used[free].any() or least < 0:
+                raise NotShownError(f"rows[{i}]: its columns are another block's too")
+            used[free] = True
+            seen.add(i)
+            if not costs_at_least(_block(row, values, losses, prices.get(i, 0)), least):
+                raise NotShownError(f"rows[{i}] may cost less than {least}")
+            total += least
+        return total > slack
+
+    def _row(self, i: int) -> Row:
+        if not 0 <= i < len(self.named):
+            raise NotShownError(f"there is no rows[{i}]")
+        return self.named[i]
+
+    def _propagate(self, values: Values) -> bool:
+        """Fix in place what a row alone decides; False where a row cannot be kept."""
+        waiting = True
+        while waiting:
+            waiting = False
+            for row in self.rows.values():
+                held = values[row.columns]
+                free = held == FREE
+                size = row.coefficients
+                fixed = sum(size[held == 1].tolist())
+                least = fixed + sum(np.minimum(size[free], 0).tolist())
+                most = fixed + sum(np.maximum(size[free], 0).tolist())
+                for bound, room, sign in ((row.upper, least, 1), (row.lower, most, -1)):
+                    if bound is None:
+                        continue
+                    spare = sign * (bound - room)
+                    if spare < 0:
+                        return False
+                    ruled = free & (np.abs(size) > spare).astype(bool)
+                    if ruled.any():
+                        values[row.columns[ruled]] = (sign * size[ruled] < 0).astype(np.int8)
+                        waiting = True
+                        break  # the row's sums are other ones now
+        return True
+
+
+def _block(row: Row, values: Values, losses: Whole, price: int) -> Block:
+    """Return what keeping a row asks of its free columns."""
+    held = values[row.columns]
+    used, free = sum(row.coefficients[held == 1].tolist()), held == FREE
+    own = losses[row.columns[free]]
+    cost = np.abs(own)
+    return Block(
+        coefficients=row.coefficients[free],
+        start=(own > 0).astype(bool),
+        losses=cost.astype(np.int64) if sum(cost.tolist()) < ROOMY else cost,
+        lower=None if row.lower is None else row.lower - used,
+        upper=None if row.upper is None else row.upper - used,
+        multiplier=price,
+    )
+
+
+def _bounded(
+    instance: Instance, constraints: Sequence[Constraint], claim: Document
+) -> tuple[Facts, Sequence[Constraint]]:
+    """Return the jobs whose selection the claim bounds, and the side constraints that hold there.
+
+    What is run by some time has, as it happens, no more demand than that time on all processors. So
+    a schedule's jobs are those of a selection from what happens, up to the time after which nothing
+    is paid; side constraints speak of what was planned, and of the deadline.
+    """
+    if claim.formulation == "selection":
+        return facts_of(instance, claim), constraints
+    if claim.formulation != "schedule":
+        raise NotShownError(f"branchings say nothing of {claim.formulation}")
+    jobs = [
+        msgspec.structs.replace(job, demand=None, critical_path=None) if job.stages else job
+        for job in instance.jobs
+    ]
+    last = instance.late[-1][0] if instance.late else 0.0
+    same = not last and all(a == b for a, b in zip(jobs, instance.jobs, strict=True))
+    night = msgspec.structs.replace(
+        instance, jobs=tuple(jobs), deadline=instance.deadline + last, late=(), constraints=()
+    )
+    return Facts(night, 1.0), constraints if same else ()
+
+
+def _target(program: Program, values: Values, claim: Document, facts: Facts) -> int:
+    """Return the least reward, in units, that would refute the claim.
+
+    A bound that is the objective stands for the exact sum of the selected rewards, where that is
+    the same up to rounding. What is selected is worth what is fixed, and multiples of what the
+    rewards of the free columns have in common.
+    """
+    if claim.bound is None or not isfinite(claim.bound):
+        raise NotShownError(f"no bound is claimed but {claim.bound}")
+    bound, exact = Fraction(claim.bound), None
+    chosen = claim.solution.get("selected")
+    if claim.bound == claim.objective and isinstance(chosen, list):
+        reward = {job.name: as_written(job.reward) for job in facts.night.jobs}
+        exact = sum((reward.get(name, Fraction(0)) for name in set(map(str, chosen))), Fraction(0))
+    if exact is not None and abs(exact - bound) <= ROUNDING * bound:
+        bound = exact
+    elif claim.formulation == "schedule":  # a sum of parts of rewards
+        bound += ROUNDING * bound
+    fixed = sum(program.rewards[values == 1].tolist())
+    step = gcd(*program.rewards[values == FREE].tolist()) or 1
+    return int(fixed + ((floor(bound * program.scale) - fixed) // step + 1) * step)
+
+
+__all__ = ["reproved"]
