@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.plot import plot
     from schedopt.verbs.reproduce import reproduce
     from schedopt.verbs.solve import solve
+    from schedopt.verbs.write import write
     from solvers.result import Result
 
 __all__ = [
@@ -78,6 +79,7 @@ __all__ = [
     "reproduce",
     "solve",
     "summary",
+    "write",
 ]
 
 __version__ = "0.1.0"
@@ -103,6 +105,7 @@ _HOMES = {
     "reproduce": "schedopt.verbs.reproduce",
     "solve": "schedopt.verbs.solve",
     "summary": "schedopt.analysis.summary",
+    "write": "schedopt.verbs.write",
 }  # fmt: skip
 """Where each name lives; a problem's name stands for its ``api``."""
 

@@ -47,6 +47,10 @@ def solve(
     confirm: Annotated[
         bool, typer.Option("--confirm", help="Solve again by another method; both must agree.")
     ] = False,
+    write: Annotated[
+        Path | None,
+        typer.Option(help="Write the model too, as .lp or .mps; --time-limit 0 does little else."),
+    ] = None,
     json: Json = False,
     output: Output = None,
 ) -> None:
@@ -59,16 +63,22 @@ def solve(
     from schedopt.terminal.progress import live
     from schedopt.terminal.results import result as show
     from schedopt.verbs.solve import solve as run
+    from schedopt.verbs.write import ENDINGS as MODELS
+    from schedopt.verbs.write import write as write_model
 
     options = split(option)
     writable(output, DOCUMENTS, [file, *(constraints or ()), *named_in(options)])
+    writable(write, MODELS, [file, *(constraints or ()), *named_in(options)])
     instance = load(file)
+    rules = declared(constraints, instance)
+    if write:
+        write_model(instance, write, formulation=formulation, constraints=rules, options=options)
     with live(file.name) as watch:
         result = run(
             instance,
             formulation=formulation,
             solver=solver,
-            constraints=declared(constraints, instance),
+            constraints=rules,
             time_limit=time_limit,
             gap=gap,
             threads=threads,

@@ -80,7 +80,7 @@ def solve(
         If something given is not right.
     """
     limits = _limits(time_limit, gap, threads, seed, watch)
-    model = _modelled(what, formulation, options)
+    model = modelled(what, formulation, options)
     model.add(*constraints)
     record = problem(model.problem)
     result = record.solve(model, solver, limits)
@@ -177,12 +177,12 @@ def _limits(
     return Limits(time_limit=time_limit, gap=gap, threads=threads, seed=seed, watch=watch)
 
 
-def _modelled(what: What, formulation: str | None, options: Options | None) -> Formulation:
+def modelled(what: What, formulation: str | None, options: Options | None) -> Formulation:
     """Return what is given as a formulation, building it where it is an instance or a file."""
     if isinstance(what, str | Path):
         from instances.files import load
 
-        return _modelled(load(what), formulation, options)
+        return modelled(load(what), formulation, options)
     if is_instance(what):
         kind = problem_of(what).formulation(formulation)
         return kind(what, **checked(options or {}, kind.known_options, kind.name))
