@@ -7,10 +7,11 @@ each formulation, and whether a solution keeps it by each checker; neither is kn
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
+from instances.constraint_examples import EXAMPLES
 from instances.errors import InputError, joined, listing, shown, suggestion
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
@@ -37,6 +38,11 @@ class Constraint(
     def kind(cls) -> str:
         """Return the JSON tag of this kind, such as ``fair-share``."""
         return str(cls.__struct_config__.tag)
+
+    @classmethod
+    def example(cls) -> dict[str, Any] | None:
+        """Return one of this kind as a file writes it, None where `EXAMPLES` has none."""
+        return EXAMPLES.get(cls.kind())
 
     def jobs_named(self) -> Iterator[tuple[str, str]]:
         """Yield each job that is referred to, as (place within the declaration, name)."""
@@ -112,13 +118,25 @@ class Shares(Constraint, frozen=True, tag="share"):
 
 
 class Require(Constraint, frozen=True, tag="require"):
-    """These jobs are selected."""
+    """These jobs are selected.
+
+    Attributes
+    ----------
+    jobs : tuple of str
+        The jobs that have to run.
+    """
 
     jobs: Jobs
 
 
 class Forbid(Constraint, frozen=True, tag="forbid"):
-    """These jobs are not selected."""
+    """These jobs are not selected.
+
+    Attributes
+    ----------
+    jobs : tuple of str
+        The jobs that must not run.
+    """
 
     jobs: Jobs
 
@@ -144,19 +162,41 @@ class Imply(Constraint, frozen=True, tag="imply", rename={"if_": "if"}):
 
 
 class Together(Constraint, frozen=True, tag="together"):
-    """All of these jobs are selected, or none (epoch: all in one epoch)."""
+    """All of these jobs are selected, or none (epoch: all in one epoch).
+
+    Attributes
+    ----------
+    jobs : tuple of str
+        Two jobs or more.
+    """
 
     jobs: Jobs
 
 
 class Apart(Constraint, frozen=True, tag="apart"):
-    """At most one of these jobs is selected (epoch: all in different epochs)."""
+    """At most one of these jobs is selected (epoch: all in different epochs).
+
+    Attributes
+    ----------
+    jobs : tuple of str
+        Two jobs or more.
+    """
 
     jobs: Jobs
 
 
 class _Counted(Constraint, frozen=True):
-    """A bound on how many jobs of a list, or of a group, are selected."""
+    """A bound on how many jobs of a list, or of a group, are selected.
+
+    Attributes
+    ----------
+    count : int
+        How many.
+    jobs : tuple of str, optional
+        Which jobs are counted; or `by` and `group` say it.
+    by, group : str, optional
+        The grouping, and the group of it whose jobs are counted.
+    """
 
     count: Count
     jobs: Jobs | None = None

@@ -60,9 +60,13 @@ def _located(failure: Exception, document: Any, wanted: Any) -> InputError:
         return InputError("a finite number", found="a number too large", place=written(beyond))
     tokens = _resolved(path, document, wanted)
     place = written(tokens)
+    info = _type(wanted, document, tokens)
     if isinstance(failure.__cause__, InputError):
+        failure.__cause__.expected += _form(wanted, document, tokens)
         return failure.__cause__.within(place)
-    wrong = _described(what, place, _value(document, tokens), _type(wanted, document, tokens))
+    wrong = _described(what, place, _value(document, tokens), info)
+    if not what.startswith("Invalid"):
+        wrong.expected += _form(wanted, document, tokens)
     if match and match["key"]:  # keys are strings always: only an empty one can be wrong
         wrong.found = "an empty key"
     return wrong
@@ -122,6 +126,20 @@ def _described(what: str, place: str, value: Any, info: Any) -> InputError:
         words = re.sub(r"(\d)\.0\b", r"\1", words)
         return InputError(words, found=shown(value), place=place)
     return InputError(what, found=shown(value), place=place)
+
+
+def _form(wanted: Any, document: Any, tokens: list[str | int]) -> str:
+    """Return the right form of what is there or around it, where a record knows an example."""
+    for depth in range(len(tokens), -1, -1):
+        info = _type(wanted, document, tokens[:depth])
+        several = isinstance(info, inspect.VarTupleType)
+        kind = info.item_type if several else info
+        kind = kind.types[0] if several and isinstance(kind, inspect.UnionType) else kind
+        example = getattr(getattr(kind, "cls", None), "example", None)
+        if example is not None and (found := example()) is not None:
+            text = json.dumps(found, ensure_ascii=False)
+            return f", as in {f'[{text}]' if several else text}"
+    return ""
 
 
 def _malformed(what: str, data: bytes) -> InputError:

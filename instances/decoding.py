@@ -14,6 +14,7 @@ from instances.decode_errors import explained, lenient, written
 from instances.errors import InputError, shown
 
 T = TypeVar("T")
+_COMMENT = re.compile(rb"^[ \t]*//[^\r\n]*", re.MULTILINE)
 _WHOLE = re.compile(r"Expected `[^`]*\bint\b[^`]*`, got `float`")
 
 
@@ -28,7 +29,8 @@ def decode(data: bytes, wanted: object, *, file: str | None = None) -> Any: ...
 def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
     """Decode JSON strictly into a type.
 
-    A whole number may be written as JSON Schema allows it: ``10``, ``10.0`` or ``1e1``.
+    A whole number may be written as JSON Schema allows it: ``10``, ``10.0`` or ``1e1``. Lines that
+    begin with ``//`` are comments.
 
     Parameters
     ----------
@@ -45,6 +47,7 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
         With the file, the place, what was found and what was expected; also where an object has
         the same key twice.
     """
+    data = uncommented(data)
     try:
         record = _decoded(data, wanted)
         if _may_repeat_a_key(data):
@@ -64,10 +67,19 @@ def decode_part(data: bytes, wanted: type[T], *, file: str | None = None) -> T:
         As `decode` does, but for repeated keys.
     """
     try:
-        return _decoded(data, wanted)  # type: ignore[no-any-return]
+        return _decoded(uncommented(data), wanted)  # type: ignore[no-any-return]
     except InputError as error:
         error.file = file
         raise
+
+
+def uncommented(data: bytes) -> bytes:
+    """Return a text with spaces in place of each line that begins with ``//``.
+
+    No string of JSON goes over the end of a line, so that none is taken for a comment; and places
+    in the text stay what they are.
+    """
+    return _COMMENT.sub(lambda line: b" " * len(line[0]), data) if b"//" in data else data
 
 
 @overload

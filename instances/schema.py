@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 import sys
 from collections.abc import Mapping
 from copy import deepcopy
@@ -16,11 +14,11 @@ from typing import Any
 import msgspec
 
 from instances import constraints
+from instances.constraint_examples import EXAMPLES
+from instances.docstrings import told
 from instances.files import PROBLEMS, instance_type, write_bytes
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-_FIELD = re.compile(r"^(\w+(?:, \w+)*) : .*$")
 
 
 def schema(problem: str) -> dict[str, Any]:
@@ -77,24 +75,14 @@ def path(problem: str) -> Path:
 
 def _described(definition: dict[str, Any]) -> None:
     """Move what a docstring says of each attribute to that property's own description."""
-    docstring = inspect.cleandoc(definition.get("description", ""))  # Python 3.13 has done so
-    text, _, rest = docstring.partition("Attributes\n")
-    notes: dict[str, list[str]] = {}
-    names: list[str] = []
-    after: list[str] = []
-    for line in rest.splitlines():
-        if field := _FIELD.match(line):
-            names = [name.rstrip("_") for name in field[1].split(", ")]
-        elif line.startswith("    ") and names:
-            for name in names:
-                notes.setdefault(name, []).append(line.strip())
-        elif line.strip("- "):
-            names = []
-            after.append(line.strip())
-    for name, lines in notes.items():
+    said = told(definition.get("description", ""))
+    for name, note in said.notes.items():
         if name in definition["properties"]:
-            definition["properties"][name]["description"] = " ".join(lines)
-    definition["description"] = " ".join([*text.split(), *after])
+            definition["properties"][name]["description"] = note
+    definition["description"] = said.text
+    (tag,) = definition["properties"].get("kind", {}).get("enum", [""])[:1]
+    if tag in EXAMPLES:
+        definition["examples"] = [EXAMPLES[tag]]
 
 
 def main() -> None:

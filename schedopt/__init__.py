@@ -39,7 +39,9 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.convert import convert
     from schedopt.verbs.dump import dump
     from schedopt.verbs.evaluate import evaluate
+    from schedopt.verbs.explain import explain
     from schedopt.verbs.generate import generate
+    from schedopt.verbs.new import new
     from schedopt.verbs.plot import plot
     from schedopt.verbs.reproduce import reproduce
     from schedopt.verbs.solve import solve
@@ -70,10 +72,12 @@ __all__ = [
     "epoch",
     "evaluate",
     "example",
+    "explain",
     "generate",
     "hesrpt",
     "load",
     "msfq",
+    "new",
     "plot",
     "policies",
     "reproduce",
@@ -98,8 +102,10 @@ _HOMES = {
     "dump": "schedopt.verbs.dump",
     "evaluate": "schedopt.verbs.evaluate",
     "example": "instances.files",
+    "explain": "schedopt.verbs.explain",
     "generate": "schedopt.verbs.generate",
     "load": "instances.files",
+    "new": "schedopt.verbs.new",
     "plot": "schedopt.verbs.plot",
     "policies": "schedopt.verbs.contents",
     "reproduce": "schedopt.verbs.reproduce",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from instances.errors import InputError, printable
+from schedopt.cli import completing
 
 if TYPE_CHECKING:
     from instances.constraints import Constraint
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Optimization models for cluster scheduling, and the heuristics people run beside them.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -30,7 +30,13 @@ DOCUMENTS = (".json", ".json.gz")
 
 FOUND, FAILED, INFEASIBLE, NOTHING, INTERRUPTED = 0, 1, 3, 4, 130
 
-File = Annotated[Path, typer.Argument(help="An instance file, .json or .json.gz; or example:NAME.")]
+File = Annotated[
+    Path,
+    typer.Argument(
+        help="An instance file, .json or .json.gz; or example:NAME.",
+        autocompletion=completing.file,
+    ),
+]
 Options = Annotated[
     list[str] | None, typer.Option("--option", help="An option, as KEY=VALUE; repeatable.")
 ]

@@ -1,4 +1,4 @@
-"""The verbs that look around: list, doctor."""
+"""The verbs that look around: list, explain, doctor."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import Annotated
 import typer
 
 from instances.naming import pick
+from schedopt.cli import completing
 from schedopt.cli.common import FAILED, Json, app, print_json
 
 
 @app.command("list", epilog="Example: schedopt list policies")
 def list_(
-    section: Annotated[str | None, typer.Argument(help="Only this section.")] = None,
+    section: Annotated[
+        str | None, typer.Argument(help="Only this section.", autocompletion=completing.section)
+    ] = None,
     json: Json = False,
 ) -> None:
     """List problems, formulations, solvers, policies, constraint kinds, generators and examples."""
@@ -25,6 +28,28 @@ def list_(
         print_json(sections)
     else:
         listings.contents(sections)
+
+
+@app.command(epilog="Example: schedopt explain fair-share")
+def explain(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A side constraint, policy, formulation or generator.",
+            autocompletion=completing.explained,
+        ),
+    ],
+    json: Json = False,
+) -> None:
+    """Say what a side constraint or a policy is: its fields, JSON to paste, its source."""
+    from schedopt.terminal import explaining
+    from schedopt.verbs.explain import explain as run
+
+    entries = run(name)
+    if json:
+        print_json(entries[0] if len(entries) == 1 else entries)
+    else:
+        explaining.explained(entries)
 
 
 @app.command(epilog="Example: schedopt doctor")

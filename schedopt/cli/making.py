@@ -1,4 +1,4 @@
-"""The verbs that make things: generate, convert, plot, reproduce."""
+"""The verbs that make things: new, generate, convert, plot, reproduce."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from instances.errors import InputError
+from schedopt.cli import completing
 from schedopt.cli.common import (
     DOCUMENTS,
     FAILED,
@@ -26,14 +27,51 @@ from schedopt.cli.common import (
     write_instance,
 )
 
+Problem = Annotated[
+    str, typer.Argument(help="The problem, such as dssp.", autocompletion=completing.problem)
+]
+GeneratorOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        help="An option, as KEY=VALUE; repeatable.",
+        autocompletion=completing.generator_option,
+    ),
+]
+
+
+@app.command(epilog="Example: schedopt new dssp --output mine.json")
+def new(
+    problem: Problem,
+    json: Annotated[bool, typer.Option("--json", help="Without the comments.")] = False,
+    output: Output = None,
+) -> None:
+    """Write a small instance file to change into your own; comments say what stands where.
+
+    Lines that begin with // are comments, which every verb passes over.
+    """
+    from instances.files import write_bytes
+    from schedopt.cli.streams import print_bytes
+    from schedopt.verbs.new import new as run
+
+    writable(output, (".json",))
+    text = run(problem, comments=not json).encode()
+    if output is None:
+        print_bytes(text)
+    else:
+        write_bytes(output, text)
+        say(f"wrote {output}; next: schedopt solve {output}")
+
 
 @app.command(epilog="Example: schedopt generate dssp --seed 3 --output night.json.gz")
 def generate(
-    problem: Annotated[str, typer.Argument(help="The problem, such as dssp.")],
-    generator: Annotated[str | None, typer.Option(help="See `schedopt list`.")] = None,
+    problem: Problem,
+    generator: Annotated[
+        str | None, typer.Option(help="See `schedopt list`.", autocompletion=completing.generator)
+    ] = None,
     seed: Seed = 0,
     count: Annotated[int, typer.Option(help="How many, with seeds counting up from --seed.")] = 1,
-    option: Options = None,
+    option: GeneratorOptions = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A file; a folder where --count is given.")
     ] = None,
@@ -108,7 +146,10 @@ def plot(
 @app.command(epilog="Example: schedopt reproduce dssp/figure-3 dssp/theorem-4 --quick")
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Such as dssp/figure-3, or dssp, or all.")
+        list[str] | None,
+        typer.Argument(
+            help="Such as dssp/figure-3, or dssp, or all.", autocompletion=completing.reproduction
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer instances, in seconds.")] = False,
     json: Json = False,

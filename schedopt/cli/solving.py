@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from instances.errors import InputError, printable
+from schedopt.cli import completing
 from schedopt.cli.common import (
     DOCUMENTS,
     FAILED,
     Constraints,
     File,
     Json,
-    Options,
     Output,
     PolicyFiles,
     Seed,
@@ -29,18 +30,45 @@ from schedopt.cli.common import (
     writable,
 )
 
+EXAMPLE_OF_SOLVE = "Example: schedopt solve instances/dssp/night.json.gz --option fill=0.9"
 
-@app.command(epilog="Example: schedopt solve instances/dssp/night.json.gz --option fill=0.9")
+
+class _Solve(TyperCommand):
+    """The verb solve, whose help names each formulation with its options."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Look the formulations up, which would keep every other verb waiting, only now."""
+        from rich.markup import escape
+
+        from schedopt.verbs.contents import formulations_in_words
+
+        words = [escape(line) for line in formulations_in_words()]
+        self.epilog: str | None = "\n\n".join(["\n".join(words), EXAMPLE_OF_SOLVE])
+        return super().get_help(ctx)
+
+
+@app.command(cls=_Solve, epilog=EXAMPLE_OF_SOLVE)
 def solve(
     file: File,
-    formulation: Annotated[str | None, typer.Option(help="See `schedopt list`.")] = None,
-    solver: Annotated[str | None, typer.Option(help="See `schedopt list`.")] = None,
+    formulation: Annotated[
+        str | None, typer.Option(help="See below.", autocompletion=completing.formulation)
+    ] = None,
+    solver: Annotated[
+        str | None, typer.Option(help="See `schedopt list`.", autocompletion=completing.solver)
+    ] = None,
     constraints: Constraints = None,
     time_limit: TimeLimit = None,
     gap: Annotated[float, typer.Option(help="The relative gap that is good enough.")] = 0.0,
     threads: Annotated[int | None, typer.Option(help="Threads of the solver.")] = None,
     seed: Seed = 0,
-    option: Options = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            help="An option of the formulation, as KEY=VALUE (see below); repeatable.",
+            autocompletion=completing.formulation_option,
+        ),
+    ] = None,
     certificate: Annotated[
         bool, typer.Option("--certificate", help="Add what `check` can re-prove the bound from.")
     ] = False,
@@ -95,10 +123,22 @@ def solve(
 @app.command(epilog="Example: schedopt evaluate instances/dssp/night.json.gz --policy greedy,core")
 def evaluate(
     file: File,
-    policy: Annotated[str, typer.Option(help="One name, or several with commas between.")],
+    policy: Annotated[
+        str,
+        typer.Option(
+            help="One name, or several with commas between.", autocompletion=completing.policies
+        ),
+    ],
     policy_file: PolicyFiles = None,
     seed: Seed = 0,
-    option: Options = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            help="An option of the policies, as KEY=VALUE; repeatable.",
+            autocompletion=completing.policy_option,
+        ),
+    ] = None,
     constraints: Constraints = None,
     json: Json = False,
     output: Output = None,

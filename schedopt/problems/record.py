@@ -174,6 +174,13 @@ class Problem(Generic[I]):
         union = import_module(f"instances.{self.name}").SideConstraint
         return {kind.kind(): kind for kind in get_args(union) or (union,)}
 
+    def commented(self) -> bytes:
+        """Return a small instance file to begin from, with comments: its folder's ``new.json``."""
+        from importlib.resources import files
+
+        home = files(f"schedopt.problems.{self.name}") / "new.json"
+        return home.read_bytes() if home.is_file() else self.tiny + b"\n"
+
     # How it is solved.
 
     def solvers(self, model: Formulation) -> Sequence[str]:

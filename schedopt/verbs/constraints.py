@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from instances.constraints import Constraint
+from instances.decoding import uncommented
 from instances.files import decode, read_bytes
 from schedopt.problems import problem as record_of
 from schedopt.problems import problems
@@ -38,7 +39,7 @@ def constraints_of_any(path: str | Path) -> list[Constraint]:
 
 
 def _constraints(path: str | Path, kinds: Mapping[str, Any]) -> list[Constraint]:
-    data = read_bytes(path)
+    data = uncommented(read_bytes(path))
     union: Any = None
     for kind in kinds.values():
         union = kind if union is None else union | kind

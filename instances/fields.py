@@ -1,0 +1,110 @@
+"""The fields of a record in words: what a file may say in each place, for messages and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from instances.docstrings import told_of
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a record, as a file writes it.
+
+    Attributes
+    ----------
+    name : str
+        Its key in JSON.
+    takes : str
+        What may stand there, in words.
+    required : bool
+        Whether it has to be there.
+    default : object
+        What holds where it is not there; None where nothing does, or where it is required.
+    says : str
+        What it means.
+    """
+
+    name: str
+    takes: str
+    required: bool
+    default: Any
+    says: str
+
+
+def fields_of(record: type[msgspec.Struct]) -> list[Field]:
+    """Return the fields of a record, the required ones first."""
+    info = inspect.type_info(record)
+    if not isinstance(info, inspect.StructType):
+        raise TypeError(f"{record} is no record")
+    notes = told_of(record).notes
+    found = [
+        Field(
+            name=field.encode_name,
+            takes=words(field.type),
+            required=field.required,
+            default=_default(field),
+            says=notes.get(field.name.rstrip("_"), ""),
+        )
+        for field in info.fields
+    ]
+    return sorted(found, key=lambda field: not field.required)
+
+
+def _default(field: inspect.Field) -> Any:
+    value = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+    return None if value in (msgspec.NODEFAULT, msgspec.UNSET) else msgspec.to_builtins(value)
+
+
+def words(info: inspect.Type) -> str:
+    """Say in words what a type takes."""
+    for kind, said in _WORDS.items():
+        if isinstance(info, kind):
+            return said(info)
+    return "anything"
+
+
+def _either(info: inspect.UnionType) -> str:
+    kept = [t for t in info.types if not isinstance(t, inspect.NoneType)]
+    tagged = [t for t in kept if isinstance(t, inspect.StructType) and t.tag is not None]
+    if len(tagged) == len(kept) > 1:
+        tags = ", ".join(str(t.tag) for t in tagged)
+        return f"an object, its {tagged[0].tag_field} one of {tags}"
+    return " or ".join(dict.fromkeys(words(t) for t in kept))
+
+
+def _object(info: inspect.StructType) -> str:
+    return f"an object: {info.cls.__name__}"
+
+
+def _number(info: inspect.FloatType | inspect.IntType) -> str:
+    whole = "a whole number" if isinstance(info, inspect.IntType) else "a number"
+    low = "" if info.ge is None else f"from {info.ge:,.12g}"
+    low = low if info.gt is None else f"above {info.gt:,.12g}"
+    high = "" if info.le is None else f"to {info.le:,.12g}"
+    high = high if info.lt is None else f"below {info.lt:,.12g}"
+    if low.startswith("from") and not high:
+        return f"{whole}, {info.ge:,.12g} or more"
+    return " ".join(filter(None, (whole, low, high)))
+
+
+_WORDS: Mapping[Any, Callable[[Any], str]] = {
+    inspect.Metadata: lambda info: words(info.type),
+    inspect.UnionType: _either,
+    inspect.LiteralType: lambda info: " or ".join(f'"{value}"' for value in info.values),
+    inspect.FloatType: _number,
+    inspect.IntType: _number,
+    inspect.StrType: lambda info: "a text",
+    inspect.BoolType: lambda info: "true or false",
+    inspect.DictType: lambda info: f"an object: for each name {words(info.value_type)}",
+    inspect.VarTupleType: lambda info: f"a list, each {words(info.item_type)}",
+    inspect.ListType: lambda info: f"a list, each {words(info.item_type)}",
+    inspect.TupleType: lambda info: f"[{', '.join(words(t) for t in info.item_types)}]",
+    inspect.StructType: _object,
+}
+"""What is said of each kind of type."""

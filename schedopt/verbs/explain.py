@@ -1,0 +1,182 @@
+"""Explain: what a side constraint, a policy, a formulation or a generator is, in words and data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from instances.constraints import Constraint
+from instances.docstrings import told_of
+from instances.fields import Field, fields_of
+from instances.naming import pick
+from instances.options import Option
+from schedopt.problems import Problem, problems
+
+
+class Explained(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What there is to say of one name.
+
+    Attributes
+    ----------
+    name : str
+    what : str
+        ``side constraint``, ``policy``, ``formulation``, ``generator`` or ``problem``.
+    problems : tuple of str
+        What it is for.
+    definition : str
+        What it means or does.
+    source : str
+        Where it is from; empty where nothing is to be cited.
+    fields : tuple of dict
+        What a file may say of it: ``name``, ``takes``, ``required``, ``default``, ``says``.
+    options : tuple of dict
+        Its options on the command line: ``name``, ``takes``, ``default``.
+    example : dict, optional
+        One of it as a file writes it, with the jobs and groups of what ``schedopt new`` writes.
+    python : str
+        The same in Python.
+    use : str
+        A command line that uses it.
+    """
+
+    name: str
+    what: str
+    problems: tuple[str, ...]
+    definition: str
+    source: str = ""
+    fields: tuple[dict[str, Any], ...] = ()
+    options: tuple[dict[str, Any], ...] = ()
+    example: dict[str, Any] | None = None
+    python: str = ""
+    use: str = ""
+
+
+def explain(name: str) -> list[Explained]:
+    """Return what bears a name: several where it stands for several things.
+
+    Parameters
+    ----------
+    name : str
+        Of a side constraint, such as ``fair-share``, a policy, a formulation, a generator or a
+        problem.
+
+    Raises
+    ------
+    InputError
+        If nothing does, with the nearest name.
+    """
+    known: dict[str, list[Explained]] = {}
+    for entry in everything():
+        known.setdefault(entry.name, []).append(entry)
+    return known[pick(name, known, "a side constraint, policy, formulation or generator")]
+
+
+def everything() -> Iterator[Explained]:
+    """Yield all that can be explained, side constraints first."""
+    kinds: dict[str, list[tuple[str, type[Constraint]]]] = {}
+    for record in problems():
+        for name, kind in record.constraint_kinds().items():
+            kinds.setdefault(name, []).append((record.name, kind))
+    for name, found in kinds.items():
+        yield _constraint(name, found[0][1], tuple(problem for problem, _ in found))
+    for record in problems():
+        yield from _policies(record)
+        yield from _formulations(record)
+        yield from _generators(record)
+        yield Explained(
+            name=record.name,
+            what="problem",
+            problems=(record.name,),
+            definition=record.title,
+            use=f"schedopt new {record.name} --output mine.json",
+        )
+
+
+def _constraint(name: str, kind: type[Constraint], of: tuple[str, ...]) -> Explained:
+    example = kind.example()
+    return Explained(
+        name=name,
+        what="side constraint",
+        problems=of,
+        definition=_plain(told_of(kind).text),
+        fields=tuple(_field(field) for field in fields_of(kind)),
+        example=example,
+        python="" if example is None else _call(kind, example),
+        use="schedopt solve FILE --constraints rules.json",
+    )
+
+
+def _field(field: Field) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(field)
+    return found | {"says": _plain(field.says)}
+
+
+def _plain(words: str) -> str:
+    """Return words of a docstring without its markup."""
+    return words.replace("`", "")
+
+
+def _call(kind: type[Constraint], example: Mapping[str, Any]) -> str:
+    names = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
+    words = (f"{names[key]}={value!r}" for key, value in example.items() if key != "kind")
+    return f"schedopt.{kind.__name__}({', '.join(words)})"
+
+
+def _policies(record: Problem) -> Iterator[Explained]:
+    for policy in record.policies().values():
+        yield Explained(
+            name=policy.name,
+            what="policy",
+            problems=(record.name,),
+            definition=policy.summary,
+            source=policy.source,
+            options=_options(policy.options),
+            use=f"schedopt evaluate FILE --policy {policy.name}{_setting(policy.options)}",
+        )
+
+
+def _formulations(record: Problem) -> Iterator[Explained]:
+    for name in record.formulation_homes:
+        kind = record.formulation(name)
+        yield Explained(
+            name=name,
+            what="formulation",
+            problems=(record.name,),
+            definition=_plain(told_of(kind).text),
+            options=_options(kind.known_options),
+            use=f"schedopt solve FILE --formulation {name}{_setting(kind.known_options)}",
+        )
+
+
+def _generators(record: Problem) -> Iterator[Explained]:
+    for name, recipe in record.generators().items():
+        yield Explained(
+            name=name,
+            what="generator",
+            problems=(record.name,),
+            definition=recipe.summary,
+            source=recipe.source,
+            options=_options(recipe.options),
+            use=f"schedopt generate {record.name} --generator {name} --seed 1 --output FILE.json",
+        )
+
+
+def _options(options: Mapping[str, Option]) -> tuple[dict[str, Any], ...]:
+    return tuple(
+        {"name": name, "takes": option.expected, "default": option.default}
+        for name, option in options.items()
+    )
+
+
+def _setting(options: Mapping[str, Option]) -> str:
+    """Return the first option with a default, as a command line gives it."""
+    for name, option in options.items():
+        if option.default not in (None, ""):
+            return f" --option {name}={_text(option.default)}"
+    return ""
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

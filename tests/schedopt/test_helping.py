@@ -1,0 +1,157 @@
+"""Help where one stands: explain, new, completion, the help of solve, messages with the form."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from builders.cli import ROOT, invoked, refused
+
+import schedopt
+from instances.errors import InputError
+from instances.files import PROBLEMS, parse
+from schedopt.problems import problem, problems
+from schedopt.verbs.constraints import constraints_from
+from schedopt.verbs.explain import everything
+
+KINDS = [(record.name, kind) for record in problems() for kind in record.constraint_kinds()]
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_what_new_writes_is_commented_loads_and_solves(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.json"
+    invoked("new", name, "--output", file)
+    assert file.read_text().count("\n//") > 5
+    found = json.loads(invoked("solve", file, "--json"))
+    assert (found["solution_status"], found["violations"]) == ("optimal", [])
+    bare = invoked("new", name, "--json")
+    assert json.loads(bare)["problem"] == name
+    assert parse(bare.encode()) == schedopt.load(file)
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS)
+def test_the_example_of_each_kind_can_be_pasted(name: str, kind: str, tmp_path: Path) -> None:
+    (said,) = [entry for entry in schedopt.explain(kind) if entry.what == "side constraint"]
+    assert name in said.problems
+    assert all(field["says"] for field in said.fields), said.fields
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps(said.example))
+    (rule,) = constraints_from(rules, name)
+    same = eval(said.python, {"schedopt": schedopt})  # noqa: S307
+    assert json.loads(msgspec.json.encode(rule)) == json.loads(msgspec.json.encode(same))
+    taken = [form for form in problem(name).formulation_homes if takes(name, form, rule)]
+    assert taken
+    if problem(name).formulation(taken[0]).engine == "pyomo":  # quick
+        instance = parse(problem(name).commented())
+        assert schedopt.solve(instance, constraints=[rule]).solution_status == "optimal"
+
+
+def takes(name: str, formulation: str, rule: schedopt.Constraint) -> bool:
+    """Tell whether a formulation of what `new` writes takes a side constraint."""
+    try:
+        problem(name).formulation(formulation)(parse(problem(name).commented())).add(rule)
+    except InputError:
+        return False
+    return True
+
+
+def test_everything_says_what_it_is_and_how_it_is_used() -> None:
+    entries = list(everything())
+    assert all(entry.definition and entry.use for entry in entries)
+    assert all(entry.source for entry in entries if entry.what in ("policy", "generator"))
+    names = {entry.name for entry in entries}
+    assert names >= {"fair-share", "lcpf", "hesrpt", "easy", "selection", "planted"}
+    assert "did you mean 'fair-share'?" in refused("explain", "fare-share")
+    shown = invoked("explain", "fair-share")
+    assert '{"kind": "fair-share"' in shown
+    assert "required" in shown
+
+
+def test_comments_are_passed_over_and_places_stay_what_they_are() -> None:
+    text = b'// first\n{"problem": "epoch", "name": "x", // no\n'
+    with pytest.raises(InputError, match="line 2, column 35"):
+        parse(text)
+    url = b'{"problem":"epoch","name":"http://x\\n// y","nodes":2,"inequity":0,"jobs":[\n  // one\n'
+    assert parse(url + b'{"name":"a","minimum":1}]}').name == "http://x\n// y"
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"kind": "fair-share"}, 'a key \'by\', as in {"kind": "fair-share"'),
+        ([{"kind": "require", "jobs": "a"}], 'expected a list, as in {"kind": "require"'),
+        ([{"kind": "fair-share", "by": "team"}], 'as in {"kind": "fair-share"'),
+        ("require", 'a list, as in [{"kind": "fair-share"'),
+    ],
+)
+def test_a_wrong_constraint_is_told_the_right_form(
+    given: object, says: str, tmp_path: Path
+) -> None:
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps(given))
+    assert says in refused("solve", "example:two-shots", "--constraints", rules)
+
+
+def test_one_object_where_a_list_belongs_is_told_the_right_form(tmp_path: Path) -> None:
+    text = json.loads((ROOT / "instances" / "dssp" / "two-shots.json").read_text())
+    text["constraints"] = {"kind": "require", "jobs": ["a"]}
+    (tmp_path / "x.json").write_text(json.dumps(text))
+    assert 'expected a list, as in [{"kind": ' in refused("solve", tmp_path / "x.json")
+
+
+def completed(words: str) -> list[str]:
+    """Return what bash is offered for the last word of a command line."""
+    given = {"_SCHEDOPT_COMPLETE": "complete_bash", "COMP_WORDS": words}
+    environment = {**os.environ, **given, "COMP_CWORD": str(words.count(" "))}
+    code = "import sys; sys.argv[0] = 'schedopt'; from schedopt.__main__ import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    return done.stdout.split()
+
+
+def test_a_shell_completes_policies_options_and_bundled_files() -> None:
+    assert completed("schedopt evaluate example:two-shots --policy greedy,st") == [
+        "greedy,stcpu",
+        "greedy,stf",
+    ]
+    assert completed("schedopt solve example:one-or-all --option me") == ["method="]
+    assert "example:night" in completed("schedopt solve exam")
+    assert completed("schedopt generate epoch --generator pl") == ["planted"]
+    assert completed("schedopt explain resp") == ["response-time"]
+
+
+def test_completion_is_installed(tmp_path: Path) -> None:
+    code = "import sys; sys.argv[0] = 'schedopt'; from schedopt.__main__ import main; main()"
+    line = f'{sys.executable} -c "{code}" --install-completion; true'
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    done = subprocess.run(
+        ["bash", "-c", line], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "completion installed" in done.stdout, done.stderr
+    script = next(
+        path for path in tmp_path.rglob("*") if path.is_file() and "schedopt" in path.name
+    )
+    assert "complete -o default -F" in script.read_text()
+    sourced = subprocess.run(
+        ["bash", "-c", f"source {script} && complete -p schedopt"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "schedopt" in sourced.stdout
+
+
+def test_the_help_of_solve_names_the_options_of_each_formulation() -> None:
+    shown = " ".join(invoked("solve", "--help").split())
+    for record in problems():
+        for name in record.formulation_homes:
+            assert f"{record.name} {name}" in shown
+            for option in record.formulation(name).known_options:
+                assert f"{option}:" in shown
+    assert "--option fill=1.0" in shown
