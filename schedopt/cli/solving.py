@@ -33,6 +33,22 @@ from schedopt.cli.common import (
 EXAMPLE_OF_SOLVE = "Example: schedopt solve instances/dssp/night.json.gz --option fill=0.9"
 
 
+FormulationName = Annotated[
+    str | None, typer.Option(help="See below.", autocompletion=completing.formulation)
+]
+SolverName = Annotated[
+    str | None, typer.Option(help="See `schedopt list`.", autocompletion=completing.solver)
+]
+FormulationOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        help="An option of the formulation, as KEY=VALUE (see below); repeatable.",
+        autocompletion=completing.formulation_option,
+    ),
+]
+
+
 class _Solve(TyperCommand):
     """The verb solve, whose help names each formulation with its options."""
 
@@ -50,25 +66,14 @@ class _Solve(TyperCommand):
 @app.command(cls=_Solve, epilog=EXAMPLE_OF_SOLVE)
 def solve(
     file: File,
-    formulation: Annotated[
-        str | None, typer.Option(help="See below.", autocompletion=completing.formulation)
-    ] = None,
-    solver: Annotated[
-        str | None, typer.Option(help="See `schedopt list`.", autocompletion=completing.solver)
-    ] = None,
+    formulation: FormulationName = None,
+    solver: SolverName = None,
     constraints: Constraints = None,
     time_limit: TimeLimit = None,
     gap: Annotated[float, typer.Option(help="The relative gap that is good enough.")] = 0.0,
     threads: Annotated[int | None, typer.Option(help="Threads of the solver.")] = None,
     seed: Seed = 0,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option",
-            help="An option of the formulation, as KEY=VALUE (see below); repeatable.",
-            autocompletion=completing.formulation_option,
-        ),
-    ] = None,
+    option: FormulationOptions = None,
     certificate: Annotated[
         bool, typer.Option("--certificate", help="Add what `check` can re-prove the bound from.")
     ] = False,
