@@ -35,6 +35,33 @@ class Option:
     accepts: Callable[[Any], bool]
 
 
+class OptionsWith(dict[str, Option]):
+    """Options by name, and beside them any whose name begins with a prefix.
+
+    Parameters
+    ----------
+    known : mapping of str to Option
+        Those with names of their own.
+    prefix : str
+        What the names of the others begin with, such as ``seats:``; something has to follow.
+    each : Option
+        What each of the others is.
+    """
+
+    def __init__(self, known: Mapping[str, Option], *, prefix: str, each: Option) -> None:
+        super().__init__(known)
+        self.prefix, self.each = prefix, each
+
+    def __contains__(self, key: object) -> bool:
+        own = isinstance(key, str) and key.startswith(self.prefix) and key != self.prefix
+        return own or super().__contains__(key)
+
+    def __missing__(self, key: str) -> Option:
+        if key in self:
+            return self.each
+        raise KeyError(key)
+
+
 def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -> dict[str, Any]:
     """Return the given options, each known and right; those not given are left out.
 

@@ -67,9 +67,13 @@ def convert(
         for by in ("user", "group", "queue")
         if (missing := sum(getattr(entry, by) is None for entry in log.entries))
     ]
+    known = sum(entry.planned is not None for entry in log.entries)
     if predicted:
-        known = sum(entry.planned is not None for entry in log.entries)
         notes.append(f"{known} planned by the time that their user asked for")
+    elif known:
+        notes.append(
+            f"{known} have an estimate of their user's, by which option predicted=true plans"
+        )
     jobs = (_job(entry, rank, reward, predicted) for rank, entry in enumerate(log.entries))
     return Instance(
         name=name or log.stem,

@@ -129,7 +129,7 @@ def convert(
     paths : path or iterable of paths
         WfFormat files (JSON, perhaps gzipped).
     name : str, optional
-        The instance's name; the first file's if left out.
+        The instance's name; if left out the file's, of several ``a and 2 more``.
     processors : int
         P. It has no default: a workflow does not know it.
     deadline : float
@@ -157,7 +157,7 @@ def convert(
     workflows = [load(path) for path in files]
     jobs = tuple(map(_job, files, names, workflows, ranks, [reward] * len(files)))
     return Instance(
-        name=name or names[0],
+        name=name or _together(names),
         description=_description(workflows),
         processors=processors,
         deadline=float(deadline),
@@ -250,6 +250,11 @@ def _checked_priorities(priorities: Sequence[float] | None, files: int) -> list[
 def _stem(path: str | Path) -> str:
     name = Path(path).name.encode("utf-8", "replace").decode("utf-8")  # any bytes may name a file
     return name.removesuffix(".gz").removesuffix(".json") or name
+
+
+def _together(names: Sequence[str]) -> str:
+    """Return a name for several files."""
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -101,7 +101,7 @@ def generate(
 @app.command(epilog="Example: schedopt convert jobs.csv --option processors=100 -o night.json")
 def convert(
     files: Annotated[
-        list[Path], typer.Argument(help="A CSV of jobs, WfCommons workflows, or a log (.swf).")
+        list[Path], typer.Argument(help="A table of jobs (.csv, .parquet), workflows, or a log.")
     ],
     name: Annotated[str | None, typer.Option(help="The instance's name.")] = None,
     option: Options = None,
@@ -109,8 +109,12 @@ def convert(
 ) -> None:
     """Turn public trace formats, and tables of jobs, into instance files.
 
-    Several workflows make one instance. A log in the Standard Workload Format becomes what
-    --option problem=msfq, epoch or dssp asks for. Without --output it goes to standard output.
+    A table of jobs has the columns name, reward or priority, and tasks (12x0.5h; 1x2h) or demand
+    and critical_path; perhaps release, deadline, seats:NAME and groupings. What each became is
+    printed. Its options: processors, deadline, start (of the night, for 06:00 and dates), unit,
+    reward, groups, seats:NAME. Several workflows make one instance. A log in the Standard Workload
+    Format becomes what --option problem=msfq, epoch or dssp asks for. Without --output the
+    instance goes to standard output.
     """
     from schedopt.verbs.convert import convert as run
 

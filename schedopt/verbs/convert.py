@@ -6,19 +6,20 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
+from instances.cells import Source
 from instances.errors import InputError, shown
 from instances.options import Options, checked
 from instances.protocol import AnyInstance
 from schedopt.problems import Problem, problems
 
-ENDINGS = {".csv": "table", ".tsv": "table", ".swf": "log"}
+ENDINGS = {".csv": "table", ".tsv": "table", ".parquet": "table", ".swf": "log"}
 """The format of a file by its ending, a further .gz apart; any other is a workflow."""
 
-WORDS = {"table": "CSV of jobs", "log": "log (.swf)", "workflow": "workflow"}
+WORDS = {"table": "table of jobs", "log": "log (.swf)", "workflow": "workflow"}
 
 
 def convert(
-    paths: Sequence[str | Path],
+    paths: Source | Sequence[str | Path],
     *,
     name: str | None = None,
     options: Options | None = None,
@@ -28,9 +29,10 @@ def convert(
 
     Parameters
     ----------
-    paths : sequence of str or Path
-        A CSV of jobs, one or several WfCommons workflows (WfFormat JSON), or a log in the Standard
-        Workload Format (.swf, .swf.gz); with the option ``as=jobs`` a log of any kind.
+    paths : path, frame, or sequence of paths
+        A table of jobs (CSV, Parquet, or a frame of pandas or polars), one or several WfCommons
+        workflows (WfFormat JSON), or a log in the Standard Workload Format (.swf, .swf.gz); with
+        the option ``as=jobs`` a log of any kind.
     name : str, optional
         The instance's name; the first file's by default.
     options : mapping, optional
@@ -44,22 +46,24 @@ def convert(
     InputError
         If a file cannot be read or an option is not right.
     """
-    jobs = (options or {}).get("as") == "jobs"  # a table, or a dump, that is read as a log
-    kinds = {"log"} if jobs else {_format(path) for path in paths}
+    files: list[Source] = [paths] if isinstance(paths, Source) else list(paths)
+    kinds = {_format(file) for file in files}
+    if (options or {}).get("as") == "jobs":  # a table, or a dump, that is read as a log
+        kinds = {"log"}
     kind = "log" if "log" in kinds else "table" if "table" in kinds else "workflow"
     given = dict(options or {})
     record = _chosen(kind, given.pop("problem", None))
     converter = record.converters[kind]
-    if len(paths) > 1 and (len(kinds) > 1 or not converter.several):
+    if len(files) > 1 and (len(kinds) > 1 or not converter.several):
         raise InputError(
             f"one {WORDS[kind]}{', or workflows only' * (kind == 'table')}",
-            found=f"{len(paths)} files",
+            found=f"{len(files)} files",
         )
     module = import_module(converter.home)
     known = checked(given, module.OPTIONS, f"convert to {record.name}")
     more = {"tell": tell} if converter.tells else {}
     made: AnyInstance = module.convert(
-        paths if converter.several else paths[0], **({"name": name} if name else {}) | known | more
+        files if converter.several else files[0], **({"name": name} if name else {}) | known | more
     )
     if tell is not None and made.description and not converter.tells:
         tell(made.description)
@@ -78,6 +82,8 @@ def _chosen(kind: str, wanted: object) -> Problem:
     return able[str(wanted)]
 
 
-def _format(path: str | Path) -> str:
+def _format(path: Source) -> str:
+    if not isinstance(path, str | Path):
+        return "table"
     endings = [ending.lower() for ending in Path(path).suffixes]
     return next((ENDINGS[ending] for ending in endings if ending in ENDINGS), "workflow")

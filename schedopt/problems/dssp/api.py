@@ -2,6 +2,7 @@
 
 from formulations.dssp import Schedule, Selection
 from instances.dssp import Instance, Job, PlacedTask, Scheduled, Selected, scheduled, selected
+from instances.dssp.jobtable import convert as from_table
 
 __all__ = [
     "Instance",
@@ -11,6 +12,7 @@ __all__ = [
     "Scheduled",
     "Selected",
     "Selection",
+    "from_table",
     "scheduled",
     "selected",
 ]

@@ -1,0 +1,196 @@
+"""Tables as people have them (CSV, Parquet, a frame of pandas or polars), as cells of text.
+
+Every cell becomes the text that a person would write: so one reader takes them all, and messages
+name the line of a CSV or the row of another table.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from instances.errors import InputError
+from instances.files import read_bytes
+from instances.parquet import read_parquet
+
+
+@runtime_checkable
+class PandasFrame(Protocol):
+    """What is asked of a frame of pandas."""
+
+    @property
+    def columns(self) -> Iterable[object]:
+        """The titles."""
+        ...
+
+    def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[Sequence[object]]:
+        """Yield the rows."""
+        ...
+
+
+@runtime_checkable
+class PolarsFrame(Protocol):
+    """What is asked of a frame of polars."""
+
+    @property
+    def columns(self) -> Iterable[object]:
+        """The titles."""
+        ...
+
+    def iter_rows(self) -> Iterable[Sequence[object]]:
+        """Yield the rows."""
+        ...
+
+
+Frame = PandasFrame | PolarsFrame
+Source = str | Path | Frame
+"""Where a table is: a file, or a frame in memory."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A table of text.
+
+    Attributes
+    ----------
+    head : str
+        What messages call the place of the titles, such as ``line 1``.
+    titles : list of str
+    rows : list of (str, list of str)
+        What messages call the place of each row, and its cells, as many as there are titles.
+    """
+
+    head: str
+    titles: list[str]
+    rows: list[tuple[str, list[str]]]
+
+    @classmethod
+    def of(cls, source: Source) -> Cells:
+        """Read a table.
+
+        Parameters
+        ----------
+        source : path or frame
+            A CSV in UTF-8, with or without byte order mark, its delimiter (comma, semicolon or tab)
+            told from the header; or Parquet, where the name ends in .parquet; both perhaps gzipped.
+            Or a frame of pandas or polars.
+
+        Raises
+        ------
+        InputError
+            If it is no such table.
+        """
+        if not isinstance(source, str | Path):
+            return _of_frame(source)
+        data = read_bytes(source)
+        if Path(source).name.lower().removesuffix(".gz").endswith(".parquet"):
+            return _of_frame(read_parquet(data))
+        return _of_csv(_text(data))
+
+
+def _of_frame(frame: Frame) -> Cells:
+    if isinstance(frame, PolarsFrame):
+        rows = frame.iter_rows()
+    elif isinstance(frame, PandasFrame):
+        rows = frame.itertuples(index=False, name=None)
+    else:
+        raise InputError("a path, or a frame of pandas or polars", found=type(frame).__name__)
+    cells = [
+        (f"row {number}", [_written(value) for value in row]) for number, row in enumerate(rows, 1)
+    ]
+    titles = [str(title).strip() for title in frame.columns]
+    return Cells("columns", titles, [row for row in cells if any(row[1])])
+
+
+def _written(value: object) -> str:
+    """Return a value as a person would write it; nothing for one that is missing."""
+    if value is None or value != value or str(value) == "<NA>":  # noqa: PLR0124  NaN and NaT
+        return ""
+    if isinstance(value, timedelta):
+        seconds = Fraction(value // timedelta(microseconds=1), 10**6)
+        return f"{float(seconds)!r}s".replace(".0s", "s")
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, float):
+        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(float(value))
+    return str(value).strip()
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            "text in UTF-8", found="bytes that are not", place=f"line {line}"
+        ) from None
+
+
+def _of_csv(text: str) -> Cells:
+    lines = _lines(text)
+    try:
+        first, titles = next(lines)
+    except StopIteration:
+        raise InputError("a header with a title for each column") from None
+    rows = []
+    for number, row in lines:
+        if len(row) != len(titles):
+            expected = f"{len(titles)} cells, as in the header"
+            raise InputError(expected, found=f"{len(row)}", place=f"line {number}")
+        rows.append((f"line {number}", row))
+    return Cells(f"line {first}", titles, rows)
+
+
+def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the header, then each row that is not blank, with its number of line."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    started = 1
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise InputError("CSV", found=str(error), place=f"line {reader.line_num}") from None
+        if any(cell.strip() for cell in row):
+            yield started, [cell.strip() for cell in row]
+        started = reader.line_num + 1
+
+
+def _delimiter(text: str) -> str:
+    """Tell the delimiter: the one that the header holds most, outside of quotes."""
+    header = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").split("\n", 1)[0])
+    return max(",;\t", key=header.count)
+
+
+def positions(cells: Cells, spelled: Callable[[str], str]) -> dict[str, int]:
+    """Return the position of each column under its own spelling.
+
+    Parameters
+    ----------
+    cells : Cells
+    spelled : callable
+        Returns how a title is spelled.
+
+    Raises
+    ------
+    InputError
+        If a column has no title, or two have the same.
+    """
+    found: dict[str, int] = {}
+    for i, title in enumerate(cells.titles):
+        column = spelled(title)
+        if not column:
+            place = f"{cells.head}, cell {i + 1}"
+            raise InputError("a title for each column", found="none", place=place)
+        if column in found:
+            raise InputError("each column once", found=f"{column!r} twice", place=cells.head)
+        found[column] = i
+    return found

@@ -1,0 +1,201 @@
+"""Times as people write them, in one unit: durations with units, clock times, ISO stamps.
+
+A duration is a plain number, taken in the table's unit; or numbers with units (``90m``, ``1.5h``,
+``1h 30m``, ``2d``, ``45s``); or hours, minutes and seconds (``1:30:00``). A point in time is a
+time of day (``06:00``, ``06:00:30``), the first such after the start; or a duration of the first
+two sorts after the start; or a date and time of ISO 8601 (``2026-11-23T06:00``, perhaps with an
+offset such as ``+01:00`` or ``Z``). Times of day and dates need to know the start, and dates one
+with a date. A stamp without an offset is read off a clock that nobody moves: give offsets where
+one is put back or forward in the night.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime, time, timedelta
+from fractions import Fraction
+from math import isfinite
+
+from instances.errors import InputError, shown
+
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+"""Seconds in each unit."""
+
+WORDS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+"""What units are called."""
+
+SPELLED = {
+    spelling: unit
+    for unit, spellings in {
+        "s": "s sec secs second seconds",
+        "m": "m min mins minute minutes",
+        "h": "h hr hrs hour hours",
+        "d": "d day days",
+    }.items()
+    for spelling in spellings.split()
+}
+"""How people write units."""
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+"""A number with a decimal point; nothing else that Python would take."""
+
+_PART = re.compile(r"(\d+\.?\d*|\.\d+)\s*([a-zA-Z]+)\s*", re.ASCII)
+_HMS = re.compile(r"(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
+_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
+_STAMP = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?", re.ASCII)
+LENGTH = "a finite number >= 0, or a time such as 90m, 1.5h or 1:30:00"
+POINT = f"{LENGTH}, 06:00 (a time of day) or 2026-11-23T06:00"
+DAY = 86400
+MOST = 60
+"""Characters of a time: more would make whole numbers of thousands of digits."""
+
+
+@dataclass
+class Clock:
+    """Reads times into one unit.
+
+    Parameters
+    ----------
+    unit : {"s", "m", "h", "d"}
+        What a plain number is in, and what comes out.
+    start : datetime, time or None
+        When the night begins.
+
+    Attributes
+    ----------
+    plain, told : set of str
+        The columns in which times were plain numbers, and those in which they had a unit, or were
+        a time of day or a stamp.
+    """
+
+    unit: str = "s"
+    start: datetime | time | None = None
+    plain: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
+
+    def length(self, text: str, column: str) -> float:
+        """Return a duration, in the unit.
+
+        Raises
+        ------
+        InputError
+            If it is none.
+        """
+        value = self._length(text, column)
+        if value is None:
+            raise InputError(LENGTH, found=shown(text) if text else "an empty cell")
+        return value
+
+    def point(self, text: str, column: str) -> float:
+        """Return a point in time, in units after the start: below 0 where a stamp is before it.
+
+        A time of day is the first at or after the start; 0 is the start itself.
+
+        Raises
+        ------
+        InputError
+            If it is none, or the start is not known.
+        """
+        if found := _TIME.fullmatch(text):
+            hours, minutes, seconds = (int(part or 0) for part in found.groups())
+            self.told.add(column)
+            return self._units(self._after(3600 * hours + 60 * minutes + seconds, text))
+        if _STAMP.fullmatch(text):
+            self.told.add(column)
+            return self._units(self._since(_stamp(text), text))
+        value = self._length(text, column)
+        if value is not None:
+            return value
+        raise InputError(POINT, found=shown(text) if text else "an empty cell")
+
+    def end(self, text: str, column: str) -> float:
+        """Return a point in time as `point` does, a time of day the first after the start."""
+        value = self.point(text, column)
+        return value if value or not _TIME.fullmatch(text) else self._units(Fraction(DAY))
+
+    @property
+    def words(self) -> str:
+        """What times are, such as ``seconds after 20:00``."""
+        if self.start is None:
+            return WORDS[self.unit]
+        spec = "seconds" if self.start.second else "minutes"
+        return f"{WORDS[self.unit]} after {self.start.isoformat(timespec=spec)}"
+
+    def _length(self, text: str, column: str) -> float | None:
+        if NUMBER.fullmatch(text):
+            value = float(text)
+            self.plain.add(column)
+            return value if isfinite(value) and value >= 0 else None
+        seconds = _seconds(text)
+        if seconds is None:
+            return None
+        self.told.add(column)
+        return self._units(seconds)
+
+    def _units(self, seconds: Fraction) -> float:
+        return float(seconds / SECONDS[self.unit])
+
+    def _after(self, seconds: int, text: str) -> Fraction:
+        if self.start is None:
+            raise InputError(
+                "a number or a duration; or option start=..., such as start=20:00",
+                found=f"the time of day {shown(text)}",
+            )
+        begun = 3600 * self.start.hour + 60 * self.start.minute + self.start.second
+        return Fraction((seconds - begun) % DAY)
+
+    def _since(self, stamp: datetime, text: str) -> Fraction:
+        if not isinstance(self.start, datetime):
+            raise InputError(
+                "a time of day or a duration; or option start=... with a date, such as "
+                "start=2026-11-22T20:00",
+                found=shown(text),
+            )
+        if (stamp.tzinfo is None) != (self.start.tzinfo is None):
+            has = "no offset, as the start" if self.start.tzinfo is None else "an offset"
+            raise InputError(f"a stamp with {has}", found=shown(text))
+        return Fraction((stamp - self.start) // timedelta(microseconds=1), 10**6)
+
+
+def start_of(text: str) -> datetime | time:
+    """Return a start that is given as a time of day or as a stamp.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    if found := _TIME.fullmatch(text):
+        hours, minutes, seconds = (int(part or 0) for part in found.groups())
+        return time(hours, minutes, seconds)
+    if _STAMP.fullmatch(text):
+        return _stamp(text)
+    raise InputError("a time of day such as 20:00, or 2026-11-22T20:00", found=shown(text))
+
+
+def _stamp(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError("a date and time such as 2026-11-23T06:00", found=shown(text)) from None
+
+
+def _seconds(text: str) -> Fraction | None:
+    """Return the seconds of a duration with units, or of hours, minutes and seconds."""
+    if len(text) > MOST:
+        return None
+    if found := _HMS.fullmatch(text):
+        hours, minutes, seconds = map(Fraction, found.groups())
+        return 3600 * hours + 60 * minutes + seconds
+    total, at, seen = Fraction(0), 0, list[str]()
+    while at < len(text):
+        found = _PART.match(text, at)
+        unit = SPELLED.get(found[2].lower()) if found else None
+        if found is None or unit is None:
+            return None
+        total += Fraction(found[1]) * SECONDS[unit]
+        seen.append(unit)
+        at = found.end()
+    descending = sorted(set(seen), key=SECONDS.__getitem__, reverse=True)
+    return total if seen and seen == descending else None

@@ -1,0 +1,198 @@
+"""What each column of a table of jobs is: a field, seats, a grouping, or left out and why."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from instances.cells import Cells, positions
+from instances.dssp.clock import NUMBER
+from instances.dssp.jobs import Job
+from instances.dssp.records import Instance
+from instances.errors import InputError, listing, shown, suggestion
+
+SEATS = "seats:"
+"""What stands before the name of seats, in a column's title and in an option."""
+
+NEEDED = ("name", "reward", "priority", "demand", "critical_path")
+TIMES = ("tasks", "task_time", "release", "deadline")
+"""Columns that a table may lack, and that are groupings where that is asked for."""
+
+KNOWN = (*NEEDED, *TIMES)
+NEAR = 0.85
+"""How alike a title and one of `TIMES` are where the one passes for a slip of the other."""
+
+_FIELDS = frozenset(
+    {*Job.__struct_fields__, *Instance.__struct_fields__}
+    | {"arrival", "due", "due_date", "end", "seats", "size", "start", "submit", "weight"}
+)
+"""What a column may hold that is no group, though it be text: fields, here and in other tables."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table.
+
+    Attributes
+    ----------
+    at : dict of str to int
+        The position of each column; those that are known have their own spelling.
+    fields : list of str
+        The columns that are fields of jobs.
+    groupings : list of str
+    seats : list of str
+        The kinds of seats.
+    left_out : dict of str to str
+        The other columns, each with the reason.
+    reward : str or None
+        The reward function that stands in for a column of rewards.
+    unasked : bool
+        Whether nobody asked for that function.
+    """
+
+    at: dict[str, int]
+    fields: list[str]
+    groupings: list[str]
+    seats: list[str]
+    left_out: dict[str, str]
+    reward: str | None
+    unasked: bool
+
+    @classmethod
+    def of(cls, cells: Cells, reward: str | None, groups: str | None) -> Columns:
+        """Tell the columns of a table.
+
+        Parameters
+        ----------
+        cells : Cells
+        reward : str or None
+            A reward function that is asked for.
+        groups : str or None
+            The columns that are groupings, with commas between; by their contents if left out.
+
+        Raises
+        ------
+        InputError
+            If a column is missing, or misspelt, or there are two of it.
+        """
+        asked = None if groups is None else [title.strip() for title in groups.split(",")]
+        at = positions(cells, lambda title: _spelled(title, asked or ()))
+        fields = [t for t in at if t in NEEDED or (t in TIMES and t not in (asked or ()))]
+        seats = [title for title in at if title.startswith(SEATS)]
+        unasked = reward is None and "reward" not in at and "priority" in at
+        made = "linear" if unasked else reward
+        others = {
+            title: [row[i] for _, row in cells.rows]
+            for title, i in at.items()
+            if title not in fields and title not in seats
+        }
+        _check(cells, at, fields, [*others], made)
+        groupings, left_out = _groupings(others, asked)
+        kinds = [title.removeprefix(SEATS) for title in seats]
+        return cls(at, fields, groupings, kinds, left_out, made, unasked)
+
+    def notes(self, instance: Instance) -> Iterator[str]:
+        """Yield what became of each column."""
+        fields = [*self.fields]
+        if self.unasked:
+            yield (
+                "no column 'reward': rewards are linear in the priority, 500 less it and 0 at the "
+                "least; --option reward=banded or size makes others"
+            )
+        elif self.reward and "reward" in fields:
+            fields.remove("reward")
+            yield f"column 'reward': left out: the reward is {self.reward}, as asked"
+        yield f"columns {', '.join(map(shown, fields))}: fields of the jobs"
+        rules = {rule.name: rule for rule in instance.constraints}
+        for kind in self.seats:
+            use = len(getattr(rules.get(kind), "use", ()))
+            holding = f"{use} of {len(instance.jobs)} jobs hold some"
+            yield f"column {shown(SEATS + kind)}: a side constraint of seats; {holding}"
+        for title in self.groupings:
+            found = instance.groups.get(title, {})
+            without = len(instance.jobs) - sum(map(len, found.values()))
+            more = f"; {without} of {len(instance.jobs)} jobs in none" if without else ""
+            yield f"column {shown(title)}: a grouping of {counted(len(found), 'group')}{more}"
+        for title, reason in self.left_out.items():
+            asks = "; --option groups=... makes it a grouping" if reason != "empty" else ""
+            yield f"column {shown(title)}: left out: {reason}{asks}"
+
+
+def counted(number: int, what: str) -> str:
+    """Return how many of something there are."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _plain(title: str) -> str:
+    return title.lower().replace(" ", "_")
+
+
+def _spelled(title: str, asked: Sequence[str]) -> str:
+    """Return a title in its own spelling where it is known, and no grouping that is asked for."""
+    plain = _plain(title)
+    if plain in TIMES and title in asked:
+        return title
+    if plain.startswith(SEATS) and title[len(SEATS) :].strip():
+        return f"{SEATS}{title[len(SEATS) :].strip()}"
+    return plain if plain in KNOWN else title
+
+
+def _check(
+    cells: Cells,
+    at: Mapping[str, int],
+    fields: Sequence[str],
+    others: Sequence[str],
+    reward: str | None,
+) -> None:
+    """Raise `InputError` where a column is missing, or seems to be misspelt."""
+    staged = "tasks" in fields
+    for column in KNOWN:
+        lengths = column in ("demand", "critical_path")
+        optional = column == "priority" or column in TIMES or (lengths and staged)
+        needed = not optional and not (column == "reward" and reward)
+        near = [title for title in others if _alike(_plain(title), column)]
+        # A misspelt column would pass for a grouping, and what it holds would go unused.
+        if column not in at and (needed or near):
+            also = {"reward": " (or option 'reward'), or one 'priority'"}.get(column, "")
+            also = " (or a column 'tasks')" if lengths and needed else also
+            found = ", ".join(map(shown, near or at))
+            raise InputError(f"a column {column!r}{also}", found=found, place=cells.head)
+    if "task_time" in fields and not staged:
+        raise InputError("a column 'tasks' beside 'task_time'", found="none", place=cells.head)
+
+
+def _alike(title: str, column: str) -> bool:
+    """Tell whether a title passes for a slip of a column's own."""
+    if column in TIMES:
+        return difflib.SequenceMatcher(None, column, title).ratio() >= NEAR
+    return bool(suggestion(title, [column]))
+
+
+def _groupings(
+    others: Mapping[str, Sequence[str]], asked: Sequence[str] | None
+) -> tuple[list[str], dict[str, str]]:
+    """Return which of the other columns are groupings, and why the rest are not."""
+    why = {title: _no_grouping(title, cells) for title, cells in others.items()}
+    groupings = [title for title, reason in why.items() if not reason]
+    if asked is not None:
+        for title in asked:
+            if title not in others:
+                hint = suggestion(title, others) or listing(others) or ": there is no other column"
+                expected = f"a column that is no field{hint}"
+                raise InputError(expected, found=shown(title), place="option groups")
+        groupings = list(dict.fromkeys(asked))
+        why |= {title: reason or "not asked for" for title, reason in why.items()}
+    return groupings, {title: why[title] for title in why if title not in groupings}
+
+
+def _no_grouping(title: str, cells: Sequence[str]) -> str:
+    """Return why a column is not a grouping by itself; nothing where it is."""
+    if _plain(title) in _FIELDS:
+        return "named like a field, which a table does not give"
+    filled = [cell for cell in cells if cell]
+    if cells and not filled:
+        return "empty"
+    if filled and all(NUMBER.fullmatch(cell) for cell in filled):
+        return "numbers"
+    return ""

@@ -1,0 +1,201 @@
+"""The rows of a table of jobs, read into jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from instances.cells import Cells
+from instances.dssp.clock import LENGTH, NUMBER, Clock
+from instances.dssp.columns import SEATS, Columns, counted
+from instances.dssp.jobs import Job, Stages
+from instances.dssp.rewards import REWARDS
+from instances.dssp.tasktext import MOST, stages_of
+from instances.errors import InputError, shown
+from instances.options import is_number
+
+T = TypeVar("T")
+
+SAID = 5
+"""Rows that are named one by one where several are left out."""
+
+
+class Rows:
+    """Reads rows into jobs, and keeps what there is to say about them.
+
+    Parameters
+    ----------
+    columns : Columns
+    clock : Clock
+        Reads the times.
+
+    Attributes
+    ----------
+    use : dict of str to dict of str to int
+        For each kind of seats, how many each running task of a job holds, where it holds any.
+    over : list of str
+        The jobs that are left out, since their deadline is no later than the start.
+    released : int
+        Jobs that were released before the start.
+    """
+
+    def __init__(self, columns: Columns, clock: Clock) -> None:
+        self.columns, self.clock = columns, clock
+        self.use: dict[str, dict[str, int]] = {}
+        self.over: list[str] = []
+        self.released = 0
+        self._seen: dict[str, str] = {}
+        self._tasks = 0
+
+    def jobs(self, cells: Cells) -> Iterator[Job]:
+        """Yield the jobs that are not left out.
+
+        Raises
+        ------
+        InputError
+            At the first cell that is wrong, with its row and its column.
+        """
+        at = {title: self.columns.at[title] for title in self.columns.fields}
+        more = [*self.columns.groupings, *(f"{SEATS}{kind}" for kind in self.columns.seats)]
+        at |= {title: self.columns.at[title] for title in more}
+        for place, cells_of in cells.rows:
+            row = _Row(place, cells_of, at)
+            job = self._job(row)
+            if job is not None:
+                self._hold(job.name, row)
+                yield job
+
+    def notes(self, read: int) -> Iterator[str]:
+        """Yield what there is to say about times, and how many jobs were read and left out.
+
+        Parameters
+        ----------
+        read : int
+            Jobs that were read.
+        """
+        if self.clock.told:
+            plain = ", ".join(sorted(self.clock.plain))
+            also = f"; plain numbers ({plain}) are taken in them too" if plain else ""
+            yield f"times are in {self.clock.words}{also}"
+        if self.released:
+            yield f"{counted(self.released, 'job')} released before the start: there from the start"
+        if not self.over:
+            yield f"{counted(read, 'job')} read, none left out"
+            return
+        named = ", ".join(self.over[:SAID]) + ", ..." * (len(self.over) > SAID)
+        yield f"{counted(read, 'job')} read"
+        count = counted(len(self.over), "job")
+        yield f"{count} left out: their deadline is over when the night starts: {named}"
+
+    def _job(self, row: _Row) -> Job | None:
+        name = row.text("name")
+        if not name:
+            raise row.wrong("name", "a name")
+        if name in self._seen:
+            raise row.wrong("name", f"a name of its own: {self._seen[name]} has it already")
+        self._seen[name] = row.place
+        stages = self._stages(row)
+        demand, path = self._length(row, "demand"), self._length(row, "critical_path")
+        if stages is None and (demand is None or path is None):
+            raise row.wrong("demand" if demand is None else "critical_path", LENGTH)
+        reward = None if self.columns.reward else row.number("reward")
+        priority = row.number("priority", least=None) if row.text("priority") else None
+        try:
+            job = Job(
+                name=name,
+                reward=reward or 0.0,
+                priority=priority,
+                groups={by: row.text(by) for by in self.columns.groupings if row.text(by)},
+                stages=stages,
+                demand=demand,
+                critical_path=path,
+            )
+            if self.columns.reward:
+                made = REWARDS[self.columns.reward](priority, job.planned_demand)
+                job = replace(job, reward=made)
+        except InputError as error:
+            raise error.within(row.place) from None
+        return self._windowed(job, row)
+
+    def _windowed(self, job: Job, row: _Row) -> Job | None:
+        """Return a job with its release and its deadline; None where that is over."""
+        if row.text("release"):
+            release = row.read("release", lambda text: self.clock.point(text, "release"))
+            self.released += release < 0
+            job = replace(job, release=max(0.0, release))
+        if row.text("deadline"):
+            deadline = row.read("deadline", lambda text: self.clock.end(text, "deadline"))
+            if deadline <= 0:
+                self.over.append(f"{shown(job.name)} ({row.place})")
+                return None
+            job = replace(job, deadline=deadline)
+        return job
+
+    def _stages(self, row: _Row) -> Stages | None:
+        if not row.text("tasks"):
+            if row.text("task_time"):
+                raise row.wrong("tasks", "how many tasks there are")
+            return None
+        if row.text("task_time"):
+            count = row.count("tasks", least=1)
+            length = row.read("task_time", lambda text: self.clock.length(text, "task_time"))
+            stages: Stages = ((length,) * min(count, MOST + 1),)
+        else:
+            stages = row.read("tasks", lambda text: stages_of(text, self.clock))
+        self._tasks += sum(map(len, stages))
+        if self._tasks > MOST:
+            raise row.wrong("tasks", f"at most {MOST:,} tasks in a table")
+        return stages
+
+    def _length(self, row: _Row, column: str) -> float | None:
+        if not row.text(column):
+            return None
+        return row.read(column, lambda text: self.clock.length(text, column))
+
+    def _hold(self, name: str, row: _Row) -> None:
+        for kind in self.columns.seats:
+            column = f"{SEATS}{kind}"
+            if row.text(column) and (count := row.count(column, least=0)):
+                self.use.setdefault(kind, {})[name] = count
+
+
+class _Row:
+    """A row: where it is, and its cells by column."""
+
+    def __init__(self, place: str, cells: Sequence[str], at: Mapping[str, int]) -> None:
+        self.place, self._cells, self._at = place, cells, at
+
+    def text(self, column: str) -> str:
+        """Return a cell; an empty text where there is no such column."""
+        return self._cells[self._at[column]] if column in self._at else ""
+
+    def wrong(self, column: str, expected: str) -> InputError:
+        """Return the error that names this cell."""
+        text = self.text(column)
+        found = shown(text) if text else "an empty cell"
+        return InputError(expected, found=found, place=f"{self.place}, column {column!r}")
+
+    def read(self, column: str, reader: Callable[[str], T]) -> T:
+        """Return what a reader makes of a cell; its errors name the cell."""
+        try:
+            return reader(self.text(column))
+        except InputError as error:
+            raise error.within(f"{self.place}, column {column!r}") from None
+
+    def number(self, column: str, least: float | None = 0) -> float:
+        """Return a finite number with a decimal point; nothing else that Python would take."""
+        text = self.text(column)
+        value = float(text) if NUMBER.fullmatch(text) else float("nan")
+        if not is_number(value) or (least is not None and value < least):
+            words = "a finite number" + ("" if least is None else f" >= {least}")
+            raise self.wrong(column, words)
+        return value
+
+    def count(self, column: str, least: int) -> int:
+        """Return a whole number."""
+        value = self.number(column, least)
+        if not value.is_integer() or value > 10**9:
+            raise self.wrong(column, f"a whole number from {least} to 1,000,000,000")
+        return int(value)
