@@ -7,88 +7,38 @@ each formulation, and whether a solution keeps it by each checker; neither is kn
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import msgspec
 
-from instances.constraint_examples import EXAMPLES
+from instances.declarations import Constraint, Count, Jobs, Name, NonNegative, Share
 from instances.errors import InputError, joined, listing, shown, suggestion
+from instances.fair_share import FairShare
 
-Name = Annotated[str, msgspec.Meta(min_length=1)]
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-NonNegative = Annotated[float, msgspec.Meta(ge=0)]
-Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
-Jobs = Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)]
-
-
-class Constraint(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"
-):
-    """What every side constraint has: a kind (its JSON tag) and perhaps a name.
-
-    Attributes
-    ----------
-    name : str, optional
-        The name by which conflicts and violations speak of it.
-    """
-
-    name: Name | None = None
-
-    @classmethod
-    def kind(cls) -> str:
-        """Return the JSON tag of this kind, such as ``fair-share``."""
-        return str(cls.__struct_config__.tag)
-
-    @classmethod
-    def example(cls) -> dict[str, Any] | None:
-        """Return one of this kind as a file writes it, None where `EXAMPLES` has none."""
-        return EXAMPLES.get(cls.kind())
-
-    def jobs_named(self) -> Iterator[tuple[str, str]]:
-        """Yield each job that is referred to, as (place within the declaration, name)."""
-        for i, job in enumerate(getattr(self, "jobs", None) or ()):
-            yield f"jobs[{i}]", job
-
-    def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
-        """Yield each group that is referred to, as (place, grouping, group or None)."""
-        yield from ()
-
-
-class FairShare(Constraint, frozen=True, tag="fair-share"):
-    """Shares of the machine that groups of jobs get at most, at least, or both.
-
-    Attributes
-    ----------
-    by : str
-        The grouping, such as ``team``.
-    at_most, at_least : dict of str to float
-        The share, in [0, 1], of each group that is bounded.
-    of : {"capacity", "selected"}
-        On dssp: a share of r·P·D, or of the demand that is selected.
-    """
-
-    by: Name
-    at_most: dict[str, Share] = {}
-    at_least: dict[str, Share] = {}
-    of: Literal["capacity", "selected"] = "capacity"
-
-    def __post_init__(self) -> None:
-        if not self.at_most and not self.at_least:
-            raise InputError("`at_most` or `at_least`, with a share for one group or more")
-        for group in self.at_most.keys() & self.at_least.keys():
-            if self.at_least[group] > self.at_most[group]:
-                raise InputError(
-                    f"at most {self.at_most[group]}, the group's own `at_most`",
-                    found=shown(self.at_least[group]),
-                    place=f"at_least.{group}",
-                )
-
-    def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
-        """Yield the grouping, then each bounded group."""
-        yield "by", self.by, None
-        for field, shares in (("at_most", self.at_most), ("at_least", self.at_least)):
-            for group in shares:
-                yield f"{field}.{group}", self.by, group
+__all__ = [
+    "SCHEMA",
+    "Apart",
+    "AtLeast",
+    "AtMost",
+    "Constraint",
+    "Count",
+    "FairShare",
+    "Forbid",
+    "Imply",
+    "Jobs",
+    "Name",
+    "NonNegative",
+    "Require",
+    "Resource",
+    "ResponseTime",
+    "Seats",
+    "Share",
+    "Shares",
+    "Together",
+    "check_names",
+    "check_references",
+    "label",
+]
 
 
 class Shares(Constraint, frozen=True, tag="share"):
@@ -290,7 +240,16 @@ class ResponseTime(Constraint, frozen=True, tag="response-time"):
 
 
 _BOUNDED = [
-    {"required": [field], "properties": {field: {"minProperties": 1}}}
+    {"required": ["at_most"], "properties": {"at_most": {"minProperties": 1}}},
+    {"required": ["at_least"], "properties": {"at_least": {"minProperties": 1}}},
+    {"required": ["each"], "properties": {"each": {"type": "object"}}},
+]
+_REMEMBERED_TWICE = {
+    "required": ["window", "half_life"],
+    "properties": {"window": {"type": "integer"}, "half_life": {"type": "number"}},
+}
+_ONE_OF_TWO = [
+    {"required": [field], "properties": {field: {"type": "number"}}}
     for field in ("at_most", "at_least")
 ]
 _LISTED_OR_GROUPED = [
@@ -312,13 +271,9 @@ _LISTED_OR_GROUPED = [
     },
 ]
 SCHEMA: Mapping[str, Mapping[str, object]] = {
-    "FairShare": {"anyOf": _BOUNDED},
-    "Shares": {
-        "anyOf": [
-            {"required": [field], "properties": {field: {"type": "number"}}}
-            for field in ("at_most", "at_least")
-        ]
-    },
+    "FairShare": {"anyOf": _BOUNDED, "not": _REMEMBERED_TWICE},
+    "Each": {"anyOf": _ONE_OF_TWO},
+    "Shares": {"anyOf": _ONE_OF_TWO},
     "AtMost": {"oneOf": _LISTED_OR_GROUPED},
     "AtLeast": {"oneOf": _LISTED_OR_GROUPED},
 }

@@ -13,6 +13,20 @@ class NotApplicableError(Exception):
     """A policy does not apply to an instance; the message says why in one line."""
 
 
+def single_night(nights: int, who: str) -> None:
+    """Raise `NotApplicableError` if there are several nights.
+
+    Parameters
+    ----------
+    nights : int
+        How many there are.
+    who : str
+        What is for one.
+    """
+    if nights > 1:
+        raise NotApplicableError(f"{who} is for a single night, and there are {nights}")
+
+
 class UnstableError(NotApplicableError):
     """A queue grows without bound under a policy; the message says what brings which load."""
 

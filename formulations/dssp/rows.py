@@ -30,6 +30,7 @@ from instances.constraints import (
 from instances.decimals import as_written
 from instances.dssp import Instance, windows
 from instances.errors import InputError, listing
+from instances.fair_share import weight
 
 Number = float | Fraction
 """A float stands for the decimal that is written."""
@@ -89,9 +90,10 @@ def rows(constraint: Constraint, night: Instance, capacity: Fraction) -> Iterato
 
 @rows.register
 def _(constraint: FairShare, night: Instance, capacity: Fraction) -> Iterator[Row]:
-    for group, share in constraint.at_most.items():
+    groups = night.groups[constraint.by]
+    for group, share in constraint.caps(groups).items():
         yield _share(constraint, night, capacity, group, most=as_written(share))
-    for group, share in constraint.at_least.items():
+    for group, share in constraint.floors(groups).items():
         yield _share(constraint, night, capacity, group, least=as_written(share))
 
 
@@ -112,20 +114,32 @@ def _share(
     mine = set(night.groups[constraint.by][group])
     demand = night.planned.demands.fractions
     possible = [j for j in sorted(mine) if night.in_time[j] and demand[j] > 0]
-    if not possible:
+    share = least if most is None else most
+    before = past(constraint, group, share)
+    if not possible and (most is None or not before):
         return Row(what, [], [], lower=0.0)
     if constraint.of == "selected":
-        share = least if most is None else most
         part = [(1 - share) * d if j in mine else -share * d for j, d in enumerate(demand)]
         if most is not None:
-            return Row(what, range(len(demand)), part, upper=0.0)
-        return Row(what, range(len(demand)), part, lower=0.0, unless_all=possible)
+            return Row(what, range(len(demand)), part, upper=-before)
+        return Row(what, range(len(demand)), part, lower=-before, unless_all=possible)
     wanted = [demand[j] for j in possible]
     if most is not None:
-        return Row(what, possible, wanted, upper=most * capacity)
-    if sum(wanted) <= least * capacity:
+        return Row(what, possible, wanted, upper=most * capacity - before)
+    if sum(wanted) <= least * capacity - before:
         return Row(what, possible, [1.0] * len(possible), lower=len(possible))
-    return Row(what, possible, wanted, lower=least * capacity)
+    return Row(what, possible, wanted, lower=least * capacity - before)
+
+
+def past(constraint: FairShare, group: str, share: Fraction) -> Fraction:
+    """Return what a group used before the first night beyond its share, as it counts on it."""
+    if constraint.window == 1:
+        return Fraction(0)
+    used = {name: as_written(amount) for name, amount in constraint.past.items()}
+    total = constraint.past_total
+    everything = sum(used.values(), Fraction(0)) if total is None else as_written(total)
+    beyond = used.get(group, Fraction(0)) - share * everything
+    return beyond * weight(1, constraint.half_life)
 
 
 @rows.register

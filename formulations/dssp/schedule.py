@@ -14,7 +14,14 @@ from formulations.dssp.grid import Grid, whole_rewards, whole_rows
 from formulations.dssp.rows import rows
 from formulations.protocol import Hints, Settings, Value, Variable
 from instances.constraints import Constraint, check_names, check_references, label
-from instances.dssp import Instance, Scheduled, refuse_seats, refuse_windows, scheduled
+from instances.dssp import (
+    Instance,
+    Scheduled,
+    refuse_nights,
+    refuse_seats,
+    refuse_windows,
+    scheduled,
+)
 from instances.options import Option
 
 if TYPE_CHECKING:
@@ -59,6 +66,7 @@ class Schedule(WholeModel):
         began = time.perf_counter()
         super().__init__()
         refuse_windows(night, "schedule")
+        refuse_nights(night, "schedule")
         self.instance = night
         self.grid = Grid.of(night)
         self.rewards, self.reward_scale, self.loss = whole_rewards(night, self.grid)

@@ -16,7 +16,7 @@ from formulations.dssp.windows import able, window_rows
 from formulations.program import Program
 from formulations.protocol import Hints, Knapsack, Settings, Side, Value
 from instances.constraints import Constraint, Seats, check_names, check_references, label
-from instances.dssp import FILL, Instance, Selected, selected
+from instances.dssp import FILL, Instance, Selected, refuse_nights, selected
 from instances.errors import InputError
 from instances.options import Option, checked
 
@@ -66,6 +66,7 @@ class Selection:
     def __init__(self, night: Instance, *, fill: float | Literal["guaranteed"] = 1.0) -> None:
         checked({"fill": fill}, self.known_options, "selection")
         began = time.perf_counter()
+        refuse_nights(night, "selection")
         self.instance = night
         self.guaranteed = fill == "guaranteed"
         self.fill = night.fill(fill)

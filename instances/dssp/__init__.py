@@ -10,7 +10,13 @@ from instances.dssp.jobs import Job, Stages
 from instances.dssp.placing import scheduled, selected
 from instances.dssp.records import FILL, Instance, SideConstraint
 from instances.dssp.tasks import Tasks
-from instances.dssp.windows import Window, refuse_seats, refuse_windows, windows
+from instances.dssp.windows import (
+    Window,
+    refuse_nights,
+    refuse_seats,
+    refuse_windows,
+    windows,
+)
 
 __all__ = [
     "FILL",
@@ -24,6 +30,7 @@ __all__ = [
     "Tasks",
     "Window",
     "bounding",
+    "refuse_nights",
     "refuse_seats",
     "refuse_windows",
     "scheduled",

@@ -17,6 +17,8 @@ from instances.errors import InputError, shown
 Stage = Annotated[tuple[NonNegative, ...], msgspec.Meta(min_length=1)]
 Stages = Annotated[tuple[Stage, ...], msgspec.Meta(min_length=1)]
 Deadline = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": 1e-290})]
+MOST_NIGHTS = 10_000
+Night = Annotated[int, msgspec.Meta(ge=1, le=MOST_NIGHTS)]
 
 
 class Job(
@@ -45,6 +47,9 @@ class Job(
     deadline : float, optional
         By when it must complete to earn its reward; the file's deadline where it is not given. It
         may be later than that: the file's is what holds where a job says nothing.
+    first_night, last_night : int, optional
+        Where the file has several nights: the first and the last of them on which it may be run,
+        counted from 1; all of them where it says nothing. It is run on one of them, whole.
 
     A job has ``stages``, or ``demand`` and ``critical_path``, or both: then ``stages`` is what
     happens and the two others are what was predicted.
@@ -59,6 +64,8 @@ class Job(
     critical_path: NonNegative | None = None
     release: NonNegative = 0.0
     deadline: Deadline | None = None
+    first_night: Night = 1
+    last_night: Night | None = None
 
     def __post_init__(self) -> None:
         for field in ("reward", "demand", "critical_path", "release"):  # also if made in Python
@@ -66,6 +73,12 @@ class Job(
             if value is not None and not 0 <= value < inf:
                 raise InputError("a finite number >= 0", found=shown(value), place=field)
         check_deadline(self.deadline)
+        if self.first_night < 1:
+            expected = "a whole number >= 1"
+            raise InputError(expected, found=shown(self.first_night), place="first_night")
+        if self.last_night is not None and self.last_night < self.first_night:
+            expected = f"at least {self.first_night}, the job's own `first_night`"
+            raise InputError(expected, found=shown(self.last_night), place="last_night")
         if self.stages is None and (self.demand is None or self.critical_path is None):
             raise InputError("`stages`, or both `demand` and `critical_path`")
         if self.stages is not None:

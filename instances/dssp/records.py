@@ -36,7 +36,7 @@ from instances.constraints import (
 )
 from instances.decimals import as_written
 from instances.dssp.answers import Scheduled, Selected
-from instances.dssp.jobs import Deadline, Job, check_deadline
+from instances.dssp.jobs import MOST_NIGHTS, Deadline, Job, Night, check_deadline
 from instances.dssp.planned import Planned, guaranteed
 from instances.dssp.tasks import Tasks
 from instances.errors import InputError, shown
@@ -92,6 +92,8 @@ class Instance(
         D, in the file's unit of time: by when jobs without a deadline of their own must complete.
     jobs : tuple of Job
         The jobs; their order decides where a policy leaves a choice open.
+    nights : int
+        How many nights there are, each with all processors until the deadline.
     late : tuple of (float, float)
         U_D after a job's deadline: points (delay, fraction of the reward), linear between, the
         first at delay 0; nothing is paid after the last, and without points nothing is paid late.
@@ -104,6 +106,7 @@ class Instance(
     processors: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
     deadline: Deadline
     jobs: tuple[Job, ...]
+    nights: Night = 1
     late: tuple[tuple[NonNegative, Share], ...] = ()
     constraints: tuple[SideConstraint, ...] = ()
 
@@ -118,8 +121,22 @@ class Instance(
                 "finite sums of demands and rewards", found="an overflow", place="jobs"
             )
         self._check_late()
+        self._check_nights()
         check_names(self.constraints)
         check_references(self.constraints, self.index, self.groups)
+
+    def _check_nights(self) -> None:
+        if not 1 <= self.nights <= MOST_NIGHTS:
+            expected = f"a whole number from 1 to {MOST_NIGHTS}"
+            raise InputError(expected, found=shown(self.nights), place="nights")
+        if not isfinite(self.capacity() * self.nights):
+            raise InputError("a finite P·D on all nights", found="an overflow", place="nights")
+        for j, job in enumerate(self.jobs):
+            for field in ("first_night", "last_night"):
+                night = getattr(job, field)
+                if night is not None and night > self.nights:
+                    expected = f"at most {self.nights}, the file's `nights`"
+                    raise InputError(expected, found=shown(night), place=f"jobs[{j}].{field}")
 
     def _check_late(self) -> None:
         before, most = -1.0, 1.0

@@ -154,3 +154,17 @@ def refuse_seats(constraints: Iterable[Constraint], who: str) -> None:
         if isinstance(constraint, Seats):
             words = f"no seats: {who} does not respect them yet"
             raise InputError(words, found="'seats'", place=f"constraints[{i}].kind")
+
+
+def refuse_nights(night: Instance, who: str) -> None:
+    """Raise `InputError` if an instance has several nights.
+
+    Parameters
+    ----------
+    night : Instance
+    who : str
+        What is for a single one.
+    """
+    if night.nights > 1:
+        words = f"1: {who} is for a single night, formulation season for several"
+        raise InputError(words, found=shown(night.nights), place="nights")

@@ -38,7 +38,13 @@ Measure = Annotated[
 ]
 _SPED_UP = {"required": ["speedup"], "properties": {"speedup": {"type": "object"}}}
 SCHEMA: Mapping[str, Mapping[str, object]] = {
-    "FairShare": {"properties": {"of": {"enum": ["capacity"]}}},
+    "FairShare": {
+        "properties": {
+            "of": {"enum": ["capacity"]},
+            "past": {"maxProperties": 0},
+            **{name: {"enum": [None]} for name in ("each", "past_total", "window", "half_life")},
+        }
+    },
     "Instance": {"anyOf": [_SPED_UP, {"properties": {"jobs": {"items": _SPED_UP}}}]},
 }
 """What the JSON Schema says beyond the types of fields: see `instances.schema`."""
@@ -237,12 +243,22 @@ class Instance(
 
 def check_meaning(constraint: Any, place: str) -> None:
     """Raise `InputError` where a side constraint says what has no meaning for shares of servers."""
-    if isinstance(constraint, FairShare) and constraint.of != "capacity":
+    if not isinstance(constraint, FairShare):
+        return
+    if constraint.of != "capacity":
         raise InputError(
             "no `of`: here shares are of the servers",
             found=shown(constraint.of),
             place=joined(place, "of"),
         )
+    for field in ("each", "past", "past_total", "window", "half_life"):
+        value = getattr(constraint, field)
+        if value not in (None, {}):
+            raise InputError(
+                f"no `{field}`: here shares are of the servers at every moment",
+                found=shown(value),
+                place=joined(place, field),
+            )
 
 
 class Epoch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -20,7 +20,7 @@ from instances.dssp import Instance, Scheduled, Tasks, refuse_seats, refuse_wind
 from instances.dssp.tasks import Floats, Ints
 from instances.errors import InputError
 from policies.dssp.dispatch import Played, play, schedule_of
-from policies.registry import NotApplicableError, Policy, register
+from policies.registry import NotApplicableError, Policy, register, single_night
 
 PAPER: Final = "Anderson et al., SPAA 2005, section 3.2"
 Key = Callable[..., Floats]
@@ -84,6 +84,7 @@ def simulated(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Played:
     NotApplicableError
         If a job has no stages: nothing is known of its tasks.
     """
+    single_night(night.nights, name)
     refuse_windows(night, name)
     refuse_seats(night.constraints, name)
     try:

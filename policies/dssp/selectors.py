@@ -18,7 +18,7 @@ from formulations.dssp.windows import able, window_rows
 from instances.dssp import FILL, Instance, Selected, selected
 from instances.options import Option, is_number
 from policies.dssp import windowed as in_windows
-from policies.registry import NotApplicableError, Policy, register
+from policies.registry import NotApplicableError, Policy, register, single_night
 from solvers.knapsack.items import Items, Mask
 
 KPP: Final = "Kellerer, Pferschy and Pisinger, Knapsack Problems, Springer 2004"
@@ -56,6 +56,7 @@ def selector(
 
     def decorate(choose: Callable[..., Mask]) -> Callable[..., Mask]:
         def run(instance: Instance, *, fill: float | str = 1.0, **given: Any) -> Selected:
+            single_night(instance.nights, name)
             if fill == "guaranteed" and (why := instance.unguaranteed):
                 raise NotApplicableError(f"fill=guaranteed rests on Theorem 4: {why}")
             r = instance.fill(fill)

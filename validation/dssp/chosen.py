@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from instances.constraints import Constraint, label
-from instances.dssp import Instance, Selected
+from instances.dssp import Instance, Selected, refuse_nights
 from instances.errors import InputError, shown
 from solvers.result import Document
 from validation.dssp.constraints import UnknownKindError, broken
@@ -23,6 +23,7 @@ def facts_of(night: Instance, claim: Document) -> Facts:
     InputError
         If ``fill`` is not a number above 0, or r·P·D overflows.
     """
+    refuse_nights(night, "a selection, or a schedule,")
     fill = claim.options.get("fill", 1.0)
     if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < float("inf"):
         raise InputError("a number above 0", found=shown(fill), place="options.fill")

@@ -55,18 +55,51 @@ def broken(constraint: Constraint, facts: Facts, chosen: Chosen) -> list[str]:
 @broken.register
 def _(constraint: FairShare, facts: Facts, chosen: Chosen) -> list[str]:
     base = facts.capacity if constraint.of == "capacity" else facts.total(chosen)
+    used, of = _before(constraint)
+    base += of
     found: list[str] = []
-    for group, share in constraint.at_most.items():
-        mine = _of_group(facts, chosen, constraint.by, group)
-        if mine > as_written(share) * base:
-            found.append(f"{group} gets {_part(mine, base)}, at most {share:.6g} asked")
-    for group, share in constraint.at_least.items():
-        mine = _of_group(facts, chosen, constraint.by, group)
+    named = {*constraint.at_most, *constraint.at_least}
+    asked = [
+        (group, constraint.at_most.get(group), constraint.at_least.get(group)) for group in named
+    ]
+    if constraint.each is not None:
+        others = {
+            job.groups[constraint.by] for job in facts.night.jobs if constraint.by in job.groups
+        }
+        each = constraint.each
+        asked += [(group, each.at_most, each.at_least) for group in others - named]
+    for group, most, least in sorted(asked):
+        tonight, before = (
+            _of_group(facts, chosen, constraint.by, group),
+            used.get(group, Fraction(0)),
+        )
+        mine = tonight + before
+        if most is not None and mine > as_written(most) * base:
+            found.append(f"{group} gets {_part(mine, base)}, at most {most:.6g} asked")
+        if least is None:
+            continue
         jobs = facts.members(constraint.by, group)
         possible = facts.total(job for job in jobs if facts.fits(job))
-        if mine < min(as_written(share) * base, possible):
-            found.append(f"{group} gets {_part(mine, base)}, at least {share:.6g} asked")
+        if mine < as_written(least) * base and tonight < possible:
+            found.append(f"{group} gets {_part(mine, base)}, at least {least:.6g} asked")
     return found
+
+
+def _before(constraint: FairShare) -> tuple[dict[str, Fraction], Fraction]:
+    """Return what each group used before and of how much, as it counts tonight.
+
+    A window of tonight alone has no past; with a half-life the past is one night old, and what it
+    counts for is a whole multiple of 2^-40.
+    """
+    if constraint.window == 1:
+        return {}, Fraction(0)
+    counts = Fraction(1)
+    if constraint.half_life is not None:
+        counts = Fraction(round(2.0 ** (40 - 1 / constraint.half_life)), 2**40)
+    used = {group: counts * as_written(amount) for group, amount in constraint.past.items()}
+    if constraint.past_total is None:
+        return used, sum(used.values(), Fraction(0))
+    return used, counts * as_written(constraint.past_total)
 
 
 def _part(mine: Fraction, base: Fraction) -> str:

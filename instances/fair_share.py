@@ -1,0 +1,153 @@
+"""Fair shares of the machine: tonight, over several nights, and with what was used before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from math import inf
+from typing import Annotated, Literal
+
+import msgspec
+
+from instances.declarations import Constraint, Name, NonNegative, Share
+from instances.errors import InputError, shown
+
+LEAST_HALF_LIFE, MOST_HALF_LIFE = 1e-3, 1e9
+"""Nights; beyond these all is forgotten at once, or nothing ever."""
+
+FINE = 2**40
+"""Weights of nights are whole multiples of 1/FINE, about 1e-12, so that they are exact."""
+
+
+class Each(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One cap, one floor, or both, for every group that is not named.
+
+    Attributes
+    ----------
+    at_most, at_least : float, optional
+        A share, in [0, 1].
+    """
+
+    at_most: Share | None = None
+    at_least: Share | None = None
+
+    def __post_init__(self) -> None:
+        if self.at_most is None and self.at_least is None:
+            raise InputError("`at_most` or `at_least`, or both")
+        if (self.at_least or 0.0) > (1.0 if self.at_most is None else self.at_most):
+            raise InputError(
+                f"at most {self.at_most}, the group's own `at_most`",
+                found=shown(self.at_least),
+                place="at_least",
+            )
+
+
+class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
+    """Shares of the machine that groups of jobs get at most, at least, or both.
+
+    Attributes
+    ----------
+    by : str
+        The grouping, such as ``team``.
+    at_most, at_least : dict of str to float
+        The share, in [0, 1], of each group that is bounded.
+    of : {"capacity", "selected"}
+        On dssp: a share of r·P·D, or of the demand that is selected.
+    each : Each, optional
+        On dssp: ``{"at_most": ..., "at_least": ...}`` for every group that neither ``at_most`` nor
+        ``at_least`` names.
+    past : dict of str to float
+        On dssp: the demand that groups used before the first night, each 0 where it is not given.
+        It counts as theirs tonight. Groups that have no job now may be among them.
+    past_total : float, optional
+        Of what the past is a share: the capacity of those nights or, with ``of`` selected, all
+        demand that was selected on them. The sum of ``past`` where it is not given.
+    window : int, optional
+        On dssp, in nights: shares are of what any so many nights in a row used, or all nights if
+        there are fewer. A window that reaches back before the first night counts all of ``past``.
+    half_life : float, optional
+        On dssp, in nights: shares are, on every night, of what the nights up to it used, each
+        weighted by 2^(-age/half_life); ``past`` is of age 1 on the first night. Weights are rounded
+        to multiples of 2^-40.
+
+    Without ``window`` and ``half_life`` shares are of each night by itself, and ``past`` counts on
+    the first. A cap that the past alone exceeds cannot be kept.
+    """
+
+    by: Name
+    at_most: dict[str, Share] = msgspec.field(default_factory=dict)
+    at_least: dict[str, Share] = msgspec.field(default_factory=dict)
+    of: Literal["capacity", "selected"] = "capacity"
+    each: Each | None = None
+    past: dict[Name, NonNegative] = msgspec.field(default_factory=dict)
+    past_total: NonNegative | None = None
+    window: Annotated[int, msgspec.Meta(ge=1, le=10**6)] | None = None
+    half_life: Annotated[float, msgspec.Meta(ge=LEAST_HALF_LIFE, le=MOST_HALF_LIFE)] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.at_most and not self.at_least and self.each is None:
+            raise InputError(
+                "`at_most` or `at_least`, with a share for one group or more, or `each`"
+            )
+        for group in self.at_most.keys() & self.at_least.keys():
+            if self.at_least[group] > self.at_most[group]:
+                raise InputError(
+                    f"at most {self.at_most[group]}, the group's own `at_most`",
+                    found=shown(self.at_least[group]),
+                    place=f"at_least.{group}",
+                )
+        if self.window is not None and self.half_life is not None:
+            raise InputError("`window` or `half_life`, not both", found="both")
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        """Check what records made in Python may have wrong, and that sums stay finite."""
+        if self.window is not None and self.window < 1:
+            raise InputError("a whole number >= 1", found=shown(self.window), place="window")
+        life = 1.0 if self.half_life is None else self.half_life
+        if not LEAST_HALF_LIFE <= life <= MOST_HALF_LIFE:
+            expected = f"nights, from {LEAST_HALF_LIFE:g} to {MOST_HALF_LIFE:g}"
+            raise InputError(expected, found=shown(life), place="half_life")
+        for group, used in self.past.items():
+            if not 0 <= used < inf:
+                expected = "a finite number >= 0"
+                raise InputError(expected, found=shown(used), place=f"past.{group}")
+        if not 0 <= (self.past_total or 0.0) < inf or not sum(self.past.values()) < inf:
+            raise InputError("a finite number >= 0", found="another", place="past_total")
+
+    def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
+        """Yield the grouping, then each bounded group."""
+        yield "by", self.by, None
+        for field, shares in (("at_most", self.at_most), ("at_least", self.at_least)):
+            for group in shares:
+                yield f"{field}.{group}", self.by, group
+
+    def caps(self, groups: Iterable[str]) -> dict[str, float]:
+        """Return the cap of each of these groups that has one: its own, or that of ``each``."""
+        return self._bounds(groups, self.at_most, None if self.each is None else self.each.at_most)
+
+    def floors(self, groups: Iterable[str]) -> dict[str, float]:
+        """Return the floor of each of these groups that has one: its own, or that of ``each``."""
+        return self._bounds(
+            groups, self.at_least, None if self.each is None else self.each.at_least
+        )
+
+    def _bounds(
+        self, groups: Iterable[str], own: Mapping[str, float], other: float | None
+    ) -> dict[str, float]:
+        named = self.at_most.keys() | self.at_least.keys()
+        more = () if other is None else [group for group in groups if group not in named]
+        return {**own, **{group: other for group in more if other is not None}}
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it speaks of more than one night by itself."""
+        past = bool(self.past) or self.past_total is not None
+        return past or self.window is not None or self.half_life is not None
+
+
+def weight(age: int, half_life: float | None) -> Fraction:
+    """Return what a night of some age counts for: 2^(-age/half_life), in multiples of 1/FINE."""
+    if half_life is None:
+        return Fraction(1)
+    return Fraction(round(2.0 ** (-age / half_life) * FINE), FINE)
