@@ -12,7 +12,7 @@ from rich.table import Table
 
 from benchmarks.timing import best_of, out, verdict
 from policies.dssp import dispatchers
-from policies.dssp.dispatch import play_plainly
+from policies.dssp.plain import play_plainly
 from schedopt.verbs.generate import generate
 
 PROCESSORS = 1_000

@@ -1,19 +1,20 @@
 """The dispatch simulator: which task goes to an idle processor, played through to the end.
 
 Nonpreemptive, on P identical processors, and non-delay: no processor is idle while a task is
-runnable. A task is runnable once all tasks of its job's previous stage have ended. Everything that
-ends at an instant ends before anything is dispatched at it.
+runnable. A task is runnable once its job is released and all tasks of its previous stage have
+ended. A runnable task that does not find the seats that it holds waits, and the next one goes.
+Everything that ends at an instant ends before jobs are released at it, and then tasks start.
 
 Source: Anderson et al., SPAA 2005, section 3.2.
 """
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from instances.constraints import Seats
 from instances.dssp import Instance, Scheduled, Tasks, scheduled
 from instances.dssp.tasks import Floats, Ints
 
@@ -36,6 +37,38 @@ class Played(NamedTuple):
     completion: Floats
 
 
+class Held(NamedTuple):
+    """Seats that running tasks hold.
+
+    Attributes
+    ----------
+    capacity : ndarray of int, shape (kinds,)
+        How many seats there are of each kind.
+    use : ndarray of int, shape (kinds, jobs)
+        How many of them each running task of a job holds.
+    """
+
+    capacity: Ints
+    use: Ints
+
+    @classmethod
+    def of(cls, night: Instance) -> Held:
+        """Return the seats of an instance."""
+        rules = [rule for rule in night.constraints if isinstance(rule, Seats)]
+        use = np.zeros((len(rules), len(night.jobs)), dtype=np.int64)
+        for k, rule in enumerate(rules):
+            for name, seats in rule.use.items():
+                use[k, night.index[name]] = seats
+        return cls(np.array([rule.capacity for rule in rules], dtype=np.int64), use)
+
+    def able(self, jobs: Ints) -> Ints:
+        """Return those of some jobs whose tasks hold no more seats than there are."""
+        if not len(self.capacity):
+            return jobs
+        within = (self.use[:, jobs] <= self.capacity[:, None]).all(axis=0)
+        return np.asarray(jobs[within], dtype=np.int64)
+
+
 def play(
     night: Instance, jobs: Ints, *, keys: Floats | None = None, draws: Floats | None = None
 ) -> Played:
@@ -46,7 +79,7 @@ def play(
     night : Instance
         With stages for every job: what happens, whatever was predicted.
     jobs : ndarray of int
-        Positions of the jobs to run, in the file's order.
+        Positions of the jobs to run, in the file's order; none may hold more seats than there are.
     keys : ndarray of float, shape (jobs,) or (tasks,)
         Of all runnable tasks the one whose job, or which itself, has the least key goes first; the
         file's order decides ties.
@@ -54,23 +87,29 @@ def play(
         In place of keys: numbers in [0, 1) that draw one task after the other.
     """
     from policies.dssp import dispatch_kernels as kernels
+    from policies.dssp import held_kernels
 
-    tasks, by_task = _prepared(night, keys)
+    tasks, by_task = prepared(night, keys)
     order: Any = slice(None)
     if keys is not None and len(keys) > len(night.jobs):
         order = kernels.order_of(keys, tasks.first_task)
     starts = np.full(len(tasks.lengths), np.nan)
     places = np.full(len(tasks.lengths), -1, dtype=np.int64)
     completion = np.full(len(night.jobs), np.nan)
-    kernel: Any = kernels.by_draw if by_task is None else kernels.by_key
+    jobs, held = np.asarray(jobs, dtype=np.int64), Held.of(night)
+    plain = not len(held.capacity) and not (night.releases[jobs] > 0).any()
+    home: Any = kernels if plain else held_kernels
+    kernel: Any = home.by_draw if by_task is None else home.by_key
     choice: Any = draws if by_task is None else by_task[order]
+    by_release = jobs[np.argsort(night.releases[jobs], kind="stable")]
     kernel(
         tasks.lengths[order],
         choice,
         tasks.first_task,
         tasks.first_stage,
-        np.asarray(jobs, dtype=np.int64),
+        by_release,
         min(night.processors, max(1, len(tasks.lengths))),
+        *(() if plain else (night.releases, *held)),
         starts,
         places,
         completion,
@@ -80,63 +119,7 @@ def play(
     return played
 
 
-def play_plainly(
-    night: Instance, jobs: Ints, *, keys: Floats | None = None, draws: Floats | None = None
-) -> Played:
-    """Do the same in plain Python: the definition, which `play` equals to the last bit."""
-    tasks, by_task = _prepared(night, keys)
-    lengths = tasks.lengths.tolist()
-    starts, places = [float("nan")] * len(lengths), [-1] * len(lengths)
-    completion = [float("nan")] * len(night.jobs)
-    stage, unfinished = tasks.first_stage[:-1].tolist(), [0] * len(night.jobs)
-    runnable: list[tuple[float, int, int]] = []  # key, job, task
-    pool: list[tuple[int, int]] = []  # task, job
-    working: list[tuple[float, int, int]] = []  # end, processor, job
-    idle = list(range(min(night.processors, max(1, len(lengths)))))[::-1]
-    luck = iter(() if draws is None else draws.tolist())
-
-    def open_stage(job: int) -> None:
-        first, end = tasks.first_task[stage[job]], tasks.first_task[stage[job] + 1]
-        unfinished[job] = end - first
-        for task in range(first, end):
-            if by_task is None:
-                pool.append((task, job))
-            else:
-                heappush(runnable, (float(by_task[task]), job, task))
-
-    def take() -> tuple[int, int]:
-        if by_task is not None:
-            _, job, task = heappop(runnable)
-            return task, job
-        i = int(next(luck) * len(pool))
-        chosen, pool[i] = pool[i], pool[-1]
-        pool.pop()
-        return chosen
-
-    now = 0.0
-    for job in jobs:
-        open_stage(int(job))
-    while True:
-        while idle and (runnable or pool):
-            task, job = take()
-            starts[task], places[task] = now, idle.pop()
-            heappush(working, (now + lengths[task], places[task], job))
-        if not working:
-            return Played(np.array(starts), np.array(places, dtype=np.int64), np.array(completion))
-        now = working[0][0]
-        while working and working[0][0] == now:
-            _, place, job = heappop(working)
-            idle.append(place)
-            unfinished[job] -= 1
-            if unfinished[job] == 0:
-                stage[job] += 1
-                if stage[job] == tasks.first_stage[job + 1]:
-                    completion[job] = now
-                else:
-                    open_stage(job)
-
-
-def _prepared(night: Instance, keys: Floats | None) -> tuple[Tasks, Floats | None]:
+def prepared(night: Instance, keys: Floats | None) -> tuple[Tasks, Floats | None]:
     """Return the tasks, and a key for each of them."""
     tasks = night.tasks
     if keys is None or len(keys) == len(tasks.lengths):

@@ -1,5 +1,7 @@
 """The dispatchers: which runnable task an idle processor takes.
 
+Jobs that hold more seats than there are cannot run: no dispatcher runs them.
+
 A dispatcher is a key, by job or by task: of all runnable tasks the one of the least key goes first,
 and the file's order decides ties. Keys of jobs use what planning knows (predictions, where the file
 has them); keys of tasks need task lengths, which only a clairvoyant has.
@@ -16,10 +18,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from instances.dssp import Instance, Scheduled, Tasks, refuse_seats, refuse_windows
+from instances.dssp import Instance, Scheduled, Tasks
 from instances.dssp.tasks import Floats, Ints
 from instances.errors import InputError
-from policies.dssp.dispatch import Played, play, schedule_of
+from policies.dssp.dispatch import Held, Played, play, schedule_of
 from policies.registry import NotApplicableError, Policy, register, single_night
 
 PAPER: Final = "Anderson et al., SPAA 2005, section 3.2"
@@ -48,7 +50,7 @@ def dispatcher(
     def decorate(key: Key) -> Key:
         def run(instance: Instance, *, seed: int = 0, after: Any = None) -> Scheduled:
             chosen = (job.name for job in instance.jobs) if after is None else after.selected
-            jobs = positions(instance, list(chosen))
+            jobs = Held.of(instance).able(positions(instance, list(chosen)))
             fill = 1.0 if after is None else after.capacity / instance.capacity()
             return schedule_of(instance, jobs, simulated(instance, name, jobs, seed), fill)
 
@@ -85,8 +87,6 @@ def simulated(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Played:
         If a job has no stages: nothing is known of its tasks.
     """
     single_night(night.nights, name)
-    refuse_windows(night, name)
-    refuse_seats(night.constraints, name)
     try:
         night.tasks  # noqa: B018 - raises where a job has none
     except InputError as error:
@@ -215,6 +215,30 @@ def reward(night: Instance) -> Floats:
 def density(night: Instance) -> Floats:
     """-R_j/T_1(j)."""
     return -_ratio(night.rewards, night.demands)
+
+
+@dispatcher(
+    "edf",
+    source="Jackson, Management Science Research Project 43, UCLA 1955 (earliest due date first)",
+    summary="the job that is due first",
+)
+def edf(night: Instance) -> Floats:
+    """d_j: the job's own deadline, else the file's."""
+    return night.deadlines
+
+
+@dispatcher(
+    "least-slack",
+    source="Mok, PhD thesis, MIT 1983 (least laxity first)",
+    summary="the task with the least time to spare on the way from it to its job's deadline",
+)
+def least_slack(night: Instance) -> Floats:
+    """d_j - (L_i + longest path through the later stages), of which every task loses the time t.
+
+    So the order of tasks that wait is always that of their slack, d_j - t - L_i - ....
+    """
+    tasks = night.tasks
+    return night.deadlines[tasks.job_of] - (tasks.lengths + _after(tasks))
 
 
 def _after(tasks: Tasks) -> Floats:

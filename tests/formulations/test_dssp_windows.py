@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from builders.dssp_windows import best_selection, windowed_night
 
 from formulations.dssp import Selection
 from instances.constraints import Seats
@@ -11,7 +12,6 @@ from instances.dssp import Instance, Job
 from instances.errors import InputError
 from policies.registry import NotApplicableError, registered
 from schedopt import evaluate, solve
-from tests.builders.dssp_windows import best_selection, windowed_night
 
 
 def job(name: str, length: float, **more: object) -> Job:

@@ -7,12 +7,15 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from builders.dssp_windows import windowed_night
 from hypothesis import given
 from hypothesis import strategies as st
 
+from instances.constraints import Seats
 from instances.dssp import Instance, Job, Scheduled, bounding
 from policies.dssp import dispatchers
-from policies.dssp.dispatch import play, play_plainly
+from policies.dssp.dispatch import Held, play
+from policies.dssp.plain import play_plainly
 from policies.registry import NotApplicableError, registered
 from schedopt import evaluate, solve
 from schedopt.problems import problem
@@ -59,6 +62,49 @@ def test_compiled_equals_plain_to_the_last_bit(
             ours, plain = play(instance, run, keys=keys), play_plainly(instance, run, keys=keys)
         for a, b in zip(ours, plain, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_with_releases_and_seats_too(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    instance = windowed_night(rng, jobs=9, tasks=6, stages=4)
+    run = Held.of(instance).able(np.flatnonzero(rng.random(len(instance.jobs)) < 0.9))
+    for name in DISPATCHERS:
+        key = dispatchers.KEYS[name]
+        luck = {"draws": key(instance, 3)} if name == "random" else {"keys": key(instance)}
+        ours, plain = play(instance, run, **luck), play_plainly(instance, run, **luck)
+        for a, b in zip(ours, plain, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_edf_and_least_slack_by_hand() -> None:
+    jobs = (
+        Job(name="a", reward=1, stages=((2.0,),), deadline=9),
+        Job(name="b", reward=1, stages=((5.0,),), deadline=10),
+        Job(name="c", reward=1, stages=((1.0,), (1.0,)), release=1.0, deadline=4),
+    )
+    instance = Instance(name="p", processors=1, deadline=10, jobs=jobs)
+    edf = evaluate(instance, "edf")
+    assert edf.solution.completion == {"a": 2.0, "b": 9.0, "c": 4.0}
+    assert edf.objective == 3
+    assert evaluate(instance, "least-slack").solution.completion == {"a": 9.0, "b": 5.0, "c": 7.0}
+    assert evaluate(instance, "least-slack").objective == 2  # c was not there when b started
+
+
+def test_a_task_without_a_seat_waits_and_the_next_one_goes() -> None:
+    jobs = tuple(Job(name=n, reward=1, stages=((3.0, 3.0),)) for n in "abc")
+    seats = Seats(capacity=1, use={"a": 1, "b": 2})
+    instance = Instance(name="p", processors=2, deadline=10, jobs=jobs, constraints=(seats,))
+    found = evaluate(instance, "first")
+    assert found.solution.selected == ("a", "c")  # b holds more than there are
+    assert found.solution.completion == {"a": 6.0, "c": 6.0}
+    assert not found.violations
+    loose = Instance(name="p", processors=2, deadline=10, jobs=jobs)
+    assert evaluate(loose, "first").solution.completion == {"a": 3.0, "b": 6.0, "c": 9.0}
+    given = evaluate(loose, "first", constraints=[seats])
+    assert given.solution.completion == found.solution.completion
+    assert not given.violations
+    assert not evaluate(loose, "greedy+first", constraints=[seats]).violations
 
 
 def random_night(rng: np.random.Generator) -> Instance:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from instances.constraints import FairShare
+from instances.constraints import FairShare, Seats
 from instances.dssp import Instance, Job
 from instances.files import load
 from schedopt import evaluate
@@ -74,7 +74,7 @@ BROKEN = {
     "not of a job that is run: a[0][5]": lambda s: s["tasks"][1].update(task=5),
     "of another length: a[1][0] 3 for 4": lambda s: s["tasks"][2].update(end=6),
     "of another length: a[1][0] 5 for 4": lambda s: s["tasks"][2].update(end=8),
-    "start before 0: a[0][0]": lambda s: s["tasks"][0].update(start=-1, end=1),
+    "before 0 or their job's release: a[0][0]": lambda s: s["tasks"][0].update(start=-1, end=1),
     "before the one before has ended: a stage 1": lambda s: s["tasks"][2].update(
         start=2.5, end=6.5
     ),
@@ -118,6 +118,27 @@ def test_rewards_after_the_deadline() -> None:
 def test_side_constraints_speak_of_the_jobs_that_are_run() -> None:
     capped = a_night(constraints=(FairShare(by="team", at_most={"fx": 0.5}, name="fx cap"),))
     assert judged(document(), capped) == ["fx cap: fx gets 0.6, at most 0.5 asked"]
+
+
+def test_releases_deadlines_and_seats() -> None:
+    def changed(**of_b: float) -> Instance:
+        a, b = a_night().jobs
+        return a_night(jobs=(a, msgspec.structs.replace(b, **of_b)))
+
+    assert judged(document(), changed(release=2.0)) == []
+    assert judged(document(), changed(release=2.5)) == [
+        "tasks that start before 0 or their job's release: b[0][0], released at 2.5"
+    ]
+    assert judged(document() | {"objective": 9.0}, changed(deadline=8.0)) == []
+    assert judged(document(), changed(deadline=8.0)) != []
+    enough = Seats(name="sim", capacity=2, use={"a": 1, "b": 1})
+    assert judged(document(), a_night(constraints=(enough,))) == []
+    one = Seats(name="sim", capacity=1, use={"a": 1})
+    assert judged(document(), a_night(constraints=(one,))) == [
+        "sim: more held than the 1 there are: 2 at 0"
+    ]
+    none = Seats(name="sim", capacity=0, use={"b": 1})
+    assert "sim: b holds more than there are" in judged(document(), a_night(constraints=(none,)))
 
 
 def test_many_faults_are_counted_not_listed() -> None:

@@ -1,4 +1,4 @@
-"""The checker for schedules: tasks, stages, processors, completion, reward, side constraints.
+"""The checker for schedules: tasks, releases, stages, processors, seats, completion, reward, rules.
 
 Everything is recomputed from the instance's raw fields; nothing is shared with what made the
 schedule. That the jobs fit is not asked: a dispatcher may be given too much to do.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import fsum
 
-from instances.constraints import Constraint
+from instances.constraints import Constraint, Seats, label
 from instances.dssp import Instance, PlacedTask, Scheduled
 from solvers.result import Document
 from validation.dssp.chosen import check_chosen, facts_of
@@ -59,6 +59,7 @@ def check(
     placed = _placed(night, solution, chosen, slack, report)
     _stages(night, chosen, placed, slack, report)
     _processors(night, solution, slack, report)
+    _seats(solution, constraints, slack, report)
     ends: dict[str, float] = dict.fromkeys(chosen, 0.0)
     for (job, _, _), task in placed.items():
         ends[job] = max(ends[job], task.end)
@@ -85,6 +86,7 @@ def _placed(
         for s, stage in enumerate(job.stages or ())
         for i, length in enumerate(stage)
     }
+    releases = {job.name: job.release for job in night.jobs}
     unknown, twice, wrong, early = [], [], [], []
     placed: Placed = {}
     for task in solution.tasks:
@@ -99,10 +101,12 @@ def _placed(
             wrong.append(f"{_named(key)} {task.end - task.start:.12g} for {lengths[key]:.12g}")
         if not task.start >= 0:
             early.append(_named(key))
+        elif task.start < releases[task.job] - slack:
+            early.append(f"{_named(key)}, released at {releases[task.job]:.12g}")
     _tell(report, "tasks that are not of a job that is run", unknown)
     _tell(report, "tasks that are there twice", twice)
     _tell(report, "tasks of another length", wrong)
-    _tell(report, "tasks that start before 0", early)
+    _tell(report, "tasks that start before 0 or their job's release", early)
     _tell(report, "tasks that are missing", [_named(key) for key in lengths if key not in placed])
     return placed
 
@@ -143,6 +147,32 @@ def _processors(night: Instance, solution: Scheduled, slack: float, report: Repo
     _tell(report, "processors with two tasks at a time", overlaps)
 
 
+def _seats(
+    solution: Scheduled, constraints: Sequence[Constraint], slack: float, report: Report
+) -> None:
+    """Check that tasks that run at a time hold no more seats than there are."""
+    for position, rule in enumerate(constraints):
+        if not isinstance(rule, Seats):
+            continue
+        changes = [
+            change
+            for task in solution.tasks
+            if rule.use.get(task.job, 0) and task.start < task.end - slack
+            for change in (
+                (task.start, rule.use[task.job]),
+                (task.end - slack, -rule.use[task.job]),
+            )
+        ]
+        held, over = 0, []
+        for time, change in sorted(changes):  # what is given back is there at that instant
+            held += change
+            if change > 0 and held > rule.capacity:
+                over.append(f"{held} at {time:.12g}")
+        _tell(
+            report, f"{label(rule, position)}: more held than the {rule.capacity} there are", over
+        )
+
+
 def _completion(solution: Scheduled, ends: dict[str, float], slack: float, report: Report) -> None:
     wrong = sorted(solution.completion.keys() ^ ends.keys())
     wrong += [
@@ -163,8 +193,9 @@ def _objective(
 ) -> None:
     """Check what the schedule earns; at a jump of U_D the rounding of times may go either way."""
     reward = {job.name: job.reward for job in night.jobs}
-    least = fsum(reward[name] * _paid(night, end + slack) for name, end in ends.items())
-    most = fsum(reward[name] * _paid(night, end - slack) for name, end in ends.items())
+    due = {job.name: job.deadline or night.deadline for job in night.jobs}
+    least = fsum(reward[n] * _paid(night, due[n], end + slack) for n, end in ends.items())
+    most = fsum(reward[n] * _paid(night, due[n], end - slack) for n, end in ends.items())
     objective = claim.objective
     near = objective is not None and (
         least <= objective <= most or same(objective, least) or same(objective, most)
@@ -172,11 +203,11 @@ def _objective(
     report.expect(near, f"objective: the schedule earns {most:.12g}, not {objective}")
 
 
-def _paid(night: Instance, completion: float) -> float:
+def _paid(night: Instance, deadline: float, completion: float) -> float:
     """U_D as a fraction of the reward: 1 by the deadline, then along the points of ``late``."""
-    if completion <= night.deadline * (1 + 1e-11):
+    if completion <= deadline * (1 + 1e-11):
         return 1.0
-    delay, points = completion - night.deadline, list(night.late)
+    delay, points = completion - deadline, list(night.late)
     while len(points) > 1 and points[1][0] < delay:
         points.pop(0)
     if len(points) < 2:

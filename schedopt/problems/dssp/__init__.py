@@ -61,11 +61,11 @@ class Dssp(Problem["Instance"]):
 
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
         """Return a policy by name; two joined by ``+`` choose and then dispatch."""
-        from schedopt.problems.dssp.two_phase import two_phase
+        from schedopt.problems.dssp.two_phase import seated, two_phase
 
         if "+" in name:
             return two_phase(self, name, constraints)
-        return super().policy(name)
+        return seated(super().policy(name), constraints)
 
     def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
         """Solve a selection or a schedule with a solver, or the one that suits it."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from instances.constraints import Constraint
+from instances.constraints import Constraint, Seats
 from instances.naming import pick
 from solvers import selecting
 
@@ -47,7 +48,20 @@ def two_phase(record: Problem, name: str, constraints: Sequence[Constraint] = ()
     choosing[exact.name] = exact
     selector = choosing[pick(first, choosing, f"a policy of {problem} that chooses")]
     dispatcher = dispatching[pick(second, dispatching, f"a policy of {problem} that dispatches")]
-    return joined(selector, dispatcher)
+    return joined(seated(selector, constraints), seated(dispatcher, constraints))
+
+
+def seated(policy: Policy, constraints: Sequence[Constraint]) -> Policy:
+    """Return a policy that knows of the seats, beyond the instance's, that running tasks hold."""
+    seats = tuple(rule for rule in constraints if isinstance(rule, Seats))
+    if not seats or (policy.phase == "choose" and "dispatcher" not in policy.options):
+        return policy
+
+    def run(instance: Instance, **options: Any) -> Any:
+        together = (*instance.constraints, *seats)
+        return policy.run(msgspec.structs.replace(instance, constraints=together), **options)
+
+    return replace(policy, run=run)
 
 
 def _by_formulation(constraints: Sequence[Constraint]) -> Policy:

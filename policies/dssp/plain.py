@@ -1,0 +1,103 @@
+"""The dispatch simulator in plain Python: the definition, which `dispatch.play` equals exactly."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+import numpy as np
+
+from instances.dssp import Instance
+from instances.dssp.tasks import Floats, Ints
+from policies.dssp.dispatch import Held, Played, prepared
+
+
+def play_plainly(
+    night: Instance, jobs: Ints, *, keys: Floats | None = None, draws: Floats | None = None
+) -> Played:
+    """Simulate a dispatcher on some jobs: see `dispatch.play`."""
+    run = _Run(night, jobs, keys, draws)
+    while run.working or run.coming:
+        run.advance()
+        run.dispatch()
+    places = np.array(run.places, dtype=np.int64)
+    return Played(np.array(run.starts), places, np.array(run.completion))
+
+
+class _Run:
+    """One simulation, from one instant to the next at which something happens."""
+
+    def __init__(
+        self, night: Instance, jobs: Ints, keys: Floats | None, draws: Floats | None
+    ) -> None:
+        self.night = night
+        self.tasks, self.keys = prepared(night, keys)
+        self.lengths = self.tasks.lengths.tolist()
+        self.starts = [float("nan")] * len(self.lengths)
+        self.places = [-1] * len(self.lengths)
+        self.completion = [float("nan")] * len(night.jobs)
+        self.stage = self.tasks.first_stage[:-1].tolist()
+        self.unfinished = [0] * len(night.jobs)
+        self.runnable: list[tuple[float, int, int]] = []  # key, job, task
+        self.pool: list[tuple[int, int]] = []  # task, job
+        self.working: list[tuple[float, int, int]] = []  # end, processor, job
+        self.idle = list(range(min(night.processors, max(1, len(self.lengths)))))[::-1]
+        self.luck = iter(() if draws is None else draws.tolist())
+        held = Held.of(night)
+        self.left, self.use = held.capacity.copy(), held.use
+        self.coming = sorted(jobs.tolist(), key=lambda job: night.jobs[job].release)
+        self.now = 0.0
+
+    def advance(self) -> None:
+        """Go to the next instant: let tasks end, then release jobs."""
+        released = [self.night.jobs[job].release for job in self.coming[:1]]
+        self.now = min([*released, *(end for end, _, _ in self.working[:1])])
+        while self.working and self.working[0][0] == self.now:
+            _, place, job = heappop(self.working)
+            self.idle.append(place)
+            self.left += self.use[:, job]
+            self.unfinished[job] -= 1
+            if self.unfinished[job] == 0:
+                self.stage[job] += 1
+                if self.stage[job] == self.tasks.first_stage[job + 1]:
+                    self.completion[job] = self.now
+                else:
+                    self.open_stage(job)
+        while self.coming and self.night.jobs[self.coming[0]].release <= self.now:
+            self.open_stage(self.coming.pop(0))
+
+    def open_stage(self, job: int) -> None:
+        """Make the tasks of a job's present stage runnable."""
+        stage, first = self.stage[job], self.tasks.first_task
+        self.unfinished[job] = int(first[stage + 1] - first[stage])
+        for task in range(int(first[stage]), int(first[stage + 1])):
+            if self.keys is None:
+                self.pool.append((task, job))
+            else:
+                self.runnable.append((float(self.keys[task]), job, task))
+
+    def dispatch(self) -> None:
+        """Start tasks as long as there is an idle processor and one that finds its seats."""
+        while self.idle and (taken := self.take()):
+            task, job = taken
+            self.left -= self.use[:, job]
+            self.starts[task], self.places[task] = self.now, self.idle.pop()
+            heappush(self.working, (self.now + self.lengths[task], self.places[task], job))
+
+    def seated(self, job: int) -> bool:
+        """Tell whether a task of a job finds the seats that it holds."""
+        return bool((self.use[:, job] <= self.left).all())
+
+    def take(self) -> tuple[int, int] | None:
+        """Take the next task that finds its seats, and its job; None where there is none."""
+        able = [item for item in self.runnable if self.seated(item[1])]
+        if able:
+            self.runnable.remove(min(able))
+            _, job, task = min(able)
+            return task, job
+        found = [i for i, (_, job) in enumerate(self.pool) if self.seated(job)]
+        if not found:
+            return None
+        i = found[int(next(self.luck) * len(found))]
+        chosen, self.pool[i] = self.pool[i], self.pool[-1]
+        self.pool.pop()
+        return chosen
