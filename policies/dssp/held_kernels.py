@@ -26,6 +26,18 @@ def _seated(use: Array, left: Array, j: int) -> bool:
 
 
 @njit(cache=True)
+def _without(
+    ready_keys: Array, ready_jobs: Array, ready: int, keys: Array, task: int, last: bool
+) -> int:
+    """Take the first job's task out of those that are ready, and return how many jobs are left."""
+    if last:
+        return int(_drop(ready_keys, ready_jobs, ready))
+    if keys[task + 1] != keys[task]:
+        _sink(ready_keys, ready_jobs, ready, keys[task + 1], ready_jobs[0])
+    return ready
+
+
+@njit(cache=True)
 def _next(ends: Array, busy: int, releases: Array, jobs: Array, coming: int) -> float:
     """Return when a task ends or a job is released next; one of the two does."""
     release = np.inf if coming == len(jobs) else releases[jobs[coming]]
@@ -85,8 +97,7 @@ def by_key(
     left, now, coming = capacity.copy(), 0.0, 0
     while True:
         while coming < len(jobs) and releases[jobs[coming]] <= now:
-            j = jobs[coming]
-            coming += 1
+            j, coming = jobs[coming], coming + 1
             upcoming[j] = first_task[stage[j]]
             unfinished[j] = first_task[stage[j] + 1] - upcoming[j]
             ready = _push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
@@ -99,22 +110,17 @@ def by_key(
             left -= use[:, j]
             task = upcoming[j]
             upcoming[j] = task + 1
-            if task + 1 == first_task[stage[j] + 1]:
-                ready = _drop(ready_keys, ready_jobs, ready)
-            elif keys[task + 1] != keys[task]:
-                _sink(ready_keys, ready_jobs, ready, keys[task + 1], j)
+            last = task + 1 == first_task[stage[j] + 1]
+            ready = _without(ready_keys, ready_jobs, ready, keys, task, last)
             free -= 1
             starts[task], places[task], works_on[idle[free]] = now, idle[free], j
             busy = _push(ends, workers, busy, now + lengths[task], idle[free])
         if busy == 0 and coming == len(jobs):
             return
-        now = _next(ends, busy, releases, jobs, coming)
-        freed = False
+        now, freed = _next(ends, busy, releases, jobs, coming), False
         while busy > 0 and ends[0] == now:
-            idle[free] = workers[0]
+            idle[free], j, free = workers[0], works_on[workers[0]], free + 1
             busy = _drop(ends, workers, busy)
-            j = works_on[idle[free]]
-            free += 1
             freed = freed or bool(use[:, j].any())
             left += use[:, j]
             if _goes_on(j, now, stage, unfinished, first_task, first_stage, completion):
