@@ -12,7 +12,7 @@ from pathlib import Path
 
 from instances.msfq.log_converters import convert
 from policies.registry import NotApplicableError, registered
-from solvers.log_bounds import bounds
+from solvers.logs.relaxations import bounds
 
 LOGS = Path(__file__).parents[1].parent / "shared" / "data" / "swf"
 POLICIES = (

@@ -84,6 +84,11 @@ SOLVERS: dict[str, Solver] = {
         "numeric",
         "solvers.queues",
     ),
+    "server-prices": Solver(
+        "logs: bounds over all schedules, by prices of servers over time",
+        "server-prices",
+        "solvers.logs",
+    ),
     "core": Solver(
         "selections without side constraints: an exact knapsack algorithm",
         "pyomo",

@@ -1,6 +1,8 @@
-"""msfq as optimization: the best threshold of MSFQ, and the optimal policy above it."""
+"""msfq as optimization: thresholds, the optimal policy above them, and logs."""
 
+from formulations.msfq.log_bound import LogBound
 from formulations.msfq.optimal import OptimalPolicy
 from formulations.msfq.threshold import Threshold
+from formulations.msfq.window import Window
 
-__all__ = ["OptimalPolicy", "Threshold"]
+__all__ = ["LogBound", "OptimalPolicy", "Threshold", "Window"]

@@ -76,6 +76,9 @@ def one_or_all(queue: Instance, whose: str) -> System:
     InputError
         If it is not; an unstable one says which class brings what load.
     """
+    if queue.log is not None:
+        expected = f"classes of jobs for {whose} (a log has the formulations bound and window)"
+        raise InputError(expected, found="a log", place="log")
     pair = queue.one_or_all
     if pair is None:
         needs = ", ".join(str(job.need) for job in queue.classes)

@@ -164,7 +164,7 @@ class Jobs:
         needs, codes = np.unique(self.need, return_inverse=True)
         return Labels(codes.astype(np.int32), tuple(str(need) for need in needs.tolist()))
 
-    def take(self, rows: ArrayLike) -> Jobs:
+    def take(self, rows: ArrayLike | slice) -> Jobs:
         """Return some of the jobs, by number, a slice or truth values."""
         at = np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)]
 

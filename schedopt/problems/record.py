@@ -121,6 +121,10 @@ class Problem(Generic[I]):
         kind: FormulationType = getattr(import_module(module), attribute)
         return kind
 
+    def default_formulation(self, instance: I) -> str:
+        """Return the name of the formulation that an instance is solved as, if none is named."""
+        return next(iter(self.formulation_homes))
+
     @property
     def sense(self) -> Sense:
         """What is done with the objective: ``maximize`` or ``minimize``."""

@@ -184,7 +184,8 @@ def modelled(what: What, formulation: str | None, options: Options | None) -> Fo
 
         return modelled(load(what), formulation, options)
     if is_instance(what):
-        kind = problem_of(what).formulation(formulation)
+        record = problem_of(what)
+        kind = record.formulation(formulation or record.default_formulation(what))
         return kind(what, **checked(options or {}, kind.known_options, kind.name))
     if formulation is not None or options:
         raise InputError("no formulation and no options beside a model that is built already")

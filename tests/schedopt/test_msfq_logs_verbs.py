@@ -106,3 +106,25 @@ def test_a_log_goes_along_where_its_instance_does(tmp_path: Path) -> None:
     assert moved.jobs.submit.tolist() == original.jobs.submit.tolist()
     dump(queue_of(*random_jobs(8, servers=original.servers)), tmp_path / "b.json")
     assert source.digest() != digest, "another log is another instance"
+
+
+def test_a_log_is_bounded_and_its_windows_are_solved(log: Path, tmp_path: Path) -> None:
+    words = ("--certificate", "-o", tmp_path / "b.json")
+    shown = run("solve", log, *words).stdout
+    assert "best policy" in shown
+    assert "schedules that preempt nobody" in shown
+    document = json.loads((tmp_path / "b.json").read_text())
+    assert document["formulation"] == "bound"
+    assert document["objective"] == min(document["solution"]["policies"].values())
+    assert document["bound"] == max(document["solution"]["bounds"].values())
+    assert document["bound_checked"]
+    assert "re-proved" in run("check", log, tmp_path / "b.json").stdout
+    words = ("--formulation", "window", "--option", "first=3", "--option", "count=5", "--json")
+    document = json.loads(run("solve", log, *words, "-o", tmp_path / "w.json").stdout)
+    assert document["solution_status"] == "optimal"
+    assert [one["job"] for one in document["solution"]["starts"]] == [3, 4, 5, 6, 7]
+    run("check", log, tmp_path / "w.json")
+    run("plot", tmp_path / "w.json", "-o", tmp_path / "w.png")
+    for name in ("threshold", "optimal-policy"):
+        error = CliRunner().invoke(app, ["solve", str(log), "--formulation", name]).exception
+        assert "formulations bound and window" in str(error)

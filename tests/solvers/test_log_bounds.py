@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from instances.msfq.logs import Jobs
 from policies.msfq.logs.registration import LOG_POLICIES, started
-from solvers.log_bounds import bounds
+from solvers.logs.relaxations import bounds
 
 
 def test_bounds_worked_out_by_hand() -> None:

@@ -11,6 +11,7 @@ from builders.msfq_logs import queue_of, random_jobs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import schedopt
 from instances.constraints import ResponseTime
 from instances.errors import InputError
 from instances.msfq import Instance, Replayed, Started, Windowed
@@ -120,6 +121,8 @@ def test_a_window_is_checked() -> None:
     assert judged(QUEUE, good).ok
     assert "capacity" in str(judged(QUEUE, window(1, [(1, 0), (2, 5)], 7)).violations)
     assert "not of the window's jobs" in str(judged(QUEUE, window(1, [(0, 0), (2, 5)], 7)))
+    assert judged(QUEUE, good, options={"first": 1, "count": 2}).ok
+    assert "options say" in str(judged(QUEUE, good, options={"first": 0}).violations)
     assert "not within the log" in str(judged(QUEUE, window(2, [(2, 2), (3, 9)], 7)))
 
 
@@ -139,3 +142,32 @@ def test_packing_loses_nothing(values: list[float]) -> None:
     assert unpacked(packed(starts), len(values)).tobytes() == starts.tobytes()
     with pytest.raises(InputError, match="packed"):
         unpacked(packed(starts), len(values) + 1)
+
+
+def test_a_bound_is_re_proved_or_refused() -> None:
+    queue = queue_of(*random_jobs(11))
+    document = schedopt.solve(queue, certificate=True).document()
+    assert check(queue, document).bound == "re-proved"
+    certificate: Any = document.certificate
+
+    def faults(**changes: Any) -> str:
+        wrong = msgspec.structs.replace(document, certificate=certificate | changes)
+        report = check(queue, wrong)
+        assert report.bound.startswith("believed")
+        return "; ".join(report.violations)
+
+    free = [0] * len(certificate["prices"])
+    assert "shown" in faults(prices=free)
+    assert "shown" in faults(unit=2 * certificate["unit"])
+    assert "grid" in faults(grid=certificate["grid"][::-1])
+    assert "grid" in faults(prices=certificate["prices"][1:])
+    assert "too large" in faults(prices=[2**60] * len(free))
+    for changes in ({"prices": [-1, *free[1:]]}, {"unit": 0}, {"kind": "faith"}, {"more": 1}):
+        assert "cannot be read" in faults(**changes)
+    solution = dict(document.solution)
+    lower = solution | {"policies": solution["policies"] | {"oracle": 0.5}}
+    above = solution | {"bounds": solution["bounds"] | {"prices": 1e9}}
+    for changed, words in ((lower, "the best"), (above, "greatest"),
+                           (solution | {"policy": "x"}, "not tried")):  # fmt: skip
+        wrong = msgspec.structs.replace(document, solution=changed)
+        assert words in str(check(queue, wrong).violations)

@@ -62,6 +62,15 @@ def check(
     _expect(report, "weighted_response_time", solution.weighted_response_time, weighted)
     objective = weighted if queue.objective == "weighted" else response.mean()
     _expect(report, "objective", claim.objective, objective)
+    if isinstance(solution, Bracketed):
+        _bracket(solution, claim, report)
+    elif isinstance(solution, Windowed):
+        asked = tuple(
+            claim.options.get(key, found)
+            for key, found in (("first", solution.first), ("count", solution.count))
+        )
+        found = (solution.first, solution.count)
+        report.expect(asked == found, f"window: {found}, where the options say {asked}")
     if isinstance(solution, Replayed):
         _measures(queue, jobs, solution, starts, report)
     _sides(jobs, response, constraints, report)
@@ -109,6 +118,18 @@ def _feasible(jobs: Jobs, starts: Floats, servers: int, report: Report) -> None:
         busy[most] <= servers,
         f"capacity: {busy[most]} servers busy at {times[order][most]:.12g}, of {servers}",
     )
+
+
+def _bracket(solution: Bracketed, claim: Document, report: Report) -> None:
+    """Hold the policy to be the best of those tried, the bound the greatest of those found."""
+    got, bounds = solution.policies, solution.bounds
+    report.expect(solution.policy in got, f"policy: {solution.policy} was not tried")
+    if solution.policy in got and claim.objective is not None:
+        _expect(report, "policies: the best", claim.objective, min(got.values()))
+        _expect(report, f"policies: {solution.policy}", claim.objective, got[solution.policy])
+    if claim.bound is not None:
+        best = max(bounds.values(), default=float("nan"))
+        _expect(report, "bound: the greatest of the bounds", claim.bound, best)
 
 
 def _measures(

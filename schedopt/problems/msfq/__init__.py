@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
@@ -39,6 +39,8 @@ class Msfq(Problem["Instance"]):
     formulation_homes: ClassVar = {
         "threshold": "formulations.msfq.threshold:Threshold",
         "optimal-policy": "formulations.msfq.optimal:OptimalPolicy",
+        "bound": "formulations.msfq.log_bound:LogBound",
+        "window": "formulations.msfq.window:Window",
     }
     printed: ClassVar = {
         "fcfs": "FCFS",
@@ -51,15 +53,43 @@ class Msfq(Problem["Instance"]):
     }
     converters: ClassVar = {"log": Converter("instances.msfq.swf")}
 
+    def default_formulation(self, instance: Instance) -> str:
+        """Return ``bound`` for a log, ``threshold`` for classes of jobs."""
+        return "threshold" if instance.log is None else "bound"
+
     def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
-        """Solve a threshold or an optimal policy."""
-        from formulations.msfq import OptimalPolicy, Threshold
-        from solvers import queues
+        """Solve a threshold or an optimal policy; bound a log, or schedule a window of it."""
+        from formulations.msfq import LogBound, OptimalPolicy, Threshold, Window
 
         self.refuse_others(solver, self.solvers(model), model)
+        if isinstance(model, LogBound):
+            from schedopt.problems.msfq.tried import best_policy
+            from solvers import logs
+
+            return logs.solve(model, limits, best_policy(model.instance))
+        if isinstance(model, Window):
+            from schedopt.problems.msfq.tried import best_order
+            from solvers.logs import windows
+
+            return windows.solve(model, limits, best_order(model))
+        from solvers import queues
+
         if isinstance(model, Threshold | OptimalPolicy):
             return queues.solve(model, limits)
         return super().solve(model, solver, limits)
+
+    def certificate(
+        self, model: Formulation, result: Result, limits: Limits
+    ) -> dict[str, Any] | None:
+        """Return the prices of servers that bound a log; None for what is no log's bound."""
+        from formulations.msfq import LogBound
+
+        if not isinstance(model, LogBound):
+            return None
+        dates = result.options.get("best_bound") == "busy-dates"
+        if dates and model.instance.objective == "mean":
+            return None  # prices show less, and the checker knows no other way to it
+        return model.certificate()
 
     def question(
         self,
@@ -72,8 +102,11 @@ class Msfq(Problem["Instance"]):
 
         The threshold is exact where there are not too many, and without side constraints, since
         policies know none. Where neither applies (several classes, other sizes, an unstable
-        system) nothing is known.
+        system) nothing is known. A log's policies are measured against the best of them, beside
+        which is told how much better any schedule could have been.
         """
+        if instance.log is not None:
+            return Question(instance, "bound")
         if instance.one_or_all is None or not instance.memoryless or instance.load >= 1:
             return None
         own = {k: v for k, v in options.items() if k in self.measured_by(policy)}

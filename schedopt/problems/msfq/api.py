@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from formulations.msfq import OptimalPolicy, Threshold
+from formulations.msfq import LogBound, OptimalPolicy, Threshold, Window
 from instances.msfq import (
     BoundedPareto,
+    Bracketed,
     ClassTime,
     Deterministic,
     Empirical,
@@ -16,10 +17,15 @@ from instances.msfq import (
     Instance,
     JobClass,
     Lognormal,
+    Measures,
     OptimalTable,
+    Replayed,
     Simulated,
+    Started,
     Thresholded,
+    Windowed,
 )
+from instances.msfq.logs import Jobs, Labels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoundedPareto",
+    "Bracketed",
     "ClassTime",
     "Deterministic",
     "Empirical",
@@ -34,12 +41,20 @@ __all__ = [
     "Hyperexponential",
     "Instance",
     "JobClass",
+    "Jobs",
+    "Labels",
+    "LogBound",
     "Lognormal",
+    "Measures",
     "OptimalPolicy",
     "OptimalTable",
+    "Replayed",
     "Simulated",
+    "Started",
     "Threshold",
     "Thresholded",
+    "Window",
+    "Windowed",
     "sample_path",
 ]
 

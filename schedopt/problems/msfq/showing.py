@@ -6,13 +6,22 @@ import msgspec
 
 from instances.msfq import Instance
 from instances.msfq.answers import Answer, ClassTime, Simulated, Thresholded
-from instances.msfq.log_answers import LogAnswer, Measures, Replayed
-from schedopt.formats import number
+from instances.msfq.log_answers import Bracketed, LogAnswer, Measures, Replayed, Windowed
+from schedopt.formats import number, percent
 from schedopt.problems.shown import Lines, ShownTable, Tables
 from solvers.result import Result
 
 MOST = 40
 """Classes of the table."""
+
+BOUNDED = {
+    "prices": "schedules that preempt nobody",
+    "run": "all schedules",
+    "squashed-area": "all schedules",
+    "combined": "all schedules",
+    "busy-dates": "all schedules",
+}
+"""What each bound on a log is for."""
 
 TAIL = "99"
 """The percentile that is shown where it was measured."""
@@ -31,6 +40,10 @@ def lines(queue: Instance, result: Result[Answer | LogAnswer]) -> Lines:
         yield "mean wait", number(found.mean_wait)
         yield "mean bounded slowdown", number(found.mean_bounded_slowdown)
         yield "utilization", f"{found.utilization:.1%}"
+    elif isinstance(found, Bracketed):
+        yield "best policy", found.policy
+    elif isinstance(found, Windowed):
+        yield "window", f"{found.count:,} jobs from row {found.first:,} on, alone on the machine"
 
 
 def tables(queue: Instance, result: Result[Answer | LogAnswer]) -> Tables:
@@ -49,6 +62,31 @@ def tables(queue: Instance, result: Result[Answer | LogAnswer]) -> Tables:
                 heads=(by, "jobs", "mean response time", "mean wait", "mean bounded slowdown"),
                 rows=tuple((name, *_measures(measures[name])) for name in largest),
             )
+    elif isinstance(found, Bracketed):
+        yield from _bracket(found)
+    elif isinstance(found, Windowed):
+        yield ShownTable(
+            title=f"starts{_more(len(found.starts))}",
+            heads=("job", "start"),
+            rows=tuple((str(one.job), number(one.start)) for one in found.starts[:MOST]),
+        )
+
+
+def _bracket(found: Bracketed) -> Tables:
+    """Yield what bounds all schedules, and what each policy gets beside the greatest bound."""
+    known = sorted(found.bounds.items(), key=lambda pair: -pair[1])
+    rows = tuple((name, number(value), BOUNDED.get(name, "")) for name, value in known)
+    yield ShownTable(title="bounds", heads=("by", "at least", "for"), rows=rows)
+    least = known[0][1] if known else 0.0
+    policies = sorted(found.policies.items(), key=lambda pair: pair[1])[:MOST]
+    yield ShownTable(
+        title=f"policies{_more(len(found.policies))}",
+        heads=("policy", "response time", "over the bound"),
+        rows=tuple(
+            (name, number(value), percent(value / least - 1) if least else "")
+            for name, value in policies
+        ),
+    )
 
 
 def _more(count: int) -> str:

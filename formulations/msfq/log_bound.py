@@ -1,0 +1,141 @@
+"""LogBound: no schedule of a log, whoever had made it, could have responded sooner on average."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from formulations.msfq.ticks import Ticks, Ticks64
+from formulations.protocol import Hints, Settings, Side, Value
+from instances.constraints import Constraint
+from instances.errors import InputError, shown
+from instances.msfq import Bracketed, Instance
+from instances.options import Option, checked, is_count
+
+
+@dataclass
+class Prices:
+    """What a server costs at each time: the native model of `LogBound`, its variables.
+
+    Attributes
+    ----------
+    grid : ndarray of int64, shape (cells + 1,)
+        Times, in ticks from the first submit, ascending.
+    prices : ndarray of int64, shape (cells,)
+        What a server costs for a tick, from ``grid[i]`` to ``grid[i + 1]``, in units of which a
+        tick of waiting costs a job of weight 1 ``unit``.
+    unit : int
+    """
+
+    grid: Ticks64
+    prices: Ticks64
+    unit: int = 1
+
+
+class LogBound:
+    """Bound the mean response time of a log over all of its nonpreemptive schedules.
+
+    Any prices π ≥ 0 of servers bound it: let each job choose the start at which its response and
+    what it pays, need·∫π, are least together, whatever the others do, and take off what all servers
+    earn if they are never idle,
+
+        Σ_j min_{S ≥ submit_j} [w_j (S + run_j - submit_j) + need_j ∫_S^{S + run_j} π] - N ∫π.
+
+    In a schedule jobs pay no more than the servers could earn, so its cost is no less than that.
+    The best prices are the dual of the time-indexed linear program, over whole schedules.
+
+    Parameters
+    ----------
+    queue : Instance
+        Of a log, without side constraints: these would only make schedules cost more.
+    rounds : int
+        How often prices are improved.
+    cells : int
+        How many prices there may be: servers cost the same throughout a cell of time.
+
+    Attributes
+    ----------
+    ticks : Ticks
+    model : Prices
+        None at first: all servers are free. The solver leaves the best that it found.
+
+    Raises
+    ------
+    InputError
+        If the instance is of no log.
+
+    Notes
+    -----
+    Source: Dyer and Wolsey, Discrete Applied Mathematics 26, 1990 (the time-indexed relaxation);
+    Fisher, Management Science 27, 1981 (Lagrangian bounds). The prices to start from are those of
+    the mean busy dates of one fast machine (Goemans, SODA 1997), which have a closed form.
+    """
+
+    problem: ClassVar[str] = "msfq"
+    name: ClassVar[str] = "bound"
+    engine: ClassVar[str] = "server-prices"
+    sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
+    known_options: ClassVar[Mapping[str, Option]] = {
+        "rounds": Option(400, "a whole number of at least 1", is_count),
+        "cells": Option(50_000, "a whole number of at least 1", is_count),
+    }
+
+    def __init__(self, queue: Instance, *, rounds: int = 400, cells: int = 50_000) -> None:
+        given = {"rounds": rounds, "cells": cells}
+        began = time.perf_counter()
+        self.options: Settings = checked(given, self.known_options, "bound")
+        self.instance = queue
+        self.ticks = Ticks.of(queue)
+        self.rounds, self.cells = rounds, cells
+        end = int(self.ticks.submit[-1] + self.ticks.run.sum())
+        self.model = Prices(np.array([0, max(end, 1)]), np.zeros(1, np.int64))
+        for constraint in queue.constraints:
+            raise _refused(constraint)
+        self.added: Sequence[Constraint] = ()
+        self.seconds = time.perf_counter() - began
+
+    def add(self, *constraints: Constraint) -> Self:
+        """Refuse side constraints.
+
+        Raises
+        ------
+        InputError
+            If there is one.
+        """
+        for constraint in constraints:
+            raise _refused(constraint)
+        return self
+
+    def side(self) -> Side:
+        """Return nothing: there are no side constraints."""
+        return {}
+
+    def hint(self, solution: Bracketed) -> Hints:
+        """Yield nothing: prices do not start from a schedule."""
+        yield from ()
+
+    def certificate(self) -> dict[str, Any]:
+        """Return the prices as a document holds them: neighbours that are alike are one."""
+        prices, grid = self.model.prices, self.model.grid
+        kept = np.flatnonzero(np.diff(prices, prepend=-1))
+        return {
+            "kind": "server-prices",
+            "scale": [self.ticks.scale.numerator, self.ticks.scale.denominator],
+            "unit": self.model.unit,
+            "grid": [*grid[kept].tolist(), int(grid[-1])],
+            "prices": prices[kept].tolist(),
+        }
+
+    def decode(self, value: Value) -> Bracketed:
+        """Raise: the schedule is a policy's."""
+        raise NotImplementedError
+
+
+def _refused(constraint: Constraint) -> InputError:
+    return InputError(
+        "no side constraints on a log", found=shown(constraint.kind()), place="constraints"
+    )

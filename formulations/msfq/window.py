@@ -1,0 +1,205 @@
+"""Window: some jobs of a log, alone on the machine, scheduled so that they respond soonest."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from math import ceil, gcd
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from formulations.cp_sat import WholeModel
+from formulations.msfq.ticks import Ticks
+from formulations.protocol import Hints, Settings, Value
+from instances.constraints import Constraint
+from instances.errors import InputError, shown
+from instances.msfq import Instance, Started, Windowed
+from instances.msfq.logs import Floats, Jobs
+from instances.options import Option, checked, is_count
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import IntVar
+
+MOST_JOBS = 2_000
+"""Of a window: beyond, the model alone would take gigabytes."""
+ROOM = 2**60
+"""The model's objective stays below this."""
+
+
+class Window(WholeModel):
+    """Schedule some jobs of a log, as if there were no others, with the least response time.
+
+    The jobs are those of the rows ``first`` to ``first + count - 1``. Nobody is preempted. The
+    objective is their mean response time, or as the instance says the mean weighted by work.
+
+    Parameters
+    ----------
+    queue : Instance
+        Of a log.
+    first : int
+        The first job, by row from 0.
+    count : int, optional
+        How many jobs; 40 by default, or as many as there are from the first on.
+
+    Attributes
+    ----------
+    ticks : Ticks
+        The jobs in whole numbers; ``exact`` says whether these are the log's own.
+    model : cp_model.CpModel
+        Add native constraints as you like; `starts` has each job's start, in ticks from the first
+        submit of the window.
+
+    Raises
+    ------
+    InputError
+        If the instance is of no log, or the window not within it.
+
+    Notes
+    -----
+    Source: Baptiste, Le Pape and Nuijten, Constraint-Based Scheduling, 2001, chapter 3
+    (cumulative). Servers are alike, so that any that are free serve.
+    """
+
+    problem: ClassVar[str] = "msfq"
+    name: ClassVar[str] = "window"
+    sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
+    inexact: ClassVar[str] = "among schedules on a grid that rounds times"
+    known_options: ClassVar[Mapping[str, Option]] = {
+        "first": Option(0, "a row of the log, from 0", lambda v: type(v) is int and v >= 0),
+        "count": Option(None, f"a whole number from 1 to {MOST_JOBS}",
+                        lambda v: is_count(v) and v <= MOST_JOBS),
+    }  # fmt: skip
+
+    def __init__(self, queue: Instance, *, first: int = 0, count: int | None = None) -> None:
+        given = {"first": first} | ({} if count is None else {"count": count})
+        checked(given, self.known_options, "window")
+        began = time.perf_counter()
+        super().__init__()
+        for constraint in queue.constraints:
+            raise _refused(constraint)
+        if queue.log is None:
+            raise InputError("an instance of a log", found="one of classes", place="log")
+        rows = len(queue.jobs)
+        count = min(40, rows - first) if count is None else count
+        if not (count >= 1 and first + count <= rows):
+            expected = f"a window within the log's {rows} jobs"
+            raise InputError(expected, found=f"first={first}, count={count}", place="option first")
+        self.instance, self.first, self.count = queue, first, count
+        self.jobs: Jobs = queue.jobs.take(slice(first, first + count))
+        self.ticks = Ticks.of(queue, first, count)
+        self.exact = self.ticks.exact
+        self.starts: list[IntVar] = []
+        self._build()
+        self.stated()
+        self.seconds = time.perf_counter() - began
+
+    @property
+    def options(self) -> Settings:
+        """Which jobs."""
+        return {"first": self.first, "count": self.count}
+
+    def _build(self) -> None:
+        """State starts, the machine, who of equals comes first, and what responding costs."""
+        ticks, model = self.ticks, self.model
+        runs = ticks.run.tolist() if self.exact else (ticks.run + 1).tolist()
+        submits = ticks.submit.tolist() if self.exact else (ticks.submit + 1).tolist()
+        latest = max(submits) + sum(runs)
+        pieces, last = [], dict[tuple[int, int], Any]()
+        for job, (submit, need, run) in enumerate(
+            zip(submits, ticks.need.tolist(), runs, strict=True)
+        ):
+            start = model.new_int_var(submit, latest - run, f"start[{self.first + job}]")
+            pieces.append(model.new_fixed_size_interval_var(start, run, f"run[{job}]"))
+            if (need, run) in last:  # who came first of two that are alike starts no later
+                model.add(last[need, run] <= start)
+            last[need, run] = start
+            self.starts.append(start)
+        model.add_cumulative(pieces, ticks.need.tolist(), ticks.servers)
+        weights = ticks.weight.tolist()
+        shared = gcd(*weights)
+        weights = [weight // shared for weight in weights]
+        if sum(weights) * latest >= ROOM:
+            self.exact = False
+            shift = (sum(weights) * latest // ROOM).bit_length()
+            weights = [max(1, weight >> shift) for weight in weights]
+        given = sum(
+            weight * (run - submit)
+            for weight, run, submit in zip(weights, runs, submits, strict=True)
+        )
+        constant = model.new_constant(given)  # no offset: bounds are stated on the sum of the terms
+        model.minimize(
+            sum(w * start for w, start in zip(weights, self.starts, strict=True)) + constant
+        )
+        self.reward_scale = float(ticks.total * ticks.scale / shared)
+
+    def add(self, *constraints: Constraint) -> Self:
+        """Refuse side constraints.
+
+        Raises
+        ------
+        InputError
+            If there is one.
+        """
+        for constraint in constraints:
+            raise _refused(constraint)
+        return self
+
+    def hint(self, solution: Windowed) -> Hints:
+        """Yield the starts of a known schedule."""
+        for start, known in zip(self.starts, solution.starts, strict=True):
+            yield start, float(ceil((known.start - self.jobs.submit[0]) * self.ticks.scale))
+
+    def decode(self, value: Value) -> Windowed:
+        """Turn starts in ticks into the schedule that they put jobs in order for."""
+        given = [value(start) for start in self.starts]
+        return self.scheduled(sorted(range(self.count), key=given.__getitem__))
+
+    def scheduled(self, order: list[int]) -> Windowed:
+        """Return the schedule in which each job in turn has the earliest start that there is.
+
+        Times are those of the log, added up as any reader would: no start is off by rounding.
+
+        Parameters
+        ----------
+        order : list of int
+            All jobs of the window, by place in it.
+        """
+        starts = placed(self.jobs, self.instance.servers, order)
+        response = starts + self.jobs.run - self.jobs.submit
+        work = self.jobs.need * self.jobs.run
+        return Windowed(
+            jobs=self.count,
+            mean_response_time=float(response.mean()),
+            weighted_response_time=float(work @ response / work.sum()),
+            first=self.first,
+            count=self.count,
+            starts=tuple(
+                Started(job=self.first + i, start=start) for i, start in enumerate(starts.tolist())
+            ),
+        )
+
+
+def placed(jobs: Jobs, servers: int, order: list[int]) -> Floats:
+    """Return starts, shape (jobs,): each in turn at the earliest time from which on it fits."""
+    starts, ends = np.full(len(jobs), np.inf), np.full(len(jobs), np.inf)
+    done: list[int] = []
+    for job in order:
+        need, run = int(jobs.need[job]), float(jobs.run[job])
+        others = np.array(done, dtype=np.intp)
+        begun, ended, held = starts[others], ends[others], jobs.need[others]
+        times = np.unique(np.append(ended[ended > jobs.submit[job]], jobs.submit[job]))
+        for time_ in times.tolist():
+            marks = np.append(begun[(begun > time_) & (begun < time_ + run)], time_)
+            busy = [int(held[(begun <= mark) & (mark < ended)].sum()) for mark in marks.tolist()]
+            if max(busy) + need <= servers:
+                starts[job], ends[job] = time_, time_ + run
+                break
+        done.append(job)
+    return starts
+
+
+def _refused(constraint: Constraint) -> InputError:
+    return InputError(
+        "no side constraints on a window", found=shown(constraint.kind()), place="constraints"
+    )

@@ -1,0 +1,145 @@
+"""Windows of a log, exactly: prices rule out most starts, and CP-SAT searches the rest."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+
+from formulations.msfq import Window
+from formulations.msfq.log_bound import Prices
+from formulations.msfq.ticks import Ticks
+from instances.msfq import Windowed
+from solvers import cpsat
+from solvers.logs.prices import PriceSearch, grid_of, summed
+from solvers.logs.relaxations import relaxed, rounded_down
+from solvers.result import Limits, Result
+
+ROUNDS = 600
+SHARE = 0.3
+"""Of the time limit that prices may take."""
+MOST_UNIT = 2**20
+
+
+def solve(model: Window, limits: Limits | None = None, hint: Windowed | None = None) -> Result:
+    """Schedule a window with the least response time.
+
+    Parameters
+    ----------
+    model : Window
+    limits : Limits, optional
+        When to stop; by default with a proof.
+    hint : Windowed, optional
+        A schedule to start from; that of the file's order where none is given.
+
+    Returns
+    -------
+    Result
+        Not yet checked.
+    """
+    limits = limits or Limits()
+    began = time.perf_counter()
+    known = hint or model.scheduled(list(range(model.count)))
+    bound = tightened(model, known, limits)
+    spent = time.perf_counter() - began
+    left = limits.time_limit
+    rest = replace(limits, time_limit=None if left is None else max(left - spent, 0.0))
+    result = cpsat.solve(model, rest, hint=known, bound=bound)
+    options = {**result.options, "time_limit": limits.time_limit}
+    seconds = msgspec.structs.replace(result.seconds, solve=time.perf_counter() - began)
+    return msgspec.structs.replace(result, options=options, seconds=seconds)
+
+
+def tightened(model: Window, known: Windowed, limits: Limits) -> float:
+    """Return a bound, and take from the model's starts those that no better schedule has.
+
+    What prices prove rests on each job's cheapest start. A schedule in which one job starts at
+    another time costs at least as much more as that costs the job: where that is more than what is
+    known, the start is ruled out.
+    """
+    ticks = model.ticks
+    found = max(relaxed(ticks, weighted=model.instance.objective == "weighted").values())
+    starts = np.array([one.start for one in known.starts]) - model.jobs.submit[0]
+    at = starts * float(ticks.scale)
+    response = np.maximum(at - ticks.submit, 0.0) + ticks.run + 1.0
+    grid = grid_of(ticks, at, 10 * len(at))
+    grid = np.unique(np.concatenate([grid, (grid[1:] + grid[:-1]) // 2]))
+    target = float(response @ ticks.weight)
+    search = PriceSearch(ticks, target, grid, rounds=ROUNDS, most_unit=MOST_UNIT)
+    search.advance(60.0 if limits.time_limit is None else SHARE * limits.time_limit)
+    if search.bound is None:
+        return found
+    if not model.exact:
+        return max(found, search.bound)
+    # Sums are whole numbers of ticks here: what is above one is at the next.
+    step = int(np.gcd.reduce(ticks.weight))
+    least = -(-search.total // (search.best.unit * step)) * step
+    whole = np.rint(at).astype(np.int64)
+    exactly = summed((whole + ticks.run - ticks.submit) * ticks.weight)
+    if not model.native and least < exactly:
+        _rule_out(model, search.best, search.total, exactly)
+    return max(found, rounded_down(ticks.respond(least)))
+
+
+def _rule_out(model: Window, prices: Prices, total: int, known: int) -> None:
+    """Leave each job the starts at which the bound is not above what is known."""
+    from ortools.sat.python import cp_model
+
+    from solvers.logs.price_kernels import respond
+
+    ticks, grid = model.ticks, prices.grid
+    paid = np.concatenate([[0], np.cumsum(prices.prices * np.diff(grid))])
+    costs, starts = np.empty_like(ticks.run), np.empty_like(ticks.run)
+    padded = np.append(prices.prices, 0)
+    respond(ticks.submit, ticks.need, ticks.run, ticks.weight, prices.unit, grid, padded, paid,
+            costs, starts)  # fmt: skip
+    slack = known * prices.unit - total
+    for job, variable in enumerate(model.starts):
+        kept = kept_starts(ticks, job, prices, int(costs[job]) + slack)
+        domain = cp_model.Domain.from_intervals([list(piece) for piece in kept])
+        proto = model.model.proto.variables[variable.index]
+        old = cp_model.Domain.from_flat_intervals(list(proto.domain))
+        proto.domain[:] = old.intersection_with(domain).flattened_intervals()
+
+
+def kept_starts(ticks: Ticks, job: int, prices: Prices, most: int) -> list[tuple[int, int]]:
+    """Return the starts at which a job's response and rent cost no more than ``most``, as ranges.
+
+    Between the times at which start or end meets the grid costs are linear.
+    """
+    grid, unit = prices.grid, prices.unit
+    submit, run = int(ticks.submit[job]), int(ticks.run[job])
+    need, rate = int(ticks.need[job]), unit * int(ticks.weight[job])
+    paid = [0, *np.cumsum(prices.prices * np.diff(grid)).tolist()]
+    times, levels = grid.tolist(), [*prices.prices.tolist(), 0]
+
+    def rent(time: int) -> int:
+        i = int(np.searchsorted(grid, time, "right")) - 1
+        paid_so_far: int = paid[i] + levels[i] * (time - times[i])
+        return paid_so_far
+
+    def cost(start: int) -> int:
+        return rate * (start + run - submit) + need * (rent(start + run) - rent(start))
+
+    last = max(submit, most // rate - run + submit)  # later, waiting alone costs more
+    marks = {submit, last}
+    marks |= {time for time in times if submit < time < last}
+    marks |= {time - run for time in times if submit < time - run < last}
+    corners = sorted(marks)
+    kept: list[tuple[int, int]] = []
+    for a, b in zip(corners, corners[1:] or corners, strict=False):
+        low, high = cost(a), cost(b)
+        first, stop = a, b
+        if low > most and high > most:
+            continue
+        if low > most:  # falls: the first from which on it is cheap enough
+            first = a + -(-(low - most) * (b - a) // (low - high))
+        elif high > most:
+            stop = a + (most - low) * (b - a) // (high - low)
+        if kept and kept[-1][1] >= first - 1:
+            kept[-1] = (kept[-1][0], max(kept[-1][1], stop))
+        else:
+            kept.append((first, stop))
+    return kept

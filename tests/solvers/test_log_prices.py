@@ -1,0 +1,176 @@
+"""Prices bound what policies get, and the checker re-proves it; windows against brute force."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from builders.msfq_logs import queue_of, random_jobs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import schedopt
+from formulations.msfq import LogBound, Window
+from formulations.msfq.ticks import Ticks
+from instances.errors import InputError
+from instances.msfq import Instance
+from instances.msfq.logs import Jobs
+from policies.msfq.logs.registration import LOG_POLICIES, started
+from solvers.logs import windows
+from solvers.logs.prices import PriceSearch, grid_of, opening
+from solvers.logs.relaxations import bounds
+
+SEEDS = st.integers(0, 2**32 - 1)
+OBJECTIVES = st.sampled_from(["mean", "weighted"])
+
+
+def values(queue: Instance, starts: Any) -> float:
+    response = starts + queue.jobs.run - queue.jobs.submit
+    weights = queue.jobs.need * queue.jobs.run if queue.objective == "weighted" else None
+    return float(np.average(response, weights=weights))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS, objective=OBJECTIVES, big=st.sampled_from([1.0, 0.1, 1e9, 1 / 3]))
+def test_no_policy_beats_a_bound_and_each_is_re_proved(
+    seed: int, objective: str, big: float
+) -> None:
+    jobs, servers = random_jobs(seed, 12)
+    times = [jobs.submit * big, jobs.run * big]
+    queue = queue_of(Jobs.of(times[0], jobs.need, times[1]), servers, objective=objective)
+    result = schedopt.solve(LogBound(queue, rounds=60), certificate=True)
+    assert result.violations == ()
+    assert result.bound_checked or result.options["best_bound"] == "busy-dates"
+    assert result.bound is not None
+    assert result.bound >= max(bounds(queue).values()) * (1 - 1e-9)
+    for name in LOG_POLICIES:
+        assert result.bound <= values(queue, started(queue, name, "exact")) * (1 + 1e-9)
+
+
+def test_a_price_worked_out_by_hand() -> None:
+    # Two jobs that need the machine, at once: one waits for the other, 1 + (1 + 4).
+    queue = queue_of(Jobs.of([0, 0], [2, 2], [1, 4]), 2)
+    result = schedopt.solve(LogBound(queue))
+    assert result.objective == 3.0
+    assert result.bound == pytest.approx(3.0, rel=1e-3)
+    # The opening has the closed form of mean busy dates: from 5 on servers are free; before, the
+    # long one pays 1/8 a tick of the rest, and from 0 to 1 the short one 1/2 of what is left of it.
+    prices = opening(Ticks.of(queue), np.array([0, 1, 3, 5]))
+    assert prices == pytest.approx([(1.0 + 0.5) / 2, (0.5 + 0.25) / 2, 0.25 / 2])
+
+
+def test_prices_prove_more_than_relaxations_where_jobs_do_not_fit_side_by_side() -> None:
+    draw = np.random.default_rng(5)
+    n = 200
+    queue = queue_of(
+        Jobs.of(np.sort(draw.integers(0, 900, n)), draw.integers(1, 9, n), draw.integers(1, 20, n)),
+        10,
+    )
+    ticks = Ticks.of(queue)
+    starts = started(queue, "saf", "exact") - queue.jobs.submit[0]
+    target = float((starts + ticks.run - ticks.submit).sum())
+    search = PriceSearch(ticks, target, grid_of(ticks, starts, 10_000), rounds=200)
+    while not search.advance(1.0):
+        pass
+    assert search.bound is not None
+    assert max(bounds(queue).values()) * 1.1 < search.bound <= target / n
+
+
+def brute_force(jobs: Jobs, servers: int) -> Fraction:
+    """Return the least sum of responses over all orders, in whole numbers."""
+    submit, need, run = (list(map(int, of)) for of in (jobs.submit, jobs.need, jobs.run))
+    best = None
+    for order in permutations(range(len(submit))):
+        busy: dict[int, int] = {}
+        total = 0
+        for job in order:
+            at = submit[job]
+            while any(busy.get(t, 0) + need[job] > servers for t in range(at, at + run[job])):
+                at += 1
+            for t in range(at, at + run[job]):
+                busy[t] = busy.get(t, 0) + need[job]
+            total += at + run[job] - submit[job]
+        best = total if best is None else min(best, total)
+    return Fraction(best or 0)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=SEEDS)
+def test_windows_equal_brute_force(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    n, servers = int(draw.integers(1, 6)), int(draw.integers(2, 7))
+    jobs = Jobs.of(
+        np.sort(draw.integers(0, 8, n + 2)),
+        draw.integers(1, servers + 1, n + 2),
+        draw.integers(1, 7, n + 2),
+    )
+    queue = queue_of(jobs, servers)
+    result = schedopt.solve(Window(queue, first=1, count=n), threads=1)
+    assert result.violations == ()
+    assert result.proven
+    assert result.objective == pytest.approx(
+        float(brute_force(jobs.take(slice(1, n + 1)), servers) / n)
+    )
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=SEEDS, objective=OBJECTIVES)
+def test_windows_in_decimals_and_by_weight(seed: int, objective: str) -> None:
+    jobs, servers = random_jobs(seed, 6)
+    tenths = Jobs.of(jobs.submit / 10, jobs.need, np.rint(jobs.run * 10 + 1) / 10)
+    queue = queue_of(tenths, servers, objective=objective)
+    model = Window(queue)
+    assert model.exact
+    result = schedopt.solve(model, threads=1)
+    assert result.violations == ()
+    assert result.proven
+    assert result.objective is not None
+    best = (
+        min(
+            queue.objective_of(model.scheduled(list(order)))
+            for order in permutations(range(len(tenths)))
+        )
+        if len(tenths) < 6
+        else result.objective
+    )
+    assert result.objective == pytest.approx(best)
+
+
+def test_what_prices_rule_out_costs_too_much() -> None:
+    draw = np.random.default_rng(3)
+    jobs = Jobs.of(np.sort(draw.integers(0, 50, 20)), draw.integers(1, 4, 20),
+                   draw.integers(1, 15, 20))  # fmt: skip
+    model = Window(queue_of(jobs, 8))
+    before = [v.domain[-1] - v.domain[0] for v in model.model.proto.variables]
+    known = model.scheduled(list(range(20)))
+    bound = windows.tightened(model, known, windows.Limits())
+    after = [v.domain[-1] - v.domain[0] for v in model.model.proto.variables]
+    assert sum(after) < sum(before)
+    best = schedopt.solve(Window(queue_of(jobs, 8)), threads=1, time_limit=20)
+    assert bound <= (best.objective or 0.0)
+    if best.proven:
+        starts = [one.start for one in best.solution.starts]
+        for variable, start in zip(model.model.proto.variables, starts, strict=False):
+            pieces = list(zip(variable.domain[::2], variable.domain[1::2], strict=True))
+            assert any(low <= start - jobs.submit[0] <= high for low, high in pieces)
+
+
+def test_times_that_no_whole_numbers_hold_are_said_to_be_rounded() -> None:
+    jobs = Jobs.of([0.0, 1e-9, 1e9], [1, 2, 2], [1 / 3, 1e9, 2.0])
+    model = Window(queue_of(jobs, 2))
+    assert not model.exact
+    result = schedopt.solve(model, threads=1)
+    assert result.violations == ()
+    assert not result.proven or result.gap == 0.0
+
+
+@pytest.mark.parametrize(
+    ("given", "where"), [({"first": 3}, "within the log's 3 jobs"), ({"count": 9}, "within")]
+)
+def test_a_window_is_within_the_log(given: dict[str, int], where: str) -> None:
+    queue = queue_of(Jobs.of([0, 1, 2], [1, 1, 1], [1, 1, 1]), 1)
+    with pytest.raises(InputError, match=where):
+        Window(queue, **given)

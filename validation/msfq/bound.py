@@ -1,0 +1,222 @@
+"""Re-prove a bound on the response time of a log, in whole numbers, without a solver.
+
+A certificate of the kind ``server-prices`` says what a server costs at each time. In any schedule
+that preempts nobody, jobs together pay no more for servers than these could earn if they were never
+idle. So the sum of weighted response times is no less than what every job's response and rent cost
+together at the start that is best for it alone, less what all servers could earn.
+
+A bound that is not from prices is held against two relaxations: no job responds sooner than it
+runs; and on one machine as fast as all servers, which at each completion turns to the least
+remaining work, the k-th completion is no later than in any schedule, for each k. Where jobs weigh
+their work, the second is this: work is done no sooner than by that machine in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from heapq import heappop, heappush
+from math import floor
+from typing import Annotated
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.constraints import Constraint
+from instances.decimals import as_written
+from instances.msfq import Instance
+from solvers.result import Document
+
+ROUNDING = 1e-9
+ROOM = 2**62
+Whole = NDArray[np.int64]
+Count = Annotated[int, msgspec.Meta(ge=0, lt=ROOM)]
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class ServerPrices(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="server-prices"
+):
+    """What a server costs at each time.
+
+    Attributes
+    ----------
+    scale : tuple of int
+        Ticks in a unit of time, as a fraction; times that are no whole ticks are rounded down.
+    unit : int
+        What a tick costs a job of weight 1 that waits.
+    grid : tuple of int
+        Times in ticks from the first submit, ascending.
+    prices : tuple of int
+        Of a server for a tick, between each time and the next; before and after all are free.
+    """
+
+    scale: tuple[Positive, Positive]
+    unit: Positive
+    grid: tuple[Count, ...]
+    prices: tuple[Count, ...]
+
+
+class Jobs:
+    """A log's jobs in ticks, and what a sum of weighted responses in ticks is worth.
+
+    Parameters
+    ----------
+    queue : Instance
+    scale : Fraction
+        Ticks in a unit of time.
+    """
+
+    def __init__(self, queue: Instance, scale: Fraction) -> None:
+        jobs = queue.jobs
+        submit = [as_written(time) * scale for time in jobs.submit.tolist()]
+        run = [as_written(time) * scale for time in jobs.run.tolist()]
+        self.need: list[int] = jobs.need.tolist()
+        zero = floor(submit[0])
+        self.submit = [floor(time) - zero for time in submit]
+        self.run = [floor(time) for time in run]
+        self.exact = all(time.denominator == 1 for time in (*submit, *run))
+        weighted = queue.objective == "weighted"
+        self.weight = [n * p if weighted else 1 for n, p in zip(self.need, self.run, strict=True)]
+        self.total = Fraction(len(run))
+        if weighted:
+            self.total = sum((n * p for n, p in zip(self.need, run, strict=True)), Fraction(0))
+        self.scale = scale
+
+    def mean(self, total: Fraction) -> Fraction:
+        """Return the mean response time that follows from a sum in ticks: a tick may be lost."""
+        lost = 0 if self.exact else sum(self.weight)
+        return (total - lost) / self.total / self.scale
+
+
+def reproved(
+    instance: Instance,
+    constraints: Sequence[Constraint],
+    certificate: Mapping[str, object],
+    claim: Document,
+) -> str | None:
+    """Re-prove a claimed bound.
+
+    Parameters
+    ----------
+    instance : Instance
+        The raw instance.
+    constraints : sequence of Constraint
+        Of no account: they only make schedules cost more.
+    certificate : mapping
+        What the bound is to follow from.
+    claim : Document
+        Says the bound.
+
+    Returns
+    -------
+    str or None
+        None where the bound holds; else a line that says why it does not follow.
+    """
+    if instance.log is None or claim.formulation != "bound":
+        return "a certificate that nobody re-proves here"
+    try:
+        given = msgspec.convert(certificate, ServerPrices)
+    except msgspec.ValidationError as error:
+        return f"the certificate cannot be read: {error}"
+    jobs = Jobs(instance, Fraction(*given.scale))
+    try:
+        shown = jobs.mean(Fraction(earned(jobs, given, instance.servers), given.unit))
+    except ValueError as reason:
+        return str(reason)
+    relaxed = squashed if instance.objective == "mean" else conserved
+    shown = max(shown, jobs.mean(relaxed(jobs, instance.servers)))
+    claimed = Fraction(claim.bound or 0.0)
+    if claimed <= shown * (1 + Fraction(ROUNDING)):
+        return None
+    return f"{float(claimed):.12g} claimed, {float(shown):.12g} shown"
+
+
+def earned(jobs: Jobs, given: ServerPrices, servers: int) -> int:
+    """Return the least of all responses and rents, less what servers could earn, in units.
+
+    Raises
+    ------
+    ValueError
+        If the prices are none, or too large to be added up in 64 bits.
+    """
+    grid, prices = np.array(given.grid, np.int64), np.array([*given.prices, 0], np.int64)
+    if len(grid) < 2 or len(grid) != len(prices) or not (np.diff(grid) > 0).all():
+        raise ValueError("the certificate's grid does not ascend, or has not a price for each cell")
+    lengths = np.diff(grid).tolist()
+    whole = [0]
+    for price, length in zip(given.prices, lengths, strict=True):
+        whole.append(whole[-1] + price * length)
+    horizon = max(int(grid[-1]), jobs.submit[-1]) + max(jobs.run)
+    most = max(whole[-1] * max(jobs.need), given.unit * max(jobs.weight) * horizon)
+    if most >= ROOM or horizon >= ROOM:
+        raise ValueError("the certificate's prices are too large to be added up")
+    paid = np.array(whole, np.int64)
+
+    def rent(times: Whole) -> Whole:
+        """Return what a server costs from the first time of the grid to each of these."""
+        at = np.maximum(np.searchsorted(grid, times, "right") - 1, 0)
+        found: Whole = paid[at] + prices[at] * np.maximum(times - grid[at], 0)
+        return found
+
+    total = 0
+    for submit, need, run, weight in zip(
+        jobs.submit, jobs.need, jobs.run, jobs.weight, strict=True
+    ):
+        rate = given.unit * weight
+        begun, ended = rent(np.array([submit, submit + run]))
+        at_once = rate * run + need * int(ended - begun)
+        if at_once > rate * run and rate:
+            last = submit + (at_once - rate * run) // rate  # to wait longer costs more by itself
+            low, high = np.searchsorted(grid, [submit, last], "right")
+            near, far = np.searchsorted(grid, [submit + run, last + run], "right")
+            starts = np.concatenate([grid[low:high], grid[near:far] - run])
+            if len(starts):
+                paying = need * (rent(starts + run) - rent(starts))
+                at_once = min(at_once, int((rate * (starts + run - submit) + paying).min()))
+        elif not rate:
+            at_once = 0
+        total += at_once
+    return total - servers * whole[-1]
+
+
+def conserved(jobs: Jobs, servers: int) -> Fraction:
+    """Return the least sum of work times response, in ticks.
+
+    Of a job that runs without a break the end is half its run time after the mean time of its work.
+    All work together is done evenly over each busy time of the fast machine, and not at all sooner.
+    """
+    twice = began = now = 0
+    for submit, need, run in zip(jobs.submit, jobs.need, jobs.run, strict=True):
+        if submit * servers > now:
+            twice += now * now - began * began
+            began = now = submit * servers
+        now += need * run
+    twice += now * now - began * began
+    came = sum(w * submit for w, submit in zip(jobs.weight, jobs.submit, strict=True))
+    alone = sum(w * run for w, run in zip(jobs.weight, jobs.run, strict=True))
+    return max(Fraction(twice, 2 * servers) + Fraction(alone, 2) - came, Fraction(alone))
+
+
+def squashed(jobs: Jobs, servers: int) -> Fraction:
+    """Return the least sum of responses, in ticks, by both relaxations together."""
+    waiting: list[int] = []
+    ends: list[int] = []
+    now = 0
+    times = [submit * servers for submit in jobs.submit]
+    for i, (need, run) in enumerate(zip(jobs.need, jobs.run, strict=True)):
+        now = max(now, times[i])
+        heappush(waiting, need * run)
+        until = times[i + 1] if i + 1 < len(times) else None
+        while waiting:
+            least = heappop(waiting)
+            if until is not None and now + least > until:
+                heappush(waiting, least - (until - now))
+                now = until
+                break
+            now += least
+            ends.append(now)
+    alone = sorted(time + servers * run for time, run in zip(times, jobs.run, strict=True))
+    both = sum(max(a, b) for a, b in zip(alone, sorted(ends), strict=True))
+    return Fraction(both - sum(times), servers)
