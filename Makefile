@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test lint speed provable reproduction docs lock schema clean
+.PHONY: help demo test lint speed growth provable reproduction docs lock schema clean
 
 help:            ## this list
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -31,6 +31,9 @@ lint: $(READY)   ## mend what can be mended, then say what is left
 
 speed: $(READY)  ## the benchmark tables of the README, measured on this machine
 	$(BIN)/python -m benchmarks.speed
+
+growth: $(READY) ## how time and memory grow with size, drawn in docs/growth.png (ten minutes)
+	$(BIN)/python -m benchmarks.growth
 
 provable: $(READY) ## which sizes of schedules are proven optimal within a minute
 	$(BIN)/python -m benchmarks.dssp_provable

@@ -1,0 +1,288 @@
+"""How time and memory grow with size (``make growth``): a table, and docs/growth.png.
+
+Each point is a process of its own, so that its peak memory is its own; what is compiled or imported
+is warmed up on a small size before the clock starts. An exponent is the slope of the least-squares
+line through the logarithms, over the sizes of a tenth of a millisecond and more.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log10
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.table import Table
+
+from benchmarks.timing import machine, out
+
+PICTURE = Path(__file__).parent.parent / "docs" / "growth.png"
+LIMIT = 60.0
+"""Seconds that one point may take; a series ends with the first that takes more."""
+LEAST = 1e-4
+"""Seconds below which a time says more about overheads than about growth."""
+BEND = 0.35
+"""Change of the exponent, from one decade to the next, that is worth a word."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of work.
+
+    Attributes
+    ----------
+    unit : str
+        What sizes count.
+    sizes : tuple of int
+        From small to large, over some four decades.
+    prepare : callable
+        Takes a size and returns the work, a function without arguments, whose time counts.
+    """
+
+    unit: str
+    sizes: tuple[int, ...]
+    prepare: Callable[[int], Callable[[], Any]]
+
+
+class Point(NamedTuple):
+    """What one size took: seconds, peak MB beyond those of a small size, whether it was proven."""
+
+    size: int
+    seconds: float
+    memory: float
+    proven: bool
+
+
+def _generated(problem: str, name: str, **options: Any) -> Any:
+    from schedopt.verbs.generate import generate
+
+    return generate(problem, name, seed=1, options=options)
+
+
+def reading(size: int) -> Callable[[], Any]:
+    """Read a file of jobs."""
+    from instances.files import dump, load
+
+    path = Path(tempfile.mkdtemp()) / "jobs.json"
+    dump(_generated("dssp", "uncorrelated", jobs=size), path)
+    return lambda: load(path)
+
+
+def knapsack(size: int) -> Callable[[], Any]:
+    """Select without side constraints."""
+    import schedopt
+
+    night = _generated("dssp", "uncorrelated", jobs=size)
+    return lambda: schedopt.solve(night, solver="core", time_limit=LIMIT)
+
+
+def shares(size: int) -> Callable[[], Any]:
+    """Select under the caps of twenty teams."""
+    import schedopt
+
+    night = _generated("dssp", "uncorrelated", jobs=size, groups=20)
+    rule = schedopt.FairShare(by="team", at_most={f"team-{i:02}": 0.03 for i in range(1, 11)})
+    return lambda: schedopt.solve(night, constraints=[rule], time_limit=LIMIT)
+
+
+def dispatch(size: int) -> Callable[[], Any]:
+    """Dispatch tasks, the longest critical path first."""
+    import schedopt
+
+    one = _generated("dssp", "render-night")
+    per_night = sum(len(stage) for job in one.jobs for stage in job.stages)
+    nights = max(1, round(size / per_night))
+    night = one if nights == 1 else _generated("dssp", "render-night", nights=nights)
+    return lambda: schedopt.evaluate(night, "lcpf")
+
+
+def simulation(size: int) -> Callable[[], Any]:
+    """Simulate arrivals at a queue, each job's time kept."""
+    import schedopt
+
+    queue = schedopt.example("one-or-all")
+    return lambda: schedopt.evaluate(queue, "msfq", options={"arrivals": size})
+
+
+def replay(size: int) -> Callable[[], Any]:
+    """Replay a log under EASY."""
+    import schedopt
+    from instances.msfq.logs import Jobs
+
+    random = np.random.default_rng(1)
+    need = 2 ** random.integers(0, 6, size)
+    run = random.lognormal(7, 1.5, size).round() + 1
+    gaps = random.exponential(float((need * run).mean()) / (0.8 * 128), size)
+    bare = schedopt.msfq.Instance(name="log", servers=128, log="log.parquet")
+    queue = bare.with_jobs(Jobs.of(np.cumsum(gaps).round(), need, run))
+    return lambda: schedopt.evaluate(queue, "easy")
+
+
+def closed_form(size: int) -> Callable[[], Any]:
+    """Find heSRPT's completion times in closed form; its shares in every epoch are n^2 numbers."""
+    from policies.hesrpt.closed import hesrpt_times
+
+    jobs = _generated("hesrpt", "pareto", jobs=size)
+    return lambda: hesrpt_times(jobs.sizes, 0.5, 1e6)
+
+
+def orders(size: int) -> Callable[[], Any]:
+    """Certify an allocation over all completion orders, each job with a speedup of its own."""
+    import schedopt
+
+    jobs = _generated("hesrpt", "mixed", jobs=size)
+    return lambda: schedopt.solve(jobs, time_limit=LIMIT)
+
+
+def partition(size: int) -> Callable[[], Any]:
+    """Pack jobs into epochs."""
+    import schedopt
+
+    jobs = _generated("epoch", "uniform", jobs=size, load=max(1.0, size / 8))
+    return lambda: schedopt.solve(jobs, time_limit=LIMIT)
+
+
+def rows(size: int) -> Callable[[], Any]:
+    """Compare two selectors with the optimum on small instances."""
+    import schedopt
+    from schedopt.sweep.sources import generated
+
+    made = generated("dssp", "uncorrelated", seeds=range(size), options={"jobs": 30})
+    return lambda: schedopt.bench(generated=made, policies=["greedy", "greedy-half"])
+
+
+KINDS = {
+    "reading": Kind("jobs", (10**2, 10**3, 10**4, 10**5, 10**6), reading),
+    "knapsack": Kind("jobs", (10**2, 10**3, 10**4, 10**5, 10**6), knapsack),
+    "fair shares": Kind("jobs", (10**2, 10**3, 10**4, 10**5), shares),
+    "dispatch": Kind("tasks", (5 * 10**3, 5 * 10**4, 5 * 10**5, 5 * 10**6), dispatch),
+    "simulation": Kind("arrivals", (10**4, 10**5, 10**6, 10**7, 10**8), simulation),
+    "replay": Kind("jobs", (10**3, 10**4, 10**5, 10**6), replay),
+    "closed form": Kind("jobs", (10**2, 10**3, 10**4, 10**5, 10**6), closed_form),
+    "all orders": Kind("jobs", (2, 4, 6, 8, 10, 12), orders),
+    "partition": Kind("jobs", (10, 30, 100, 300, 1000, 3000), partition),
+    "bench rows": Kind("instances", (10, 100, 1000, 10_000), rows),
+}
+
+
+def measure(kind: Kind, size: int) -> Point:
+    """Measure one size in this process: the least of three times, of one where it takes long."""
+    kind.prepare(kind.sizes[0])()
+    work = kind.prepare(size)
+    before = _peak()
+    times: list[float] = []
+    while not times or (len(times) < 3 and sum(times) < 5):
+        began = time.perf_counter()
+        done = work()
+        times.append(time.perf_counter() - began)
+    proven = getattr(done, "proven", True) or getattr(done, "policy", None) is not None
+    return Point(size, min(times), max(0.0, _peak() - before), bool(proven))
+
+
+def _peak() -> float:
+    """Return the peak memory of this process so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def series(name: str, largest: int) -> list[Point]:
+    """Measure the sizes of a kind, each in a process of its own, until one takes too long."""
+    found: list[Point] = []
+    for size in KINDS[name].sizes:
+        if size > largest:
+            break
+        command = [sys.executable, "-m", "benchmarks.growth", name, str(size)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+        point = Point(*json.loads(done.stdout.splitlines()[-1]))
+        found.append(point)
+        if point.seconds > LIMIT / 4 or not point.proven:
+            break
+    return found
+
+
+def exponent(points: list[Point]) -> float | None:
+    """Return the slope of log(time) over log(size); None of fewer than two points."""
+    kept = [p for p in points if p.seconds >= LEAST]
+    if len(kept) < 2:
+        return None
+    x, y = np.log10([p.size for p in kept]), np.log10([p.seconds for p in kept])
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def bend(points: list[Point]) -> str:
+    """Say where the exponent changes most from one step to the next, if by much."""
+    kept = [p for p in points if p.seconds >= LEAST]
+    slopes = [
+        (b.size, log10(b.seconds / a.seconds) / log10(b.size / a.size)) for a, b in pairwise(kept)
+    ]
+    turns = [
+        (abs(after - before), at, before, after) for (at, before), (_, after) in pairwise(slopes)
+    ]
+    change, at, before, after = max(turns, default=(0.0, 0, 0.0, 0.0))
+    return f"at {at:,}: {before:.1f} to {after:.1f}" if change > BEND else ""
+
+
+def draw(found: dict[str, list[Point]]) -> None:
+    """Draw time and memory over size."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    for name, points in found.items():
+        slope = exponent(points)
+        label = name if slope is None else f"{name}: {slope:.2f}"
+        sizes = [p.size for p in points]
+        (line,) = left.plot(sizes, [p.seconds for p in points], marker="o", ms=3, label=label)
+        right.plot(sizes, [max(p.memory, 0.1) for p in points], marker="o", ms=3, c=line.get_c())
+        for p in points:
+            if not p.proven:
+                left.plot(p.size, p.seconds, "x", ms=9, c=line.get_c())
+    for axes, label in ((left, "seconds"), (right, "peak memory, MB beyond a small size's")):
+        axes.set(xscale="log", yscale="log", xlabel="size", ylabel=label)
+        axes.grid(alpha=0.3)
+    left.legend(title="work: exponent (x: not proven)", fontsize="small")
+    figure.savefig(PICTURE, dpi=110)
+
+
+def main(largest: int = 10**9) -> None:
+    """Measure, print the table, and draw."""
+    out.print(machine("highspy", "ortools", "numba"), highlight=False)
+    table = Table(title="growth", title_justify="left")
+    for heading in ("work", "largest", "seconds", "MB", "exponent", "bend"):
+        justify = "left" if heading in ("work", "bend") else "right"
+        table.add_column(heading, justify=justify)
+    found: dict[str, list[Point]] = {}
+    for name, kind in KINDS.items():
+        points = found[name] = series(name, largest)
+        last, slope = points[-1], exponent(points)
+        table.add_row(
+            name,
+            f"{last.size:,} {kind.unit}",
+            f"{last.seconds:.3g}" + ("" if last.proven else " (not proven)"),
+            f"{last.memory:,.0f}",
+            "" if slope is None else f"{slope:.2f}",
+            bend(points),
+        )
+    out.print(table)
+    draw(found)
+    out.print(f"drawn: {PICTURE.name}", highlight=False)
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case [name, size]:
+            print(json.dumps(measure(KINDS[name], int(size))))
+        case [largest]:
+            main(int(float(largest)))
+        case _:
+            main()
