@@ -57,8 +57,8 @@ class Program:
         The columns that can be 1 at all.
     rows : tuple of WholeRow
         Over the open columns alone.
-    lifting : mapping of int to tuple of int
-        The columns that stand for "all of these are 1": 1 lifts a row.
+    lifting : mapping of int to tuple of tuple of int
+        The columns that stand for "one of each of these is 1": 1 lifts a row.
     """
 
     columns: tuple[str, ...]
@@ -66,12 +66,16 @@ class Program:
     scale: Fraction
     open: tuple[bool, ...]
     rows: tuple[WholeRow, ...]
-    lifting: Mapping[int, tuple[int, ...]]
+    lifting: Mapping[int, tuple[tuple[int, ...], ...]]
 
     def completed(self, chosen: Iterable[int]) -> list[int]:
         """Return the columns that are 1 where just these of the others are, in order."""
         taken = set(chosen)
-        lifts = (z for z, jobs in self.lifting.items() if self.open[z] and taken.issuperset(jobs))
+        lifts = [
+            z
+            for z, sets in self.lifting.items()
+            if self.open[z] and not any(taken.isdisjoint(columns) for columns in sets)
+        ]
         return sorted(taken.union(lifts))
 
     def worth(self, chosen: Iterable[int]) -> int:

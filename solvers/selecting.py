@@ -11,8 +11,9 @@ from solvers.catalog import engine_of
 from solvers.result import Limits, Result
 
 if TYPE_CHECKING:
+    from formulations.dssp.season import Season
     from formulations.dssp.selection import Selection
-    from instances.dssp import Selected
+    from instances.dssp import Selected, SelectedNights
 
 FEW = 24
 """Jobs up to which searching in whole numbers takes no longer than loading compiled code."""
@@ -67,3 +68,37 @@ def solve(
     from solvers.binary import engine
 
     return engine.solve(model, limits, hint=start, asked=asked)
+
+
+def season(
+    model: Season, limits: Limits | None = None, *, solver: str | None = None
+) -> Result[SelectedNights]:
+    """Solve a season: an engine of mixed-integer programs, then exactly what it leaves undecided.
+
+    Parameters
+    ----------
+    model : Season
+        With any side constraints, native ones too.
+    limits : Limits, optional
+        When to stop; by default with a proof.
+    solver : str, optional
+        An engine of mixed-integer programs; by default ``highs``.
+
+    Returns
+    -------
+    Result
+        Not yet checked.
+
+    Raises
+    ------
+    InputError
+        If ``core`` is asked for.
+    """
+    if solver == "core":
+        raise InputError("a single night, or --solver highs", found="a season", place="solver core")
+    asked = engine_of(solver) if solver else None
+    if model.changed:
+        return mip.solve(asked or engine_of("highs"), model, limits)
+    from solvers.binary import engine
+
+    return engine.solve(model, limits, asked=asked)

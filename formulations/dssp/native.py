@@ -14,7 +14,6 @@ from pyomo.core.expr import LinearExpression
 
 from formulations.dssp.rows import Number, Row
 from formulations.protocol import Side
-from instances.dssp import Instance
 
 
 class Native:
@@ -22,39 +21,43 @@ class Native:
 
     Parameters
     ----------
-    night : Instance
-        The jobs.
+    names : sequence of str, or of tuples
+        What each variable is called: its job, or its job and its night.
+    rewards : sequence of float
+        Of each variable.
     capacity : sequence of Row
-        Equation 2, and the same between releases and deadlines of jobs' own.
-    open_ : ndarray of bool, shape (J,)
-        The jobs that can be selected at all.
+        Equation 2, and what else the formulation asks for itself.
+    open_ : ndarray of bool
+        The variables that can be 1 at all.
     stated : iterable of (str, Row)
         The rows of the side constraints, under their names.
 
     Attributes
     ----------
     model : pyomo.environ.ConcreteModel
-        With variables ``x[job name]``.
+        With variables ``x[job name]`` or ``x[job name, night]``.
     x : list
-        The variables, in the order of the jobs.
+        The variables, in the order of the names.
     """
 
     def __init__(
         self,
-        night: Instance,
+        names: Sequence[Any],
+        rewards: Sequence[float],
         capacity: Sequence[Row],
         open_: NDArray[np.bool_],
         stated: Iterable[tuple[str, Row]],
     ) -> None:
         self.model = model = pyo.ConcreteModel()
+        dimension = len(names[0]) if names and isinstance(names[0], tuple) else 1
         with PauseGC():  # nothing of a model is garbage while it grows
-            model.jobs = pyo.Set(initialize=list(night.index), dimen=1)
+            model.jobs = pyo.Set(initialize=list(names), dimen=dimension)
             model.x = pyo.Var(model.jobs, domain=pyo.Binary)
             self.x: list[Any] = list(model.x.values())
             for j in np.flatnonzero(~open_):
                 self.x[j].setub(0)
             model.reward = pyo.Objective(  # equation 1
-                expr=_dot(night.rewards.tolist(), self.x), sense=pyo.maximize
+                expr=_dot(rewards, self.x), sense=pyo.maximize
             )
             model.capacity = pyo.Constraint(expr=self._within(capacity[0]))  # equation 2
             model.windows = pyo.Constraint(range(1, len(capacity)))
@@ -79,10 +82,11 @@ class Native:
     def _state(self, name: str, row: Row) -> None:
         model = self.model
         body = _dot(row.coefficients, [self.x[j] for j in row.jobs])
-        if row.unless_all:
+        if row.lifting:
             lifted = model.lifted[name, row.what]
-            for j in row.unless_all:
-                model.side[name, row.what, j] = (None, lifted - self.x[j], 0.0)
+            for columns in row.lifting:
+                run = _dot([1.0] * len(columns), [self.x[j] for j in columns])
+                model.side[name, row.what, columns[0]] = (None, lifted - run, 0.0)
             body += _most_negative(row) * -lifted
         model.side[name, row.what] = (_bound(row.lower), body, _bound(row.upper))
 

@@ -51,6 +51,8 @@ class Row(NamedTuple):
         The bounds; infinite where there is none.
     unless_all : sequence of int
         Jobs that lift the row when all of them are selected; none of them: it always holds.
+    unless_each : sequence of sequence of int
+        The same where one of each of several sets of columns is enough.
     """
 
     what: str
@@ -59,6 +61,12 @@ class Row(NamedTuple):
     lower: Number = -inf
     upper: Number = inf
     unless_all: Sequence[int] = ()
+    unless_each: Sequence[Sequence[int]] = ()
+
+    @property
+    def lifting(self) -> list[Sequence[int]]:
+        """Sets of columns, one of each of which lifts the row."""
+        return [*((j,) for j in self.unless_all), *self.unless_each]
 
 
 @singledispatch
@@ -115,7 +123,9 @@ def _share(
     demand = night.planned.demands.fractions
     possible = [j for j in sorted(mine) if night.in_time[j] and demand[j] > 0]
     share = least if most is None else most
-    before = past(constraint, group, share)
+    before = Fraction(0)
+    if constraint.window != 1:  # which has no past
+        before = weight(1, constraint.half_life) * beyond(constraint, group, share)
     if not possible and (most is None or not before):
         return Row(what, [], [], lower=0.0)
     if constraint.of == "selected":
@@ -131,15 +141,12 @@ def _share(
     return Row(what, possible, wanted, lower=least * capacity - before)
 
 
-def past(constraint: FairShare, group: str, share: Fraction) -> Fraction:
-    """Return what a group used before the first night beyond its share, as it counts on it."""
-    if constraint.window == 1:
-        return Fraction(0)
+def beyond(constraint: FairShare, group: str, share: Fraction) -> Fraction:
+    """Return what a group used before the first night beyond a share of what there was."""
     used = {name: as_written(amount) for name, amount in constraint.past.items()}
     total = constraint.past_total
     everything = sum(used.values(), Fraction(0)) if total is None else as_written(total)
-    beyond = used.get(group, Fraction(0)) - share * everything
-    return beyond * weight(1, constraint.half_life)
+    return used.get(group, Fraction(0)) - share * everything
 
 
 @rows.register

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
@@ -96,7 +96,9 @@ class Selection:
         if self._native is None:
             from formulations.dssp.native import Native
 
-            self._native = Native(self.instance, self.capacity, self.open, self.stated)
+            night = self.instance
+            names, rewards = list(night.index), night.rewards.tolist()
+            self._native = Native(names, rewards, self.capacity, self.open, self.stated)
         return self._native
 
     def add(self, *constraints: Constraint) -> Self:
@@ -131,6 +133,15 @@ class Selection:
                 self._native.state(name, row)
 
     @property
+    def width(self) -> int:
+        """How many columns there are: one for each job."""
+        return len(self.instance.jobs)
+
+    def columns(self, solution: Selected) -> Iterable[int]:
+        """Yield the columns that are 1 in a solution."""
+        return (self.instance.index[name] for name in solution.selected)
+
+    @property
     def changed(self) -> bool:
         """Whether the user has changed the native model: then it alone says what is meant."""
         return self._native is not None and self._native.changed()
@@ -160,7 +171,8 @@ class Selection:
 
     def program(self) -> Program:
         """Return what is declared, without native changes, as a program in whole numbers."""
-        return selection_program(self.instance, self.capacity, self.open.tolist(), self.stated)
+        names, rewards = list(self.instance.index), self.instance.rewards.tolist()
+        return selection_program(names, rewards, self.capacity, self.open.tolist(), self.stated)
 
     def hint(self, solution: Selected) -> Hints:
         """Yield each x_j with 1 where the job is selected, else 0."""

@@ -9,38 +9,40 @@ from math import inf
 from formulations.dssp.rows import Row
 from formulations.program import Number, Program, WholeRow, exact, whole_rewards, whole_row
 from instances.decimals import as_written
-from instances.dssp import Instance
 
 
 def selection_program(
-    night: Instance,
+    names: Sequence[str],
+    rewards: Sequence[float],
     capacity: Iterable[Row],
     open_: Sequence[bool],
     stated: Iterable[tuple[str, Row]],
 ) -> Program:
-    """Return a selection as a program: a column for each job, then one for each row that is lifted.
+    """Return a selection as a program: its columns, then one for each row that is lifted.
 
     Parameters
     ----------
-    night : Instance
-        The jobs.
+    names : sequence of str
+        What each column is called, such as the job whose selection it is.
+    rewards : sequence of float
+        Of each column.
     capacity : iterable of Row
-        Equation 2, and the same between releases and deadlines of jobs' own.
-    open_ : sequence of bool, shape (J,)
-        The jobs that can be selected at all.
+        Equation 2, and what else the formulation asks for itself.
+    open_ : sequence of bool
+        The columns that can be 1 at all.
     stated : iterable of (str, Row)
         The rows of the side constraints, under their names.
     """
-    writer = _Writer([job.name for job in night.jobs], list(open_))
+    writer = _Writer(list(names), list(open_))
     for row in capacity:  # equation 2
         body = {j: c for j, c in zip(row.jobs, row.coefficients, strict=True) if open_[j]}
         writer.write(row.what, "", body, row.lower, row.upper)
     for name, row in stated:
         writer.state(name, row)
-    rewards, scale = whole_rewards([as_written(job.reward) for job in night.jobs])
+    worth, scale = whole_rewards([as_written(reward) for reward in rewards])
     return Program(
         columns=tuple(writer.columns),
-        rewards=rewards + (0,) * (len(writer.columns) - len(rewards)),
+        rewards=worth + (0,) * (len(writer.columns) - len(worth)),
         scale=scale,
         open=tuple(writer.open),
         rows=tuple(writer.rows.values()),
@@ -54,7 +56,7 @@ class _Writer:
     def __init__(self, columns: list[str], open_: list[bool]) -> None:
         self.columns, self.open = columns, open_
         self.rows: dict[str, WholeRow] = {}
-        self.lifting: dict[int, tuple[int, ...]] = {}
+        self.lifting: dict[int, tuple[tuple[int, ...], ...]] = {}
 
     def write(
         self, key: str, name: str, body: Mapping[int, Number], lower: Number, upper: Number
@@ -71,14 +73,17 @@ class _Writer:
         for j, c in zip(row.jobs, row.coefficients, strict=True):
             if self.open[j]:
                 body[j] = body.get(j, Fraction(0)) + exact(c)
-        if row.unless_all and key not in self.rows:
+        if row.lifting and key not in self.rows:
             lifted = len(self.columns)
             self.columns.append(key)
-            self.open.append(all(self.open[j] for j in row.unless_all))
-            self.lifting[lifted] = tuple(row.unless_all)
+            sets = [tuple(j for j in columns if self.open[j]) for columns in row.lifting]
+            self.open.append(all(sets))
+            self.lifting[lifted] = tuple(sets)
             if self.open[lifted]:
-                for j in row.unless_all:
-                    self.write(f"{key}: {self.columns[j]}", name, {lifted: 1.0, j: -1.0}, -inf, 0.0)
+                for columns in sets:
+                    one_of = {lifted: 1.0} | dict.fromkeys(columns, -1.0)
+                    what = f"{key}: {self.columns[columns[0]]}"
+                    self.write(what, name, one_of, -inf, 0.0)
                 least = sum((exact(c) for c in body.values() if c < 0), Fraction(0))
                 body[lifted] = max(Fraction(0), exact(row.lower) - least)
         self.write(key, name, body, row.lower, row.upper)

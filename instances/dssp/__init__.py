@@ -4,10 +4,10 @@ Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Applicati
 Rendering", SPAA 2005.
 """
 
-from instances.dssp.answers import PlacedTask, Scheduled, Selected
+from instances.dssp.answers import PlacedTask, Scheduled, Selected, SelectedNight, SelectedNights
 from instances.dssp.bounding import bounding
 from instances.dssp.jobs import Job, Stages
-from instances.dssp.placing import scheduled, selected
+from instances.dssp.placing import scheduled, selected, selected_nights
 from instances.dssp.records import FILL, Instance, SideConstraint
 from instances.dssp.tasks import Tasks
 from instances.dssp.windows import (
@@ -25,6 +25,8 @@ __all__ = [
     "PlacedTask",
     "Scheduled",
     "Selected",
+    "SelectedNight",
+    "SelectedNights",
     "SideConstraint",
     "Stages",
     "Tasks",
@@ -35,5 +37,6 @@ __all__ = [
     "refuse_windows",
     "scheduled",
     "selected",
+    "selected_nights",
     "windows",
 ]

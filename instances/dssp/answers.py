@@ -29,6 +29,47 @@ class Selected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     note: str | msgspec.UnsetType = msgspec.UNSET
 
 
+class SelectedNight(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The jobs that are run on one night.
+
+    Attributes
+    ----------
+    selected : tuple of str
+        The jobs, in the instance's order.
+    demand : float
+        Their total planned demand.
+    shares : dict
+        For each grouping and group, the share of the night's capacity that they ask for.
+    """
+
+    selected: tuple[str, ...]
+    demand: float
+    shares: dict[str, dict[str, float]]
+
+
+class SelectedNights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A selection for each of several nights, as result documents write it.
+
+    Attributes
+    ----------
+    nights : tuple of SelectedNight
+        The first night first.
+    capacity : float
+        r·P·D of each of them.
+    note : str, optional
+        What there is to say about how it was found.
+    """
+
+    nights: tuple[SelectedNight, ...]
+    capacity: float
+    note: str | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def selected(self) -> tuple[str, ...]:
+        """All jobs that are run, night by night."""
+        return tuple(name for night in self.nights for name in night.selected)
+
+
 class PlacedTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One task on one processor: stage, task and processor count from 0."""
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import fsum
 
 import numpy as np
 
-from instances.dssp.answers import PlacedTask, Scheduled, Selected
+from instances.dssp.answers import (
+    PlacedTask,
+    Scheduled,
+    Selected,
+    SelectedNight,
+    SelectedNights,
+)
 from instances.dssp.records import Instance
 from instances.dssp.tasks import Floats, Ints
 
@@ -40,6 +46,30 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
             }
             for by, groups in night.groups.items()
         },
+    )
+
+
+def selected_nights(
+    season: Instance, nights: Sequence[Sequence[int]], fill: float = 1.0
+) -> SelectedNights:
+    """Return the record of a selection for each night.
+
+    Parameters
+    ----------
+    season : Instance
+        The instance.
+    nights : sequence of sequence of int
+        Positions of the jobs that are run on each.
+    fill : float
+        The selection parameter r, of whose capacity shares are taken.
+    """
+    found = [selected(season, np.asarray(jobs, dtype=np.int64), fill) for jobs in nights]
+    return SelectedNights(
+        nights=tuple(
+            SelectedNight(selected=night.selected, demand=night.demand, shares=night.shares)
+            for night in found
+        ),
+        capacity=season.capacity(fill),
     )
 
 

@@ -35,7 +35,7 @@ from instances.constraints import (
     check_references,
 )
 from instances.decimals import as_written
-from instances.dssp.answers import Scheduled, Selected
+from instances.dssp.answers import Scheduled, Selected, SelectedNights
 from instances.dssp.jobs import MOST_NIGHTS, Deadline, Job, Night, check_deadline
 from instances.dssp.planned import Planned, guaranteed
 from instances.dssp.tasks import Tasks
@@ -292,7 +292,7 @@ class Instance(
                 return high + (low - high) * (delay - start) / (end - start)
         return 0.0
 
-    def objective_of(self, solution: Selected) -> float:
+    def objective_of(self, solution: Selected | SelectedNights) -> float:
         """Return the total reward of a selection (equation 1), or what a schedule earns (U_D)."""
         run = [self.index[name] for name in solution.selected]
         if isinstance(solution, Scheduled):

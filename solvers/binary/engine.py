@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -29,8 +29,8 @@ from solvers.result import Limits, Result, Seconds, Termination
 from solvers.running import make_result
 
 if TYPE_CHECKING:
+    from formulations.dssp.season import Season
     from formulations.dssp.selection import Selection
-    from instances.dssp import Selected
 
 PATIENCE = 20.0
 """Seconds that the exact search may take where no time limit is given."""
@@ -39,22 +39,22 @@ SMALL, MOMENT = 60, 1.0
 
 
 def solve(
-    model: Selection,
+    model: Selection | Season,
     limits: Limits | None = None,
     *,
-    hint: Selected | None = None,
+    hint: Any | None = None,
     asked: Engine | None = None,
-) -> Result[Selected]:
-    """Solve a selection without native changes.
+) -> Result[Any]:
+    """Solve a selection or a season without native changes.
 
     Parameters
     ----------
-    model : Selection
+    model : Selection or Season
         With any side constraints.
     limits : Limits, optional
         When to stop; by default with a proof.
-    hint : Selected, optional
-        A selection to start from.
+    hint : Selected or SelectedNights, optional
+        A solution to start from.
     asked : Engine, optional
         What solves the program in floating point, even a small one; by default HiGHS.
 
@@ -68,19 +68,18 @@ def solve(
     program = model.program()
     solver = Solver(program, limits, asked=asked)
     if hint is not None:
-        index = model.instance.index
-        solver.offer(program.completed(index[name] for name in hint.selected))
+        solver.offer(program.completed(model.columns(hint)))
     built = model.seconds + time.perf_counter() - began
     began = time.perf_counter()
     decided = solver.run()
-    jobs, best = len(model.instance.jobs), decided.best
+    best = decided.best
     result = make_result(
         model,
         solver.noted,
         solver=solver.engine.name,
         version=solver.engine.version(),
         stopped=decided.stopped,
-        solution=None if best is None else model.selected(np.flatnonzero(best[:jobs] == 1)),
+        solution=None if best is None else model.selected(np.flatnonzero(best[: model.width] == 1)),
         bound=None,
         options={"threads": limits.threads},
         message=decided.message,

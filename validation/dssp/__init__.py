@@ -6,29 +6,33 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from instances.constraints import Constraint
-from instances.dssp import Instance, Scheduled, Selected, SideConstraint
+from instances.dssp import Instance, Scheduled, Selected, SelectedNights, SideConstraint
 from solvers.result import Document
-from validation.dssp import schedule, selection
+from validation.dssp import schedule, season, selection
 from validation.report import Report
 
 SENSE = "maximize"
 CONSTRAINTS = tuple[SideConstraint, ...]
 
 
-def solution_type(solution: Mapping[str, Any]) -> type[Selected]:
+def solution_type(solution: Mapping[str, Any]) -> type[Selected] | type[SelectedNights]:
     """Return the record that a solution of this shape is."""
+    if "nights" in solution:
+        return SelectedNights
     return Scheduled if "tasks" in solution else Selected
 
 
 def check(
     night: Instance,
-    solution: Selected,
+    solution: Selected | SelectedNights,
     claim: Document,
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check a selection or a schedule: see `selection.check` and `schedule.check`."""
-    if isinstance(solution, Scheduled):
+    """Check a selection, a schedule or a season: see `selection`, `schedule` and `season`."""
+    if isinstance(solution, SelectedNights):
+        season.check(night, solution, claim, constraints, report)
+    elif isinstance(solution, Scheduled):
         schedule.check(night, solution, claim, constraints, report)
     else:
         selection.check(night, solution, claim, constraints, report)

@@ -39,6 +39,7 @@ class Dssp(Problem["Instance"]):
     formulation_homes: ClassVar = {
         "selection": "formulations.dssp.selection:Selection",
         "schedule": "formulations.dssp.schedule:Schedule",
+        "season": "formulations.dssp.season:Season",
     }
     printed: ClassVar = {
         "random": "RANDOM",
@@ -59,6 +60,10 @@ class Dssp(Problem["Instance"]):
         "log": Converter("instances.dssp.swf"),
     }
 
+    def default_formulation(self, instance: Instance) -> str:
+        """Return the formulation of an instance where none is named: that of several nights."""
+        return "season" if instance.nights > 1 else super().default_formulation(instance)
+
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
         """Return a policy by name; two joined by ``+`` choose and then dispatch."""
         from schedopt.problems.dssp.two_phase import seated, two_phase
@@ -69,7 +74,7 @@ class Dssp(Problem["Instance"]):
 
     def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
         """Solve a selection or a schedule with a solver, or the one that suits it."""
-        from formulations.dssp import Schedule, Selection
+        from formulations.dssp import Schedule, Season, Selection
 
         self.refuse_others(solver, self.solvers(model), model)
         if isinstance(model, Selection):
@@ -80,6 +85,10 @@ class Dssp(Problem["Instance"]):
             from schedopt.problems.dssp import schedules
 
             return schedules.solve(model, limits)
+        if isinstance(model, Season):
+            from solvers import selecting
+
+            return selecting.season(model, limits, solver=solver)
         return super().solve(model, solver, limits)
 
     def certificate(
@@ -143,15 +152,17 @@ class Dssp(Problem["Instance"]):
 
     def lines(self, instance: Instance, result: Result) -> Lines:
         """Yield what a result says beyond its objective."""
-        from schedopt.problems.dssp import showing
+        from schedopt.problems.dssp import season_shown, showing
 
-        yield from showing.lines(instance, result)
+        shown = season_shown if _of_nights(result) else showing
+        yield from shown.lines(instance, result)
 
     def tables(self, instance: Instance, result: Result) -> Tables:
         """Yield tables of a result."""
-        from schedopt.problems.dssp import showing
+        from schedopt.problems.dssp import season_shown, showing
 
-        yield from showing.tables(instance, result)
+        shown = season_shown if _of_nights(result) else showing
+        yield from shown.tables(instance, result)
 
     def draw(self, instance: Instance) -> Figure:
         """Draw each job's critical path against its demand."""
@@ -161,9 +172,17 @@ class Dssp(Problem["Instance"]):
 
     def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
         """Draw schedules as they run; of selections the share of each group."""
-        from schedopt.problems.dssp import drawing
+        from schedopt.problems.dssp import drawing, season_shown
 
+        if all(_of_nights(result) for result in results):
+            return season_shown.draw(results)
         return drawing.results(results, instance)
+
+
+def _of_nights(result: Result) -> bool:
+    from instances.dssp import SelectedNights
+
+    return isinstance(result.solution, SelectedNights)
 
 
 def _dispatches(policy: Policy) -> bool:

@@ -1,6 +1,6 @@
 """dssp for users: `schedopt.dssp`."""
 
-from formulations.dssp import Schedule, Selection
+from formulations.dssp import Schedule, Season, Selection
 from instances.dssp import Instance, Job, PlacedTask, Scheduled, Selected, scheduled, selected
 from instances.dssp.jobtable import convert as from_table
 
@@ -10,6 +10,7 @@ __all__ = [
     "PlacedTask",
     "Schedule",
     "Scheduled",
+    "Season",
     "Selected",
     "Selection",
     "from_table",

@@ -153,7 +153,10 @@ def _caps(
     for rule in [*rules, *(() if night is None else night.constraints)]:
         if not isinstance(rule, FairShare) or rule.by != by or rule.of != "capacity":
             continue
-        marks = ((rule.at_most, "at most", RED), (rule.at_least, "at least", GREEN))
+        if rule.remembers:  # then a bound is no share of tonight's capacity
+            continue
+        caps, floors = rule.caps(groups), rule.floors(groups)
+        marks = ((caps, "at most", RED), (floors, "at least", GREEN))
         for bounds, what, colour in marks:
             places = [(groups.index(g), share) for g, share in bounds.items() if g in groups]
             for i, (at, share) in enumerate(places):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from instances.constraints import Constraint, FairShare
 from instances.dssp import Instance, Scheduled, Selected
+from instances.fair_share import weight
 from schedopt.formats import counted
 from schedopt.problems.shown import Lines, ShownTable, Tables
 from solvers.result import Result
@@ -52,7 +53,7 @@ def tables(night: Instance, result: Result[Selected]) -> Tables:
     chosen = set(found.selected)
     rules = [*night.constraints, *result.constraints]
     for by, shares in found.shares.items():
-        caps, floors = _bounds(rules, by)
+        caps, floors = _bounds(rules, by, list(shares), found.capacity)
         names = sorted(sorted(shares, key=shares.__getitem__, reverse=True)[:MOST])
         rows = []
         for group in names:
@@ -86,14 +87,25 @@ def _held(share: float, cap: float | None, floor: float | None) -> str:
     return " and ".join(words)
 
 
-def _bounds(rules: Iterable[Constraint], by: str) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the tightest caps and floors, as shares of the capacity, on each group."""
+def _bounds(
+    rules: Iterable[Constraint], by: str, groups: Iterable[str], capacity: float
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the tightest caps and floors on each group, as shares of tonight's capacity."""
     caps: dict[str, float] = {}
     floors: dict[str, float] = {}
     for rule in rules:
         if isinstance(rule, FairShare) and rule.by == by and rule.of == "capacity":
-            for group, share in rule.at_most.items():
-                caps[group] = min(share, caps.get(group, 1.0))
-            for group, share in rule.at_least.items():
-                floors[group] = max(share, floors.get(group, 0.0))
+            for group, share in rule.caps(groups).items():
+                caps[group] = min(_tonight(rule, group, share, capacity), caps.get(group, 1.0))
+            for group, share in rule.floors(groups).items():
+                floors[group] = max(_tonight(rule, group, share, capacity), floors.get(group, 0.0))
     return caps, floors
+
+
+def _tonight(rule: FairShare, group: str, share: float, capacity: float) -> float:
+    """Return the share of tonight's capacity that a bound means after what was used before."""
+    if rule.window == 1:
+        return share
+    total = sum(rule.past.values()) if rule.past_total is None else rule.past_total
+    counts = float(weight(1, rule.half_life))
+    return share + counts * (share * total - rule.past.get(group, 0.0)) / capacity

@@ -1,0 +1,197 @@
+"""What side constraints mean over several nights: rows over x_{j,n}, job j run on night n."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+from typing import NamedTuple
+
+from formulations.dssp.rows import Row, beyond, rows
+from instances.constraints import (
+    Apart,
+    AtLeast,
+    AtMost,
+    Constraint,
+    FairShare,
+    Forbid,
+    Imply,
+    Require,
+    Resource,
+    Seats,
+    Together,
+)
+from instances.decimals import as_written
+from instances.dssp import Instance
+from instances.errors import InputError, listing
+from instances.fair_share import weight
+
+
+@dataclass(frozen=True, eq=False)
+class Calendar:
+    """Which job can be run on which night, each such pair a column.
+
+    Attributes
+    ----------
+    season : Instance
+    capacity : Fraction
+        r·P·D of a night.
+    columns : tuple of (int, int)
+        Position of the job, and the night from 1.
+    of_job : tuple of mapping of int to int
+        For each job, its column on each of its nights.
+    """
+
+    season: Instance
+    capacity: Fraction
+    columns: tuple[tuple[int, int], ...]
+    of_job: tuple[Mapping[int, int], ...]
+
+    @classmethod
+    def of(cls, season: Instance, capacity: Fraction) -> Calendar:
+        """Return the columns of a season, job by job."""
+        columns: list[tuple[int, int]] = []
+        of_job: list[dict[int, int]] = []
+        for j, job in enumerate(season.jobs):
+            last = season.nights if job.last_night is None else job.last_night
+            nights = range(job.first_night, last + 1)
+            of_job.append({n: len(columns) + i for i, n in enumerate(nights)})
+            columns += [(j, n) for n in nights]
+        return cls(season, capacity, tuple(columns), tuple(of_job))
+
+    def on_night(self, row: Row, n: int) -> Row:
+        """Return a row over jobs as one over the columns of a night."""
+        pairs = zip(row.jobs, row.coefficients, strict=True)
+        here = [(self.of_job[j][n], c) for j, c in pairs if n in self.of_job[j]]
+        what = f"{row.what}, night {n}"
+        return Row(what, [x for x, _ in here], [c for _, c in here], row.lower, row.upper)
+
+    def throughout(self, row: Row) -> Row:
+        """Return a row over jobs as one over all their nights."""
+        pairs = zip(row.jobs, row.coefficients, strict=True)
+        here = [(x, c) for j, c in pairs for x in self.of_job[j].values()]
+        return Row(row.what, [x for x, _ in here], [c for _, c in here], row.lower, row.upper)
+
+
+class Period(NamedTuple):
+    """Nights that a fair share is taken over, each with its weight, and the weight of the past."""
+
+    what: str
+    nights: Mapping[int, Fraction]
+    past: Fraction
+
+
+def periods(rule: FairShare, nights: int) -> Iterator[Period]:
+    """Yield what a fair share is taken over: see `FairShare`."""
+    if rule.half_life is not None:
+        for n in range(1, nights + 1):
+            aged = {m: weight(n - m, rule.half_life) for m in range(1, n + 1)}
+            kept = {m: counts for m, counts in aged.items() if counts}
+            yield Period(f"up to night {n}", kept, weight(n, rule.half_life))
+        return
+    window = 1 if rule.window is None else rule.window
+    past = bool(rule.past) or rule.past_total is not None
+    one = Fraction(1)
+    for n in range(1, nights + 1):
+        first = max(1, n - window + 1)
+        reaches_back = past and (n < window or (n == 1 and rule.window is None))
+        if n >= window or reaches_back or n == nights:
+            what = f"night {n}" if first == n else f"nights {first} to {n}"
+            yield Period(what, dict.fromkeys(range(first, n + 1), one), one * reaches_back)
+
+
+@singledispatch
+def season_rows(constraint: Constraint, calendar: Calendar) -> Iterator[Row]:
+    """Yield the rows that a side constraint means over all nights; their jobs are columns.
+
+    Raises
+    ------
+    InputError
+        If the kind says nothing about seasons.
+    """
+    known = sorted(kind.kind() for kind in season_rows.registry if kind is not object)
+    raise InputError(
+        f"a kind that a season can take{listing(known)}", found=repr(constraint.kind())
+    )
+
+
+@season_rows.register(Require)
+@season_rows.register(Forbid)
+@season_rows.register(Imply)
+@season_rows.register(Together)
+@season_rows.register(Apart)
+@season_rows.register(AtMost)
+@season_rows.register(AtLeast)
+def _(constraint: Constraint, calendar: Calendar) -> Iterator[Row]:
+    # Of whether jobs are run at all, on whichever night.
+    for row in rows(constraint, calendar.season, calendar.capacity):
+        yield calendar.throughout(row)
+
+
+@season_rows.register(Resource)
+@season_rows.register(Seats)
+def _(constraint: Constraint, calendar: Calendar) -> Iterator[Row]:
+    # Each night has all of it.
+    for row in rows(constraint, calendar.season, calendar.capacity):
+        for n in range(1, calendar.season.nights + 1):
+            yield calendar.on_night(row, n)
+
+
+@season_rows.register
+def _(constraint: FairShare, calendar: Calendar) -> Iterator[Row]:
+    groups = calendar.season.groups[constraint.by]
+    for period in periods(constraint, calendar.season.nights):
+        for group, share in constraint.caps(groups).items():
+            yield _cap(constraint, calendar, period, group, as_written(share))
+        for group, share in constraint.floors(groups).items():
+            yield _floor(constraint, calendar, period, group, as_written(share))
+
+
+def _cap(rule: FairShare, calendar: Calendar, period: Period, group: str, share: Fraction) -> Row:
+    what = f"{rule.by} {group} at most, {period.what}"
+    body = _used(rule, calendar, period, group, share)
+    room = -period.past * beyond(rule, group, share)
+    if rule.of == "capacity":
+        room += share * calendar.capacity * sum(period.nights.values())
+    return Row(what, list(body), list(body.values()), upper=room)
+
+
+def _floor(rule: FairShare, calendar: Calendar, period: Period, group: str, share: Fraction) -> Row:
+    """Write a floor: so much, or all of the group's jobs that could run in these nights are run."""
+    what = f"{rule.by} {group} at least, {period.what}"
+    possible = _possible(rule, calendar, period, group)
+    if not possible:
+        return Row(what, [], [], lower=0.0)
+    body = _used(rule, calendar, period, group, share)
+    wanted = -period.past * beyond(rule, group, share)
+    if rule.of == "capacity":
+        wanted += share * calendar.capacity * sum(period.nights.values())
+    run = [tuple(calendar.of_job[j].values()) for j in possible]
+    return Row(what, list(body), list(body.values()), lower=wanted, unless_each=run)
+
+
+def _used(
+    rule: FairShare, calendar: Calendar, period: Period, group: str, share: Fraction
+) -> dict[int, Fraction]:
+    """Return what each column adds to what a group uses, less its share of what is selected."""
+    mine = set(calendar.season.groups[rule.by][group])
+    demand = calendar.season.planned.demands.fractions
+    body: dict[int, Fraction] = {}
+    for x, (j, n) in enumerate(calendar.columns):
+        counts = period.nights.get(n)
+        if not counts or not demand[j] or (rule.of == "capacity" and j not in mine):
+            continue
+        part = Fraction(j in mine) - (share if rule.of == "selected" else 0)
+        body[x] = part * counts * demand[j]
+    return body
+
+
+def _possible(rule: FairShare, calendar: Calendar, period: Period, group: str) -> Sequence[int]:
+    season = calendar.season
+    demand = season.planned.demands.fractions
+    return [
+        j
+        for j in season.groups[rule.by][group]
+        if season.in_time[j] and demand[j] > 0 and period.nights.keys() & calendar.of_job[j].keys()
+    ]
