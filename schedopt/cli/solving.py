@@ -9,9 +9,8 @@ import typer
 from typer.core import TyperCommand
 
 from instances.errors import InputError, printable
-from schedopt.cli import completing
+from schedopt.cli import completing, delivering
 from schedopt.cli.common import (
-    DOCUMENTS,
     FAILED,
     Constraints,
     File,
@@ -100,9 +99,10 @@ def solve(
     from schedopt.verbs.write import write as write_model
 
     options = split(option)
-    writable(output, DOCUMENTS, [file, *(constraints or ()), *named_in(options)])
+    delivering.ready(output, [file, *(constraints or ()), *named_in(options)])
     writable(write, MODELS, [file, *(constraints or ()), *named_in(options)])
     instance = load(file)
+    delivering.suits(instance, output)
     rules = declared(constraints, instance)
     if write:
         write_model(instance, write, formulation=formulation, constraints=rules, options=options)
@@ -121,7 +121,7 @@ def solve(
             certificate=certificate,
             confirm=confirm,
         )
-    deliver(result.document(), json, output, lambda: show(instance, result))
+    delivering.result(instance, result, json, output, lambda: show(instance, result))
     raise typer.Exit(status(result))
 
 
@@ -157,9 +157,12 @@ def evaluate(
     from schedopt.verbs.evaluate import evaluate as run
 
     options = split(option)
-    writable(output, DOCUMENTS, [file, *(constraints or ()), *named_in(options)])
+    delivering.ready(output, [file, *(constraints or ()), *named_in(options)])
     instance = load(file)
+    delivering.suits(instance, output)
     names = [name.strip() for name in policy.split(",") if name.strip()]
+    if len(names) > 1 and delivering.is_plan(output):
+        raise InputError("one policy: a plan is of one", found=repr(policy), place="--policy")
     rules = declared(constraints, instance)
     results = run(
         instance,
@@ -171,9 +174,11 @@ def evaluate(
     )
     if not results:
         raise InputError("a policy", found=repr(policy), place="--policy")
-    documents = [result.document() for result in results]
-    shown: Any = documents[0] if len(results) == 1 else documents
-    deliver(shown, json, output, lambda: show(instance, results))
+    if len(results) == 1:
+        delivering.result(instance, results[0], json, output, lambda: show(instance, results))
+    else:
+        documents = [result.document() for result in results]
+        deliver(documents, json, output, lambda: show(instance, results))
     for result in results:
         if not result.solution:
             say(f"{result.policy}: {result.termination}: {result.message}")

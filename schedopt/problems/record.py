@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from instances.constraints import Constraint
     from instances.recipes import Recipe
     from policies.registry import Policy
-    from schedopt.problems.shown import Lines, Tables
+    from schedopt.problems.planned import Plan
+    from schedopt.problems.shown import Lines, ShownTable, Tables
     from solvers.result import Limits, Result
 
 
@@ -270,6 +271,39 @@ class Problem(Generic[I]):
     def tables(self, instance: I, result: Result) -> Tables:
         """Yield tables of a result."""
         yield from ()
+
+    def dropped(self, instance: I, result: Result) -> ShownTable | None:
+        """Return a table of what a result leaves out and why, None where it leaves nothing out."""
+        return None
+
+    # What is done with it.
+
+    def carried_out(self, instance: I, result: Result) -> Result | None:
+        """Return a result that says when, as what it decides is run; None where nothing is said."""
+        return result if result.solution is not None else None
+
+    def plans(self, instance: I) -> bool:
+        """Tell whether results of an instance are plans of jobs, which `plan` returns."""
+        return False
+
+    def plan(self, instance: I, result: Result, run: Result | None) -> Plan:
+        """Return a row for each job: whether it runs, why not, and when.
+
+        Parameters
+        ----------
+        instance : Instance
+        result : Result
+        run : Result or None
+            What `carried_out` returned.
+
+        Raises
+        ------
+        InputError
+            If results of this problem are no plan of jobs.
+        """
+        raise InputError(
+            f"a problem whose results choose jobs: {self.name} has no plan; write .json"
+        )
 
     def draw(self, instance: I) -> Figure:
         """Draw an instance."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 from rich.table import Table
 
 from instances.protocol import AnyInstance
@@ -19,6 +20,10 @@ MOST = 40
 """Violations that are printed; --json has them all."""
 
 
+DROPPED = 20
+"""What is left out and printed; a plan has it all."""
+
+
 def result(instance: AnyInstance, document: Result) -> None:
     """Show one result: how it ended, what is proven, what the problem has to say, what is wrong."""
     record = problem(document.problem)
@@ -30,6 +35,9 @@ def result(instance: AnyInstance, document: Result) -> None:
     for shown in record.tables(instance, document):
         out.print()
         out.print(table(shown.filled()))
+    dropped = record.dropped(instance, document)
+    if dropped is not None:
+        _dropped(dropped)
     if document.conflict:
         say("these side constraints cannot hold together:", "red")
         for name in document.conflict:
@@ -40,6 +48,14 @@ def result(instance: AnyInstance, document: Result) -> None:
         say(f"... and {counted(len(document.violations) - MOST, 'violation')} more; --json has all")
     if document.message:
         say(f"note: {document.message}", "yellow")
+
+
+def _dropped(shown: ShownTable) -> None:
+    """Show what is left out, the first of it where it is much."""
+    out.print()
+    out.print(table(msgspec.structs.replace(shown, rows=shown.rows[:DROPPED]).filled()))
+    if len(shown.rows) > DROPPED:
+        say(f"... and {len(shown.rows) - DROPPED:,} more; --output plan.csv has all")
 
 
 def _outcome(document: Result) -> list[tuple[str, str, str]]:

@@ -85,7 +85,7 @@ def test_nothing_is_written_over_what_is_read(
 
 
 ENDINGS = [
-    ["solve", "night.json", "-o", "plan.csv"],
+    ["solve", "night.json", "-o", "plan.xlsx"],
     ["solve", "night.json", "-o", "plan"],
     ["evaluate", "night.json", "--policy", "greedy", "-o", "runs.yaml"],
     ["convert", "jobs.csv", "--option", "processors=1", "-o", "night.yaml"],

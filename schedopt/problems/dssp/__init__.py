@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from instances.constraints import Constraint
     from instances.dssp import Instance
     from policies.registry import Policy
-    from schedopt.problems.shown import Lines, Tables
+    from schedopt.problems.planned import Plan
+    from schedopt.problems.shown import Lines, ShownTable, Tables
     from solvers.result import Limits, Result
 
 HINTS = ("greedy", "greedy-half")
@@ -163,6 +164,28 @@ class Dssp(Problem["Instance"]):
 
         shown = season_shown if _of_nights(result) else showing
         yield from shown.tables(instance, result)
+
+    def dropped(self, instance: Instance, result: Result) -> ShownTable | None:
+        """Return a table of the jobs that are left out, the most rewarding first."""
+        from schedopt.problems.dssp import showing
+
+        return showing.dropped(instance, result)
+
+    def carried_out(self, instance: Instance, result: Result) -> Result | None:
+        """Return a schedule as it is; a selection as the best dispatcher runs it."""
+        from schedopt.problems.dssp import planning
+
+        return planning.dispatched(instance, result)
+
+    def plans(self, instance: Instance) -> bool:
+        """Tell whether there is one night to plan."""
+        return instance.nights == 1
+
+    def plan(self, instance: Instance, result: Result, run: Result | None) -> Plan:
+        """Return a row for each job: whether it runs, why not, and when."""
+        from schedopt.problems.dssp import planning
+
+        return planning.plan(instance, result, run)
 
     def draw(self, instance: Instance) -> Figure:
         """Draw each job's critical path against its demand."""

@@ -8,7 +8,8 @@ The reasons are found without solving again, by the first of these that holds:
     of it where the machine is filled to r).
 ``rule:NAME``
     The side constraint of that name keeps it out. Either the rule admits the job in no selection
-    at all, such as a job that is forbidden, or whose demand alone is above its team's cap. Or the
+    at all, such as a job that is forbidden, whose demand alone is above its team's cap, or whose
+    tasks hold more seats than there are. Or the
     job would pay: there is room for it beside what is run, or room can be made by dropping jobs
     that are together worth less (those of least reward for their demand are tried), and then the
     rule is broken. Of several rules that of the job itself comes before one that misses the jobs
@@ -29,8 +30,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from formulations.dssp import Selection
-from instances.constraints import Constraint, label
+from instances.constraints import Constraint
+from instances.decimals import as_written
 from instances.dssp import Instance, Selected
+from schedopt.formats import number
 
 if TYPE_CHECKING:
     from formulations.program import Program
@@ -68,7 +71,7 @@ def reasons(night: Instance, result: Result[Selected]) -> dict[str, Reason]:
         With a solution, a selection or a schedule of this instance; without one nothing is said.
     """
     found = result.solution
-    if found is None:
+    if not isinstance(found, Selected):
         return {}
     fill = found.capacity / night.capacity()
     fill = float(result.options["fill"]) if _is_fill(result, fill) else fill
@@ -99,50 +102,23 @@ def left_out(
     chosen = {night.index[name] for name in selected}
     model = Selection(night, fill=fill).add(*added)
     judge = _Judge(night, model.program(), chosen)
-    rules = [*night.constraints, *added]
-    seats = [(label(rule, i), rule) for i, rule in enumerate(rules) if rule.kind() == "seats"]
     found: dict[str, Reason] = {}
     for j, job in enumerate(night.jobs):
         if j in chosen:
             continue
-        short = _too_few_seats(night, j, seats)
-        if not bool(night.in_time[j]):
-            found[job.name] = Reason("never", words=_never(night, j))
-        elif short:
-            found[job.name] = Reason("rule", short, f"it asks for more than {short} has")
-        elif not model.open[j]:
-            found[job.name] = Reason("never", words=_never(night, j))
-        else:
-            found[job.name] = judge.reason(j)
+        found[job.name] = judge.reason(j) if model.open[j] else _never(night, j)
     return found
 
 
-def _never(night: Instance, j: int) -> str:
-    path, window = night.planned.paths.fractions[j], _window(night, j)
+def _never(night: Instance, j: int) -> Reason:
+    path, demand = night.planned.paths.fractions[j], night.planned.demands.fractions[j]
+    job, window = night.jobs[j], as_written(night.deadlines[j]) - as_written(night.releases[j])
+    where = "from its release to its deadline" if job.release else "until its deadline"
     if path > window:
-        return f"critical path {float(path):,.6g}, and {float(window):,.6g} until its deadline"
-    demand = night.planned.demands.fractions[j]
-    return f"demand {float(demand):,.6g}, more than all processors give until its deadline"
-
-
-def _window(night: Instance, j: int) -> Fraction:
-    """Return the time from a job's release to its deadline."""
-    from instances.decimals import as_written
-
-    return as_written(night.deadlines[j]) - as_written(night.releases[j])
-
-
-def _too_few_seats(night: Instance, j: int, rules: Sequence[tuple[str, Constraint]]) -> str:
-    """Return the first rule of seats that the job's tasks, one at a time, cannot keep."""
-    from instances.decimals import as_written
-
-    name = night.jobs[j].name
-    for rule_name, rule in rules:
-        use: dict[str, float] = getattr(rule, "use", {})
-        capacity: float = getattr(rule, "capacity", 0.0)
-        if as_written(use.get(name, 0)) > as_written(capacity):
-            return rule_name
-    return ""
+        words = f"critical path {number(float(path))}; {number(float(window))} {where}"
+    else:
+        words = f"demand {number(float(demand))}, more than the machine gives {where}"
+    return Reason("never", words=words)
 
 
 class _Judge:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from math import floor
 
+from formulations.dssp.windows import able
 from instances.constraints import Constraint, FairShare
 from instances.dssp import Instance, Scheduled, Selected
 from instances.fair_share import weight
-from schedopt.formats import counted
+from schedopt.formats import counted, number
+from schedopt.problems.dssp.planning import PLAINLY, dispatched, lateness
+from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.shown import Lines, ShownTable, Tables
 from solvers.result import Result
 
 MOST = 40
 """Groups of a table; of more, those with the largest shares are shown."""
-
-ON_TIME = 1 + 1e-11
-"""A completion that is later than the deadline by less than this factor is rounded."""
 
 NEAR = 0.005
 """A share this close to its cap or its floor is said to be at it."""
@@ -23,26 +25,73 @@ NEAR = 0.005
 ROUNDED = 1 + 1e-9
 """A share that is beyond its cap or its floor by less than this factor is rounded."""
 
+NAMED = 3
+"""Late jobs that are named in a line."""
+
 HEADS = ("group", "jobs", "selected", "share asked for", "share selected", "cap", "floor", "")
 
 
 def lines(night: Instance, result: Result[Selected]) -> Lines:
-    """Yield how many jobs are selected and, of a schedule, how many complete in time."""
+    """Yield how many jobs are selected and, of what is run, how many complete in time."""
     found = result.solution
-    if found is None:
+    if not isinstance(found, Selected):
         return
-    used, total = found.demand / found.capacity, len(night.jobs)
+    total, chosen = len(night.jobs), set(found.selected)
+    open_ = able(night, found.capacity / night.capacity())
+    never = sum(
+        job.name not in chosen for job, can in zip(night.jobs, open_, strict=True) if not can
+    )
     verb = "run" if isinstance(found, Scheduled) else "selected"
+    hopeless = f" ({never:,} of the others can never be in time)" if never else ""
+    # Rounded down: what is called 100% is all of it.
+    used = floor(1000 * found.demand / found.capacity) / 1000
     share = f"their demand is {used:.1%} of the capacity"
-    yield "jobs", f"{len(found.selected):,} of {total:,} {verb}; {share}"
-    if isinstance(found, Scheduled):
-        done = sum(end <= night.deadline * ON_TIME for end in found.completion.values())
-        yield (
-            "schedule",
-            f"{done:,} of {len(found.completion):,} jobs in time, "
-            f"makespan {found.makespan / night.deadline:.2f} deadlines, "
-            f"processors busy {found.utilization:.1%} of the time until the deadline",
-        )
+    yield "jobs", f"{len(found.selected):,} of {total:,} {verb}{hopeless}; {share}"
+    run = dispatched(night, result, PLAINLY)
+    if run is None or run.solution is None:
+        return
+    schedule = run.solution
+    late = {name: by for name, by in lateness(night, schedule).items() if by}
+    done = len(schedule.completion) - len(late)
+    told = f"{done:,} of {len(schedule.completion):,} jobs in time"
+    if late and run is not result:
+        worst = sorted(late, key=late.__getitem__, reverse=True)
+        named = [f"{name} by {number(late[name])}" for name in worst[:NAMED]]
+        told += f"; late: {', '.join([*named, '...'] if late.keys() - worst[:NAMED] else named)}"
+    if run is not result:
+        dispatcher = str(run.policy).rpartition("+")[2]
+        yield "dispatched", f"by {dispatcher}, the best of all dispatchers: {told}"
+        return
+    yield (
+        "schedule",
+        f"{told}, "
+        f"makespan {schedule.makespan / night.deadline:.2f} deadlines, "
+        f"processors busy {schedule.utilization:.1%} of the time until the deadline",
+    )
+
+
+def dropped(night: Instance, result: Result[Selected]) -> ShownTable | None:
+    """Return a table of the jobs that are left out and why, the most rewarding first."""
+    found = reasons(night, result)
+    if not found:
+        return None
+    kinds = Counter(str(reason) for reason in found.values())
+    told = ", ".join(f"{reason} {count:,}" for reason, count in kinds.most_common())
+    jobs = sorted((night.jobs[night.index[name]] for name in found), key=lambda job: -job.reward)
+    return ShownTable(
+        title=f"left out: {counted(len(jobs), 'job')} ({told})",
+        heads=("job", "reward", *night.groups, "reason", "why"),
+        rows=tuple(
+            (
+                job.name,
+                number(job.reward),
+                *(job.groups.get(by, "") for by in night.groups),
+                str(found[job.name]),
+                found[job.name].words,
+            )
+            for job in jobs
+        ),
+    )
 
 
 def tables(night: Instance, result: Result[Selected]) -> Tables:

@@ -1,0 +1,73 @@
+"""Where results go: a document, or a plan as a table; and the page of one result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from instances.errors import InputError, shown
+from schedopt.cli.common import DOCUMENTS, deliver, say, writable
+
+if TYPE_CHECKING:
+    from instances.protocol import AnyInstance
+    from solvers.result import Result
+
+PLANS = (".csv", ".parquet")
+"""Endings of plans."""
+
+
+def ready(output: Path | None, read: Iterable[str | Path]) -> None:
+    """Refuse a file that a result cannot be written to, before it is solved."""
+    writable(output, (*DOCUMENTS, *PLANS), read)
+
+
+def is_plan(output: Path | None) -> bool:
+    """Tell whether a file is to hold a plan."""
+    return output is not None and output.name.lower().endswith(PLANS)
+
+
+def suits(instance: AnyInstance, output: Path | None) -> None:
+    """Refuse a plan of a problem that has none, before it is solved.
+
+    Raises
+    ------
+    InputError
+        If so.
+    """
+    from schedopt.problems import problem_of
+
+    record = problem_of(instance)
+    if is_plan(output) and not record.plans(instance):
+        expected = (
+            f"a name ending in .json: {instance.name} ({record.name}) has no plan of one night"
+        )
+        raise InputError(expected, found=shown(str(output)))
+
+
+def result(
+    instance: AnyInstance, found: Result, json: bool, output: Path | None, show: Callable[[], None]
+) -> None:
+    """Write a result as a document or as a plan, and print it as JSON or for people."""
+    if not is_plan(output) or output is None:
+        deliver(found.document(), json, output, show)
+        return
+    if found.solution is not None:
+        plan(instance, found, output)
+    deliver(found.document(), json, None, show)
+    if found.solution is None:
+        say(f"there is no solution: {output} is not written")
+
+
+def plan(instance: AnyInstance, found: Result, output: Path) -> None:
+    """Write a plan, and say how what is chosen is run."""
+    from schedopt.verbs import plan as plans
+
+    run = plans.carried_out(instance, found)
+    plans.write(plans.plan(instance, found, run), output)
+    if run is None:
+        say(f"wrote {output}: when is not said, since not every job has tasks")
+    else:
+        say(f"wrote {output}" + (f", {run.message}" if run.message and run is not found else ""))
+        for violation in run.violations:
+            say(f"violation: {violation}")

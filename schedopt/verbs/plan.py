@@ -1,0 +1,105 @@
+"""Plan: what to do with each job, from a result, as a table; a selection is dispatched for it."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from instances.csv_text import guarded, guarded_columns
+from instances.errors import InputError, shown
+from instances.files import load, write_bytes
+from instances.protocol import AnyInstance
+from schedopt.problems import problem_of
+from solvers.result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMATS = (".csv", ".parquet")
+"""Endings of plans."""
+
+
+def carried_out(instance: AnyInstance, result: Result) -> Result | None:
+    """Return a result as it is run: itself where it says when, else dispatched at once, checked.
+
+    Parameters
+    ----------
+    instance : Instance
+    result : Result
+
+    Returns
+    -------
+    Result or None
+        None where nothing can be said of when.
+    """
+    from validation.documents import check
+
+    run = problem_of(instance).carried_out(instance, result)
+    if run is None or run is result:
+        return run
+    report = check(instance, run.document(), run.constraints)
+    return msgspec.structs.replace(
+        run, checked=not report.unchecked, violations=tuple(report.violations)
+    )
+
+
+def plan(what: AnyInstance | str | Path, result: Result, run: Result | None = None) -> pl.DataFrame:
+    """Return a row for each job: whether it runs, why not, and when.
+
+    Parameters
+    ----------
+    what : Instance, str or Path
+        The instance; a path is loaded.
+    result : Result
+        Of that instance.
+    run : Result, optional
+        The same as it is run, where that is known already: see `carried_out`.
+
+    Raises
+    ------
+    InputError
+        If the problem has no plans, or the result no solution.
+    """
+    import polars as pl
+
+    instance = load(what) if isinstance(what, str | Path) else what
+    if result.solution is None:
+        raise InputError("a result with a solution", found=shown(result.termination))
+    run = run or carried_out(instance, result)
+    types: dict[type, type[pl.DataType]] = {
+        str: pl.String, float: pl.Float64, int: pl.Int64, bool: pl.Boolean,
+    }  # fmt: skip
+    columns = problem_of(instance).plan(instance, result, run)
+    return pl.DataFrame(
+        {column.title: column.cells for column in columns},
+        schema={column.title: types[column.kind] for column in columns},
+        strict=False,
+    )
+
+
+def write(table: pl.DataFrame, path: str | Path) -> None:
+    """Write a plan, whole or not at all; no cell of a CSV is a formula to a spreadsheet.
+
+    Raises
+    ------
+    InputError
+        If the name ends otherwise, or the place cannot be written to.
+    """
+    import polars as pl
+
+    path, buffer = Path(path), BytesIO()
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(path.name))
+    if ending == ".parquet":
+        table.write_parquet(buffer)
+    else:
+        texts = [name for name in table.columns if table[name].dtype == pl.String]
+        cells = guarded_columns(table, texts)
+        empty = [pl.col(name).replace("", None) for name in texts]
+        titles = {name: guarded(name) for name in cells.columns}
+        cells.with_columns(empty).rename(titles).write_csv(buffer)
+    write_bytes(path, buffer.getvalue())
