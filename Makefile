@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test lint speed growth provable reproduction docs lock schema clean
+.PHONY: help demo test lint speed growth provable reproduction docs archive archive-solve lock schema clean
 
 help:            ## this list
-	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' Makefile | sed 's/:.*## */\t/'
+	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else "schedopt needs Python 3.11 to 3.13, found " + sys.version.split()[0] + "; try: make PYTHON=python3.13")'
@@ -43,6 +43,12 @@ reproduction: $(READY) ## run the whole ledger in full (half an hour), and write
 
 docs: $(READY)   ## the documentation site, in build/docs/index.html; without network, warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+
+archive: $(READY) ## verify the archive: every solution recomputed, every certificate walked, no solver
+	$(BIN)/schedopt archive verify
+
+archive-solve: $(READY) ## solve again what is open in the archive, or believed, and keep what is better
+	$(BIN)/python -m benchmarks.archive
 
 schema: $(READY) ## write the JSON Schemas anew from the record types
 	$(BIN)/python -m instances.schema

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from instances import archived
 from instances.decoding import decode_part
 from instances.naming import pick
 
@@ -71,12 +72,14 @@ def find(name: str) -> Example:
 
 
 def located(path: str | Path) -> Path:
-    """Return the path itself, or the file of the bundled instance that it names.
+    """Return the path itself, or the file of the bundled or archived instance that it names.
 
     Raises
     ------
     InputError
-        If it is ``example:`` and the name of none.
+        If it is ``example:`` or ``archive:`` and the name of none.
     """
     text = str(path)
+    if text.startswith(archived.PREFIX):
+        return archived.instance_path(text.removeprefix(archived.PREFIX))
     return find(text.removeprefix(PREFIX)).path if text.startswith(PREFIX) else Path(path)

@@ -10,7 +10,7 @@ import msgspec
 
 from instances.constraints import Constraint, check_names, check_references
 from instances.errors import MOST_FOUND, InputError, clipped
-from instances.files import parse
+from instances.files import decode, encode, parse
 from instances.options import Options
 from instances.protocol import AnyInstance
 from policies.from_file import PolicyFile, load
@@ -23,7 +23,8 @@ from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import Source
 from schedopt.verbs.evaluate import evaluate, warm
 from schedopt.verbs.solve import solve
-from solvers.result import Result, Termination
+from solvers.result import Document, Result, Termination
+from validation.documents import result_of
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,7 @@ class _References:
             _warm(self.record.name)
             yield Begun(reference=called)
             try:
-                found = _answered(question, self._task)
+                found = self._on_record(question) or _answered(question, self._task)
             except InputError:
                 raise
             except Exception as error:  # noqa: BLE001  policies are measured without it
@@ -215,6 +216,23 @@ class _References:
 
     def _question(self, policy: Policy, options: Options) -> Question | None:
         return self.record.question(self._instance, policy, options, self._task.constraints)
+
+    def _on_record(self, question: Question) -> Result | None:
+        """Return the best known result, where the source has one that answers the question."""
+        data = self._task.source.known()
+        if data is None or (question.ruled and self._task.constraints):
+            return None
+        if encode(question.instance) != encode(self._instance):
+            return None
+        best = result_of(decode(data, Document))
+        formulation = self.record.formulation(question.formulation)
+        if best.formulation != formulation.name:
+            return None
+        known = formulation.known_options
+        for name, option in known.items():
+            if best.options.get(name, option.default) != question.options.get(name, option.default):
+                return None
+        return best
 
     def none(self, termination: Termination, why: str = "") -> Result:
         """Return the result of what has no solution."""

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from instances.archived import PREFIX, members, result_path
 from instances.errors import InputError, shown
 from instances.files import beside, located, parse, problem_of, read_bytes
 from instances.options import Options
@@ -47,6 +48,9 @@ class Source(Protocol):
 
     def packed(self) -> Source:
         """Return the same source for a machine that does not see our files."""
+
+    def known(self) -> bytes | None:
+        """Return the document of the best known result, None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +88,18 @@ class FileSource:
     def packed(self) -> Source:
         """Return the contents themselves, compressed."""
         data = read_bytes(self.path)
-        return PackedSource(self.label, gzip.compress(data, 1, mtime=0), self._beside(data))
+        text = gzip.compress(data, 1, mtime=0)
+        return PackedSource(self.label, text, self._beside(data), self.known())
 
     def _beside(self, data: bytes) -> dict[str, bytes]:
         names = beside(data, file=self.label)
-        return {name: read_bytes(self.path.parent / name, MOST_BESIDE) for name in names}
+        folder = located(self.path).parent
+        return {name: read_bytes(folder / name, MOST_BESIDE) for name in names}
+
+    def known(self) -> bytes | None:
+        """Return the best known result, for an instance of the archive."""
+        name = str(self.path).removeprefix(PREFIX)
+        return read_bytes(result_path(name)) if name != str(self.path) else None
 
 
 @dataclass(frozen=True)
@@ -103,11 +114,14 @@ class PackedSource:
         Its text, compressed.
     others : dict of str to bytes
         The files beside it that it names.
+    best : bytes, optional
+        Its best known result.
     """
 
     label: str
     data: bytes = field(repr=False)
     others: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    best: bytes | None = field(default=None, repr=False)
 
     def problem(self) -> str:
         """Return the problem that the text says it is an instance of."""
@@ -136,6 +150,10 @@ class PackedSource:
     def packed(self) -> Source:
         """Return itself."""
         return self
+
+    def known(self) -> bytes | None:
+        """Return the best known result, for an instance of the archive."""
+        return self.best
 
 
 @dataclass(frozen=True)
@@ -184,6 +202,10 @@ class GeneratedSource:
         """Return itself: a few words are all it takes."""
         return self
 
+    def known(self) -> bytes | None:
+        """Return None: what is random has no best known result."""
+        return None
+
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
@@ -200,7 +222,9 @@ def instance_files(paths: Iterable[str | Path]) -> list[Path]:
     found: dict[Path, None] = {}
     for path in map(Path, paths):
         try:
-            if path.is_dir():
+            if (archived := members(path)) is not None:
+                found.update(dict.fromkeys(archived))
+            elif path.is_dir():
                 inside = sorted([*path.glob("*.json"), *path.glob("*.json.gz")])
                 found.update(dict.fromkeys(p for p in inside if p.name != "schema.json"))
             else:

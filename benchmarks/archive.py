@@ -1,0 +1,288 @@
+"""Make the archive's instances, and solve what is not proven yet (``make archive-solve``).
+
+Instances that are there stay as they are, whatever became of their generators: they are frozen. A
+result takes the place of another only where it is better, or its bound is re-proved.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from benchmarks.dssp_provable import night
+from instances.constraints import (
+    Apart,
+    AtMost,
+    Constraint,
+    FairShare,
+    Forbid,
+    Imply,
+    Require,
+    Resource,
+    Together,
+)
+from instances.files import dump, encode, load, write_bytes
+from schedopt import __version__
+from schedopt.archive.entries import Entry, Found, Group, Made, entry_from
+from schedopt.verbs.generate import generate
+from schedopt.verbs.solve import solve
+from solvers.result import Document
+
+HOME = Path(__file__).parent.parent / "archive"
+VERSION = "2026.11"
+LICENCE = "CC0-1.0"
+OWN = "made by schedopt's generators, with the seed that the entry names"
+Options = dict[str, Any]
+Rules = Callable[[Any, int], Sequence[Constraint]]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the instances of a group are made and solved.
+
+    Attributes
+    ----------
+    title : str
+    generator : str
+        ``problem/generator``, or ``night`` for that of `benchmarks.dssp_provable`.
+    seeds : range
+    options : dict
+    sweep : tuple of dict
+        Options that differ from instance to instance, beside the seeds; taken in turn.
+    rules : callable, optional
+        Gives an instance and a seed side constraints.
+    formulation : str, optional
+    seconds : float
+        The time limit of each.
+    unproven : bool
+        Whether only instances that stay open are kept.
+    """
+
+    title: str
+    generator: str
+    seeds: range
+    options: Options = field(default_factory=dict)
+    sweep: tuple[Options, ...] = ({},)
+    rules: Rules | None = None
+    formulation: str | None = None
+    seconds: float = 10.0
+    unproven: bool = False
+
+
+def _caps(instance: Any, seed: int) -> list[Constraint]:
+    """Cap each team at a share that binds for the larger ones."""
+    del seed
+    teams = instance.groups["team"]
+    return [FairShare(name="caps", by="team", at_most=dict.fromkeys(teams, 1.2 / len(teams)))]
+
+
+def _mixed(instance: Any, seed: int) -> list[Constraint]:
+    """Draw one side constraint of each kind, on jobs that are not its neighbours."""
+    draw = np.random.Generator(np.random.PCG64(seed))
+    names = [instance.jobs[j].name for j in draw.permutation(len(instance.jobs))]
+    use = {name: float(draw.integers(1, 6)) for name in names[20:32]}
+    return [
+        Require(name="promised", jobs=(names[0],)),
+        Forbid(name="on hold", jobs=(names[1],)),
+        Imply(name="needs", if_=names[2], then=names[3]),
+        Together(name="one shot", jobs=(names[4], names[5])),
+        Apart(name="either", jobs=(names[6], names[7], names[8])),
+        AtMost(name="few", jobs=tuple(names[9:20]), count=4),
+        Resource(name="licences", capacity=round(sum(use.values()) / 3), use=use),
+        FairShare(name="caps", by="team", at_most={"team-01": 0.3, "team-02": 0.35}),
+    ]
+
+
+KNAPSACK = {"jobs": 1000}
+RECIPES = {
+    "dssp-uncorrelated-1000": Recipe(
+        "knapsacks of 1,000 jobs, rewards and demands independent",
+        "dssp/uncorrelated", range(1, 13), KNAPSACK,
+    ),
+    "dssp-weakly-1000": Recipe(
+        "knapsacks of 1,000 jobs, rewards near the demands",
+        "dssp/weakly-correlated", range(1, 13), KNAPSACK,
+    ),
+    "dssp-strongly-1000": Recipe(
+        "knapsacks of 1,000 jobs, rewards the demand and a constant",
+        "dssp/strongly-correlated", range(1, 13), KNAPSACK,
+    ),
+    "dssp-subset-sum-1000": Recipe(
+        "knapsacks of 1,000 jobs, rewards the demand itself",
+        "dssp/subset-sum", range(1, 7), KNAPSACK,
+    ),
+    "dssp-rules-40": Recipe(
+        "40 jobs under eight kinds of side constraints",
+        "dssp/uncorrelated", range(1, 21), {"jobs": 40, "groups": 4}, rules=_mixed,
+    ),
+    "dssp-fairshare-2388": Recipe(
+        "a season of 2,388 jobs, a cap for each of 20 teams",
+        "dssp/render-night", range(1, 7), {"nights": 56, "stages": False, "teams": 20},
+        rules=_caps, seconds=20,
+    ),
+    "dssp-schedule-20": Recipe(
+        "20 jobs of 200 tasks, chosen and scheduled on 20 processors",
+        "night", range(1, 13), {"jobs": 20, "tasks": 200, "processors": 20},
+        formulation="schedule",
+    ),
+    "dssp-schedule-open": Recipe(
+        "80 jobs of 800 tasks, chosen and scheduled on 80 processors; open when they were frozen",
+        "night", range(1, 13), {"jobs": 80, "tasks": 800, "processors": 80},
+        formulation="schedule", unproven=True,
+    ),
+    "epoch-planted-8x2": Recipe(
+        "jobs that fill 8 epochs of 128 nodes, inequity 2",
+        "epoch/planted", range(1, 13), {"epochs": 8, "inequity": 2},
+    ),
+    "epoch-planted-16x4": Recipe(
+        "jobs that fill 16 epochs of 128 nodes, inequity 4",
+        "epoch/planted", range(1, 13), {"epochs": 16, "inequity": 4}, seconds=20,
+    ),
+    "epoch-planted-32x4": Recipe(
+        "jobs that fill 32 epochs of 128 nodes, inequity 4",
+        "epoch/planted", range(1, 11), {"epochs": 32, "inequity": 4}, seconds=20,
+    ),
+    "epoch-uniform-64": Recipe(
+        "64 jobs with uniform minima on 128 nodes, as in the paper's simulations",
+        "epoch/uniform", range(1, 11), {"jobs": 64}, sweep=({"load": 1.0}, {"load": 4.0}),
+    ),
+    "epoch-rectangles-6": Recipe(
+        "rectangles for 6 jobs on 16 nodes",
+        "epoch/uniform", range(1, 9), {"jobs": 6, "nodes": 16}, formulation="rectangles",
+    ),
+    "epoch-rectangles-12": Recipe(
+        "rectangles for 12 jobs on 128 nodes; open when they were frozen",
+        "epoch/uniform", range(1, 11), {"jobs": 12}, formulation="rectangles", unproven=True,
+    ),
+    "hesrpt-pareto-100": Recipe(
+        "100 jobs of Pareto sizes and one speedup, a million servers",
+        "hesrpt/pareto", range(1, 13), {"jobs": 100},
+        sweep=tuple({"p": p} for p in (0.3, 0.5, 0.7, 0.9)),
+    ),
+    "hesrpt-unequal-8": Recipe(
+        "8 jobs, each with a size, speedup and weight of its own",
+        "hesrpt/mixed", range(1, 13), {"jobs": 8},
+    ),
+    "hesrpt-unequal-12": Recipe(
+        "12 jobs, each with a size, speedup and weight of its own",
+        "hesrpt/mixed", range(1, 9), {"jobs": 12}, seconds=20,
+    ),
+    "msfq-paper": Recipe(
+        "one-or-all queues on 32 servers, mean response time, loads as in the paper's figures",
+        "msfq/one-or-all", range(1, 13), {"k": 32},
+        sweep=tuple({"load": load, "p1": p1} for p1 in (0.9, 0.5)
+                    for load in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95)),
+    ),
+    "msfq-weighted": Recipe(
+        "one-or-all queues on 32 servers, response time weighted by load",
+        "msfq/one-or-all", range(1, 9), {"k": 32, "objective": "weighted"},
+        sweep=tuple({"load": load} for load in (0.5, 0.7, 0.8, 0.9)),
+    ),
+}  # fmt: skip
+
+
+def made(recipe: Recipe, name: str, index: int, seed: int) -> tuple[Any, Made]:
+    """Return an instance of a group, and what it is made by."""
+    options = recipe.options | recipe.sweep[index % len(recipe.sweep)]
+    if recipe.generator == "night":
+        instance = night(**options, seed=seed)
+        whence = "benchmarks.dssp_provable.night"
+    else:
+        problem, _, generator = recipe.generator.partition("/")
+        instance = generate(problem, generator, seed=seed, options=options)
+        whence = recipe.generator
+    rules = recipe.rules(instance, seed) if recipe.rules else ()
+    instance = msgspec.structs.replace(
+        instance, name=name, constraints=(*instance.constraints, *rules)
+    )
+    return instance, Made(generator=whence, seed=seed, options=options, rules=bool(rules))
+
+
+def known(folder: Path) -> dict[str, Entry]:
+    """Return the entries that there are."""
+    path = folder / "entries.jsonl"
+    lines = path.read_bytes().splitlines() if path.exists() else []
+    return {(entry := msgspec.json.decode(line, type=Entry)).name: entry for line in lines}
+
+
+def better(entry: Entry, than: Entry | None) -> bool:
+    """Tell whether an entry is to take the place of another."""
+    if than is None or None in (than.objective, than.bound):
+        return True
+    if bool(than.certificate) > bool(entry.certificate) or entry.gap is None:
+        return False
+    return (entry.gap, not entry.certificate) < (than.gap or 0.0, not than.certificate)
+
+
+def solved(recipe: Recipe, folder: Path, name: str, whence: Made) -> tuple[Entry, bytes]:
+    """Solve an instance, and return its entry and its result's text."""
+    file = folder / "instances" / f"{name}.json.gz"
+    result = solve(
+        load(file),
+        formulation=recipe.formulation,
+        time_limit=recipe.seconds,
+        threads=1,
+        certificate=True,
+    )
+    document: Document = msgspec.structs.replace(result.document(), trace=())
+    text = encode(document)
+    proof = ""
+    if document.bound_checked:
+        proof = str((document.certificate or {}).get("kind", "none needed"))
+    by = Found(
+        by=str(document.solver),
+        date=datetime.now(UTC).date().isoformat(),
+        version=document.version,
+    )
+    return entry_from(document, instance=file, text=text, made=whence, by=by, proof=proof), text
+
+
+def wanted(recipe: Recipe, group: str, folder: Path) -> Iterator[tuple[str, Made]]:
+    """Yield each instance's name and origin, and write those that are not there."""
+    (folder / "instances").mkdir(parents=True, exist_ok=True)
+    (folder / "results").mkdir(exist_ok=True)
+    for index, seed in enumerate(recipe.seeds):
+        name = f"{group}-{seed:02d}"
+        instance, whence = made(recipe, name, index, seed)
+        file = folder / "instances" / f"{name}.json.gz"
+        if not file.exists():
+            dump(instance, file)
+        yield name, whence
+
+
+def build(group: str, recipe: Recipe) -> None:
+    """Make a group's instances, and solve those that are not proven."""
+    folder = HOME / group
+    entries = known(folder)
+    for name, whence in wanted(recipe, group, folder):
+        before = entries.get(name)
+        if before and before.status == "proven" and before.certificate:
+            continue
+        entry, text = solved(recipe, folder, name, whence)
+        if recipe.unproven and before is None and entry.status == "proven":
+            (folder / "instances" / f"{name}.json.gz").unlink()
+            continue
+        if better(entry, before):
+            entries[name] = entry
+            write_bytes(folder / "results" / f"{name}.json.gz", gzip.compress(text, mtime=0))
+        print(f"{name}: {entry.status}, gap {entry.gap}, {entry.certificate or 'believed'}")
+    about = Group(
+        name=group, version=VERSION, title=recipe.title, source=f"{OWN} (schedopt {__version__})",
+        licence=LICENCE,
+    )  # fmt: skip
+    write_bytes(folder / "group.json", encode(about, indent=1))
+    lines = b"".join(encode(entries[name]) for name in sorted(entries))
+    write_bytes(folder / "entries.jsonl", lines)
+
+
+if __name__ == "__main__":
+    for one in sys.argv[1:] or RECIPES:
+        build(one, RECIPES[one])

@@ -1,0 +1,58 @@
+"""The notebooks as pages, with the outputs that they are stored with."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+NOTEBOOKS = HERE.parent / "notebooks"
+FOLDER = HERE / "_notebooks"
+ACTING = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def output(found: Any, name: str, number: int) -> str:
+    """Return an output as Markdown; a picture goes into a file beside the page."""
+    data = found.get("data", {})
+    if "image/png" in data:
+        picture = FOLDER / f"{name}-{number}.png"
+        picture.write_bytes(base64.b64decode(data["image/png"]))
+        return f"![Picture {number} of the notebook]({picture.name})\n\n"
+    text = found.get("text") or data.get("text/plain", "")
+    return f"```text\n{ACTING.sub('', text).rstrip()}\n```\n\n" if text.strip() else ""
+
+
+def page(path: Path) -> str:
+    """Return a notebook as Markdown."""
+    import nbformat
+
+    notebook = nbformat.read(path, as_version=4)
+    parts, number = [], 0
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            parts.append(f"{cell.source}\n\n")
+            continue
+        parts.append(f"```python\n{cell.source}\n```\n\n")
+        for found in cell.get("outputs", []):
+            number += 1
+            parts.append(output(found, path.stem, number))
+    parts.append(f"This page is `notebooks/{path.name}` with its stored outputs.\n")
+    return "".join(parts)
+
+
+def write(app: Any) -> None:
+    """Write every notebook's page."""
+    del app
+    FOLDER.mkdir(exist_ok=True)
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        text, target = page(path), FOLDER / f"{path.stem}.md"
+        if not target.exists() or target.read_text(encoding="utf-8") != text:
+            target.write_text(text, encoding="utf-8")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Write before anything is read."""
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

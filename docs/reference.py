@@ -1,0 +1,307 @@
+"""The reference, written from the code each time the site is built: nothing in it can go stale."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+FOLDER = HERE / "_reference"
+ROWS_OF_POLICIES = ("policy", "what it does", "source")
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table."""
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    for row in rows:
+        cells = (cell.replace("|", "\\|").replace("\n", " ") for cell in row)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n\n" if len(lines) > 2 else ""
+
+
+def code(value: object) -> str:
+    """Return a value as code, nothing for none."""
+    return "" if value in (None, "", [], {}, ()) else f"`{json.dumps(value, ensure_ascii=False)}`"
+
+
+def plain(text: str) -> str:
+    """Return words of a docstring as Markdown."""
+    words = text.replace("``", "`").replace("<", "&lt;").replace("*", "\\*")
+    return words.replace("{", "\\{") if "`" not in words else words
+
+
+def command_line() -> str:
+    """Every verb with its arguments and options, as its ``--help`` has them."""
+    from typer.main import get_command
+
+    from schedopt.cli import app
+
+    text = [
+        "# The command line\n\nWritten from the code when this site was built; `--help` says the "
+        "same. Results go to standard output, messages and progress to standard error. An "
+        "instance is a path, `example:NAME` (see `schedopt list examples`) or "
+        "`archive:GROUP/NAME`.\n\nExit status: 0 found, or the check passed; 1 the check failed or "
+        "a claim did not hold; 2 bad input; 3 proven infeasible; 4 stopped without a solution; "
+        "130 interrupted.\n\nCompletion of verbs, files, policies and options: "
+        "`schedopt --install-completion`.\n\n"
+    ]
+    text += verbs(get_command(app), "schedopt")
+    return "".join(text)
+
+
+def verbs(group: Any, before: str) -> Iterator[str]:
+    """Yield a section for each verb."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from verbs(command, f"{before} {name}")
+            continue
+        yield f"## {before} {name}\n\n{command.help}\n\n"
+        takes = [option for option in command.params if option.name != "help"]
+        yield table(("argument", "meaning"), (
+            (f"`{option.name.upper()}`", option.help or "")
+            for option in takes if option.param_type_name == "argument"
+        ))  # fmt: skip
+        yield table(("option", "meaning", "default"), (
+            (
+                ", ".join(f"`{flag}`" for flag in option.opts),
+                (option.help or "").replace("[", "\\["),
+                code(option.default) if not callable(option.default) else "",
+            )
+            for option in takes if option.param_type_name == "option"
+        ))  # fmt: skip
+        if command.epilog:
+            yield f"{command.epilog.replace('Example: ', 'Example: `').strip()}`\n\n"
+
+
+def fields(record: Any) -> str:
+    """Return a table of a record's fields."""
+    from instances.fields import fields_of
+
+    return table(("field", "what may stand there", "if left out", "meaning"), (
+        (
+            f"`{field.name}`",
+            plain(field.takes),
+            "required" if field.required else code(field.default) or "nothing",
+            plain(field.says),
+        )
+        for field in fields_of(record)
+    ))  # fmt: skip
+
+
+def records_of(record: Any) -> list[Any]:
+    """Return a record and those within it, side constraints apart, each once."""
+    from msgspec import inspect
+
+    from instances.constraints import Constraint
+
+    found: dict[Any, None] = {}
+
+    def visit(info: Any) -> None:
+        if isinstance(info, inspect.StructType):
+            if info.cls in found or issubclass(info.cls, Constraint):
+                return
+            found[info.cls] = None
+            for field in info.fields:
+                visit(field.type)
+        for part in ("item_type", "value_type", "type"):
+            if hasattr(info, part):
+                visit(getattr(info, part))
+        for part in ("types", "item_types"):
+            for inner in getattr(info, part, ()):
+                visit(inner)
+
+    visit(inspect.type_info(record))
+    return list(found)
+
+
+def heading(record: Any) -> str:
+    """Return what a section on a record is called."""
+    tag = record.__struct_config__.tag
+    return f"`{tag}`" if tag and record.__name__ != "Instance" else record.__name__
+
+
+def formats() -> str:
+    """Every file format, field by field."""
+    from instances.docstrings import told_of
+    from instances.files import instance_type
+    from schedopt.archive.entries import Entry, Found, Group, Made
+    from schedopt.problems import problems
+    from schedopt.verbs.new import new
+    from solvers.result import Document, Seconds
+
+    text = [
+        "# File formats\n\nInstances are JSON in UTF-8, gzipped or not. Lines that begin with `//` "
+        "are comments. An unknown key is an error that names it. JSON Schemas lie beside the "
+        "records: `instances/<problem>/schema.json`.\n\n"
+    ]
+    for row in problems():
+        text.append(f"## An instance of {row.name}\n\n```json\n{new(row.name)}```\n\n")
+        for record in records_of(instance_type(row.name)):
+            text.append(f"### {row.name}: {heading(record)}\n\n{plain(told_of(record).text)}\n\n")
+            text.append(fields(record))
+    text.append("## A result\n\n`solve`, `evaluate` and `check` write and read this document.\n\n")
+    for record in (Document, Seconds):
+        text += [f"### {record.__name__}\n\n{plain(told_of(record).text)}\n\n", fields(record)]
+    text.append(
+        "## The archive\n\nA Group is `group.json`, an Entry a line of `entries.jsonl`.\n\n"
+    )
+    for record in (Group, Entry, Found, Made):
+        text += [f"### {record.__name__}\n\n{plain(told_of(record).text)}\n\n", fields(record)]
+    text.append(rows())
+    return "".join(text)
+
+
+def rows() -> str:
+    """Return the rows of a bench, column by column."""
+    from instances.docstrings import told
+    from schedopt.sweep.rows import Row
+
+    notes = told(Row.__doc__ or "").notes
+    told_rows = ((f"`{name}`", plain(notes.get(name, ""))) for name in Row.__struct_fields__)
+    said = "Columns of a .csv or .parquet, keys of a line of .jsonl.\n\n"
+    return f"## A row of a bench\n\n{said}{table(('column', 'meaning'), told_rows)}"
+
+
+def constraints() -> str:
+    """Every side constraint, with its JSON and its Python."""
+    from schedopt.problems import problems
+    from schedopt.verbs.explain import everything
+
+    kinds = {kind for row in problems() for kind in row.constraint_kinds().values()}
+    homes = {kind.kind(): kind for kind in kinds}
+    text = [
+        "# Side constraints\n\nData, not code: the same objects stand in an instance's "
+        "`constraints`, in a file given by `--constraints` (a list of them, or one), and in "
+        "Python. `schedopt explain NAME` says what stands here. The examples speak of the jobs "
+        "and groups of the instances that `schedopt new PROBLEM` writes.\n\n"
+    ]
+    for entry in everything():
+        if entry.what != "side constraint":
+            continue
+        text.append(f"## {entry.name}\n\nOn {', '.join(entry.problems)}. {plain(entry.definition)}")
+        text.append(f"\n\n{fields(homes[entry.name])}")
+        if entry.example:
+            pasted = json.dumps(entry.example, ensure_ascii=False)
+            text.append(f"```json\n{pasted}\n```\n\nIn Python: `{entry.python}`\n\n")
+    return "".join(text)
+
+
+def policies() -> str:
+    """Every policy with its definition, its source and its options."""
+    from schedopt.problems import problems
+
+    text = [
+        "# Policies\n\nWhat people run instead of a solver: `schedopt evaluate FILE --policy NAME`."
+        " Where a policy leaves a choice open, the file's order decides.\n\n"
+    ]
+    for row in problems():
+        known = row.policies().values()
+        text.append(f"## {row.name}\n\n")
+        text.append(table((*ROWS_OF_POLICIES, "in papers"), (
+            (f"`{p.name}`", plain(p.summary), plain(p.source), row.printed.get(p.name, ""))
+            for p in known
+        )))  # fmt: skip
+        text.append(table(("option", "of", "what it takes", "default"), (
+            (f"`{name}`", f"`{p.name}`", plain(option.expected), code(option.default))
+            for p in known for name, option in p.options.items()
+        )))  # fmt: skip
+    return "".join(text)
+
+
+def formulations() -> str:
+    """Every formulation: what it says, its options, its engine, and where its mathematics is."""
+    from instances.docstrings import told_of
+    from schedopt.problems import problems
+
+    text = [
+        "# Formulations\n\nWhat is optimal, as a declarative model: `schedopt solve FILE "
+        "--formulation NAME`. The first of each problem is its default. The mathematics stands on "
+        "the page of each problem.\n\n"
+    ]
+    for row in problems():
+        for name in row.formulation_homes:
+            form = row.formulation(name)
+            text.append(f"## {row.name}: {name}\n\n{plain(told_of(form).text)}\n\n")
+            text.append(f"Written in {form.engine}; the objective is to {form.sense}. ")
+            text.append(f"[Its mathematics](../problems/{row.name}.md#mathematics)\n\n")
+            text.append(table(("option", "what it takes", "default"), (
+                (f"`{key}`", plain(option.expected), code(option.default))
+                for key, option in form.known_options.items()
+            )))  # fmt: skip
+    return "".join(text)
+
+
+def generators() -> str:
+    """Every generator with its options."""
+    from schedopt.problems import problems
+
+    text = ["# Generators\n\n`schedopt generate PROBLEM --generator NAME --seed N`: the same seed "
+            "makes the same instance.\n\n"]  # fmt: skip
+    for row in problems():
+        for name, recipe in row.generators().items():
+            text.append(f"## {row.name}: {name}\n\n{plain(recipe.summary)}. Source: ")
+            text.append(f"{plain(recipe.source)}\n\n")
+            text.append(table(("option", "what it takes", "default"), (
+                (f"`{key}`", plain(option.expected), code(option.default))
+                for key, option in recipe.options.items()
+            )))  # fmt: skip
+    return "".join(text)
+
+
+def archive() -> str:
+    """Return the archive's groups, and what is open in it."""
+    from instances.archived import groups
+    from schedopt.archive.entries import group
+    from schedopt.formats import number, percent
+    from schedopt.verbs.archive import listed, ranked
+
+    lines = listed()
+    total = {key: sum(line[key] for line in lines) for key in ("instances", "proven", "certified")}
+    text = [
+        f"# What the archive holds\n\n{total['instances']} instances, {total['proven']} of them "
+        f"proven optimal; {total['certified']} bounds are re-proved from certificates, the others "
+        "believed. [How to use and cite it](../howto/archive.md).\n\n"
+    ]
+    text.append(table(("group", "what", "instances", "proven", "re-proved", "open"), (
+        (f"`{line['group']}`", plain(line["title"]), *(str(line[key]) for key in
+         ("instances", "proven", "certified", "open")))
+        for line in lines
+    )))  # fmt: skip
+    text.append("## Sources and licences\n\n")
+    text.append(table(("group", "version", "source", "licence"), (
+        (f"`{name}`", own.version, plain(own.source), own.licence)
+        for name in groups() for own in (group(name),)
+    )))  # fmt: skip
+    text.append("## What is open\n\nThe widest gap first. `schedopt archive submit` takes a better "
+                "solution or a better bound that a certificate proves.\n\n")  # fmt: skip
+    text.append(table(("instance", "gap", "best known", "bound", "by", "on"), (
+        (f"`{name}/{e.name}`", percent(e.gap), number(e.objective), number(e.bound),
+         e.objective_by.by, e.objective_by.date)
+        for name, e in ranked()
+    )))  # fmt: skip
+    return "".join(text)
+
+
+PAGES = {
+    "command-line": command_line, "formats": formats, "constraints": constraints,
+    "policies": policies, "formulations": formulations, "generators": generators,
+    "archive": archive,
+}  # fmt: skip
+
+
+def write(app: Any) -> None:
+    """Write what has changed."""
+    del app
+    FOLDER.mkdir(exist_ok=True)
+    for name, page in PAGES.items():
+        text, path = page(), FOLDER / f"{name}.md"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Write before anything is read."""
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,86 @@
+"""Where the archive is: ``archive:GROUP/NAME`` is the path of one of its instances."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from instances.errors import InputError
+from instances.naming import pick
+
+PREFIX = "archive:"
+"""What stands before a group, or a group and a name, where a path is taken."""
+
+PLACE = "SCHEDOPT_ARCHIVE"
+"""The environment variable that says where the archive is, if it is not beside the packages."""
+
+
+def home() -> Path:
+    """Return the folder of the archive.
+
+    Raises
+    ------
+    InputError
+        If it is not there: it comes with a clone of the repository, not with the package.
+    """
+    given = os.environ.get(PLACE)
+    folder = Path(given) if given else Path(__file__).parent.parent / "archive"
+    if not folder.is_dir() or not any(folder.glob("*/entries.jsonl")):
+        raise InputError(
+            f"the archive, which comes with a clone of the repository and not with the package; "
+            f"{PLACE} may say where it is",
+            found="none",
+            file=str(folder),
+        )
+    return folder
+
+
+def groups() -> list[str]:
+    """Return the names of the groups."""
+    return sorted(path.parent.name for path in home().glob("*/entries.jsonl"))
+
+
+def folder_of(group: str) -> Path:
+    """Return the folder of a group.
+
+    Raises
+    ------
+    InputError
+        If there is no such group, or no archive.
+    """
+    return home() / pick(group, groups(), "a group of the archive")
+
+
+def names_in(group: str) -> list[str]:
+    """Return the names of a group's instances."""
+    files = (folder_of(group) / "instances").glob("*.json.gz")
+    return sorted(path.name.removesuffix(".json.gz") for path in files)
+
+
+def instance_path(name: str) -> Path:
+    """Return the file of an instance that is given as ``GROUP/NAME``.
+
+    Raises
+    ------
+    InputError
+        If there is none, with the nearest name.
+    """
+    group, _, own = name.partition("/")
+    pick(own, names_in(group), f"an instance of {group}")
+    return folder_of(group) / "instances" / f"{own}.json.gz"
+
+
+def result_path(name: str) -> Path:
+    """Return the file of the best known result of an instance that is given as ``GROUP/NAME``."""
+    path = instance_path(name)
+    return path.parent.parent / "results" / path.name
+
+
+def members(path: str | Path) -> list[Path] | None:
+    """Return the paths that ``archive:GROUP`` stands for, None for any other path."""
+    text = str(path)
+    if not text.startswith(PREFIX):
+        return None
+    group, slash, own = text.removeprefix(PREFIX).partition("/")
+    names = [own] if slash else names_in(group)
+    return [Path(f"{PREFIX}{group}/{name}") for name in names]

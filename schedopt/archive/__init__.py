@@ -1,0 +1,1 @@
+"""The archive: frozen sets of instances with the best that is known of each, and its proof."""

@@ -1,0 +1,230 @@
+"""Entries: a frozen instance, the best objective and bound that are known, and whence."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from formulations.protocol import Sense
+from instances.archived import folder_of, groups, instance_path, result_path
+from instances.errors import InputError, shown
+from instances.files import decode, load, read_bytes
+from instances.protocol import AnyInstance
+from schedopt.problems import problem as record_of
+from solvers.result import Document, gap
+
+Status = Literal["proven", "open"]
+
+
+class Made(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an instance was made by, before it was frozen.
+
+    Attributes
+    ----------
+    generator : str
+        As ``schedopt generate`` takes it.
+    seed : int
+    options : dict
+        Those of the generator that are not at their default.
+    rules : bool
+        Whether side constraints were added to what the generator made.
+    """
+
+    generator: str
+    seed: int
+    options: dict[str, Any] = {}
+    rules: bool = False
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who or what found a result, when, and with which version.
+
+    Attributes
+    ----------
+    by : str
+        A solver, a policy, or a person.
+    date : str
+        The day, as YYYY-MM-DD.
+    version : dict of str to str
+    """
+
+    by: str
+    date: str
+    version: dict[str, str] = {}
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of a group's ``entries.jsonl``.
+
+    Attributes
+    ----------
+    name : str
+        The instance's, and that of its files in ``instances`` and ``results``.
+    problem, formulation : str
+    options : dict
+        The formulation's.
+    sense : str
+    status : str
+        ``proven``: the objective is the optimum. ``open``: nobody knows yet.
+    objective, bound, gap : float, optional
+        The best that are known; the gap is that of result documents.
+    certificate : str
+        The kind of certificate from which `verify` re-proves the bound; empty where the solver is
+        believed. ``none needed`` where the checker finds the bound by itself.
+    objective_by, bound_by : Found
+    made : Made, optional
+        Absent where the instance is given by hand.
+    instance, result : str
+        SHA-256 of the two files' text.
+    """
+
+    name: str
+    problem: str
+    formulation: str
+    options: dict[str, Any] = {}
+    sense: Sense
+    status: Status
+    objective: float | None
+    bound: float | None
+    gap: float | None
+    certificate: str = ""
+    objective_by: Found
+    bound_by: Found
+    made: Made | None = None
+    instance: str
+    result: str
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A group's ``group.json``: what a paper cites.
+
+    Attributes
+    ----------
+    name : str
+    version : str
+        Of the set: a change to any instance is another version.
+    title : str
+        What it is, in a line.
+    source : str
+        Where the instances are from.
+    licence : str
+        Under which they may be used.
+    """
+
+    name: str
+    version: str
+    title: str
+    source: str
+    licence: str
+
+
+def group(name: str) -> Group:
+    """Return what a group says of itself."""
+    path = folder_of(name) / "group.json"
+    return decode(read_bytes(path), Group, file=str(path))
+
+
+def entries(name: str) -> list[Entry]:
+    """Return a group's entries, in the order of its file."""
+    path = folder_of(name) / "entries.jsonl"
+    found = []
+    for number, line in enumerate(read_bytes(path).splitlines(), 1):
+        try:
+            found.append(decode(line, Entry))
+        except InputError as error:
+            error.file = f"{path}, line {number}"
+            raise
+    return found
+
+
+def entry_of(path: str) -> tuple[str, Entry]:
+    """Return the group and the entry that are given as ``GROUP/NAME``.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    group_name, _, name = path.partition("/")
+    instance_path(path)  # says which there are
+    return group_name, next(entry for entry in entries(group_name) if entry.name == name)
+
+
+def entry_for(file: Path) -> tuple[str, Entry]:
+    """Return the group and the entry of an instance file: the same instance, wherever it stands.
+
+    Raises
+    ------
+    InputError
+        If the archive has no such instance.
+    """
+    instance = load(file)
+    for name in groups():
+        for entry in entries(name):
+            if entry.name == instance.name and archived(name, entry) == instance:
+                return name, entry
+    raise InputError("an instance of the archive", found=shown(instance.name), file=str(file))
+
+
+def archived(group_name: str, entry: Entry) -> AnyInstance:
+    """Return an entry's instance."""
+    return load(instance_path(f"{group_name}/{entry.name}"))
+
+
+def document(group_name: str, entry: Entry) -> Document:
+    """Return an entry's result, with its solution and its certificate."""
+    path = result_path(f"{group_name}/{entry.name}")
+    return decode(read_bytes(path), Document, file=str(path))
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file's text."""
+    return hashlib.sha256(read_bytes(path)).hexdigest()
+
+
+def entry_from(
+    result: Document, *, instance: Path, text: bytes, made: Made | None, by: Found, proof: str
+) -> Entry:
+    """Return the entry that a checked result makes.
+
+    Parameters
+    ----------
+    result : Document
+    instance : Path
+        The file of the instance.
+    text : bytes
+        The result's text.
+    made : Made, optional
+    by : Found
+        Who found objective and bound.
+    proof : str
+        What its bound is re-proved from; empty where it is not.
+    """
+    return Entry(
+        name=result.instance,
+        problem=result.problem,
+        formulation=result.formulation or "",
+        options=_own(result),
+        sense=result.sense,
+        status="proven" if result.proven else "open",
+        objective=result.objective,
+        bound=result.bound,
+        gap=gap(result.objective, result.bound),
+        certificate=proof,
+        objective_by=by,
+        bound_by=by,
+        made=made,
+        instance=digest(instance),
+        result=hashlib.sha256(text).hexdigest(),
+    )
+
+
+def _own(result: Document) -> dict[str, Any]:
+    """Return the options of a result's formulation, without those of its solver."""
+    if not result.formulation:
+        return {}
+    known = record_of(result.problem).formulation(result.formulation).known_options
+    return {name: value for name, value in result.options.items() if name in known}

@@ -1,0 +1,95 @@
+"""Archive: list, show and verify frozen instances with best known values; judge improvements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from instances.archived import PREFIX, groups
+from instances.naming import pick
+from schedopt.archive.entries import Entry, entries, entry_of, group
+from schedopt.archive.judging import Verdict, submit, verify
+
+__all__ = ["chosen", "listed", "ranked", "shown", "submit", "verified"]
+
+
+def listed() -> list[dict[str, Any]]:
+    """Return a line for each group: how many instances, how many proven, and the widest gap."""
+    found = []
+    for name in groups():
+        own = entries(name)
+        proven = [entry for entry in own if entry.status == "proven"]
+        found.append(
+            {
+                "group": name,
+                "title": group(name).title,
+                "instances": len(own),
+                "proven": len(proven),
+                "certified": sum(bool(entry.certificate) for entry in own),
+                "open": len(own) - len(proven),
+                "widest_gap": max((entry.gap or 0.0 for entry in own), default=0.0),
+            }
+        )
+    return found
+
+
+def chosen(names: Sequence[str] = ()) -> list[tuple[str, Entry]]:
+    """Return entries with their groups: of groups, of single instances, or of all.
+
+    Raises
+    ------
+    InputError
+        If there is no such group or instance.
+    """
+    found = []
+    for name in [text.removeprefix(PREFIX) for text in names] or groups():
+        if "/" in name:
+            found.append(entry_of(name))
+        else:
+            pick(name, groups(), "a group of the archive")
+            found += [(name, entry) for entry in entries(name)]
+    return found
+
+
+def shown(name: str) -> dict[str, Any]:
+    """Return all that is known of a group, or of an instance given as ``GROUP/NAME``."""
+    name = name.removeprefix(PREFIX)
+    own: dict[str, Any] = msgspec.to_builtins(group(name.partition("/")[0]))
+    if "/" not in name:
+        return own | {"entries": [msgspec.to_builtins(entry) for entry in entries(name)]}
+    told: dict[str, Any] = msgspec.to_builtins(entry_of(name)[1])
+    return {"group": own} | told
+
+
+def verified(
+    names: Sequence[str] = (), watch: Callable[[int, int], None] | None = None
+) -> Iterator[Verdict]:
+    """Verify entries one by one, without any solver.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Groups, or instances as ``GROUP/NAME``; all where none is given.
+    watch : callable, optional
+        Called with how many are done, and how many there are.
+    """
+    found = chosen(names)
+    for done, (name, entry) in enumerate(found, 1):
+        yield verify(name, entry)
+        if watch:
+            watch(done, len(found))
+
+
+def ranked() -> list[tuple[str, Entry]]:
+    """Return what is open, the widest gap first; unknown bounds before all."""
+    return sorted(_open(chosen()), key=_width, reverse=True)
+
+
+def _open(found: Iterable[tuple[str, Entry]]) -> Iterator[tuple[str, Entry]]:
+    return (pair for pair in found if pair[1].status == "open")
+
+
+def _width(pair: tuple[str, Entry]) -> float:
+    return float("inf") if pair[1].gap is None else pair[1].gap

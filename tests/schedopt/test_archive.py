@@ -1,0 +1,149 @@
+"""The archive: what it holds, that it is true, that tampering is named, and how it is bettered."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders.cli import ROOT, refused
+from typer.testing import CliRunner
+
+import schedopt
+from instances import archived
+from schedopt.archive.entries import Entry, digest, group
+from schedopt.cli import app
+from schedopt.verbs.archive import chosen, listed, ranked, shown, verified
+
+QUICK = "epoch-planted-8x2"
+Edit = Callable[[Any], Any]
+
+
+def test_it_holds_what_it_promises() -> None:
+    found = chosen()
+    status = Counter(entry.status for _, entry in found)
+    assert status["proven"] >= 150
+    assert status["open"] >= 20
+    assert sum(bool(entry.certificate) for _, entry in found) >= 150
+    assert len({entry.name for _, entry in found}) == len(found)
+    for _, entry in found:
+        assert (entry.gap == 0) or entry.status == "open" or entry.gap < 1e-6
+        assert entry.objective_by.date
+        assert entry.objective_by.by
+        assert entry.made
+    assert {entry["group"] for entry in listed()} == set(archived.groups())
+    assert all(group(name).licence for name in archived.groups())
+    assert [entry.gap for _, entry in ranked()] == sorted(
+        (entry.gap or 0 for _, entry in ranked()), reverse=True
+    )
+
+
+@pytest.mark.parametrize("group", archived.groups())
+def test_the_first_of_each_group_is_re_proved(group: str) -> None:
+    (verdict,) = verified([f"{group}/{shown(group)['entries'][0]['name']}"])
+    assert not verdict.wrong, verdict.wrong
+    assert verdict.bound
+
+
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An archive of one group, which tests may spoil."""
+    shutil.copytree(ROOT / "archive" / QUICK, tmp_path / "archive" / QUICK)
+    monkeypatch.setenv(archived.PLACE, str(tmp_path / "archive"))
+    return tmp_path / "archive" / QUICK
+
+
+def rewritten(path: Path, edit: Edit) -> None:
+    """Change a gzipped JSON file."""
+    document = json.loads(gzip.decompress(path.read_bytes()))
+    path.write_bytes(gzip.compress(json.dumps(edit(document)).encode()))
+
+
+def relined(folder: Path, edit: Edit) -> None:
+    """Change the first entry of a group."""
+    lines = (folder / "entries.jsonl").read_text().splitlines()
+    lines[0] = json.dumps(edit(json.loads(lines[0])))
+    (folder / "entries.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def spoiled_result(folder: Path, edit: Edit) -> None:
+    """Change a result, and the entry's digest with it."""
+    path = folder / "results" / f"{QUICK}-01.json.gz"
+    rewritten(path, edit)
+    relined(folder, lambda entry: entry | {"result": digest(path)})
+
+
+def better_bound(document: dict[str, Any]) -> dict[str, Any]:
+    return document | {"objective": document["objective"] - 128, "bound": document["bound"] - 128}
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda folder: relined(folder, lambda e: e | {"objective": e["objective"] - 128}),
+        lambda folder: relined(folder, lambda e: e | {"certificate": ""}),
+        lambda folder: relined(folder, lambda e: e | {"status": "open"}),
+        lambda folder: rewritten(
+            folder / "instances" / f"{QUICK}-01.json.gz", lambda i: i | {"inequity": 3}
+        ),
+        lambda folder: rewritten(folder / "results" / f"{QUICK}-01.json.gz", better_bound),
+        lambda folder: spoiled_result(folder, better_bound),
+        lambda folder: spoiled_result(folder, lambda r: r | {"certificate": {"kind": "epochs"}}),
+    ],
+    ids=["objective", "certificate", "status", "instance", "result", "both", "proof"],
+)
+def test_a_tampered_entry_is_named(copied: Path, spoil: Callable[[Path], None]) -> None:
+    spoil(copied)
+    done = CliRunner().invoke(app, ["archive", "verify"])
+    assert done.exit_code == 1
+    named = {line.split(":")[0] for line in done.stdout.splitlines() if line.startswith(QUICK)}
+    assert named == {f"{QUICK}/{QUICK}-01"}
+
+
+def submitted(*words: object) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, ["archive", "submit", *map(str, words)])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_an_improvement_is_checked_and_its_line_takes_the_entrys_place(copied: Path) -> None:
+    path = f"archive:{QUICK}/{QUICK}-01"
+    result = copied / "results" / f"{QUICK}-01.json.gz"
+    status, line, said = submitted(path, result)
+    assert (status, line) == (1, "")
+    assert "no better" in said
+    worse = 128.0
+    relined(copied, lambda e: e | {"objective": e["objective"] + worse, "status": "open"})
+    status, line, said = submitted(path, result, "--by", "a patient reader")
+    assert status == 0, said
+    entry = json.loads(line)
+    assert entry["objective_by"]["by"] == "a patient reader"
+    assert entry["bound_by"]["by"] != "a patient reader"
+    relined(copied, lambda _: entry)
+    assert not any(verdict.wrong for verdict in verified())
+    rewritten(result, better_bound)
+    status, line, said = submitted(path, result)
+    assert (status, line) == (1, "")
+    assert "objective" in said
+
+
+def test_bench_measures_against_best_known_values(tmp_path: Path) -> None:
+    rows = schedopt.bench(f"archive:{QUICK}", policies=["heuristic-epoch"], time_limit=0.0)
+    known = {entry.name: entry for _, entry in chosen([QUICK])}
+    assert len(rows) == len(known)
+    for row in rows:
+        entry: Entry = known[row.instance]
+        assert (row.reference, row.reference_bound) == (entry.objective, entry.bound)
+        assert row.bound_checked
+        assert row.gap is not None
+
+
+def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "did you mean 'epoch-planted-8x2'" in refused("archive", "show", "epoch-planted-8x")
+    assert "did you mean" in refused("solve", f"archive:{QUICK}/{QUICK}-1")
+    monkeypatch.setenv(archived.PLACE, str(tmp_path / "nothing"))
+    assert "comes with a clone of the repository" in refused("archive", "list")
