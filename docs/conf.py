@@ -18,6 +18,8 @@ extensions = [
     "docstrings",
     "mathml",
     "pictures",
+    "reference",
+    "notebook_pages",
 ]
 
 
@@ -32,6 +34,9 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_preserve_defaults = True
+
+# Notebooks begin with a heading of their own level; what a page includes is found once.
+exclude_patterns = ["_build"]
 
 html_theme = "furo"
 html_title = "schedopt"
