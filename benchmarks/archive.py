@@ -30,6 +30,8 @@ from instances.constraints import (
     Together,
 )
 from instances.files import dump, encode, load, write_bytes
+from instances.msfq import Instance
+from instances.msfq.logs import Jobs
 from schedopt import __version__
 from schedopt.archive.entries import Entry, Found, Group, Made, entry_from
 from schedopt.verbs.generate import generate
@@ -52,7 +54,7 @@ class Recipe:
     ----------
     title : str
     generator : str
-        ``problem/generator``, or ``night`` for that of `benchmarks.dssp_provable`.
+        ``problem/generator``; ``night`` for that of `benchmarks.dssp_provable`, ``log`` for `log`.
     seeds : range
     options : dict
     sweep : tuple of dict
@@ -99,6 +101,20 @@ def _mixed(instance: Any, seed: int) -> list[Constraint]:
         Resource(name="licences", capacity=round(sum(use.values()) / 3), use=use),
         FairShare(name="caps", by="team", at_most={"team-01": 0.3, "team-02": 0.35}),
     ]
+
+
+def log(jobs: int, servers: int, load: float, seed: int) -> Instance:
+    """Draw a log: Poisson arrivals, needs that are powers of 2, lognormal runs, rough estimates."""
+    draw = np.random.Generator(np.random.PCG64(seed))
+    most = servers.bit_length() - 2
+    need = 2 ** np.minimum(draw.geometric(0.4, jobs) - 1, most)
+    run = np.maximum(1.0, np.rint(600 * np.exp(1.2 * draw.standard_normal(jobs))))
+    apart = float((need * run).mean()) / (load * servers)
+    submit = np.rint(np.cumsum(draw.exponential(apart, jobs)))
+    estimate = run * draw.uniform(1.0, 4.0, jobs).round(1)
+    jobs_of_log = Jobs(submit=submit, need=need.astype(np.int32), run=run, estimate=estimate)
+    name = f"msfq-logs-{seed:02d}"
+    return Instance(name=name, servers=servers, log=f"{name}.parquet").with_jobs(jobs_of_log)
 
 
 KNAPSACK = {"jobs": 1000}
@@ -186,19 +202,27 @@ RECIPES = {
         "msfq/one-or-all", range(1, 9), {"k": 32, "objective": "weighted"},
         sweep=tuple({"load": load} for load in (0.5, 0.7, 0.8, 0.9)),
     ),
+    "msfq-logs": Recipe(
+        "synthetic logs of 400 jobs on 64 servers, all nonpreemptive schedules; open when frozen",
+        "log", range(1, 11), {"jobs": 400, "servers": 64},
+        sweep=({"load": 0.6}, {"load": 0.8}, {"load": 0.95}), formulation="bound", unproven=True,
+    ),
 }  # fmt: skip
 
 
 def made(recipe: Recipe, name: str, index: int, seed: int) -> tuple[Any, Made]:
     """Return an instance of a group, and what it is made by."""
     options = recipe.options | recipe.sweep[index % len(recipe.sweep)]
-    if recipe.generator == "night":
-        instance = night(**options, seed=seed)
-        whence = "benchmarks.dssp_provable.night"
+    if recipe.generator in ("night", "log"):
+        draw = night if recipe.generator == "night" else log
+        instance = draw(**options, seed=seed)
+        whence = f"{draw.__module__}.{draw.__name__}"
     else:
         problem, _, generator = recipe.generator.partition("/")
         instance = generate(problem, generator, seed=seed, options=options)
         whence = recipe.generator
+    if recipe.generator == "log":
+        return instance, Made(generator=whence, seed=seed, options=options)
     rules = recipe.rules(instance, seed) if recipe.rules else ()
     instance = msgspec.structs.replace(
         instance, name=name, constraints=(*instance.constraints, *rules)

@@ -11,9 +11,10 @@ import msgspec
 from formulations.protocol import Sense
 from instances.archived import folder_of, groups, instance_path, result_path
 from instances.errors import InputError, shown
-from instances.files import decode, load, read_bytes
+from instances.files import beside, decode, load, read_bytes
 from instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
+from schedopt.sweep.sources import FileSource
 from solvers.result import Document, gap
 
 Status = Literal["proven", "open"]
@@ -161,10 +162,12 @@ def entry_for(file: Path) -> tuple[str, Entry]:
     InputError
         If the archive has no such instance.
     """
-    instance = load(file)
+    instance, whole = load(file), not beside(read_bytes(file))
     for name in groups():
         for entry in entries(name):
-            if entry.name == instance.name and archived(name, entry) == instance:
+            if entry.name != instance.name:
+                continue
+            if digest(file) == entry.instance or (whole and archived(name, entry) == instance):
                 return name, entry
     raise InputError("an instance of the archive", found=shown(instance.name), file=str(file))
 
@@ -181,8 +184,8 @@ def document(group_name: str, entry: Entry) -> Document:
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 of a file's text."""
-    return hashlib.sha256(read_bytes(path)).hexdigest()
+    """Return the SHA-256 of a file's text, and of the files beside it that it names."""
+    return FileSource(path).digest()
 
 
 def entry_from(
