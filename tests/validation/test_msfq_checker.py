@@ -56,7 +56,7 @@ def worse_threshold(d: Any) -> None:
 @pytest.mark.parametrize(
     ("what", "change", "says"),
     [
-        ("threshold", scaled_curve, "truncated chain"),
+        ("threshold", scaled_curve, "curve: "),
         ("threshold", worse_threshold, "at the threshold"),
         ("threshold", lambda d: d["solution"].update(threshold=3), "within 0..k-1"),
         ("threshold", lambda d: d["solution"]["curve"].pop(), "2 values"),

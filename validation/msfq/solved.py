@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from math import inf
+from math import inf, isfinite
 
 from instances.constraints import Constraint, ResponseTime
 from instances.msfq import Instance, OptimalTable, Thresholded
 from solvers.result import Document
 from validation.report import Report, same
 
+METHODS, VARIANTS = ("exact", "area", "paper"), ("literal", "lazy")
+MOST_SERVERS = 64
+"""Up to so many the curve is recomputed from transforms."""
 FEW_SERVERS, LIGHT = 4, 0.7001
 """Up to these servers and this load the truncated chain is small."""
+NEAR, TRUNCATED = 1e-9, 1e-4
+"""What recomputed times may be off by, as a part of them: from transforms, and on that chain."""
+HUGE = 1e100
+"""From such times on a curve may say nothing."""
+Recomputed = tuple[list[float], list[float], float]
 
 
 def check_curve(
@@ -22,9 +30,11 @@ def check_curve(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check the threshold, that none is better on the curve, and the curve itself."""
+    """Check the threshold, that none is better on the curve, and the curve itself: recomputed."""
     curve = solution.curve
-    report.expect(len(curve) == queue.servers, f"curve: {len(curve)} values, not {queue.servers}")
+    if len(curve) != queue.servers:
+        report.violations.append(f"curve: {len(curve)} values, not {queue.servers}")
+        return
     if not 0 <= solution.threshold < len(curve):
         report.violations.append(f"threshold: {solution.threshold} is not within 0..k-1")
         return
@@ -39,38 +49,107 @@ def check_curve(
             claim.objective <= least * (1 + 1e-9),
             f"threshold: the curve falls to {least:.12g}, below {claim.objective:.12g}",
         )
-    if solution.method == "exact" and queue.servers <= FEW_SERVERS and queue.load <= LIGHT:
-        _against_chain(queue, solution, constraints, report)
+    if solution.method not in METHODS or solution.variant not in VARIANTS:
+        report.violations.append(f"method: no {solution.method}, {solution.variant} is known")
+        return
+    for what in ("method", "variant"):
+        asked = claim.options.get(what, getattr(solution, what))
+        stands = getattr(solution, what)
+        report.expect(asked == stands, f"{what}: {stands}, where {asked} is asked for")
+    if solution.method != "exact":
+        report.unchecked.append(f"curve: an approximation, by {solution.method}")
+        return
+    found = recomputed(queue, solution.variant)
+    if found is None:
+        limits = f"{MOST_SERVERS} servers ({FEW_SERVERS}, to load {LIGHT:.1f}, where lazy)"
+        report.unchecked.append(f"curve: recomputed up to {limits} alone")
+        return
+    optimal = claim.solution_status == "optimal"  # else some thresholds may not be looked at
+    _against(queue, solution, constraints, found, report, optimal=optimal)
 
 
-def _against_chain(
-    queue: Instance, solution: Thresholded, constraints: Sequence[Constraint], report: Report
-) -> None:
-    """Recompute the whole curve, and which thresholds keep the side constraints."""
-    from validation.msfq.chain import System, msfq_times, snap_bound
+def recomputed(queue: Instance, variant: str) -> Recomputed | None:
+    """Recompute both classes' times at every threshold by a method of our own.
 
+    Returns
+    -------
+    tuple or None
+        The times of small and of large jobs, one for each threshold, and what they may be off by,
+        as a part of them; None where there are too many servers.
+    """
+    from validation.msfq import chain, transforms
+
+    if queue.one_or_all is None or queue.load >= 1:
+        return None
+    system = chain.System.of(queue)
+    if variant == "literal":
+        if system.k > MOST_SERVERS:
+            return None
+        small, large = transforms.curve(system)
+        return small.tolist(), large.tolist(), NEAR
+    if system.k > FEW_SERVERS or queue.load > LIGHT:
+        return None
+    times = [
+        chain.snap_bound(partial(chain.msfq_times, system, l, True), system)
+        for l in range(system.k)
+    ]
+    if None in times:
+        return None
+    return [small for small, _ in times], [large for _, large in times], TRUNCATED
+
+
+def least(
+    queue: Instance, constraints: Sequence[Constraint], found: Recomputed
+) -> tuple[list[float], float]:
+    """Return the objective at each threshold, and the least that surely keeps the rules."""
+    from validation.msfq.chain import System
+
+    small, large, near = found
     system = System.of(queue)
-    lazy = solution.variant == "lazy"
-    best = inf
-    for l, claimed in enumerate(solution.curve):
-        found = snap_bound(partial(msfq_times, system, l, lazy), system)
-        if found is None:
-            return
-        small, large = found
-        ours = system.objective(queue.objective, small, large)
-        if claimed is not None:
-            report.expect(
-                abs(claimed - ours) <= 1e-4 * ours,
-                f"curve: {claimed:.9g} at l = {l}, where a truncated chain has {ours:.9g}",
-            )
-        times = {1: small, queue.servers: large}
-        rules = [rule for rule in constraints if isinstance(rule, ResponseTime)]
-        if all(times[rule.need] <= rule.at_most * (1 - 1e-4) for rule in rules):
-            best = min(best, ours)
+    rules = [rule for rule in constraints if isinstance(rule, ResponseTime)]
+    ours = [system.objective(queue.objective, *pair) for pair in zip(small, large, strict=True)]
+    kept = [
+        value
+        for value, *pair in zip(ours, small, large, strict=True)
+        if isfinite(value)
+        and all(pair[rule.need != 1] <= rule.at_most * (1 - near) for rule in rules)
+    ]
+    return ours, min(kept, default=inf)
+
+
+def _against(
+    queue: Instance,
+    solution: Thresholded,
+    constraints: Sequence[Constraint],
+    found: Recomputed,
+    report: Report,
+    *,
+    optimal: bool,
+) -> None:
+    """Hold the whole curve, both classes' times and the choice against what was recomputed."""
+    small, large, near = found
+    ours, best = least(queue, constraints, found)
+    wrong = []
+    for l, (claimed, value) in enumerate(zip(solution.curve, ours, strict=True)):
+        if claimed is None:  # so long that floating point cannot tell
+            hidden = optimal and (value <= best * (1 + near) or value < HUGE)
+            wrong += [f"null at l = {l}, where it is {value:.9g}"] * hidden
+        elif isfinite(value) and not abs(claimed - value) <= near * value:
+            wrong.append(f"{claimed:.9g} at l = {l}, where it is {value:.9g}")
+    if wrong:
+        more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        report.violations.append(f"curve: {'; '.join(wrong[:3])}{more}")
+    times = {1: small[solution.threshold], queue.servers: large[solution.threshold]}
+    for job in solution.classes:
+        time, ours_ = job.mean_response_time, times[job.need]
+        report.expect(
+            time is not None and abs(time - ours_) <= near * ours_,
+            f"need {job.need}: a mean response time of {time}, where it is {ours_:.9g}",
+        )
     at = solution.curve[solution.threshold]
     report.expect(
-        at is None or at <= best * (1 + 1e-4),
-        f"threshold: a truncated chain has {best:.9g}, which is better",
+        not optimal or at is None or at <= best * (1 + near),
+        f"threshold: another has {best:.9g}, which is better",
     )
 
 

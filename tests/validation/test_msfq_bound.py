@@ -1,0 +1,117 @@
+"""Curves of thresholds are recomputed by another exact method, whatever a result claims."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from builders.msfq import at_load, one_or_all
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.constraints import ResponseTime
+from formulations.msfq import Threshold
+from instances.msfq import Instance
+from schedopt import check, solve
+from solvers.queues.exact import exact_curve
+from solvers.result import Document
+from validation.msfq.chain import System, msfq_times, snap_bound
+from validation.msfq.transforms import curve
+
+
+@settings(max_examples=40)
+@given(
+    k=st.integers(2, 14),
+    load=st.sampled_from([0.05, 0.5, 0.9, 0.99]),
+    part=st.floats(0.02, 0.98),
+    small=st.floats(0.03, 30.0),
+    large=st.floats(0.03, 30.0),
+)
+def test_two_exact_methods_agree(
+    k: int, load: float, part: float, small: float, large: float
+) -> None:
+    queue = one_or_all(k, load * part * k * small, load * (1 - part) * large, small, large)
+    system = System.of(queue)
+    ours = curve(system)
+    theirs = exact_curve(Threshold(queue).system)
+    np.testing.assert_allclose(ours[0], theirs.small, rtol=1e-9)
+    np.testing.assert_allclose(ours[1], theirs.large, rtol=1e-9)
+
+
+def test_a_chain_spelled_out_agrees() -> None:
+    system = System.of(one_or_all(2, 0.8, 0.2, 1.3, 0.9))
+    small, large = curve(system)
+    for l in range(2):
+        found = snap_bound(lambda most, l=l: msfq_times(system, l, False, most), system)  # type: ignore[misc]
+        assert found == pytest.approx((small[l], large[l]), rel=2e-5)
+
+
+@cache
+def solved(k: int, load: float) -> tuple[Instance, Any]:
+    queue = at_load(k, load)
+    return queue, solve(queue)
+
+
+@pytest.mark.parametrize(("k", "load"), [(8, 0.7), (32, 0.95)])
+def test_a_threshold_is_re_proved_without_a_certificate(k: int, load: float) -> None:
+    queue, result = solved(k, load)
+    assert result.bound_checked
+    report = check(queue, result)
+    assert report.ok
+    assert report.bound == "re-proved"
+
+
+def test_under_a_side_constraint_too() -> None:
+    queue = at_load(6, 0.7)
+    rule = ResponseTime(need=6, at_most=1.02 * float(curve(System.of(queue))[1].min()))
+    result = solve(queue, constraints=[rule])
+    assert result.proven
+    assert result.bound_checked
+    assert result.objective > solve(queue).objective
+
+
+def scaled(by: float) -> Callable[[Any], None]:
+    def change(d: Any) -> None:
+        for key in ("objective", "bound"):
+            d[key] *= by
+        solution = d["solution"]
+        solution["curve"] = [v * by for v in solution["curve"]]
+        for each in solution["classes"]:
+            each["mean_response_time"] *= by
+        for key in ("mean_response_time", "weighted_response_time"):
+            solution[key] *= by
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        scaled(0.9),
+        scaled(1.0000001),
+        lambda d: d["solution"].update(method="guess"),
+        lambda d: d["solution"].update(variant="eager"),
+        lambda d: d["solution"]["curve"].__setitem__(0, None),
+        lambda d: d["solution"]["curve"].__setitem__(7, d["solution"]["curve"][7] * 1.01),
+        lambda d: d.update(certificate={"kind": "curve"}),
+        lambda d: d.update(sense="maximize"),
+    ],
+)
+def test_what_is_forged_is_found(change: Callable[[Any], None]) -> None:
+    queue, result = solved(8, 0.7)
+    document = json.loads(msgspec.json.encode(result.document()))
+    change(document)
+    report = check(queue, msgspec.convert(document, Document))
+    assert report.violations
+
+
+def test_beyond_what_is_recomputed_the_bound_is_believed() -> None:
+    result = solve(at_load(70, 0.5), options={"method": "area"})
+    assert not result.bound_checked
+    assert not result.checked
+    assert "an approximation" in str(result.message)

@@ -1,0 +1,57 @@
+"""Re-prove the bound of a best threshold, which needs no certificate, since all are recomputed.
+
+The least of a curve that was recomputed by another exact method (see `validation.msfq.transforms`)
+bounds what a threshold can get; nothing of the result is used but the claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+from instances.constraints import Constraint
+from instances.msfq import Instance
+from solvers.result import Document
+from validation.msfq.solved import least, recomputed
+
+
+def reproved(
+    instance: Instance,
+    constraints: Sequence[Constraint],
+    certificate: Mapping[str, object],
+    claim: Document,
+) -> str | None:
+    """Re-prove a claimed bound.
+
+    Parameters
+    ----------
+    instance : Instance
+        The raw instance.
+    constraints : sequence of Constraint
+        All side constraints.
+    certificate : mapping
+        Empty: there is none for a threshold.
+    claim : Document
+        Says the bound, of which formulation it is, and the method.
+
+    Returns
+    -------
+    str or None
+        None where the bound holds; else a line that says why it does not follow.
+    """
+    if claim.sense != "minimize":
+        return f"response times are minimized, not {claim.sense}d"
+    if claim.formulation != "threshold" or certificate:
+        return f"no certificate says anything of {claim.formulation}"
+    method = claim.solution.get("method", claim.options.get("method"))
+    if method != "exact":
+        return f"not of the exact curve, but by {method}"
+    variant = claim.solution.get("variant", claim.options.get("variant"))
+    found = recomputed(instance, str(variant))
+    if found is None:
+        return "the curve is not recomputed for as many servers"
+    _, best = least(instance, constraints, found)
+    bound = claim.bound
+    if bound is None or not isfinite(bound) or not bound <= best * (1 + found[2]):
+        return f"the best threshold gets {best:.12g}, not {bound}"
+    return None
