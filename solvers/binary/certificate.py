@@ -56,7 +56,7 @@ def certificate(model: Selection, result: Result, limits: Limits) -> tuple[Certi
     whole = Arrays.of_rows(program.rewards, [*program.rows, *_counts(program)])
     start = closed_columns(program)
     if whole.hopeless or whole.propagate(start) is None:
-        return {"kind": "branchings", "rows": [], "nodes": [{}]}, ""
+        return {"kind": "branchings", "rows": list(whole.keys), "nodes": [{}]}, ""
     arrays = whole.without(start)
     claimed = _claimed(model, program, result)
     value = claimed - program.worth(np.flatnonzero(start == 1).tolist())
@@ -70,8 +70,10 @@ def certificate(model: Selection, result: Result, limits: Limits) -> tuple[Certi
         return None, f"{len(tree.nodes):,} branches in {seconds:.3g} s, and more open"
     if tree.best is not None:
         return None, "a better selection was found"
-    nodes = [_written(node, program) for node in tree.nodes]
-    return {"kind": "branchings", "rows": list(arrays.keys), "nodes": nodes}, ""
+    place = {key: i for i, key in enumerate(whole.keys)}
+    rows = [place[key] for key in arrays.keys]
+    nodes = [_written(node, program, rows) for node in tree.nodes]
+    return {"kind": "branchings", "rows": list(whole.keys), "nodes": nodes}, ""
 
 
 def _claimed(model: Selection, program: Program, result: Result) -> int:
@@ -85,25 +87,27 @@ def _claimed(model: Selection, program: Program, result: Result) -> int:
 def _counts(program: Program) -> Iterable[WholeRow]:
     """Yield the row that no more jobs fit than of the lightest: it follows from the capacity."""
     capacity = program.rows[0]
-    lightest, used, count = sorted(capacity.coefficients), 0, 0
-    for size in lightest:
+    used, count = 0, 0
+    for size in sorted(capacity.coefficients):
         used += size
         if used > (capacity.upper or 0):
             break
         count += 1
-    jobs = [j for j in range(len(program.columns)) if program.open[j] and j not in program.lifting]
-    zero = len(jobs) - len(capacity.columns)  # jobs that ask for nothing
-    yield WholeRow("count", "", tuple(jobs), (1,) * len(jobs), None, count + zero)
+    ones = (1,) * len(capacity.columns)
+    yield WholeRow("count", "", capacity.columns, ones, None, count)
 
 
-def _written(node: Node, program: Program) -> Certificate:
-    """Return a branch as a document holds it; what single rows decide needs no telling."""
+def _written(node: Node, program: Program, rows: list[int]) -> Certificate:
+    """Return a branch as a document holds it; what single rows decide needs no telling.
+
+    ``rows`` says where the rows of the tree are in the certificate.
+    """
     written: Certificate = {}
-    told = [_reason(reason) for reason in node.reasons if not _of_a_row(reason)]
+    told = [_reason(reason, rows) for reason in node.reasons if not _of_a_row(reason)]
     if told:
         written["reasons"] = told
     if node.blocks:
-        written["blocks"] = [[i, _number(cost)] for i, cost in node.blocks]
+        written["blocks"] = [[rows[i], _number(cost)] for i, cost in node.blocks]
     if node.column is not None:
         written["split"] = program.columns[node.column]
     return written
@@ -113,8 +117,8 @@ def _of_a_row(reason: Reason) -> bool:
     return reason.weight == 0 and len(reason.multipliers) == 1
 
 
-def _reason(reason: Reason) -> list[object]:
-    multipliers = [[i, _number(y)] for i, y in reason.multipliers]
+def _reason(reason: Reason, rows: list[int]) -> list[object]:
+    multipliers = [[rows[i], _number(y)] for i, y in reason.multipliers]
     return [_number(reason.weight), multipliers]
 
 

@@ -29,9 +29,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.constraints import Constraint
+from instances.constraints import Constraint, Seats
 from instances.decimals import as_written
-from instances.dssp import Instance
+from instances.dssp import Instance, Job
 from instances.errors import InputError
 from solvers.result import Document
 from validation.dssp.blocks import Block, TooManyError, costs_at_least
@@ -119,7 +119,7 @@ class _Proof:
         if claim.sense != "maximize":
             raise NotShownError(f"reward is maximized, not {claim.sense}d")
         facts, rules = _bounded(instance, constraints, claim)
-        self.program = program = Program(facts, rules)
+        self.program = program = Program(facts, rules, given.rows)
         self.nodes = given.nodes
         self.values: Values = np.full(len(program.names), FREE, dtype=np.int8)
         self.rows = dict(program.rows)
@@ -269,22 +269,28 @@ def _bounded(
 
     What is run by some time has, as it happens, no more demand than that time on all processors. So
     a schedule's jobs are those of a selection from what happens, up to the time after which nothing
-    is paid; side constraints speak of what was planned, and of the deadline.
+    is paid; side constraints speak of what was planned, and of the deadline, but for seats.
     """
     if claim.formulation == "selection":
         return facts_of(instance, claim), constraints
     if claim.formulation != "schedule":
         raise NotShownError(f"branchings say nothing of {claim.formulation}")
+    last = as_written(instance.late[-1][0]) if instance.late else Fraction(0)
+    if not last and not any(job.stages and _predicted(job) for job in instance.jobs):
+        return Facts(instance, 1.0), constraints
     jobs = [
         msgspec.structs.replace(job, demand=None, critical_path=None) if job.stages else job
         for job in instance.jobs
     ]
-    last = instance.late[-1][0] if instance.late else 0.0
-    same = not last and all(a == b for a, b in zip(jobs, instance.jobs, strict=True))
-    night = msgspec.structs.replace(
-        instance, jobs=tuple(jobs), deadline=instance.deadline + last, late=(), constraints=()
-    )
-    return Facts(night, 1.0), constraints if same else ()
+    facts = Facts(msgspec.structs.replace(instance, jobs=tuple(jobs), constraints=()), 1.0)
+    facts.deadline += last
+    facts.capacity += facts.rate * last
+    facts.due = {name: due + last for name, due in facts.due.items()}
+    return facts, [rule for rule in constraints if isinstance(rule, Seats)]
+
+
+def _predicted(job: Job) -> bool:
+    return job.demand is not None or job.critical_path is not None
 
 
 def _target(program: Program, values: Values, claim: Document, facts: Facts) -> int:

@@ -55,7 +55,7 @@ def broken(constraint: Constraint, facts: Facts, chosen: Chosen) -> list[str]:
 @broken.register
 def _(constraint: FairShare, facts: Facts, chosen: Chosen) -> list[str]:
     base = facts.capacity if constraint.of == "capacity" else facts.total(chosen)
-    used, of = _before(constraint)
+    used, of = used_before(constraint)
     base += of
     found: list[str] = []
     named = {*constraint.at_most, *constraint.at_least}
@@ -85,7 +85,7 @@ def _(constraint: FairShare, facts: Facts, chosen: Chosen) -> list[str]:
     return found
 
 
-def _before(constraint: FairShare) -> tuple[dict[str, Fraction], Fraction]:
+def used_before(constraint: FairShare) -> tuple[dict[str, Fraction], Fraction]:
     """Return what each group used before and of how much, as it counts tonight.
 
     A window of tonight alone has no past; with a half-life the past is one night old, and what it

@@ -1,0 +1,213 @@
+"""What side constraints ask of a selection, as rows: written anew for re-proving bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import singledispatch
+from typing import NamedTuple
+
+from instances.constraints import (
+    Apart,
+    AtLeast,
+    AtMost,
+    Constraint,
+    FairShare,
+    Forbid,
+    Imply,
+    Require,
+    Resource,
+    Seats,
+    Together,
+)
+from instances.decimals import as_written
+from validation.dssp.constraints import used_before
+from validation.dssp.facts import Facts
+
+FIELDS: Mapping[type[Constraint], frozenset[str]] = {
+    FairShare: frozenset(
+        {
+            "name",
+            "by",
+            "at_most",
+            "at_least",
+            "of",
+            "each",
+            "past",
+            "past_total",
+            "window",
+            "half_life",
+        }
+    ),
+    Require: frozenset({"name", "jobs"}),
+    Forbid: frozenset({"name", "jobs"}),
+    Imply: frozenset({"name", "if_", "then"}),
+    Together: frozenset({"name", "jobs"}),
+    Apart: frozenset({"name", "jobs"}),
+    AtMost: frozenset({"name", "jobs", "by", "group", "count"}),
+    AtLeast: frozenset({"name", "jobs", "by", "group", "count"}),
+    Seats: frozenset({"name", "capacity", "use"}),
+    Resource: frozenset({"name", "capacity", "use"}),
+}
+"""What is known of each kind; one that says more is left out."""
+
+
+ENERGY = "energy from "
+
+
+class Part(NamedTuple):
+    """lower <= sum of coefficient·x <= upper over jobs by name; None where there is no bound.
+
+    ``unless_all`` are jobs that lift the lower bound when all of them are selected.
+    """
+
+    what: str
+    body: Mapping[str, Fraction]
+    lower: Fraction | None
+    upper: Fraction | None
+    unless_all: Sequence[str] = ()
+
+
+class Window(NamedTuple):
+    """What lives between two times."""
+
+    length: Fraction
+    jobs: list[str]
+
+
+def windows(facts: Facts, asked: Sequence[str], start: str) -> Iterator[tuple[str, Window]]:
+    """Yield the windows that keys which start so, and go on with ``A to B``, speak of."""
+    keys = [key for key in asked if key.startswith(start)]
+    if not keys:
+        return
+    releases = {f"{float(time):.15g}": time for time in facts.release.values()}
+    deadlines = {f"{float(time):.15g}": time for time in facts.due.values()}
+    for key in keys:
+        first, _, last = key.removeprefix(start).partition(" to ")
+        if first in releases and last in deadlines:
+            a, b = releases[first], deadlines[last]
+            inside = [n for n in facts.demand if facts.release[n] >= a and facts.due[n] <= b]
+            yield key, Window(b - a, inside)
+
+
+def known(rule: Constraint) -> bool:
+    """Tell whether all that a side constraint says is known here."""
+    fields = FIELDS.get(type(rule))
+    return fields is not None and rule == type(rule)(**{f: getattr(rule, f) for f in fields})
+
+
+@singledispatch
+def parts(rule: Constraint, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+    """Yield what a side constraint asks of every selection, as rows; nothing of unknown kinds."""
+    yield from ()
+
+
+@parts.register
+def _(rule: FairShare, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+    groups = dict.fromkeys(job.groups[rule.by] for job in facts.night.jobs if rule.by in job.groups)
+    named = {*rule.at_most, *rule.at_least}
+    each = None if rule.each is None else rule.each
+    for group in groups:
+        most, least = rule.at_most.get(group), rule.at_least.get(group)
+        if each is not None and group not in named:
+            most, least = each.at_most, each.at_least
+        for bound, floor in ((most, False), (least, True)):
+            if bound is not None:
+                yield from _share(rule, facts, group, as_written(bound), floor=floor)
+
+
+def _share(
+    rule: FairShare, facts: Facts, group: str, share: Fraction, *, floor: bool
+) -> Iterator[Part]:
+    """Yield a cap, or a floor: which asks for no more than all of the group that can be in time.
+
+    What was used before counts as used tonight, of more that there was to use.
+    """
+    mine = set(facts.members(rule.by, group))
+    possible = [n for n in facts.demand if n in mine and facts.fits(n) and facts.demand[n] > 0]
+    what = f"{rule.by} {group} at {'least' if floor else 'most'}"
+    if not possible:
+        return
+    used, more = used_before(rule)
+    over = used.get(group, Fraction(0)) - share * more
+    if rule.of == "selected":
+        body = {n: (1 - share if n in mine else -share) * d for n, d in facts.demand.items()}
+        yield Part(what, body, -over, None, possible) if floor else Part(what, body, None, -over)
+        return
+    body = {name: facts.demand[name] for name in possible}
+    bound = share * facts.capacity - over
+    if floor:
+        yield Part(what, body, min(bound, facts.total(possible)), None)
+    else:
+        yield Part(what, body, None, bound)
+
+
+@parts.register
+def _(rule: Seats, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+    # What tasks hold, seats times time, fits between any two times.
+    held = {job: use for job, use in rule.use.items() if use}
+    for job, use in held.items():
+        if use > rule.capacity:
+            yield Part(job, _ones([job]), None, Fraction(0))
+    spans = dict.fromkeys(key[key.find(ENERGY) :] for key in asked if ENERGY in key)
+    for what, window in windows(facts, list(spans), ENERGY):
+        body = {n: held[n] * facts.demand[n] for n in window.jobs if n in held}
+        yield Part(what, body, None, rule.capacity * window.length)
+
+
+def _ones(jobs: Iterable[str]) -> dict[str, Fraction]:
+    return dict.fromkeys(jobs, Fraction(1))
+
+
+@parts.register
+def _(rule: Require, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+    for job in rule.jobs:
+        yield Part(job, _ones([job]), Fraction(1), None)
+
+
+@parts.register
+def _(rule: Forbid, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+    for job in rule.jobs:
+        yield Part(job, _ones([job]), None, Fraction(0))
+
+
+@parts.register
+def _(rule: Imply, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+    if rule.if_ != rule.then:
+        body = {rule.if_: Fraction(1), rule.then: Fraction(-1)}
+        yield Part("implied", body, None, Fraction(0))
+
+
+@parts.register
+def _(rule: Together, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+    first, *others = dict.fromkeys(rule.jobs)
+    for job in others:
+        yield Part(job, {first: Fraction(1), job: Fraction(-1)}, Fraction(0), Fraction(0))
+
+
+@parts.register
+def _(rule: Apart, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+    yield Part("at most one", _ones(rule.jobs), None, Fraction(1))
+
+
+@parts.register
+def _(rule: AtMost, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+    yield Part("count", _ones(_counted(rule, facts)), None, Fraction(rule.count))
+
+
+@parts.register
+def _(rule: AtLeast, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+    yield Part("count", _ones(_counted(rule, facts)), Fraction(rule.count), None)
+
+
+def _counted(rule: AtMost | AtLeast, facts: Facts) -> Iterable[str]:
+    return rule.jobs if rule.jobs is not None else facts.members(rule.by, rule.group)
+
+
+@parts.register
+def _(rule: Resource, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+    # Amounts beyond the capacity all mean the same: that the job cannot be selected.
+    room = as_written(rule.capacity)
+    beyond = 2 * room or Fraction(1)
+    use = {job: min(as_written(amount), beyond) for job, amount in rule.use.items()}
+    yield Part("use", use, None, room)
