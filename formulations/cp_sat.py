@@ -46,11 +46,16 @@ class WholeModel:
     def __init__(self) -> None:
         from ortools.sat.python import cp_model
 
-        self.model: CpModel = cp_model.CpModel()
+        self._model = cp_model.CpModel()
         self.asked: dict[str, IntVar] = {}
         self.added: list[Constraint] = []
         self.seconds = 0.0
         self._stated = 0
+
+    @property
+    def model(self) -> CpModel:
+        """The model, for constraints of one's own."""
+        return self._model
 
     def literal(self, name: str) -> IntVar:
         """Return the literal that asks for a side constraint, which is asked for."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
+from math import ceil, floor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,13 @@ class Grid:
         Whether all lengths are whole in units; else they are rounded up, so that what is found
         holds, but what is proven does not.
     lengths : ndarray of int, shape (tasks,)
-    deadline, horizon : int
-        Rounded down: where lengths are whole, nothing ends in between.
+    releases : ndarray of int, shape (jobs,)
+        Rounded up.
+    deadlines, horizons : ndarray of int, shape (jobs,)
+        By when each job is paid in full, and by when at all; rounded down: where lengths and
+        releases are whole, nothing ends in between.
+    horizon : int
+        The last of them.
     rounding : float
         The largest share of the deadline that rounding adds to a job's critical path.
     """
@@ -52,7 +57,9 @@ class Grid:
     scale: float
     exact: bool
     lengths: Ints
-    deadline: int
+    releases: Ints
+    deadlines: Ints
+    horizons: Ints
     horizon: int
     rounding: float
 
@@ -60,9 +67,9 @@ class Grid:
     def of(cls, night: Instance) -> Grid:
         """Choose the grid of an instance."""
         tasks = night.tasks
-        times = np.concatenate((tasks.lengths, [delay for delay, _ in night.late]))
-        if night.late:  # what is paid late depends on the deadline's exact place
-            times = np.append(times, night.deadline)
+        times = np.concatenate((tasks.lengths, night.releases, [delay for delay, _ in night.late]))
+        if night.late:  # what is paid late depends on the deadlines' exact places
+            times = np.concatenate((times, [night.deadline], night.deadlines))
         scale = float(scale_of(times, min(FINEST / max(night.horizon, 1e-300), 1e6)))
         exact = scale > 0
         if not exact:
@@ -71,14 +78,25 @@ class Grid:
         lengths = (np.rint(able) if exact else np.ceil(able)).astype(np.int64)
         longest = np.maximum.reduceat(lengths, tasks.first_task[:-1]) if len(lengths) else lengths
         added = np.add.reduceat(longest / scale - tasks.longest, tasks.first_stage[:-1])
+        unit, delay = Fraction(scale), as_written(night.delay)
+        deadlines = _whole(night.deadlines, lambda time: floor(time * unit))
+        horizons = _whole(night.deadlines, lambda time: floor((time + delay) * unit))
         return cls(
             scale=scale,
             exact=exact,
             lengths=lengths,
-            deadline=floor(as_written(night.deadline) * Fraction(scale)),
-            horizon=floor(exact_horizon(night) * Fraction(scale)),
+            releases=_whole(night.releases, lambda time: ceil(time * unit)),
+            deadlines=deadlines,
+            horizons=horizons,
+            horizon=int(horizons.max(initial=floor(as_written(night.deadline) * unit))),
             rounding=0.0 if exact else float(added.max(initial=0.0)) / night.deadline,
         )
+
+
+def _whole(times: Floats, rounded: Callable[[Fraction], int]) -> Ints:
+    """Return times in units; most jobs share a few of them."""
+    known = {time: rounded(as_written(time)) for time in set(times.tolist())}
+    return np.array([known[time] for time in times.tolist()], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -143,8 +161,3 @@ def whole_rewards(night: Instance, grid: Grid) -> tuple[list[int], float, int]:
         return np.rint(rewards * decimals).astype(int).tolist(), float(decimals), 0
     scale = 2.0 ** floor(np.log2(LARGEST_SUM / total))
     return np.floor(rewards * scale).astype(int).tolist(), scale, jobs
-
-
-def exact_horizon(night: Instance) -> Fraction:
-    """Return the time after which nothing is paid, exactly."""
-    return as_written(night.deadline) + (as_written(night.late[-1][0]) if night.late else 0)

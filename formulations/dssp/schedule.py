@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from heapq import heapreplace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from formulations.cp_sat import WholeModel
-from formulations.dssp.grid import Grid, whole_rewards, whole_rows
-from formulations.dssp.rows import rows
-from formulations.protocol import Hints, Settings, Value, Variable
-from instances.constraints import Constraint, check_names, check_references, label
+from formulations.dssp.grid import Grid, Ints, whole_rewards, whole_rows
+from formulations.dssp.replaying import replay
+from formulations.dssp.rows import Row, rows
+from formulations.protocol import Hints, Settings, Side, Value, Variable
+from instances.constraints import Constraint, Seats, check_names, check_references, label
 from instances.dssp import (
     Instance,
     Scheduled,
     refuse_nights,
-    refuse_seats,
-    refuse_windows,
     scheduled,
 )
 from instances.options import Option
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
+
+IMPLIED = 500
+"""Windows that are stated as rows, which follow from the rest."""
 
 
 class Schedule(WholeModel):
@@ -43,7 +44,8 @@ class Schedule(WholeModel):
     ----------
     model : cp_model.CpModel
         Add native constraints as you like; `x[job name]` says whether a job is run, and
-        `starts` has the start of each task, in units of 1/`grid.scale`.
+        `starts` has the start of each task, in units of 1/`grid.scale`. It is built when it is
+        first asked for.
 
     Raises
     ------
@@ -53,7 +55,8 @@ class Schedule(WholeModel):
     Notes
     -----
     Source: Anderson et al., SPAA 2005, section 2. The processors are identical, so a cumulative
-    over all tasks suffices: sorted by start, each task finds a processor free.
+    over all tasks suffices: sorted by start, each task finds a processor free. Tasks start from
+    their job's release on and end by its deadline; seats are a cumulative of their own.
     """
 
     problem: ClassVar[str] = "dssp"
@@ -65,16 +68,15 @@ class Schedule(WholeModel):
     def __init__(self, night: Instance) -> None:
         began = time.perf_counter()
         super().__init__()
-        refuse_windows(night, "schedule")
         refuse_nights(night, "schedule")
         self.instance = night
         self.grid = Grid.of(night)
         self.rewards, self.reward_scale, self.loss = whole_rewards(night, self.grid)
         self.exact = self.grid.exact
-        self._build()
+        self._rules: list[tuple[str, Constraint, list[Row]]] = []
+        self._written = False
         for position, constraint in enumerate(night.constraints):
-            self._state(constraint, label(constraint, position))
-        self.stated()
+            self._take(constraint, label(constraint, position))
         self.seconds = time.perf_counter() - began
 
     @property
@@ -82,40 +84,96 @@ class Schedule(WholeModel):
         """The scale, in units per unit of time, and what it costs."""
         return {"scale": self.grid.scale, "exact": self.exact, "rounding": self.grid.rounding}
 
+    @property
+    def model(self) -> cp_model.CpModel:
+        """The model, with `x` and `starts`; it is built when it is first asked for."""
+        if not self._written:
+            self._written = True
+            began = time.perf_counter()
+            self._build()
+            for name, constraint, found in self._rules:
+                self._state(name, constraint, found)
+            self.stated()
+            self.seconds += time.perf_counter() - began
+        return self._model
+
+    @property
+    def native(self) -> int:
+        """How many native constraints the user added."""
+        return super().native if self._written else 0
+
+    @property
+    def x(self) -> dict[str, cp_model.IntVar]:
+        """Whether each job is run, by name."""
+        self.model  # noqa: B018 - builds it
+        return dict(zip(self.instance.index, self._x, strict=True))
+
+    @property
+    def starts(self) -> list[Variable]:
+        """The start of each task, in units; 0 for tasks of no length."""
+        self.model  # noqa: B018 - builds it
+        return self._starts
+
+    @property
+    def seats(self) -> list[Seats]:
+        """What running tasks hold."""
+        return [rule for _, rule, _ in self._rules if isinstance(rule, Seats)]
+
+    def side(self) -> Side:
+        """Return the literal that asks for each side constraint, by its name."""
+        self.model  # noqa: B018 - builds it
+        return super().side()
+
     def _build(self) -> None:
         from ortools.sat.python import cp_model
 
         night, model = self.instance, self.model
-        self.x = {job.name: model.new_bool_var(f"x[{job.name}]") for job in night.jobs}
-        self._x = list(self.x.values())
-        self.starts: list[Variable] = [0] * len(self.grid.lengths)
+        self._x = [model.new_bool_var(f"x[{job.name}]") for job in night.jobs]
+        self._starts: list[Variable] = [0] * len(self.grid.lengths)
         self.ends: list[Variable] = []
         self._intervals: list[cp_model.IntervalVar] = []
+        self._job_of: list[int] = []
         for j in range(len(night.jobs)):
             self.ends.append(self._stages(j))
         processors = min(night.processors, max(1, len(self._intervals)))  # more have nothing to do
         if self._intervals:
             model.add_cumulative(self._intervals, [1] * len(self._intervals), processors)
-        demands = np.bincount(night.tasks.job_of, self.grid.lengths, minlength=len(night.jobs))
-        room = processors * self.grid.horizon  # implied: all that runs by then fits (equation 2)
-        bounded = np.minimum(demands, room + 1).astype(int).tolist()
-        model.add(cp_model.LinearExpr.weighted_sum(self._x, bounded) <= room)
+        for start, end, jobs, demands in self._windows(processors):  # implied (equation 2)
+            room = processors * (end - start)
+            bounded = np.minimum(demands, room + 1).tolist()
+            x = [self._x[j] for j in jobs]
+            model.add(cp_model.LinearExpr.weighted_sum(x, bounded) <= room)
         model.maximize(sum(self._earned(j) for j in range(len(night.jobs))))
+
+    def _windows(self, processors: int) -> Iterator[tuple[int, int, list[int], Ints]]:
+        """Yield times between which more may be asked for than fits, with who asks how much."""
+        grid, jobs = self.grid, len(self.instance.jobs)
+        demands = np.bincount(self.instance.tasks.job_of, grid.lengths, minlength=jobs)
+        found = 0
+        for start in np.unique(grid.releases).tolist():
+            for end in np.unique(grid.horizons).tolist():
+                inside = (grid.releases >= start) & (grid.horizons <= end)
+                if start < end and demands[inside].sum() > processors * (end - start):
+                    yield start, end, np.flatnonzero(inside).tolist(), demands[inside].astype(int)
+                    found += 1
+                if found == IMPLIED:
+                    return
 
     def _stages(self, j: int) -> Variable:
         """State the tasks of a job, stage after stage, and return when the job completes."""
-        tasks, model, x, horizon = self.instance.tasks, self.model, self._x[j], self.grid.horizon
+        tasks, model, x = self.instance.tasks, self.model, self._x[j]
+        release, horizon = int(self.grid.releases[j]), int(self.grid.horizons[j])
         stages = range(int(tasks.first_stage[j]), int(tasks.first_stage[j + 1]))
         lengths = self.grid.lengths
         paths = [int(lengths[tasks.first_task[s] : tasks.first_task[s + 1]].max()) for s in stages]
-        if sum(paths) > horizon:  # T_∞(j) > D: it can earn nothing
+        if release + sum(paths) > horizon:  # T_∞(j) does not fit: it can earn nothing
             model.add(x == 0)
             return 0
-        head, tail = 0, sum(paths)
-        opened: Variable = 0
+        head, tail = release, sum(paths)
+        opened: Variable = release
         for s, longest in zip(stages, paths, strict=True):
             if longest == 0:
-                continue  # tasks of no length find a processor at any instant: see `_in_order`
+                continue  # tasks of no length ask for no processor: see `replay`
             closed = model.new_int_var(head + longest, horizon - tail + longest, f"end[{j},{s}]")
             last: dict[int, Variable] = {}
             for i in range(int(tasks.first_task[s]), int(tasks.first_task[s + 1])):
@@ -123,12 +181,13 @@ class Schedule(WholeModel):
                 if length == 0:
                     continue
                 start = model.new_int_var(head, horizon - tail + longest - length, f"start[{i}]")
-                self.starts[i] = start
+                self._starts[i] = start
                 model.add(start >= opened)  # the barrier between stages
                 model.add(start + length <= closed)
                 self._intervals.append(
                     model.new_optional_fixed_size_interval_var(start, length, x, f"task[{i}]")
                 )
+                self._job_of.append(j)
                 if length in last:  # equal tasks of a stage run in the file's order
                     model.add(last[length] <= start)
                 last[length] = start
@@ -147,13 +206,14 @@ class Schedule(WholeModel):
         model, grid, night = self.model, self.grid, self.instance
         earned = model.new_int_var(0, reward, f"earned[{j}]")
         in_time = model.new_bool_var(f"in time[{j}]")
-        model.add(self.ends[j] <= grid.deadline).only_enforce_if(in_time)
+        deadline = int(grid.deadlines[j])
+        model.add(self.ends[j] <= deadline).only_enforce_if(in_time)
         pieces: list[Variable] = [in_time]
         for (a, high), (b, low) in zip(night.late, night.late[1:], strict=False):
             piece = model.new_bool_var(f"late by {a:g} to {b:g}[{j}]")
             start, end = round(a * grid.scale), max(round(b * grid.scale), 1)
             most, least = int(reward * high), int(reward * low)
-            late = self.ends[j] - grid.deadline
+            late = self.ends[j] - deadline
             model.add(late <= end).only_enforce_if(piece)
             model.add(late >= start).only_enforce_if(piece)
             fall = (most - least) * (late - start)
@@ -179,20 +239,32 @@ class Schedule(WholeModel):
         native = self.native
         for constraint in constraints:
             position = len(self.instance.constraints) + len(self.added)
-            self._state(constraint, label(constraint, position))
+            name = label(constraint, position)
+            found = self._take(constraint, name)
+            if self._written:
+                self._state(name, constraint, found)
             self.added.append(constraint)
-        self.stated(native)
+        if self._written:
+            self.stated(native)
         self.seconds += time.perf_counter() - began
         return self
 
-    def _state(self, constraint: Constraint, name: str) -> None:
+    def _take(self, constraint: Constraint, name: str) -> list[Row]:
+        """Take over a side constraint: the rows that it means, which the model states."""
+        found = list(rows(constraint, self.instance, self.instance.exact_capacity()))
+        if isinstance(constraint, Seats):  # what it means between two times the seats say better
+            found = [row for row in found if len(row.jobs) == 1 and row.upper == 0]
+        self._rules.append((name, constraint, found))
+        return found
+
+    def _state(self, name: str, constraint: Constraint, found: Sequence[Row]) -> None:
         """State a side constraint, asked for by a literal of its own."""
         from ortools.sat.python import cp_model
 
-        model = self.model
-        refuse_seats([constraint], "schedule")
-        asked = self.literal(name)
-        for row in rows(constraint, self.instance, self.instance.exact_capacity()):
+        model, asked = self.model, self.literal(name)
+        if isinstance(constraint, Seats):
+            self._seat(constraint, asked)
+        for row in found:
             literals: list[Variable] = [asked]
             if row.unless_all:
                 lifted = model.new_bool_var(f"lifted[{name},{row.what}]")
@@ -207,6 +279,17 @@ class Schedule(WholeModel):
                     model.add(body >= whole.lower).only_enforce_if(literals)
                 if whole.upper is not None:
                     model.add(body <= whole.upper).only_enforce_if(literals)
+
+    def _seat(self, rule: Seats, asked: cp_model.IntVar) -> None:
+        """State that running tasks hold no more seats than there are, while that is asked for."""
+        names = list(self.instance.index)
+        held = [rule.use.get(names[j], 0) for j in self._job_of]
+        intervals = [v for v, use in zip(self._intervals, held, strict=True) if use]
+        uses = [use for use in held if use]
+        if sum(uses) > rule.capacity:
+            spare = sum(uses) - rule.capacity
+            capacity = rule.capacity + spare - spare * asked
+            self.model.add_cumulative(intervals, uses, capacity)
 
     def adopt(self, solution: Scheduled) -> Scheduled:
         """Return the schedule of those jobs alone that a known schedule completes by the horizon.
@@ -232,7 +315,11 @@ class Schedule(WholeModel):
         for task in solution.tasks:
             first = tasks.first_task[tasks.first_stage[index[task.job]] + task.stage]
             begin[first + task.task] = task.start
-        starts, _ = self._in_order([index[n] for n in run], begin, self.grid.lengths)
+        grid = self.grid
+        jobs = [index[n] for n in run]
+        starts, _ = replay(
+            self.instance, jobs, begin, grid.lengths, releases=grid.releases, seats=self.seats
+        )
         for i in np.flatnonzero(np.isfinite(begin)):
             if not isinstance(self.starts[i], int):
                 yield self.starts[i], float(starts[i])
@@ -244,45 +331,9 @@ class Schedule(WholeModel):
         return self._replayed(jobs, begin)
 
     def _replayed(self, jobs: list[int], begin: Any) -> Scheduled:
-        starts, processors = self._in_order(jobs, begin, self.instance.tasks.lengths)
-        return scheduled(self.instance, jobs, starts, processors)
-
-    def _in_order(self, jobs: list[int], begin: Any, lengths: Any) -> tuple[Variable, Any]:
-        """Place tasks in the order of given starts, each as early as its stage and a processor let.
-
-        With lengths that are no longer than those behind the given starts, none starts later. A
-        task of no length takes the place where a longer one of its stage starts, or else where the
-        stage before has ended: there a processor is between two tasks.
-        """
-        tasks = self.instance.tasks
-        stage_of, job_of = tasks.stage_of, tasks.job_of
-        mine = np.flatnonzero(np.isin(job_of, jobs))
-        long = mine[lengths[mine] > 0]
-        order = long[np.lexsort((long, stage_of[long], begin[long]))]
-        zero = 0 * lengths[0] if len(lengths) else 0
-        free = [(zero, p) for p in range(max(1, min(self.instance.processors, len(order))))]
-        first: dict[int, tuple[Variable, int]] = {}
-        last: dict[int, tuple[Variable, int]] = {}
-        starts = np.zeros(len(lengths), dtype=lengths.dtype)
-        processors = np.full(len(lengths), -1, dtype=np.int64)
-
-        def opens(s: int) -> tuple[Variable, int]:
-            """When and where the stage before has ended."""
-            while s > tasks.first_stage[tasks.job_of_stage[s]]:
-                s -= 1
-                if s in last:
-                    return last[s]
-            return zero, 0
-
-        for i in order:
-            s = int(stage_of[i])
-            at, p = free[0]
-            starts[i], processors[i] = max(at, opens(s)[0]), p
-            end = starts[i] + lengths[i]
-            first.setdefault(s, (starts[i], p))
-            last[s] = max(last.get(s, (zero, 0)), (end, p))
-            heapreplace(free, (end, p))
-        for i in mine[lengths[mine] == 0]:
-            s = int(stage_of[i])
-            starts[i], processors[i] = first.get(s) or opens(s)
-        return starts, processors
+        night = self.instance
+        lengths = night.tasks.lengths
+        starts, places = replay(
+            night, jobs, begin, lengths, releases=night.releases, seats=self.seats
+        )
+        return scheduled(night, jobs, starts, places)

@@ -13,8 +13,6 @@ from instances.dssp.tasks import Tasks
 from instances.dssp.windows import (
     Window,
     refuse_nights,
-    refuse_seats,
-    refuse_windows,
     windows,
 )
 
@@ -33,8 +31,6 @@ __all__ = [
     "Window",
     "bounding",
     "refuse_nights",
-    "refuse_seats",
-    "refuse_windows",
     "scheduled",
     "selected",
     "selected_nights",

@@ -6,14 +6,12 @@ shares are of r·P·D with the file's D all the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.constraints import Constraint, Seats
 from instances.decimals import as_written
 from instances.errors import InputError, shown
 
@@ -120,40 +118,6 @@ def _too_many(shape: tuple[int, int]) -> InputError:
         found=f"{shape[0]} releases and {shape[1]} deadlines",
         place="jobs",
     )
-
-
-def refuse_windows(night: Instance, who: str) -> None:
-    """Raise `InputError` at the first release after 0 or deadline of a job's own.
-
-    Parameters
-    ----------
-    night : Instance
-    who : str
-        What does not respect them.
-    """
-    for j, job in enumerate(night.jobs):
-        for field, value, default in (
-            ("release", job.release, 0.0),
-            ("deadline", job.deadline, None),
-        ):
-            if value != default:
-                words = f"no {field} of a job's own: {who} does not respect them yet"
-                raise InputError(words, found=shown(value), place=f"jobs[{j}].{field}")
-
-
-def refuse_seats(constraints: Iterable[Constraint], who: str) -> None:
-    """Raise `InputError` at the first side constraint on seats.
-
-    Parameters
-    ----------
-    constraints : iterable of Constraint
-    who : str
-        What does not respect them.
-    """
-    for i, constraint in enumerate(constraints):
-        if isinstance(constraint, Seats):
-            words = f"no seats: {who} does not respect them yet"
-            raise InputError(words, found="'seats'", place=f"constraints[{i}].kind")
 
 
 def refuse_nights(night: Instance, who: str) -> None:

@@ -75,7 +75,8 @@ def optimum(night: Instance) -> float | None:
             if ends is None or any(end > night.horizon * (1 + 1e-11) for end in ends):
                 continue
             earned = sum(
-                job.reward * night.worth(end) for job, end in zip(chosen, ends, strict=True)
+                job.reward * night.worth(night.index[job.name], end)
+                for job, end in zip(chosen, ends, strict=True)
             )
             best = earned if best is None else max(best, earned)
     return best

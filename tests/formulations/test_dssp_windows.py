@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from builders.dssp_windows import best_selection, windowed_night
+from builders.dssp_windows import best_schedule, best_selection, windowed_night
 
 from formulations.dssp import Selection
 from instances.constraints import Seats
-from instances.dssp import Instance, Job
+from instances.dssp import Instance, Job, bounding
 from instances.errors import InputError
 from policies.registry import NotApplicableError, registered
 from schedopt import evaluate, solve
@@ -36,6 +36,23 @@ def test_random_nights_against_every_subset() -> None:
                 found = evaluate(instance, name)
                 assert not found.violations
                 assert found.objective <= result.objective
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_schedules_of_random_nights_against_every_order(part: int) -> None:
+    agree(part, 20)
+
+
+def agree(seed: int, count: int) -> None:
+    """Compare `Schedule` with brute force; no selection is worth less than what is earned."""
+    rng = np.random.default_rng(seed)
+    for i in range(count):
+        instance = windowed_night(rng, jobs=4, tasks=3, stages=2, late=True)
+        result = solve(instance, formulation="schedule", threads=1)
+        assert result.termination == "optimal", i
+        assert not result.violations, i
+        assert result.objective == pytest.approx(best_schedule(instance), abs=1e-9), i
+        assert solve(bounding(instance)).objective >= result.objective - 1e-9, i
 
 
 def test_what_lives_between_two_times_fits_there() -> None:

@@ -130,14 +130,15 @@ def _stages(
 
 
 def _processors(night: Instance, solution: Scheduled, slack: float, report: Report) -> None:
-    """Check that processors exist, and work on one task at a time."""
+    """Check that processors exist, and work on one task at a time; what takes no time is none."""
     on: dict[int, list[PlacedTask]] = defaultdict(list)
     for task in solution.tasks:
         on[task.processor].append(task)
     strange = [str(p) for p in sorted(on) if not 0 <= p < night.processors]
     _tell(report, f"processors that are not among {night.processors}", strange)
     overlaps = []
-    for processor, tasks in sorted(on.items()):
+    for processor, found in sorted(on.items()):
+        tasks = [task for task in found if task.start < task.end - slack]
         tasks.sort(key=lambda task: (task.start, task.end))
         overlaps += [
             f"{processor} at {after.start:.12g}"

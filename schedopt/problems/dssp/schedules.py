@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from instances.constraints import Seats
 from instances.dssp import Scheduled, bounding
 from solvers import selecting
 from solvers.result import Limits, Result, Seconds
@@ -65,7 +66,9 @@ def _relaxed(model: Schedule, limits: Limits) -> Result:
     from formulations.dssp import Selection
 
     night = bounding(model.instance)
-    selection = Selection(night).add(*(model.added if night is model.instance else ()))
+    same = night is model.instance
+    added = [rule for rule in model.added if same or isinstance(rule, Seats)]
+    selection = Selection(night).add(*added)
     if limits.time_limit is not None:
         limits = replace(limits, time_limit=PATIENCE * limits.time_limit)
     limits = replace(limits, gap=0.0, watch=None)
@@ -100,17 +103,27 @@ def _starts(model: Schedule) -> Iterator[Scheduled]:
         except NotApplicableError:
             continue
         found = model.adopt(run)
-        if sound(model, found.selected):
+        if keeps(model, found.selected):
             yield found
+
+
+def keeps(model: Formulation, selected: Sequence[str]) -> bool:
+    """Tell whether jobs that are run keep all side constraints; of seats a schedule tells."""
+    from validation.dssp.constraints import broken
+    from validation.dssp.facts import Facts
+
+    facts, names = Facts(model.instance, 1.0), frozenset(selected)
+    rules = [*model.instance.constraints, *model.added]
+    return not any(broken(rule, facts, names) for rule in rules)
 
 
 def sound(model: Formulation, selected: Sequence[str], fill: float = 1.0) -> bool:
     """Tell whether a selection fits, and keeps all side constraints."""
-    from validation.dssp.constraints import broken
+    from validation.dssp.constraints import unseated
     from validation.dssp.facts import Facts
 
-    night = model.instance
-    facts, names = Facts(night, fill), frozenset(selected)
-    rules = [*night.constraints, *model.added]
-    fits = facts.total(names) <= facts.capacity
-    return fits and not any(broken(rule, facts, names) for rule in rules)
+    facts, names = Facts(model.instance, fill), frozenset(selected)
+    rules = [*model.instance.constraints, *model.added]
+    full = any(facts.overfull({name: facts.demand[name] for name in names}, facts.rate))
+    seats = any(unseated(rule, facts, names) for rule in rules if isinstance(rule, Seats))
+    return not full and not seats and keeps(model, selected)
