@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.problems.hesrpt import api as hesrpt
     from schedopt.problems.msfq import api as msfq
     from schedopt.verbs.bench import bench
+    from schedopt.verbs.carry import carry
     from schedopt.verbs.check import check
     from schedopt.verbs.contents import policies
     from schedopt.verbs.convert import convert
@@ -65,6 +66,7 @@ __all__ = [
     "Shares",
     "Together",
     "bench",
+    "carry",
     "check",
     "convert",
     "dssp",
@@ -97,6 +99,7 @@ _HOMES = {
     "InputError": "instances.errors",
     "Result": "solvers.result",
     "bench": "schedopt.verbs.bench",
+    "carry": "schedopt.verbs.carry",
     "check": "schedopt.verbs.check",
     "convert": "schedopt.verbs.convert",
     "dump": "schedopt.verbs.dump",

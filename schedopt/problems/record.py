@@ -19,6 +19,8 @@ from instances.options import Options
 from instances.protocol import AnyInstance
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.figure import Figure
 
     from formulations.protocol import Formulation, FormulationType, Sense
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from policies.registry import Policy
     from schedopt.problems.planned import Plan
     from schedopt.problems.shown import Lines, ShownTable, Tables
-    from solvers.result import Limits, Result
+    from solvers.result import Document, Limits, Result
 
 
 I = TypeVar("I", bound=AnyInstance, default=Any)
@@ -226,6 +228,35 @@ class Problem(Generic[I]):
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
         """Solve a formulation again by another method than a result's, None where there is none."""
         return None
+
+    def carry(
+        self,
+        results: Sequence[Document],
+        tables: Sequence[Path],
+        rules: Sequence[Constraint],
+        *,
+        half_life: str | None,
+        window: str | None,
+    ) -> tuple[list[Constraint], list[str]]:
+        """Return rules that know what earlier results used, and lines on what became of what.
+
+        Parameters
+        ----------
+        results : sequence of Document
+            The earliest first.
+        tables : sequence of Path
+            Tables of what was used.
+        rules : sequence of Constraint
+            The rules to carry on; those of the last result where there are none.
+        half_life, window : str or None
+            How long what was used is remembered.
+
+        Raises
+        ------
+        InputError
+            If the problem has no rules that remember, or something given is not right.
+        """
+        raise InputError("results of a problem whose shares remember", found=self.name)
 
     # How policies are run, and what they are measured against.
 

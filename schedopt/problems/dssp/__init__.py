@@ -9,6 +9,8 @@ from instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.figure import Figure
 
     from formulations.protocol import Formulation
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from policies.registry import Policy
     from schedopt.problems.planned import Plan
     from schedopt.problems.shown import Lines, ShownTable, Tables
-    from solvers.result import Limits, Result
+    from solvers.result import Document, Limits, Result
 
 HINTS = ("greedy", "greedy-half")
 """Policies quick enough to start a solver from."""
@@ -109,6 +111,20 @@ class Dssp(Problem["Instance"]):
         from solvers import selecting
 
         return selecting.solve(model, limits, solver="highs")
+
+    def carry(
+        self,
+        results: Sequence[Document],
+        tables: Sequence[Path],
+        rules: Sequence[Constraint],
+        *,
+        half_life: str | None,
+        window: str | None,
+    ) -> tuple[list[Constraint], list[str]]:
+        """Return fair shares that know what earlier nights used: see `carrying.carry`."""
+        from schedopt.problems.dssp import carrying
+
+        return carrying.carry(results, tables, rules, half_life=half_life, window=window)
 
     def hint(self, model: Formulation) -> Any | None:
         """Return the best quick selection that breaks nothing, where there are many jobs."""

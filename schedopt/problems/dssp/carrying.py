@@ -1,0 +1,242 @@
+"""Fair shares that remember: what earlier nights used, as rules for the nights to come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from instances.cells import Cells
+from instances.constraints import Constraint, FairShare
+from instances.decimals import as_written
+from instances.dssp import Selected, SelectedNights
+from instances.dssp.clock import Clock
+from instances.errors import InputError, shown
+from instances.fair_share import Each, weight
+from solvers.result import Document
+
+DIGITS = 12
+"""Significant digits of a demand that was worked out from a share, so that rounding is gone."""
+
+OWN = ("night", "demand", "capacity")
+"""The columns of a usage table that are no groupings."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What one night used.
+
+    Attributes
+    ----------
+    night : int
+        Counted from anywhere.
+    capacity : Fraction or None
+        None where it is not known.
+    groups : mapping
+        For each grouping and group, the demand that was run.
+    """
+
+    night: int
+    capacity: Fraction | None
+    demand: Fraction
+    groups: Mapping[str, Mapping[str, Fraction]]
+
+
+def carry(
+    results: Sequence[Document],
+    tables: Sequence[Path],
+    rules: Sequence[Constraint],
+    *,
+    half_life: str | None,
+    window: str | None,
+) -> tuple[list[Constraint], list[str]]:
+    """Return fair shares that know what was used before, and lines on what became of what.
+
+    Parameters
+    ----------
+    results : sequence of Document
+        The nights before, the earliest first; a season is as many nights as it has.
+    tables : sequence of Path
+        Usage tables: columns ``night`` (a whole number or a date), ``demand``, perhaps
+        ``capacity``, and a column for each grouping.
+    rules : sequence of Constraint
+        The fair shares to carry on; where there are none, those that the last result was solved
+        with; where it has none, one for each grouping that lets each group have everything.
+    half_life, window : str or None
+        One of them, in nights or days: ``7``, ``7d``.
+
+    Raises
+    ------
+    InputError
+        If something given is not right, or says nothing of any night.
+    """
+    life, nights = _memory(half_life, window)
+    used = [*_of_results(results), *(night for table in tables for night in _of_table(table))]
+    if not used:
+        raise InputError("results with a solution, or a usage table", found="none")
+    used = _in_order(used, bool(results), len(tables))
+    notes = [f"{len(used)} nights, the last of them number {used[-1].night}"]
+    carried = [rule for rule in rules if isinstance(rule, FairShare)]
+    if not carried and results:
+        carried = [rule for rule in _rules_of(results[-1]) if isinstance(rule, FairShare)]
+    if not carried:
+        groupings = dict.fromkeys(by for night in used for by in night.groups)
+        carried = [
+            FairShare(by=by, name=f"{by} so far", each=Each(at_most=1.0)) for by in groupings
+        ]
+        if not carried:
+            raise InputError("results with groupings of jobs", found="none")
+        notes.append("no fair share to carry on: each group may have everything; change `each`")
+    return [_remembering(rule, used, life, nights) for rule in carried], notes
+
+
+def _memory(half_life: str | None, window: str | None) -> tuple[float | None, int | None]:
+    """Return the half-life or the window in nights."""
+    if (half_life is None) == (window is None):
+        raise InputError("either --half-life or --window")
+    text = (half_life if window is None else window) or ""
+    place = "--half-life" if window is None else "--window"
+    try:
+        nights = Clock(unit="d").length(text, place)
+    except InputError:
+        raise InputError("nights, such as 7 or 7d", found=shown(text), place=place) from None
+    if window is None:
+        return nights, None
+    if nights != int(nights) or nights < 1:
+        raise InputError("whole nights, 1 or more", found=shown(text), place=place)
+    return None, int(nights)
+
+
+def _of_results(results: Sequence[Document]) -> Iterable[Usage]:
+    night = 0
+    for document in results:
+        if not document.solution:
+            raise InputError("results with a solution", found=f"{document.termination} without one")
+        try:
+            found = _solution(document.solution)
+        except msgspec.ValidationError as error:
+            raise InputError("a solution of dssp", found=str(error), place="solution") from None
+        nights = found.nights if isinstance(found, SelectedNights) else (found,)
+        for one in nights:
+            night += 1
+            capacity = as_written(found.capacity)
+            groups = {
+                by: {group: _clean(share * found.capacity) for group, share in shares.items()}
+                for by, shares in one.shares.items()
+            }
+            yield Usage(night, capacity, as_written(one.demand), groups)
+
+
+def _solution(solution: Mapping[str, Any]) -> Selected | SelectedNights:
+    """Return what is selected in a solution, without the tasks that it may have."""
+    if "nights" in solution:
+        return msgspec.convert(solution, SelectedNights)
+    known = {name: solution[name] for name in Selected.__struct_fields__ if name in solution}
+    return msgspec.convert(known, Selected)
+
+
+def _clean(number: float) -> Fraction:
+    return as_written(float(f"{number:.{DIGITS}g}"))
+
+
+def _rules_of(document: Document) -> list[Constraint]:
+    kind = FairShare.kind()
+    return [
+        msgspec.convert(rule, FairShare) for rule in document.constraints if rule["kind"] == kind
+    ]
+
+
+def _of_table(path: Path) -> list[Usage]:
+    """Read a usage table."""
+    cells = Cells.of(path)
+    for needed in OWN[:2]:
+        if needed not in cells.titles:
+            raise InputError(f"a column `{needed}`", found=", ".join(cells.titles), file=str(path))
+    groupings = [title for title in cells.titles if title not in OWN]
+    demand: dict[int, Fraction] = {}
+    capacity: dict[int, Fraction] = {}
+    groups: dict[int, dict[str, dict[str, Fraction]]] = {}
+    for place, row in cells.rows:
+        line = dict(zip(cells.titles, row, strict=True))
+        try:
+            night, used = _night(line["night"]), _amount(line["demand"], "demand")
+            if line.get("capacity"):
+                _keep(capacity, night, line["capacity"])
+        except InputError as error:
+            error.within(place).file = str(path)
+            raise
+        demand[night] = demand.get(night, Fraction(0)) + used
+        for by in groupings:
+            if line[by]:
+                of = groups.setdefault(night, {}).setdefault(by, {})
+                of[line[by]] = of.get(line[by], Fraction(0)) + used
+    return [Usage(n, capacity.get(n), demand[n], groups.get(n, {})) for n in sorted(demand)]
+
+
+def _keep(capacity: dict[int, Fraction], night: int, text: str) -> None:
+    """Note the capacity of a night, which all its rows tell alike."""
+    room = _amount(text, "capacity")
+    if capacity.setdefault(night, room) != room:
+        raise InputError("the night's one capacity", found=shown(text), place="capacity")
+
+
+def _night(text: str) -> int:
+    try:
+        return int(text) if text.lstrip("-").isdigit() else date.fromisoformat(text).toordinal()
+    except ValueError:
+        expected = "a whole number, or a date such as 2026-11-23"
+        raise InputError(expected, found=shown(text), place="night") from None
+
+
+def _amount(text: str, column: str) -> Fraction:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = -1.0
+    if not (isfinite(amount) and amount >= 0):
+        raise InputError("a finite number >= 0", found=shown(text), place=column)
+    return as_written(amount)
+
+
+def _in_order(used: list[Usage], results: bool, tables: int) -> list[Usage]:
+    """Return nights by number; those of results come after those of tables."""
+    if not results or not tables:
+        nights = [night.night for night in used]
+        if len(set(nights)) < len(nights):
+            raise InputError("each night in one usage table", found="a night in two")
+        return sorted(used, key=lambda night: night.night)
+    raise InputError("results, or usage tables", found="both")
+
+
+def _remembering(
+    rule: FairShare, used: Sequence[Usage], half_life: float | None, window: int | None
+) -> FairShare:
+    """Return a fair share with what was used before; the last night is of age 0 in it.
+
+    Its own half-life or window makes one night more of it.
+    """
+    last = used[-1].night
+    counted = [night for night in used if window is None or last - night.night < window - 1]
+    past: dict[str, Fraction] = {}
+    total = Fraction(0)
+    for night in counted:
+        counts = weight(last - night.night, half_life)
+        if rule.of == "capacity" and night.capacity is None:
+            expected = "a column `capacity`, of which shares are taken"
+            raise InputError(expected, found=f"night {night.night} without it")
+        total += counts * (night.demand if rule.of == "selected" else night.capacity or 0)
+        for group, amount in night.groups.get(rule.by, {}).items():
+            past[group] = past.get(group, Fraction(0)) + counts * amount
+    return msgspec.structs.replace(
+        rule,
+        past={group: float(amount) for group, amount in past.items() if amount},
+        past_total=float(total),
+        window=window,
+        half_life=half_life,
+    )

@@ -1,0 +1,141 @@
+"""Carry: nights solved one after the other, each knowing what the others used, make a season."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+import schedopt
+from instances import files
+from instances.dssp import Instance, selected_nights
+from instances.errors import InputError
+from schedopt.cli import app
+from solvers.result import Result
+
+
+def rule(**memory: Any) -> schedopt.FairShare:
+    return schedopt.FairShare(name="fair", by="team", at_most={"fx": 0.4}, **memory)
+
+
+def nights_of(count: int, seed: int) -> list[Instance]:
+    draw = random.Random(seed)  # noqa: S311
+    return [
+        files.parse(
+            files.encode(
+                {
+                    "problem": "dssp",
+                    "name": f"n{n}",
+                    "processors": 3,
+                    "deadline": 5,
+                    "jobs": [
+                        {
+                            "name": f"n{n}-j{j}",
+                            "reward": draw.randrange(1, 9),
+                            "demand": draw.randrange(1, 6),
+                            "critical_path": 1,
+                            "groups": {"team": ("fx", "light")[j % 2]},
+                        }
+                        for j in range(8)
+                    ],
+                }
+            )
+        )
+        for n in range(1, count + 1)
+    ]
+
+
+@pytest.mark.parametrize("memory", [{"half_life": 2.5}, {"window": 3}, {"window": 1}])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_nights_with_carried_shares_keep_the_rule_of_the_season(
+    memory: dict[str, Any], seed: int
+) -> None:
+    nights = nights_of(5, seed)
+    results: list[Result] = []
+    for night in nights:
+        rules = [rule()]
+        if results:
+            rules = schedopt.carry(results, **memory, constraints=[rule()])  # type: ignore[assignment]
+        results.append(schedopt.solve(night, constraints=rules))
+        assert results[-1].proven
+    jobs = [
+        msgspec.structs.replace(job, first_night=n, last_night=n)
+        for n, night in enumerate(nights, start=1)
+        for job in night.jobs
+    ]
+    season = msgspec.structs.replace(
+        nights[0], name="s", nights=5, jobs=tuple(jobs), constraints=(rule(**memory),)
+    )
+    chosen = [[season.index[name] for name in result.solution.selected] for result in results]
+    solution = selected_nights(season, chosen)
+    best = schedopt.solve(season)
+    assert best.proven and not best.violations
+    walked = msgspec.structs.replace(
+        best,
+        solution=solution,
+        objective=sum(result.objective or 0.0 for result in results),
+        solution_status="feasible",
+        bound=None,
+        gap=None,
+    )
+    assert not schedopt.check(season, walked).violations
+    assert (walked.objective or 0.0) <= (best.objective or 0.0)
+
+
+def test_from_results_to_the_rules_of_tonight_on_the_command_line(tmp_path: Path) -> None:
+    first, second = nights_of(2, 3)
+    for night in (first, second):
+        files.dump(night, tmp_path / f"{night.name}.json")
+    (tmp_path / "cap.json").write_bytes(files.encode([rule()]))
+    run = CliRunner().invoke
+
+    def at(name: str) -> str:
+        return str(tmp_path / name)
+
+    ended = run(app, ["solve", at("n1.json"), "--constraints", at("cap.json"), "-o", at("r1.json")])
+    assert ended.exit_code == 0
+    ended = run(app, ["carry", at("r1.json"), "--half-life", "7d", "--output", at("rules.json")])
+    assert ended.exit_code == 0, ended.output
+    told = json.loads((tmp_path / "rules.json").read_bytes())
+    used = json.loads((tmp_path / "r1.json").read_bytes())["solution"]["shares"]["team"]["fx"] * 15
+    assert told[0]["past"]["fx"] == pytest.approx(used)
+    assert (told[0]["past_total"], told[0]["half_life"]) == (15, 7)
+    assert told[0]["at_most"] == {"fx": 0.4}
+    ended = run(
+        app, ["solve", at("n2.json"), "--constraints", at("rules.json"), "-o", at("r2.json")]
+    )
+    assert ended.exit_code == 0
+    ended = run(app, ["carry", at("r1.json"), at("r2.json"), "--window", "7", "--json"])
+    assert json.loads(ended.stdout)[0]["past_total"] == 30
+
+
+def test_a_usage_table_tells_the_same(tmp_path: Path) -> None:
+    table = tmp_path / "usage.csv"
+    table.write_text(
+        "night,team,user,demand,capacity\n2026-11-20,fx,ann,4,10\n2026-11-20,light,bob,2,10\n"
+        "2026-11-22,fx,ann,1,10\n2026-11-22,fx,bob,2,10\n"
+    )
+    (fair,) = schedopt.carry(table, half_life=1, constraints=[rule()])
+    assert (fair.past, fair.past_total) == ({"fx": 4.0, "light": 0.5}, 12.5)  # type: ignore[attr-defined]
+    (fair,) = schedopt.carry(table, window=2, constraints=[rule(of="selected")])
+    assert (fair.past, fair.past_total) == ({"fx": 3.0}, 3.0)  # type: ignore[attr-defined]
+    both = schedopt.carry(table, window="7d")
+    assert [one.by for one in both] == ["team", "user"]  # type: ignore[attr-defined]
+    for text, word in (
+        ("team,demand\nfx,1\n", "`night`"),
+        ("night,team,demand\n1,fx,x\n", "finite number"),
+        ("night,team,demand\nx,fx,1\n", "date"),
+        ("night,team,demand\n1,fx,1\n", "capacity"),
+    ):
+        table.write_text(text)
+        with pytest.raises(InputError, match=word):
+            schedopt.carry(table, window=2)
+    with pytest.raises(InputError, match="nights"):
+        schedopt.carry(table, half_life="soon")
+    with pytest.raises(InputError, match="half-life or --window"):
+        schedopt.carry(table)
