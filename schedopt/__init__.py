@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.explain import explain
     from schedopt.verbs.generate import generate
     from schedopt.verbs.new import new
+    from schedopt.verbs.plan import plan
     from schedopt.verbs.plot import plot
     from schedopt.verbs.reproduce import reproduce
     from schedopt.verbs.solve import solve
@@ -80,6 +81,7 @@ __all__ = [
     "load",
     "msfq",
     "new",
+    "plan",
     "plot",
     "policies",
     "reproduce",
@@ -109,6 +111,7 @@ _HOMES = {
     "generate": "schedopt.verbs.generate",
     "load": "instances.files",
     "new": "schedopt.verbs.new",
+    "plan": "schedopt.verbs.plan",
     "plot": "schedopt.verbs.plot",
     "policies": "schedopt.verbs.contents",
     "reproduce": "schedopt.verbs.reproduce",

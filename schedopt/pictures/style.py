@@ -85,3 +85,11 @@ def title(result: Result, what: str, name: str = "") -> str:
 def label(name: str, most: int = 40) -> str:
     """Return a name as matplotlib shows it as it is: short, and no dollar begins mathematics."""
     return cut(printable(name), most).replace("$", r"\$")
+
+
+def time_unit(scale: float) -> tuple[float, str]:
+    """Return what to divide times by so that they read well, and what they are then called.
+
+    The unit of a file is its author's; nobody plans nights of hours in units of a minute or more.
+    """
+    return (3600.0, "hours") if scale >= 2 * 3600 else (1.0, "")

@@ -1,24 +1,3 @@
-// ---- Light and dark: as the system says, until the button is pressed.
-
-const dark = window.matchMedia("(prefers-color-scheme: dark)");
-const root = document.documentElement;
-
-function theme() {
-  try {
-    const kept = localStorage.getItem("schedopt-theme");
-    if (kept) root.dataset.theme = kept;
-  } catch { /* a page from a file may have no storage: the choice then holds until it is closed */ }
-  $("theme").addEventListener("click", () => {
-    const now = root.dataset.theme ?? (dark.matches ? "dark" : "light");
-    root.dataset.theme = now === "dark" ? "light" : "dark";
-    try {
-      localStorage.setItem("schedopt-theme", root.dataset.theme);
-    } catch { /* as above */ }
-    charts();
-  });
-  dark.addEventListener("change", charts);
-}
-
 async function drawn() {
   if (data.instances.every((it) => it.pictures.length === 0)) return;
   drawings.svgs = JSON.parse(await unpacked("pictures"));
@@ -31,7 +10,7 @@ async function plotted() {
   narrow.addEventListener("change", charts);
 }
 
-theme();
+theme(() => charts());
 filters();
 runs();
 summaries();

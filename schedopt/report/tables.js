@@ -129,13 +129,6 @@ function draw() {
   $("sort").value = state.by === null ? "" : `${state.by} ${state.down ? "down" : "up"}`;
 }
 
-function mark(table, by, down) {
-  for (const head of table.tHead.rows[0].cells) {
-    if (head.dataset.by === by) head.setAttribute("aria-sort", down ? "descending" : "ascending");
-    else head.removeAttribute("aria-sort");
-  }
-}
-
 function sortBy(name, down) {
   Object.assign(state, { by: name, down });
   refresh();
@@ -169,26 +162,6 @@ function runs() {
 }
 
 // ---- Summaries: sorted by their headings; a policy's name filters the charts.
-
-function sortable(table) {
-  const heads = [...table.tHead.rows[0].cells];
-  heads.forEach((head, i) => {
-    const text = head.textContent;
-    head.dataset.by = text;
-    const button = make("button", { type: "button", textContent: text, title: head.title });
-    button.addEventListener("click", () => {
-      const down = head.getAttribute("aria-sort") === "ascending";
-      const value = (line) => {
-        const held = line.cells[i].dataset.value;
-        return held === "" ? null : i === 0 || Number.isNaN(Number(held)) ? held : Number(held);
-      };
-      const body = table.tBodies[0];
-      body.append(...[...body.rows].sort(ordered(value, down ? -1 : 1)));
-      mark(table, text, down);
-    });
-    head.replaceChildren(button);
-  });
-}
 
 function summaries() {
   document.querySelectorAll("table.sortable").forEach(sortable);

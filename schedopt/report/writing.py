@@ -108,7 +108,7 @@ def page(
     standings, cases = summary(rows), list(by_file(rows))
     plotly = _plotly()
     return Template(asset("page.html")).substitute(
-        policy=_policy(script(), plotly.source),
+        policy=content_policy(script(), plotly.source),
         style=asset("page.css"),
         version=escape(__version__),
         count=f"{counted(len(rows), 'run')} on {counted(len(cases), 'instance')}",
@@ -149,7 +149,9 @@ def _drawn(
             progress(number, len(wanted))
 
 
-SCRIPTS = ("base.js", "tables.js", "cases.js", "charts.js", "start.js")
+SCRIPTS = (
+    "base.js", "theme.js", "sorting.js", "tables.js", "cases.js", "charts.js", "start.js",
+)  # fmt: skip
 """The parts of the page's script, in their order; they share one scope."""
 
 
@@ -160,9 +162,9 @@ def asset(name: str) -> str:
 
 
 @cache
-def script() -> str:
-    """Return the page's script."""
-    return '"use strict";\n(() => {\n' + "\n".join(map(asset, SCRIPTS)) + "})();\n"
+def script(parts: tuple[str, ...] = SCRIPTS) -> str:
+    """Return a page's script, made of its parts."""
+    return '"use strict";\n(() => {\n' + "\n".join(map(asset, parts)) + "})();\n"
 
 
 class _Plotly(msgspec.Struct, frozen=True):
@@ -179,7 +181,7 @@ def _plotly() -> _Plotly:
     return _Plotly(source, packed(source))
 
 
-def _policy(*scripts: str) -> str:
+def content_policy(*scripts: str) -> str:
     """Return a content security policy: these very scripts, no other, and no network at all.
 
     Should a name ever escape being escaped, the browser still would not run it.

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from instances.csv_text import guarded, guarded_columns
+from instances.csv_text import guarded, guarded_columns, unguarded, unguarded_columns
 from instances.errors import InputError, shown
-from instances.files import load, write_bytes
+from instances.files import load, read_bytes, write_bytes
+from instances.parquet import read_parquet
 from instances.protocol import AnyInstance
 from schedopt.problems import problem_of
+from schedopt.problems.planned import FIXED
 from solvers.result import Result
 
 if TYPE_CHECKING:
@@ -103,3 +105,34 @@ def write(table: pl.DataFrame, path: str | Path) -> None:
         titles = {name: guarded(name) for name in cells.columns}
         cells.with_columns(empty).rename(titles).write_csv(buffer)
     write_bytes(path, buffer.getvalue())
+
+
+def read(path: str | Path) -> pl.DataFrame | None:
+    """Return the plan that a file holds; None where it holds another table.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    import polars as pl
+
+    data = read_bytes(path)
+    try:
+        if Path(path).suffix.lower() == ".parquet":
+            table = read_parquet(data)
+        else:
+            types = {"reward": pl.Float64, "run": pl.Boolean, "processors": pl.Int64}
+            types |= dict.fromkeys(("start", "end", "late"), pl.Float64)
+            heads = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
+            if heads[:4] != [*FIXED[:4]]:
+                return None
+            given = {title: types.get(title, pl.String) for title in heads}
+            table = pl.read_csv(BytesIO(data), schema_overrides=given)
+            texts = [name for name in table.columns if table[name].dtype == pl.String]
+            table = unguarded_columns(table, texts).rename(
+                {name: unguarded(name) for name in table.columns}
+            )
+    except pl.exceptions.PolarsError as error:
+        raise InputError("a plan", found=shown(str(error)), file=str(path)) from None
+    return table if set(FIXED) <= {*table.columns} else None

@@ -28,7 +28,8 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None) -> Any:
     Parameters
     ----------
     what : Instance, Result, sequence of Result, sequence of Row, path, or sequence of paths
-        What to draw; paths are loaded. Several results are drawn beside each other.
+        What to draw; paths, also of plans (.csv, .parquet), are loaded. Several results are drawn
+        beside each other.
     instance : Instance, str or Path, optional
         The instance of the results, for its deadline and groups.
 
@@ -41,10 +42,15 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None) -> Any:
     InputError
         If a file cannot be read, or there is nothing to draw in it.
     """
+    if isinstance(what, Sequence) and len(what) == 1 and isinstance(what[0], str | Path):
+        what = what[0]
     if isinstance(what, str | Path):
+        planned = _plan(what)
+        if planned is not None:
+            return planned
         what = read(what)
     elif isinstance(what, Sequence) and what and isinstance(what[0], str | Path):
-        what = read(what[0]) if len(what) == 1 else _together(what)
+        what = _together(what)
     if isinstance(instance, str | Path):
         instance = load(instance)
     results = [what] if isinstance(what, Result) else what
@@ -59,6 +65,20 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None) -> Any:
     if len(several) > 1:
         raise InputError("results of one problem", found=shown(list(several)))
     return record_of(drawn[0].problem).draw_results(drawn, instance)
+
+
+def _plan(path: str | Path) -> Any | None:
+    """Return the picture of a plan, None where a file holds something else."""
+    from schedopt.verbs import plan as plans
+
+    if Path(path).suffix.lower() not in plans.FORMATS:
+        return None
+    table = plans.read(path)
+    if table is None:
+        return None
+    from schedopt.pictures import plan as pictures
+
+    return pictures.plan(table)
 
 
 def _together(paths: Sequence[str | Path]) -> list[Any]:

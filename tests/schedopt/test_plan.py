@@ -19,7 +19,8 @@ from instances.dssp.jobtable import convert
 from instances.errors import InputError
 from schedopt.problems import problem_of
 from schedopt.verbs.evaluate import evaluate
-from schedopt.verbs.plan import carried_out, plan, write
+from schedopt.verbs.plan import carried_out, plan, read, write
+from schedopt.verbs.plot import plot
 from schedopt.verbs.solve import solve
 
 FARM = Path(__file__).parents[2] / "instances" / "dssp" / "farm.csv"
@@ -157,3 +158,30 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     other = refused("solve", "example:twins", "-o", tmp_path / "x.csv")
     assert "(hesrpt) has no plan of one night" in other
     assert not (tmp_path / "x.csv").exists()
+
+
+def test_a_plan_is_read_back_and_drawn(farm: Instance, tmp_path: Path) -> None:
+    result = solve(farm)
+    table = plan(farm, result)
+    for ending in (".csv", ".parquet"):
+        path = tmp_path / f"plan{ending}"
+        write(table, path)
+        back = read(path)
+        assert back is not None
+        assert back.with_columns(pl.col("reason").fill_null("")).equals(table)
+        (axes,) = plot(path).axes
+        assert [label.get_text() for label in axes.get_yticklabels()] == [
+            *table.filter("run").sort("start", "end", "job")["job"],
+            "director's cut", "pyro test", "turntable",
+        ]  # fmt: skip
+        assert axes.get_title() == "5 jobs run, 0 late; 3 left out"
+    predicted = Job(name="a", reward=1, demand=3, critical_path=3)
+    night = Instance(name="predicted", processors=1, deadline=9, jobs=(predicted,))
+    write(plan(night, solve(night)), tmp_path / "untimed.csv")
+    with pytest.raises(InputError, match="a plan in which a job runs"):
+        plot(tmp_path / "untimed.csv")
+    (tmp_path / "other.csv").write_text("job,run\na,true\n")
+    assert read(tmp_path / "other.csv") is None
+    (tmp_path / "broken.csv").write_text(f"{','.join(COLUMNS)}\na,perhaps,,1,fx,,,,\n")
+    with pytest.raises(InputError, match="a plan"):
+        plot(tmp_path / "broken.csv")

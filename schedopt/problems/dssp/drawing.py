@@ -11,7 +11,18 @@ from matplotlib.figure import Figure
 
 from instances.constraints import FairShare
 from instances.dssp import Instance, Scheduled, Selected
-from schedopt.pictures.style import COLOURS, GREEN, PALE, RED, colours, keys, label, names, title
+from schedopt.pictures.style import (
+    COLOURS,
+    GREEN,
+    PALE,
+    RED,
+    colours,
+    keys,
+    label,
+    names,
+    time_unit,
+    title,
+)
 from solvers.result import Result
 
 GROUPS = 40
@@ -30,7 +41,7 @@ def jobs(night: Any) -> Figure:
     """Draw each job's critical path against its demand, by its first grouping."""
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
-    unit, word = _unit(night.deadline)
+    unit, word = time_unit(night.deadline)
     labels = _labels(night)
     for group, colour in colours(dict.fromkeys(labels.values())).items():
         mine = [j for j, job in enumerate(night.jobs) if labels[job.name] == group]
@@ -179,7 +190,7 @@ def schedule(documents: Sequence[Result[Selected]], night: Instance | None = Non
     grid = figure.add_gridspec(count + 1, 2, height_ratios=[1.2] * count + [1])
     found = [d.solution for d in documents if isinstance(d.solution, Scheduled)]
     longest = max((solution.makespan for solution in found), default=1.0)
-    unit, word = _unit(night.deadline if night is not None else longest)
+    unit, word = time_unit(night.deadline if night is not None else longest)
     who = names(documents)
     deadline = None if night is None else night.deadline / unit
     for i, document in enumerate(documents):
@@ -267,14 +278,6 @@ def _labels(night: Any) -> Mapping[str, str]:
         if len(groups) <= len(COLOURS):
             return {job.name: job.groups.get(by, "none") for job in night.jobs}
     return {job.name: "jobs" if len(night.jobs) > len(COLOURS) else job.name for job in night.jobs}
-
-
-def _unit(scale: float) -> tuple[float, str]:
-    """Return what to divide times by so that they read well, and what they are then called.
-
-    The unit of a file is its author's; nobody plans nights of hours in units of a minute or more.
-    """
-    return (3600.0, "hours") if scale >= 2 * 3600 else (1.0, "")
 
 
 def _axis(what: str, unit: str) -> str:

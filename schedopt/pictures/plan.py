@@ -1,0 +1,87 @@
+"""The picture of a plan: a bar for each job that runs, from its start to its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+
+from instances.errors import InputError
+from schedopt.formats import counted
+from schedopt.pictures.style import COLOURS, PALE, RED, colours, label, time_unit
+from schedopt.problems.planned import FIXED
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+
+MOST = 60
+"""Jobs that are drawn, the earliest; bars of more could not be read."""
+
+OUT = 20
+"""Jobs that are left out and named."""
+
+
+def plan(table: pl.DataFrame) -> Figure:
+    """Draw a plan.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `schedopt.plan` makes it.
+
+    Raises
+    ------
+    InputError
+        If nothing runs in it that has times.
+    """
+    import polars as pl
+
+    timed = table.filter(pl.col("run") & pl.col("start").is_not_null()).sort("start", "end", "job")
+    if timed.is_empty():
+        raise InputError("a plan in which a job runs, and when", found="none")
+    out = table.filter(~pl.col("run")).sort("reward", descending=True, maintain_order=True)
+    shown, named = timed.head(MOST), out.head(OUT)
+    lines = len(shown) + len(named)
+    figure = Figure(figsize=(9, 1.4 + 0.26 * lines), layout="constrained")
+    axes = figure.subplots()
+    by = next((title for title in table.columns[4:-4] if title not in FIXED), None)
+    groups = [str(group or "none") for group in table[by].to_list()] if by else []
+    look = colours(dict.fromkeys(groups)) if len(set(groups)) <= len(COLOURS) else {}
+    last = max(map(float, shown["end"].to_list()))
+    unit, word = time_unit(last)
+    for row, job in enumerate(shown.to_dicts()):
+        start, end, late = job["start"] / unit, job["end"] / unit, (job["late"] or 0.0) / unit
+        group = str(job[by] or "none") if by else ""
+        axes.barh(row, end - start, 0.7, left=start, color=look.get(group, COLOURS[0]))
+        if late:
+            axes.barh(row, min(late, end - start), 0.7, left=max(start, end - late), color=RED)
+        wide = counted(job["processors"], "processor")
+        axes.annotate(f" {wide}", (end, row), va="center", fontsize=7)
+    _left_out(axes, named.to_dicts(), len(shown), last / unit)
+    names = [label(job) for job in [*shown["job"], *named["job"]]]
+    axes.set_yticks(range(lines), names, fontsize=8)
+    axes.set_xlim(0, max(1.14 * last / unit, 1e-9))
+    axes.set_ylim(lines - 0.4, -0.6)
+    axes.set_xlabel(f"time, {word}" if word else "time")
+    hidden = len(timed) - len(shown)
+    more = f" (the first {MOST}; {hidden:,} more)" if hidden else ""
+    late = len(timed.filter(pl.col("late") > 0))
+    axes.set_title(
+        f"{counted(len(timed), 'job')} run{more}, {late:,} late; {len(out):,} left out", fontsize=10
+    )
+    for group, colour in look.items():
+        axes.barh(0, 0, color=colour, label=label(group))
+    if late:
+        axes.barh(0, 0, color=RED, label="after its deadline")
+    if look or late:
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
+    return figure
+
+
+def _left_out(axes: Axes, jobs: list[dict[str, object]], first: int, end: float) -> None:
+    """Write why each of some jobs is left out, where its bar would be."""
+    for row, job in enumerate(jobs, start=first):
+        axes.axhspan(row - 0.5, row + 0.5, color=PALE, alpha=0.4, linewidth=0)
+        why = f"left out: {job['reason'] or 'not said why'}, reward {job['reward']:,.6g}"
+        axes.annotate(label(why, 80), (0.01 * end, row), va="center", fontsize=8)
