@@ -28,11 +28,19 @@ class Option:
         The values that are right, in words, for messages.
     accepts : callable
         Tells whether a value is right.
+    written : bool
+        Whether it names a file to write: where several would write it, its name has to tell them
+        apart by `MARKS`.
     """
 
     default: Any
     expected: str
     accepts: Callable[[Any], bool]
+    written: bool = False
+
+
+MARKS = ("{policy}", "{instance}")
+"""What stands in the name of a file for the policy and for the instance that it is written of."""
 
 
 class OptionsWith(dict[str, Option]):

@@ -26,6 +26,8 @@ class Recipe:
         What it makes, in a line.
     source : str
         Where it is defined.
+    beside : bool
+        Whether what it makes has a table beside its file.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Recipe:
     options: Mapping[str, Option]
     summary: str
     source: str
+    beside: bool = False
 
     def __call__(self, seed: int, **options: Any) -> Any:
         """Make the instance of a seed.

@@ -31,6 +31,9 @@ class UnstableError(NotApplicableError):
     """A queue grows without bound under a policy; the message says what brings which load."""
 
 
+Suits = Literal["", "alone", "beside"]
+
+
 @dataclass(frozen=True)
 class Policy:
     """A registered policy.
@@ -56,6 +59,9 @@ class Policy:
         dispatches make a third: ``greedy+lcpf``.
     trial : mapping
         Options under which it is quick, for a first run that only compiles.
+    suits : {"", "alone", "beside"}
+        Where a problem has instances of two sorts, those that say everything in their own file and
+        those with a table beside it: which of them it is for; both where nothing is said.
     """
 
     name: str
@@ -67,6 +73,7 @@ class Policy:
     random: bool = False
     phase: Literal["", "choose", "dispatch", "both"] = ""
     trial: Mapping[str, Any] = field(default_factory=dict)
+    suits: Suits = ""
 
 
 _POLICIES: dict[str, dict[str, Policy]] = {}

@@ -53,7 +53,7 @@ class LogBound:
     queue : Instance
         Of a log, without side constraints: these would only make schedules cost more.
     rounds : int
-        How often prices are improved.
+        How often prices are improved at the most; less where a round takes long.
     cells : int
         How many prices there may be: servers cost the same throughout a cell of time.
 

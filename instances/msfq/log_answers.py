@@ -112,6 +112,9 @@ class Replayed(LogAnswer, frozen=True, kw_only=True):
         When each job started, `packed`.
     note : str, optional
         What is to be said beside the numbers.
+    resampled : tuple of float
+        The objective on logs resampled by user and week, where that was asked for: the same logs,
+        in the same order, for every policy.
     """
 
     mean_wait: float
@@ -126,6 +129,7 @@ class Replayed(LogAnswer, frozen=True, kw_only=True):
     by: dict[str, dict[str, Measures]]
     schedule: bytes
     note: str | UnsetType = UNSET
+    resampled: tuple[float, ...] = ()
 
     @property
     def starts(self) -> Floats:

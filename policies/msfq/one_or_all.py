@@ -65,6 +65,7 @@ def threshold_in(queue: Instance, threshold: int | None) -> int:
     source=f"{PAPER}, section 4.2",
     summary="MSF that drains once at most l small jobs are left (one-or-all)",
     twin=Twin(KERNELS, "msfq", phases=True),
+    suits="alone",
     threshold=THRESHOLD,
     variant=VARIANT,
 )
@@ -109,6 +110,7 @@ class Msfq(Rule):
     source="read off the optimal policy: see formulations.msfq.optimal",
     summary="when to start a large job, and when to stop admitting small ones (one-or-all)",
     twin=Twin(KERNELS, "two_threshold"),
+    suits="alone",
     threshold=THRESHOLD,
     b0=BOUND,
     b1=Option(0.0, "a number >= 0", lambda v: is_number(v) and v >= 0),

@@ -14,7 +14,7 @@ from policies.msfq.logs.measures import SLOWDOWN_BOUND
 from policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
 from policies.msfq.rule import Choice, Plan, Rule, Twin
 from policies.msfq.state import State
-from policies.registry import Policy, register
+from policies.registry import Policy, Suits, register
 
 FEWEST_ARRIVALS, ARRIVALS, PLAIN_ARRIVALS = 1000, 1_000_000, 50_000
 """Jobs of a simulation: at the least, of a compiled rule, and of one in plain Python."""
@@ -42,7 +42,13 @@ R = TypeVar("R", bound=Callable[..., Any])
 
 
 def admission_rule(
-    name: str, *, source: str, summary: str, twin: Twin | None = None, **options: Option
+    name: str,
+    *,
+    source: str,
+    summary: str,
+    twin: Twin | None = None,
+    suits: Suits = "",
+    **options: Option,
 ) -> Callable[[R], R]:
     """Register an admission rule as a policy: simulated, it can be evaluated and benched.
 
@@ -57,6 +63,8 @@ def admission_rule(
     twin : Twin, optional
         The same rule compiled. Without one the rule is run in plain Python, some hundred times as
         slow, and so with fewer arrivals.
+    suits : {"", "alone", "beside"}
+        ``alone`` for a rule that is of no use on a log.
     **options : Option
         The rule's own options.
 
@@ -82,6 +90,7 @@ def admission_rule(
                 options=known,
                 random=True,
                 trial={"arrivals": FEWEST_ARRIVALS},
+                suits=suits,
             )
         )
         _RULES[name] = _Registered(make, twin)
@@ -161,10 +170,12 @@ def _run(
     estimates: str = "none",
     starts: str | None = None,
     slowdown_bound: float = SLOWDOWN_BOUND,
+    resamples: int = 0,
     **own: Any,
 ) -> Simulated | Replayed:
     if queue.log is not None:
-        return _replayed(name, queue, own, estimates, starts, slowdown_bound)
+        log = {"starts": starts, "slowdown_bound": slowdown_bound, "resamples": resamples}
+        return _replayed(name, queue, own, estimates, log)
     from policies.msfq.evaluation import evaluated
 
     chosen = plan(queue, name, **own)
@@ -175,23 +186,22 @@ def _run(
     )
 
 
-def _replayed(  # noqa: PLR0917
+def _replayed(
     name: str,
     queue: Instance,
     own: Mapping[str, Any],
     estimates: str,
-    starts: str | None,
-    slowdown_bound: float,
+    log: Mapping[str, Any],
 ) -> Replayed:
-    """Replay a log: job by job where that is quicker, else by class."""
+    """Replay a log, with a log's own options: job by job where that is quicker, else by class."""
     from policies.msfq.logs import by_class, registration
 
     if name in registration.LOG_POLICIES:
-        return registration.run(name, queue, starts=starts, slowdown_bound=slowdown_bound, **own)
+        return registration.run(name, queue, **log, **own)
+
+    def remade(other: Instance) -> Plan:
+        return plan(by_class.classes(other), name, **own)
+
     return by_class.evaluated(
-        queue,
-        plan(by_class.classes(queue), name, **own),
-        starts=starts,
-        slowdown_bound=slowdown_bound,
-        estimates=estimates == "exact",
+        queue, remade(queue), estimates=estimates == "exact", remade=remade, **log
     )

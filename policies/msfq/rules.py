@@ -94,6 +94,7 @@ class AdaptiveQuickswap(Rule):
     source="Chen, Grosof and Berg, POMACS 9, 2025 (the paper's reference 12)",
     summary="a random cycle of schedules, blind to the queues",
     twin=Twin(KERNELS, "by_the_clock"),
+    suits="alone",
     cycle_rate=Option(None, "cycles per unit of time, above 0", lambda v: is_number(v) and v > 0),
 )
 class Nmsr(Rule):

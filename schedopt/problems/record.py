@@ -295,6 +295,10 @@ class Problem(Generic[I]):
 
     # How a result is shown and drawn.
 
+    def measures(self, result: Result) -> dict[str, float]:
+        """Return what a policy's result measures beyond the objective, by name."""
+        return {}
+
     def lines(self, instance: I, result: Result) -> Lines:
         """Yield what a result says beyond its objective, as headings and texts."""
         yield from ()

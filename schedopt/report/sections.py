@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 
@@ -11,6 +12,7 @@ from schedopt.analysis.summary import Overview, Standing, ranked
 from schedopt.analysis.tables import HEADS, between, standing_cells
 from schedopt.formats import counted, percent
 from schedopt.problems import problem
+from schedopt.problems.shown import ShownTable
 
 DEFINITIONS = {
     "gap": "How far a policy falls short of the reference, the optimum or the best solution found, "
@@ -53,6 +55,44 @@ def words(paragraphs: Mapping[str, Sequence[str]]) -> str:
         for name, (first, *rest) in paragraphs.items()
     )
     return f'<section class="words" aria-label="In short">\n<h2>In short</h2>\n{told}</section>'
+
+
+MEASURED = (
+    "Response, wait and slowdown are means over jobs; lost is the share of the servers that was "
+    "idle though waiting jobs could have filled it. ± is the half-width of the 95% interval by "
+    "batch means over the log. Resampled logs draw each user's weeks anew (Zakay and Feitelson, "
+    "2014), the same for every policy: the interval of a difference is by its spread over them. It "
+    "is not settled who is better where it contains 0."
+)
+
+
+def measured_section(tables: Sequence[ShownTable]) -> str:
+    """Return tables of what is measured on each instance; nothing where there are none."""
+    if not tables:
+        return ""
+    told = "".join(f'<div class="scroll">{_plain(shown)}</div>\n' for shown in tables)
+    return f"""<section class="measured" aria-label="What is measured">
+<h2>What is measured</h2>
+<p class="quiet">{MEASURED}</p>
+{told}</section>"""
+
+
+def _plain(shown: ShownTable) -> str:
+    """Return a table whose columns can be sorted by the number that a cell begins with."""
+    heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in shown.heads)
+    lines = "".join(
+        f"<tr>{''.join(_cell((cell, _number(cell))) for cell in row)}</tr>\n" for row in shown.rows
+    )
+    return f"""<table class="summary sortable"><caption>{escape(shown.title)}</caption>
+<thead><tr>{heads}</tr></thead>
+<tbody>
+{lines}</tbody></table>"""
+
+
+def _number(cell: str) -> float | str:
+    """Return the number that a cell begins with, or the cell itself."""
+    found = re.match(r"-?[\d,]+(\.\d+)?", cell)
+    return float(found[0].replace(",", "")) if found else cell
 
 
 def problem_section(

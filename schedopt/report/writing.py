@@ -17,6 +17,7 @@ from instances.errors import InputError, shown
 from instances.files import write_bytes
 from schedopt import __version__
 from schedopt.analysis.contenders import by_problem, contenders, sense_of
+from schedopt.analysis.measured import measure_tables
 from schedopt.analysis.pairs import against
 from schedopt.analysis.summary import Standing, overview, ranked, summary
 from schedopt.analysis.words import in_words
@@ -24,7 +25,7 @@ from schedopt.formats import counted
 from schedopt.report import drawings
 from schedopt.report.data import as_script, by_file, data, packed, packed_pictures
 from schedopt.report.drawings import Picture
-from schedopt.report.sections import failed, problem_section, words
+from schedopt.report.sections import failed, measured_section, problem_section, words
 from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row
 
@@ -113,7 +114,9 @@ def page(
         version=escape(__version__),
         count=f"{counted(len(rows), 'run')} on {counted(len(cases), 'instance')}",
         words=words(in_words(rows)) if rows else "",
-        problems="\n".join(_sections(rows, standings)),
+        problems="\n".join(
+            [measured_section(list(measure_tables(rows))), *_sections(rows, standings)]
+        ),
         failures=failed(failures),
         data=as_script(data(rows, standings, pictures)),
         pictures=packed_pictures(pictures, cases),

@@ -347,6 +347,8 @@ def _row(task: Task, run: Run, instance: AnyInstance, reference: Result) -> Row:
         gap=shortfall(result, reference),
         seconds=result.seconds.solve,
         violations=result.violations,
+        measures=problem_of(instance).measures(result),
+        resampled=tuple(getattr(result.solution, "resampled", ())),
         termination=result.termination,
         message="; ".join(notes) or None,
     )

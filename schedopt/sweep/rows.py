@@ -29,6 +29,9 @@ NUMBERS = (
     "confidence",
 )
 
+AS_JSON = ("options", "measures", "resampled")
+"""What a cell of a table holds as JSON."""
+
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One policy on one instance, beside the reference.
@@ -68,6 +71,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Where the objective was simulated: the half-width of its 95% interval.
     bound_checked : bool
         Whether the checker has re-proved the reference's bound.
+    measures : dict of str to float
+        What else the policy got, by name, where its problem measures more than the objective.
+    resampled : tuple of float
+        The objective on instances resampled from this one, the same for all policies.
     """
 
     instance: str
@@ -91,6 +98,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     termination: str = "completed"
     confidence: float | None = None
     bound_checked: bool = False
+    measures: dict[str, float] = {}
+    resampled: tuple[float, ...] = ()
 
 
 _NEEDED = [field.name for field in msgspec.structs.fields(Row) if field.required]
@@ -236,7 +245,8 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
 
     records = [msgspec.to_builtins(row) for row in rows]
     for record in records:  # a column has one type: options as JSON, since each has its own
-        record["options"] = msgspec.json.encode(record["options"]).decode()
+        for key in AS_JSON:
+            record[key] = msgspec.json.encode(record[key]).decode()
     schema: dict[str, Any] = dict.fromkeys(Row.__struct_fields__, pl.String)
     schema |= dict.fromkeys(NUMBERS, pl.Float64)
     schema |= {
@@ -315,8 +325,9 @@ def _records(path: Path, data: bytes) -> list[dict[str, Any]]:
         for record in records:
             if isinstance(record["violations"], str):
                 record["violations"] = msgspec.json.decode(record["violations"])
-            if "options" in record:  # files of earlier releases have none
-                record["options"] = msgspec.json.decode(record["options"])
+            for key in AS_JSON:
+                if key in record:  # files of earlier releases have none
+                    record[key] = msgspec.json.decode(record[key])
     except InputError as error:
         raise InputError("rows of a bench", found=error.found, file=str(path)) from None
     except (pl.exceptions.PolarsError, msgspec.DecodeError, TypeError) as error:

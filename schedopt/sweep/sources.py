@@ -40,6 +40,9 @@ class Source(Protocol):
     def problem(self) -> str:
         """Return the problem that it is an instance of."""
 
+    def beside(self) -> bool:
+        """Tell whether a table stands beside the instance."""
+
     def digest(self) -> str:
         """Return what tells this instance, as it is now, from every other."""
 
@@ -72,6 +75,10 @@ class FileSource:
     def problem(self) -> str:
         """Return the problem that the file says it is an instance of."""
         return problem_of(read_bytes(self.path), file=self.label)
+
+    def beside(self) -> bool:
+        """Tell whether the file names others beside it."""
+        return bool(beside(read_bytes(self.path), file=self.label))
 
     def digest(self) -> str:
         """Return a digest of the contents, with those of the files beside it that it names."""
@@ -126,6 +133,10 @@ class PackedSource:
     def problem(self) -> str:
         """Return the problem that the text says it is an instance of."""
         return problem_of(gzip.decompress(self.data), file=self.label)
+
+    def beside(self) -> bool:
+        """Tell whether there are others."""
+        return bool(self.others)
 
     def digest(self) -> str:
         """Return a digest of the text, and of the files beside it."""
@@ -183,6 +194,10 @@ class GeneratedSource:
     def problem(self) -> str:
         """Return the generator's problem."""
         return self.family
+
+    def beside(self) -> bool:
+        """Tell what the generator says."""
+        return record_of(self.family).generator(self.generator).beside
 
     def digest(self) -> str:
         """Return a digest of all that the instance depends on."""

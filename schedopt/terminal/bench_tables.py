@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from schedopt.analysis import tables
 from schedopt.analysis.averages import FEW
 from schedopt.analysis.changes import Changes
+from schedopt.analysis.measured import measure_tables
 from schedopt.analysis.pairs import Pair
 from schedopt.analysis.profiles import Profile
 from schedopt.analysis.summary import overview
@@ -20,7 +21,9 @@ STYLES = {True: "green", False: "red", None: ""}
 
 
 def summary(rows: Sequence[Row]) -> None:
-    """Show, for each problem and policy, how far it falls short, where most, and who is best."""
+    """Show what is measured, and for each problem how far policies fall short, and who is best."""
+    for shown in measure_tables(rows):
+        out.print(table(shown))
     found = standings(rows)
     for what, shown in tables.standings(found, overview(rows)):
         out.print(table(shown))

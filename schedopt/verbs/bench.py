@@ -17,6 +17,7 @@ from schedopt.sweep.measure import Outcome, Task, outcome
 from schedopt.sweep.plan import ProblemPlan, Sweep, problem_plans, runs
 from schedopt.sweep.rows import Rows
 from schedopt.sweep.sources import FileSource, Source, instance_files
+from schedopt.verbs.evaluate import told_apart
 
 Progress = Callable[[int, int], None]
 
@@ -158,6 +159,10 @@ def task_of(source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan]) -> Task
     """
     problem = source.problem()
     mine, digest = of[problem], source.digest()
+    if sweep.policies is None:  # all of them: all that are for such an instance
+        sort = "beside" if source.beside() else "alone"
+        suited = tuple(policy for policy in mine.policies if policy.suits in ("", sort))
+        mine = replace(mine, policies=suited)
     return Task(
         source=source,
         digest=digest,
@@ -188,6 +193,10 @@ def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[
         else:
             usable.append(source)
     of = problem_plans(sweep, dict.fromkeys(problems.values()))
+    for problem, mine in of.items():
+        count = sum(other == problem for other in problems.values())
+        for setting in mine.settings:
+            told_apart(mine.policies, setting, count)
     return [task_of(source, sweep, of) for source in usable], failures
 
 

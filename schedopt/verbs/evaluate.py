@@ -11,7 +11,8 @@ from typing import Any, overload
 import msgspec
 
 from instances.constraints import Constraint, check_names, check_references
-from instances.options import Options, checked
+from instances.errors import InputError, shown
+from instances.options import MARKS, Options, checked
 from instances.protocol import AnyInstance
 from policies.registry import Policy
 from schedopt import __version__
@@ -95,6 +96,7 @@ def evaluate(
     check_names([*what.constraints, *added])
     check_references(added, what.index, what.groups)
     chosen = known_policies(problem_of(what).name, names, options or {}, added)
+    told_apart(chosen, options or {})
     results = [_evaluated(what, p, options or {}, seed, added) for p in chosen]
     return results[0] if isinstance(policy, str) else results
 
@@ -116,6 +118,32 @@ def known_policies(
     together = {key: option for policy in chosen for key, option in policy.options.items()}
     checked(options, together, ", ".join(policy.name for policy in chosen))
     return chosen
+
+
+def told_apart(policies: Sequence[Policy], options: Options, instances: int = 1) -> None:
+    """Make sure that no two runs write the same file.
+
+    Raises
+    ------
+    InputError
+        If several policies, or instances, take an option that names a file to write, and the name
+        does not tell them apart.
+    """
+    for key, value in options.items():
+        takers = [p for p in policies if key in p.options and p.options[key].written]
+        for mark, count in zip(MARKS, (len(takers), instances if takers else 1), strict=True):
+            if count > 1 and mark not in str(value):
+                expected = f"a name with {mark} in it: {count} would write it"
+                raise InputError(expected, found=shown(value), place=f"option {key}")
+
+
+def _named(policy: Policy, key: str, value: Any, instance: str) -> Any:
+    """Return an option's value, where it names a file to write with what that is written of."""
+    if not (policy.options[key].written and isinstance(value, str)):
+        return value
+    for mark, name in zip(MARKS, (policy.name, instance), strict=True):
+        value = value.replace(mark, name.replace("/", "-"))
+    return value
 
 
 def warm(policy: Policy) -> None:
@@ -148,7 +176,11 @@ def _evaluated(
     from policies.registry import NotApplicableError, UnstableError
 
     record = record_of(policy.problem)
-    own = {key: value for key, value in options.items() if key in policy.options}
+    own = {
+        key: _named(policy, key, value, instance.name)
+        for key, value in options.items()
+        if key in policy.options
+    }
     settings = {key: option.default for key, option in policy.options.items()} | own
     blank = Result(
         instance=instance.name,

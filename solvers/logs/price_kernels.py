@@ -14,8 +14,10 @@ from numba import njit
 def respond(
     submit: Any, need: Any, run: Any, weight: Any, unit: int, grid: Any, prices: Any, paid: Any,
     costs: Any, starts: Any,
-) -> None:  # fmt: skip
+) -> Any:  # fmt: skip
     """Find for each job the start at which response and rent together cost least.
+
+    Returns how many starts were looked at.
 
     A start S costs unit·weight·(S + run - submit) + need·(what a server costs from S to S + run).
     That is linear between the times at which S or S + run meets the grid, so that one of those, or
@@ -36,7 +38,7 @@ def respond(
         Taken for the answer.
     """
     cells = grid.size - 1
-    begin = 0
+    begin = seen = 0
     for job in range(submit.size):
         while begin < cells and grid[begin + 1] <= submit[job]:
             begin += 1
@@ -61,6 +63,7 @@ def respond(
                 step = min(step, grid[last + 1] - start - length)
             cost += step * (rate + servers * (prices[last] - prices[first]))
             start += step
+            seen += 1
             waited += step * rate
             if grid[first + 1] == start:
                 first += 1
@@ -69,6 +72,7 @@ def respond(
             if cost < best:
                 best, at = cost, start
         costs[job], starts[job] = best, at
+    return seen
 
 
 @njit(cache=True, error_model="numpy")

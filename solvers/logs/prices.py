@@ -24,6 +24,8 @@ PATIENCE = 15
 """Rounds without an improvement until steps are halved."""
 KEPT = 0.7
 """Of the direction of the round before."""
+MOST_WORK = 3 * 10**9
+"""Starts looked at, after which no round is begun: some ten seconds, the same on any machine."""
 ENOUGH = 1e-4
 """Relative: less is no improvement."""
 
@@ -59,7 +61,7 @@ class PriceSearch:
         self.total = 0
         self._at = opening(ticks, grid)
         self._direction: Floats | None = None
-        self._length, self._stalled = 1.0, 0
+        self._length, self._stalled, self._work = 1.0, 0, 0
         if ROOM // most:
             self._take(np.zeros(len(grid) - 1))
         else:
@@ -69,7 +71,7 @@ class PriceSearch:
         """Improve prices for about that long; tell whether that is all there is to do."""
         until = time.perf_counter() + seconds
         while self._left:
-            self._left -= 1
+            self._left -= 1 if self._work < MOST_WORK else self._left
             self._round()
             if time.perf_counter() >= until:
                 break
@@ -117,7 +119,7 @@ class PriceSearch:
             return None
         whole = np.rint(prices * unit).astype(np.int64)
         paid = np.concatenate([[0], np.cumsum(whole * np.diff(self._grid))])
-        respond(
+        self._work += respond(
             ticks.submit, ticks.need, ticks.run, ticks.weight, unit, self._grid,
             np.append(whole, 0), paid, self.costs, self.starts,
         )  # fmt: skip

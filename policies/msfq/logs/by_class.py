@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heappop, heappush
 from math import inf
 from typing import Any
@@ -13,6 +14,7 @@ from instances.msfq.logs import Floats
 from instances.msfq.records import MOST_SERVERS
 from policies.msfq.logs.measures import SLOWDOWN_BOUND, measured
 from policies.msfq.logs.registration import write
+from policies.msfq.logs.resampling import objectives
 from policies.msfq.played import fault
 from policies.msfq.rule import Plan, Rule, Twin, slots
 from policies.msfq.state import Job, State
@@ -29,6 +31,8 @@ def evaluated(
     starts: str | None = None,
     slowdown_bound: float = SLOWDOWN_BOUND,
     estimates: bool = False,
+    resamples: int = 0,
+    remade: Callable[[Instance], Plan] | None = None,
 ) -> Replayed:
     """Replay a log under an admission rule.
 
@@ -44,6 +48,10 @@ def evaluated(
         τ of the bounded slowdown.
     estimates : bool
         Whether a rule in plain Python knows how long each job runs.
+    resamples : int
+        How many logs that are resampled from it to replay, too.
+    remade : callable, optional
+        Sets the rule up for such a log.
 
     Raises
     ------
@@ -58,6 +66,11 @@ def evaluated(
         slowdown_bound=slowdown_bound,
         estimates="exact" if estimates else "none",
         note="" if plan.twin else "replayed in plain Python",
+        resampled=objectives(
+            queue,
+            resamples,
+            lambda other: started(other, remade(other) if remade else plan, estimates=estimates),
+        ),
     )
 
 

@@ -25,6 +25,7 @@ def measured(
     slowdown_bound: float = SLOWDOWN_BOUND,
     estimates: str = "none",
     note: str = "",
+    resampled: tuple[float, ...] = (),
 ) -> Replayed:
     """Return the solution record of a replay.
 
@@ -40,6 +41,8 @@ def measured(
         What the policy took for run times.
     note : str
         What is to be said beside the numbers.
+    resampled : tuple of float
+        The objective on resampled logs.
     """
     jobs = queue.jobs
     ends = starts + jobs.run
@@ -69,6 +72,7 @@ def measured(
         by=by,
         schedule=packed(starts),
         note=note or msgspec.UNSET,
+        resampled=resampled,
     )
 
 

@@ -18,6 +18,7 @@ from instances.options import Option, is_number
 from policies.msfq.logs.measures import SLOWDOWN_BOUND, measured
 from policies.msfq.logs.plain import HALF_LIFE, Rule
 from policies.msfq.logs.replay import Order, replay
+from policies.msfq.logs.resampling import RESAMPLES, objectives
 from policies.registry import NotApplicableError, Policy, register
 
 OPTIONS = {
@@ -25,7 +26,9 @@ OPTIONS = {
         None,
         "a .csv to write, with the columns job and start",
         lambda v: isinstance(v, str) and v.endswith(".csv"),
+        written=True,
     ),
+    "resamples": RESAMPLES,
     "slowdown_bound": Option(SLOWDOWN_BOUND, "a number above 0", lambda v: is_number(v) and v > 0),
 }
 """Of every policy on a log."""
@@ -112,6 +115,7 @@ def log_policy(
                     source=source,
                     summary=summary,
                     options={**options, **OPTIONS, **({"estimates": ESTIMATES} if plans else {})},
+                    suits="beside",
                 )
             )
         return make
@@ -130,6 +134,7 @@ def run(
     estimates: str | None = None,
     starts: str | None = None,
     slowdown_bound: float = SLOWDOWN_BOUND,
+    resamples: int = 0,
     **own: Any,
 ) -> Replayed:
     """Replay a log under a policy.
@@ -144,6 +149,8 @@ def run(
         A file to write when each job started.
     slowdown_bound : float
         τ of the bounded slowdown, in the log's unit.
+    resamples : int
+        How many logs that are resampled from it to replay, too.
     **own
         The policy's own options.
 
@@ -160,7 +167,14 @@ def run(
     believed, note = _believed(queue, policy, estimates)
     found = started(queue, name, believed, **own)
     write(found, starts, queue)
-    return measured(queue, found, slowdown_bound=slowdown_bound, estimates=believed, note=note)
+    return measured(
+        queue,
+        found,
+        slowdown_bound=slowdown_bound,
+        estimates=believed,
+        note=note,
+        resampled=objectives(queue, resamples, lambda other: started(other, name, believed, **own)),
+    )
 
 
 def started(queue: Instance, name: str, estimates: str = "exact", **own: Any) -> Floats:

@@ -117,6 +117,12 @@ class Msfq(Problem["Instance"]):
         # The best of all thresholds, but other policies may be better: it bounds none of them.
         return Question(instance, options=own, bounding=False)
 
+    def measures(self, result: Result) -> dict[str, float]:
+        """Return what a replay of a log measures."""
+        from schedopt.problems.msfq import showing
+
+        return showing.measures(result)
+
     def lines(self, instance: Instance, result: Result) -> Lines:
         """Yield what a result says beyond its objective."""
         from schedopt.problems.msfq import showing

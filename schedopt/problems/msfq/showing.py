@@ -46,6 +46,21 @@ def lines(queue: Instance, result: Result[Answer | LogAnswer]) -> Lines:
         yield "window", f"{found.count:,} jobs from row {found.first:,} on, alone on the machine"
 
 
+def measures(result: Result[Answer | LogAnswer]) -> dict[str, float]:
+    """Return what a replay of a log measures, as the tables of a bench head it."""
+    found = result.solution
+    if not isinstance(found, Replayed):
+        return {}
+    return {
+        "response": found.mean_response_time,
+        "wait": found.mean_wait,
+        "slowdown": found.mean_bounded_slowdown,
+        "utilization": found.utilization,
+        "lost": found.loss_of_capacity,
+        **({} if found.fairness is None else {"fairness": found.fairness}),
+    }
+
+
 def tables(queue: Instance, result: Result[Answer | LogAnswer]) -> Tables:
     """Yield the response time of each class; of a log, by user, group, queue and need."""
     found = result.solution

@@ -1,0 +1,103 @@
+"""Logs resampled by user and week: what else the same users might have submitted.
+
+Each user's weeks are drawn anew from those between the user's first and last, with replacement, and
+jobs keep their hour of the week; so daily and weekly cycles stay, and whoever came late or left
+early still does. Every policy is replayed on the same resampled logs, so that their differences are
+less noisy than either of them.
+
+Source: Zakay and Feitelson, "Workload resampling for performance evaluation of parallel job
+schedulers", Concurrency and Computation 26, 2014.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from instances.msfq import Instance
+from instances.msfq.logs import Floats, Jobs
+from instances.options import Option
+
+DAY, WEEK = 86400.0, 604800.0
+LEAST = 4
+"""Weeks that a log spans at the least if weeks are drawn; else days are, or tenths of it."""
+MOST = 10_000
+RESAMPLES = Option(
+    0,
+    f"how many resampled logs to replay too, from 0 to {MOST}",
+    lambda v: type(v) is int and 0 <= v <= MOST,
+)
+
+
+def resampled(jobs: Jobs, count: int) -> Iterator[Jobs]:
+    """Yield so many resampled logs, always the same.
+
+    Parameters
+    ----------
+    jobs : Jobs
+        Of times in seconds; where users are unknown, weeks of all jobs together are drawn.
+    count : int
+    """
+    week = next((unit for unit in (WEEK, DAY) if jobs.span >= LEAST * unit), jobs.span / 10) or 1.0
+    at = ((jobs.submit - jobs.submit[0]) // week).astype(np.int64)
+    user = np.zeros_like(at) if jobs.user is None else jobs.user.codes.astype(np.int64)
+    order = np.lexsort((at, user))
+    weeks = int(at.max()) + 1
+    keys = (user - user.min()) * weeks + at
+    groups = np.unique(keys[order], return_index=True)
+    begin = dict(zip(groups[0].tolist(), groups[1].tolist(), strict=True))
+    stop = dict(zip(groups[0].tolist(), [*groups[1][1:].tolist(), len(at)], strict=True))
+    whose = groups[0] // weeks
+    first = {
+        key: int(groups[0][np.searchsorted(whose, key)] % weeks) for key in set(whose.tolist())
+    }
+    last = {key: int(groups[0][np.searchsorted(whose, key, "right") - 1] % weeks) for key in first}
+    users = sorted(first)
+    for number in range(count):
+        draw = np.random.Generator(np.random.PCG64([number, len(at)]))
+        rows, shifts = [], []
+        for who in users:
+            a, b = first[who], last[who]
+            for there, here in enumerate(draw.integers(a, b + 1, b - a + 1).tolist(), start=a):
+                key = who * weeks + here
+                if key in begin:
+                    picked = order[begin[key] : stop[key]]
+                    rows.append(picked)
+                    shifts.append(np.full(len(picked), (there - here) * week))
+        if not rows:
+            yield jobs
+            continue
+        chosen, submit = np.concatenate(rows), jobs.submit[np.concatenate(rows)]
+        submit = np.maximum(submit + np.concatenate(shifts), 0.0)
+        sorting = np.argsort(submit, kind="stable")
+        chosen = chosen[sorting]
+        known = jobs.user
+        yield Jobs(
+            submit[sorting],
+            jobs.need[chosen],
+            jobs.run[chosen],
+            None if jobs.estimate is None else jobs.estimate[chosen],
+            None if known is None else type(known)(known.codes[chosen], known.names),
+        )
+
+
+def objectives(
+    queue: Instance, count: int, started: Callable[[Instance], Floats]
+) -> tuple[float, ...]:
+    """Return the objective of a policy on each of so many resampled logs.
+
+    Parameters
+    ----------
+    queue : Instance
+        Of a log.
+    count : int
+    started : callable
+        Returns when each job of such an instance starts.
+    """
+    found = []
+    for jobs in resampled(queue.jobs, count):
+        response = started(queue.with_jobs(jobs)) + jobs.run - jobs.submit
+        weights = jobs.need * jobs.run if queue.objective == "weighted" else None
+        found.append(float(np.average(response, weights=weights)))
+    return tuple(found)

@@ -1,0 +1,139 @@
+"""What a bench says of logs: what is measured first, with intervals; and what it leaves out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from builders.msfq_logs import queue_of
+from typer.testing import CliRunner
+
+import schedopt
+from instances.errors import InputError
+from instances.files import dump
+from instances.msfq.logs import Jobs, Labels
+from policies.msfq.logs.resampling import DAY, WEEK, resampled
+from policies.registry import registered
+from schedopt.analysis.measured import measured, measures_table
+from schedopt.analysis.row_table import RowTable
+from schedopt.cli import app
+from schedopt.report import write
+from schedopt.sweep.plan import Sweep, problem_plans
+from schedopt.sweep.rows import read_rows, table
+from schedopt.sweep.sources import FileSource
+from schedopt.verbs.bench import task_of
+
+CLASSES = Path(__file__).parents[2] / "instances" / "msfq"
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    draw = np.random.default_rng(1)
+    n = 600
+    jobs = Jobs.of(
+        np.sort(draw.uniform(0, 6 * WEEK, n)).round(),
+        draw.integers(1, 9, n),
+        draw.lognormal(8.5, 1.0, n).round() + 1,
+        user=[str(u) for u in draw.integers(0, 5, n).tolist()],
+    )
+    path = tmp_path_factory.mktemp("logs") / "small.json"
+    dump(queue_of(jobs, 8), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def rows(log: Path) -> RowTable:
+    names = ["fcfs", "easy", "saf", "adaptive-quickswap"]
+    return schedopt.bench([log], policies=names, options={"resamples": 12})
+
+
+def test_every_policy_is_for_logs_or_for_classes(log: Path) -> None:
+    sweep = Sweep()
+    of = problem_plans(sweep, ["msfq"])
+
+    def planned(path: Path) -> set[str]:
+        return {run.policy for run in task_of(FileSource(path), sweep, of).runs}
+
+    every = registered("msfq")
+    on_logs, on_classes = planned(log), planned(next(CLASSES.glob("*.json")))
+    assert on_logs | on_classes == set(every)
+    assert {name for name in every if every[name].suits == "beside"} == on_logs - on_classes
+    assert on_classes - on_logs == {"msfq", "two-threshold", "nmsr"}
+    named = schedopt.bench([next(CLASSES.glob("*.json"))], policies=["easy"])
+    assert [row.termination for row in named] == ["not-applicable"]
+
+
+def test_rows_tell_what_is_measured_and_keep_it(rows: RowTable, tmp_path: Path) -> None:
+    assert all(row.reference_bound and row.objective >= row.reference_bound for row in rows)  # type: ignore[operator]
+    assert all(len(row.resampled) == 12 for row in rows)
+    for suffix in (".jsonl", ".csv", ".parquet"):
+        path = tmp_path / f"rows{suffix}"
+        path.write_bytes(table(rows, suffix))
+        assert read_rows(path) == list(rows)
+
+
+def test_the_table_leads_with_it(rows: RowTable) -> None:
+    (found,) = measured(rows)
+    shown = measures_table(found)
+    assert shown.heads[:4] == ("policy", "response", "± (95%)", "over the bound")
+    best = min(rows, key=lambda row: row.objective or 0.0)
+    assert shown.rows[0][0] == best.policy == found.rows[0][0]
+    for one in found.differences:
+        own = next(row for row in rows if row.policy == one.contender)
+        assert one.value == pytest.approx((own.objective or 0) / (best.objective or 1) - 1)
+        ratios = np.array(own.resampled) / np.array(best.resampled) - 1
+        assert (one.high - one.low) / 2 == pytest.approx(1.959964 * ratios.std(ddof=1))
+
+
+def test_a_page_has_it_too(rows: RowTable, tmp_path: Path) -> None:
+    write(rows, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    section = text[text.index('class="measured"') : text.index('class="problem"')]
+    assert "no schedule is below" in section
+    assert "12 resampled logs" in section
+    assert len(re.findall("<tr>", section)) == 1 + 4 + 1 + 3
+
+
+@pytest.mark.parametrize("unit", [WEEK, DAY, 1000.0])
+def test_resampled_logs_keep_users_and_hours(unit: float) -> None:
+    draw = np.random.default_rng(2)
+    n = 300
+    users = [str(u) if u else None for u in draw.integers(0, 4, n).tolist()]
+    submit = np.sort(draw.integers(0, int(10 * unit), n)).astype(float)
+    submit[0] = 0.0
+    jobs = Jobs.of(submit, draw.integers(1, 5, n), np.arange(1.0, n + 1), user=users)
+    first, again = list(resampled(jobs, 3)), list(resampled(jobs, 3))
+    labels: Any = jobs.user
+    week = unit if unit != 1000.0 else jobs.span / 10
+    for one, other in zip(first, again, strict=True):
+        assert one.submit.tolist() == other.submit.tolist()
+        was = one.run.astype(int) - 1  # run times tell jobs apart
+        own: Any = one.user
+        assert isinstance(own, Labels)
+        assert (own.codes == labels.codes[was]).all()
+        moved = (one.submit - jobs.submit[was]) / week
+        assert np.allclose(moved, np.rint(moved))
+        assert 0.4 * n < len(one) < 2 * n
+    assert first[0].run.tolist() != first[1].run.tolist()
+
+
+def test_starts_of_several_policies_are_several_files(log: Path, tmp_path: Path) -> None:
+    target = str(tmp_path / "starts-{policy}.csv")
+    schedopt.evaluate(log, ["fcfs", "easy"], options={"starts": target})
+    assert {path.name for path in tmp_path.iterdir()} == {"starts-fcfs.csv", "starts-easy.csv"}
+    with pytest.raises(InputError, match=r"\{policy\} in it: 2 would write it"):
+        schedopt.evaluate(log, ["fcfs", "easy"], options={"starts": str(tmp_path / "s.csv")})
+    with pytest.raises(InputError, match=r"\{policy\}"):
+        schedopt.bench([log], policies=["fcfs", "saf"], options={"starts": str(tmp_path / "s.csv")})
+    schedopt.evaluate(log, "fcfs", options={"starts": str(tmp_path / "s.csv")})
+
+
+def test_a_terminal_shows_it(log: Path) -> None:
+    words = ["bench", str(log), "--policy", "fcfs,saf", "--option", "resamples=10"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "over the bound" in done.stdout.replace("\n", " ") or "bound" in done.stdout
+    assert "resampled logs" in done.stdout
