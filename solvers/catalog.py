@@ -94,6 +94,11 @@ SOLVERS: dict[str, Solver] = {
         "pyomo",
         "solvers.knapsack",
     ),
+    "shares": Solver(
+        "selections with caps and floors of disjoint groups: prices, then near-best parts",
+        "pyomo",
+        "solvers.shares",
+    ),
     "prices": Solver(
         "allocations without side constraints: the dual, over all orders", "cvxpy", "solvers.orders"
     ),

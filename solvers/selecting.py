@@ -1,4 +1,4 @@
-"""Which engine solves a selection: the knapsack's own where it is plain, else HiGHS."""
+"""Which engine solves a selection: one of its own where it is a knapsack or shares, else HiGHS."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from formulations.dssp.season import Season
     from formulations.dssp.selection import Selection
     from instances.dssp import Selected, SelectedNights
+    from solvers.shares.reading import Shape
 
 FEW = 24
 """Jobs up to which searching in whole numbers takes no longer than loading compiled code."""
+
+MANY = 500
+"""Jobs from which on a bound from part of the rules pays: it takes compiled code."""
 
 
 def solve(
@@ -35,10 +39,11 @@ def solve(
     limits : Limits, optional
         When to stop; by default with a proof.
     solver : str, optional
-        ``core``, or an engine of mixed-integer programs; by default ``core`` for a plain knapsack
-        of more than a few jobs and ``highs`` for any other.
+        ``core``, ``shares``, or an engine of mixed-integer programs. By default, where there are
+        more than a few jobs, ``core`` for a plain knapsack and ``shares`` where disjoint groups
+        have caps and floors; where there are other rules too it comes before ``highs``.
     hint : callable, optional
-        Finds a selection to start HiGHS from; called only where ``core`` is not.
+        Finds a selection to start HiGHS from; called only where HiGHS is.
 
     Returns
     -------
@@ -48,7 +53,7 @@ def solve(
     Raises
     ------
     InputError
-        If ``core`` is asked for and the selection is no plain knapsack, or the model is not linear.
+        If an engine is asked for that does not take the selection, or the model is not linear.
     """
     few = solver is None and len(model.instance.jobs) <= FEW
     if solver in (None, "core") and not few and model.plain() is not None:
@@ -61,13 +66,27 @@ def solve(
             found=f"side constraints {', '.join(model.side()) or 'in the model'}",
             place="solver core",
         )
+    if solver == "shares" or (solver is None and not few):
+        from solvers.shares import engine as shares
+        from solvers.shares.reading import shape_of
+
+        shape = shape_of(model)
+        if shape is not None and (shape.whole or (solver is None and _worth_it(shape))):
+            return shares.solve(model, shape, limits, alone=solver == "shares", hint=hint)
+        if solver == "shares":
+            raise InputError(
+                "shares of the capacity over one grouping, jobs required or forbidden, or "
+                "--solver highs",
+                found=f"side constraints {', '.join(model.side()) or 'in the model'}",
+                place="solver shares",
+            )
     start = hint() if hint else None
     asked = engine_of(solver) if solver else None
     if model.changed:
         return mip.solve(asked or engine_of("highs"), model, limits, hint=start)
     from solvers.binary import engine
 
-    return engine.solve(model, limits, hint=start, asked=asked)
+    return engine.solve(model, limits, hints=[start], asked=asked)
 
 
 def season(
@@ -92,13 +111,19 @@ def season(
     Raises
     ------
     InputError
-        If ``core`` is asked for.
+        If an engine is asked for that takes a single night alone.
     """
-    if solver == "core":
-        raise InputError("a single night, or --solver highs", found="a season", place="solver core")
+    if solver in ("core", "shares"):
+        place = f"solver {solver}"
+        raise InputError("a single night, or --solver highs", found="a season", place=place)
     asked = engine_of(solver) if solver else None
     if model.changed:
         return mip.solve(asked or engine_of("highs"), model, limits)
     from solvers.binary import engine
 
     return engine.solve(model, limits, asked=asked)
+
+
+def _worth_it(shape: Shape) -> bool:
+    """Tell whether the part of a selection that has this shape is worth solving first."""
+    return len(shape.groups.weights) >= MANY and len(shape.groups.low) > 1

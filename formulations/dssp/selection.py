@@ -158,13 +158,17 @@ class Selection:
             found.setdefault(name, []).append(row)
         return found
 
+    @property
+    def single_capacity(self) -> bool:
+        """Whether equation 2 is all that keeps jobs apart: no windows of their own do."""
+        night = self.instance
+        return not night.windowed or (len(self.capacity) == 1 and bool(night.due[self.open].all()))
+
     def plain(self) -> Knapsack | None:
         """Return the knapsack that this is while nothing but equations 1 and 2 is in it."""
+        if self.stated or self.changed or not self.single_capacity:
+            return None
         night, positions = self.instance, np.flatnonzero(self.open)
-        if self.stated or self.changed:
-            return None
-        if night.windowed and (len(self.capacity) > 1 or not night.due[positions].all()):
-            return None
         demands = night.planned.demands
         room = demands.down(night.room(self.fill))
         return Knapsack(night.rewards[positions], demands.take(positions), room, positions)

@@ -42,8 +42,9 @@ def solve(
     model: Selection | Season,
     limits: Limits | None = None,
     *,
-    hint: Any | None = None,
+    hints: Iterable[Any | None] = (),
     asked: Engine | None = None,
+    known: Fraction | None = None,
 ) -> Result[Any]:
     """Solve a selection or a season without native changes.
 
@@ -53,10 +54,12 @@ def solve(
         With any side constraints.
     limits : Limits, optional
         When to stop; by default with a proof.
-    hint : Selected or SelectedNights, optional
-        A solution to start from.
+    hints : iterable of Selected, SelectedNights or None
+        Solutions to start from: the best of those that keep all rows.
     asked : Engine, optional
         What solves the program in floating point, even a small one; by default HiGHS.
+    known : Fraction, optional
+        What no selection is worth more than.
 
     Returns
     -------
@@ -66,9 +69,10 @@ def solve(
     limits = limits or Limits()
     began = time.perf_counter()
     program = model.program()
-    solver = Solver(program, limits, asked=asked)
-    if hint is not None:
-        solver.offer(program.completed(model.columns(hint)))
+    solver = Solver(program, limits, asked=asked, known=known)
+    for hint in hints:
+        if hint is not None:
+            solver.offer(program.completed(model.columns(hint)))
     built = model.seconds + time.perf_counter() - began
     began = time.perf_counter()
     decided = solver.run()
@@ -106,6 +110,8 @@ class Solver:
         The side constraints to keep; all of them by default.
     asked : Engine, optional
         What solves it in floating point, even a small one; by default HiGHS.
+    known : Fraction, optional
+        What no selection is worth more than.
     """
 
     def __init__(
@@ -116,9 +122,11 @@ class Solver:
         satisfy: bool = False,
         names: frozenset[str] | None = None,
         asked: Engine | None = None,
+        known: Fraction | None = None,
     ) -> None:
         self.asked, self.engine = asked, asked or engine_of("highs")
         self.program, self.limits, self.satisfy = program, limits, satisfy
+        self.known = None if known is None else known * program.scale
         self.began = time.perf_counter()
         self.whole = Arrays.of(program, names)
         self.start = closed_columns(program)
@@ -151,6 +159,8 @@ class Solver:
             return Decided("infeasible", None, None, proven=True)
         if not (self.start == FREE).any():
             return self._proven(self.start)
+        if self.best is not None and self.known == self._worth(self.best):
+            return self._proven(self.best)
         few = self.asked is None and (self.start == FREE).sum() <= SMALL
         if few and (decided := self._searched(MOMENT)):
             return decided
@@ -176,8 +186,12 @@ class Solver:
             return Decided("infeasible", None, None, proven=True)
         ended = stopped in ("optimal", "infeasible", "error")
         bound = self._bound(answer) if stopped != "infeasible" else None
+        if self.known is not None:
+            bound = self.known if bound is None else min(bound, self.known)
         if self.best is not None and bound is not None:
             worth = self._worth(self.best)
+            if self.known is not None and worth >= self.known:
+                return self._proven(self.best)
             sharp = right and self.scaled.sharp_rewards
             if sharp and bound < worth + self.scaled.step * Fraction(999, 1000):
                 return self._proven(self.best)

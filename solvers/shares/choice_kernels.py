@@ -53,8 +53,8 @@ def _limit(weight: float, reward: float, room: float, ends: Array) -> float:
     """Return the most reward that a state can become worth, or what is left of the room."""
     up, down, more, less = ends
     if weight > room:
-        return reward - (weight - room) * down if weight - room <= less else -np.inf
-    return reward + min(room - weight, more) * up
+        return float(reward - (weight - room) * down) if weight - room <= less else -np.inf
+    return float(reward + min(room - weight, more) * up)
 
 
 @njit(cache=True)
@@ -65,7 +65,7 @@ def combine(
     ends: Array,
     known: tuple[float, float, float],
     most: int,
-) -> tuple[Array, Array, Array, Array, Array, tuple[float, float, int, int]]:
+) -> tuple[Array, Array, Array, Array, tuple[float, float, int, int]]:
     """Make one choice more.
 
     Parameters
@@ -90,8 +90,6 @@ def combine(
         Of the new states.
     parents, taken : ndarray of int
         The node that each comes from, and the alternative that it takes.
-    nodes : ndarray of int
-        Places among these, for a state's node is its place.
     found : tuple
         The best reward of a state that fits, the cut, and that state's parent and alternative
         (-1 where none beats the incumbent).

@@ -24,6 +24,8 @@ Workspace = tuple[Array, ...]
 """Weights, rewards, bounds and nodes of two lists of states, shape (2, 2·most) each."""
 
 ROOT: Final = -1
+LONGEST: Final = 1 << 13
+"""States beyond which a list that has nothing to show is not made longer."""
 
 
 @njit(cache=True)
@@ -70,21 +72,21 @@ def _bound(
     much there is of each.
     """
     up, down, addable, removable = ends
-    worth = reward - price * weight
+    worth: float = reward - price * weight
     if weight > high:
         if weight - high > removable:
             return -np.inf
         least = low if down < price else high
-        return worth + (weight - max(least, weight - removable)) * (price - down)
-    if weight < low:
+        worth += (weight - max(least, weight - removable)) * (price - down)
+    elif weight < low:
         if low - weight > addable:
             return -np.inf
         most = high if up > price else low
-        return worth + (min(most, weight + addable) - weight) * (up - price)
-    if up > price and addable > 0:
-        return worth + min(high - weight, addable) * (up - price)
-    if down < price and removable > 0:
-        return worth + min(weight - low, removable) * (price - down)
+        worth += (min(most, weight + addable) - weight) * (up - price)
+    elif up > price and addable > 0:
+        worth += min(high - weight, addable) * (up - price)
+    elif down < price and removable > 0:
+        worth += min(weight - low, removable) * (price - down)
     return worth
 
 
@@ -113,7 +115,7 @@ def _trimmed(space: Workspace, side: int, length: int, most: int) -> tuple[int, 
 
 
 @njit(cache=True)
-def near_best(  # noqa: PLR0915
+def near_best(
     items: Array,
     price: float,
     low: float,
@@ -159,11 +161,7 @@ def near_best(  # noqa: PLR0915
     size = weights.size
     weight, reward, bound, node = space
     broken, start, earned, ratio, root = break_solution(items, price, low, high)
-    best, cut = -np.inf, -np.inf
-    if low <= start <= high:
-        best = earned - price * start
-    if start <= high:
-        best = max(best, _greedy(items, price, low, high, broken, start, earned))
+    best, cut = _greedy(items, price, low, high, broken, start, earned), -np.inf
     parents, moved = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
     nodes, side, length = 0, 0, 1
     weight[0, 0], reward[0, 0], bound[0, 0], node[0, 0] = start, earned, root, ROOT
@@ -194,45 +192,21 @@ def near_best(  # noqa: PLR0915
             addable if right < size else 0.0,
             removable if left >= 0 else 0.0,
         )
-        gained_weight, gained = sign * weights[item], sign * rewards[item]
         while parents.size < nodes + length:
             parents = np.append(parents, np.empty_like(parents))
             moved = np.append(moved, np.empty_like(moved))
-        other = 1 - side
-        i, j, kept, top = 0, 0, 0, -np.inf
-        while i < length or j < length:
-            without = i < length and (
-                j >= length
-                or weight[side, i] < weight[side, j] + gained_weight
-                or (
-                    weight[side, i] == weight[side, j] + gained_weight
-                    and reward[side, i] >= reward[side, j] + gained
-                )
-            )
-            if without:
-                w, r, parent = weight[side, i], reward[side, i], node[side, i]
-                i += 1
-            else:
-                w, r = weight[side, j] + gained_weight, reward[side, j] + gained
-                parent = node[side, j]
-                j += 1
-            if r <= top and (not by_weight or w == weight[other, kept - 1]):
-                continue
-            limit = _bound(w, r, price, low, high, ends)
-            if low <= w <= high and r - price * w > best:
-                best = r - price * w
-                goal = best - loss - slip
-            if limit < goal:
-                continue
-            if not without:
-                parents[nodes], moved[nodes] = parent, item
-                parent = nodes
-                nodes += 1
-            weight[other, kept], reward[other, kept] = w, r
-            bound[other, kept], node[other, kept] = limit, parent
-            kept += 1
-            top = r
-        side, length = other, kept
+        change = (item, sign * weights[item], sign * rewards[item])
+        length, nodes, best = _merge(
+            space,
+            (side, length, nodes),
+            change,
+            (price, low, high),
+            ends,
+            (best, loss + slip),
+            by_weight,
+            (parents, moved),
+        )
+        side = 1 - side
         if length > most:
             length, dropped = _trimmed(space, side, length, most)
             cut = max(cut, dropped)
@@ -255,6 +229,81 @@ def near_best(  # noqa: PLR0915
 
 
 @njit(cache=True)
+def _merge(
+    space: Workspace,
+    state: tuple[int, int, int],
+    change: tuple[int, float, float],
+    terms: tuple[float, float, float],
+    ends: Array,
+    known: tuple[float, float],
+    by_weight: bool,
+    tree: tuple[Array, Array],
+) -> tuple[int, int, float]:
+    """Merge the states without and with an item changed into the other list.
+
+    Parameters
+    ----------
+    space : tuple
+    state : tuple of int
+        The list that has the states, how many there are, and how many nodes.
+    change : tuple
+        The item, and what changing it adds to weight and reward.
+    terms : tuple of float
+        Price, least and largest weight.
+    ends : tuple of float
+        See `_bound`.
+    known : tuple of float
+        The best worth so far, and how much less is still of interest.
+    by_weight : bool
+    tree : tuple of ndarray of int
+
+    Returns
+    -------
+    length, nodes : int
+    best : float
+    """
+    weight, reward, bound, node = space
+    parents, moved = tree
+    side, length, nodes = state
+    item, more, gained = change
+    price, low, high = terms
+    best, margin = known
+    other = 1 - side
+    i, j, kept, top = 0, 0, 0, -np.inf
+    while i < length or j < length:
+        without = i < length and (
+            j >= length
+            or weight[side, i] < weight[side, j] + more
+            or (
+                weight[side, i] == weight[side, j] + more
+                and reward[side, i] >= reward[side, j] + gained
+            )
+        )
+        if without:
+            w, r, parent = weight[side, i], reward[side, i], node[side, i]
+            i += 1
+        else:
+            w, r, parent = weight[side, j] + more, reward[side, j] + gained, node[side, j]
+            j += 1
+        if r <= top and (not by_weight or w == weight[other, kept - 1]):
+            continue
+        limit = _bound(w, r, price, low, high, ends)
+        if low <= w <= high and r - price * w > best:
+            best = r - price * w
+        if limit < best - margin:
+            continue
+        if not without:
+            parents[nodes], moved[nodes] = parent, item
+            parent = nodes
+            nodes += 1
+        weight[other, kept], reward[other, kept] = w, r
+        bound[other, kept], node[other, kept] = limit, parent
+        kept += 1
+        top = r
+    return kept, nodes, best
+
+
+@njit(cache=True)
 def _greedy(
     items: Array,
     price: float,
@@ -264,15 +313,17 @@ def _greedy(
     weight: float,
     reward: float,
 ) -> float:
-    """Return what the break solution is worth with whatever else pays and fits."""
+    """Return what the break solution is worth, with whatever else pays and fits, if it is one."""
     weights, rewards, ratios = items
+    if weight > high:
+        return -np.inf
     for j in range(broken, weights.size):
         if ratios[j] <= price:
             break
         if weight + weights[j] <= high:
             weight += weights[j]
             reward += rewards[j]
-    return reward - price * weight if weight >= low else -np.inf
+    return float(reward - price * weight) if weight >= low else -np.inf
 
 
 @njit(cache=True)
@@ -284,6 +335,19 @@ def listed(
     While no selection of interest is below the floor without being asked to keep it, the lighter
     of two may stand for the heavier.
     """
+    room = most
+    while True:
+        found = _listed(items, price, low, high, loss, slip, room)
+        # Short lists may lose all that keeps the bounds.
+        if found[0].size or found[6] == -np.inf or room >= LONGEST:
+            return found
+        room *= 16
+
+
+@njit(cache=True)
+def _listed(
+    items: Array, price: float, low: float, high: float, loss: float, slip: float, most: int
+) -> tuple[Array, Array, Array, Array, Array, float, float]:
     space = workspace(most)
     if low > 0:
         start = break_solution(items, price, low, high)[0]

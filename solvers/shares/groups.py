@@ -45,8 +45,7 @@ class Groups:
         weights: NDArray[np.int64],
         rewards: NDArray[np.int64],
         owner: Places,
-        low: NDArray[np.int64],
-        high: NDArray[np.int64],
+        bounds: tuple[NDArray[np.int64], NDArray[np.int64]],
         room: int,
     ) -> Groups:
         """Sort items into their groups.
@@ -57,9 +56,11 @@ class Groups:
             Not negative, with sums below 2^52; an item of weight 0 is none.
         owner : ndarray of int, shape (J,)
             The group of each; -1 leaves an item out.
-        low, high : ndarray of int, shape (groups,)
+        bounds : tuple of ndarray of int, shape (groups,) each
+            What the weights of each group must come to, and may.
         room : int
         """
+        low, high = bounds
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = rewards / weights
         inside = np.flatnonzero((owner >= 0) & (weights > 0))

@@ -16,7 +16,13 @@ from solvers.shares.choices import Menu, menu
 from solvers.shares.groups import Groups
 from solvers.shares.prices import best_prices
 
-ROUNDS: Final = ((32, 1 << 8), (64, 1 << 11), (256, 1 << 14), (1 << 10, 1 << 17), (1 << 12, 1 << 20))
+ROUNDS: Final = (
+    (32, 1 << 8),
+    (64, 1 << 11),
+    (256, 1 << 14),
+    (1 << 10, 1 << 17),
+    (1 << 12, 1 << 20),
+)
 """How many alternatives a group, and states their combination, may have, from round to round."""
 MEMORY: Final = 1 << 30
 """Bytes that the states of all choices may take."""
@@ -98,7 +104,8 @@ class SharesSearch:
                 self._take(made.base, made.reward)
         for most, states in ROUNDS:
             made = None
-            for made in menu(groups, self._price, self._loss(), most):
+            for step in menu(groups, self._price, self._loss(), most):
+                made = step
                 yield True
             if made is None:
                 continue
@@ -109,7 +116,7 @@ class SharesSearch:
                 return
 
     def _loss(self) -> float:
-        """Return how far below the bound at the price a selection may be that beats the incumbent."""
+        """Return how far below the bound at the price a better selection may be."""
         return self._dual - self._value - self._groups.step
 
     def _take(self, chosen: Mask, reward: float) -> None:
@@ -130,6 +137,8 @@ class SharesSearch:
             np.concatenate([choice.weights for choice in made.choices] or empty),
             np.concatenate([choice.rewards for choice in made.choices] or empty),
         )
+        if room >= 0:
+            self._take(made.base, made.reward)
         path = _Path()
         state = np.zeros(1), np.zeros(1), np.full(1, kernels.START, dtype=np.int32)
         # What is not on the menu is worth this at most.

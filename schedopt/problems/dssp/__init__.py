@@ -103,10 +103,10 @@ class Dssp(Problem["Instance"]):
         return proving.certificate(model, result, limits)
 
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
-        """Select again by HiGHS what the knapsack's own engine has selected; nothing else."""
+        """Select again by HiGHS what an engine of our own has selected; nothing else."""
         from formulations.dssp import Selection
 
-        if not isinstance(model, Selection) or result.solver != "core":
+        if not isinstance(model, Selection) or result.solver not in ("core", "shares"):
             return None
         from solvers import selecting
 

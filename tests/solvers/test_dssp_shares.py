@@ -1,0 +1,232 @@
+"""The engine for shares of disjoint groups, beside HiGHS and every selection there is."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+
+import msgspec
+import numpy as np
+import pytest
+
+from formulations.dssp import Selection
+from instances.constraints import Constraint, FairShare, Forbid, Require, Resource, label
+from instances.dssp import Instance, Job, Selected
+from instances.errors import InputError
+from schedopt.verbs.solve import solve
+from solvers import selecting
+from solvers.result import Limits
+from solvers.shares import search as searching
+from solvers.shares.groups import Groups
+from solvers.shares.reading import shape_of
+from solvers.shares.search import SharesSearch
+from validation.dssp.constraints import broken
+from validation.dssp.facts import Facts
+
+TEAMS = ("a", "b", "c", "d")
+
+
+def drawn(seed: int, jobs: int = 7) -> tuple[Instance, list[Constraint]]:
+    """Draw a few jobs of up to four teams, and shares that may be tight, tied or impossible.
+
+    Demands may be decimals, equal, zero or too large, critical paths too long, rewards zero.
+    """
+    draw = np.random.default_rng(seed)
+    unit = float(draw.choice([1.0, 0.1, 0.01]))
+    most = int(draw.choice([2, 6, 100]))
+    teams = TEAMS[: draw.integers(1, 5)]
+    made = [
+        Job(
+            name=f"j{i}",
+            reward=round(float(draw.integers(0, draw.choice([2, 10, 500])) * unit), 2),
+            demand=round(float(draw.integers(0, most)) * unit, 2),
+            critical_path=2.0 if draw.random() < 0.1 else 0.5,
+            groups={"team": str(draw.choice(teams))} if draw.random() < 0.9 else {},
+        )
+        for i in range(jobs)
+    ]
+    groups = {"team": teams[0]}
+    made.append(Job(name="last", reward=0.0, demand=0.0, critical_path=0.0, groups=groups))
+    part = float(draw.uniform(0.1, 1.1))
+    deadline = max(0.01, round(part * sum(job.demand or 0.0 for job in made), 2))
+    timed = tuple(
+        msgspec.structs.replace(job, critical_path=(job.critical_path or 0.0) * deadline)
+        for job in made
+    )
+    night = Instance(name=f"drawn-{seed}", processors=1, deadline=deadline, jobs=timed)
+    rules: list[Constraint] = []
+    known = sorted(night.groups["team"])
+    caps = {g: round(float(draw.uniform(0, 1)), 2) for g in known if draw.random() < 0.7}
+    floors = {
+        g: round(float(draw.uniform(0, caps.get(g, 1.0))), 2) for g in known if draw.random() < 0.3
+    }
+    if caps:
+        rules.append(FairShare(by="team", at_most=caps))
+    if floors:
+        rules.append(FairShare(by="team", at_least=floors, name="floors"))
+    if draw.random() < 0.2:
+        rules.append(Require(jobs=("j0",)))
+    if draw.random() < 0.2:
+        rules.append(Forbid(jobs=("j1",)))
+    if draw.random() < 0.1:
+        rules.append(Resource(name="licences", capacity=2, use={"j2": 1, "j3": 2, "j4": 1}))
+    return night, rules
+
+
+def best_of_all(night: Instance, rules: list[Constraint]) -> float | None:
+    """Return the most that a selection is worth; None where none keeps the rules."""
+    facts = Facts(night, 1.0)
+    names = [j.name for j in night.jobs if facts.critical_path[j.name] <= facts.deadline]
+    best = None
+    for chosen in chain.from_iterable(combinations(names, k) for k in range(len(names) + 1)):
+        if facts.total(chosen) > facts.capacity:
+            continue
+        if not any(broken(rule, facts, frozenset(chosen)) for rule in rules):
+            worth = round(sum(night.jobs[night.index[name]].reward for name in chosen), 6)
+            best = worth if best is None else max(best, worth)
+    return best
+
+
+def agree(seed: int) -> str:
+    """Solve a drawn instance in three ways; return the engine that decided by itself."""
+    night, rules = drawn(seed)
+    best = best_of_all(night, rules)
+    result = solve(night, constraints=rules)
+    again = solve(night, constraints=rules, solver="highs")
+    for each in (result, again):
+        assert each.checked
+        assert not each.violations
+        if best is None:
+            assert each.termination == "infeasible"
+            names = [label(rule, i) for i, rule in enumerate(rules)]
+            held = [rules[names.index(name)] for name in each.conflict]
+            assert best_of_all(night, held) is None
+            for fewer in combinations(rules, len(held) - 1):
+                assert best_of_all(night, list(fewer)) is not None
+        else:
+            assert each.proven
+            assert each.objective == pytest.approx(best, abs=1e-9)
+    return str(result.solver)
+
+
+@pytest.fixture
+def no_job_is_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selecting, "FEW", 0)
+    monkeypatch.setattr(selecting, "MANY", 0)
+
+
+@pytest.mark.usefixtures("no_job_is_too_few")
+def test_it_agrees_with_highs_and_with_every_selection_there_is() -> None:
+    engines = [agree(seed) for seed in range(60)]
+    assert engines.count("shares") > 20
+
+
+@pytest.mark.parametrize("rounds", [((1, 1), (2, 2)), ((1, 100),), ((3, 4), (4, 1000))])
+def test_lists_that_are_too_short_make_no_false_proof(
+    rounds: tuple[tuple[int, int], ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "ROUNDS", rounds)
+    open_ones = 0
+    for seed in range(200):
+        night, rules = drawn(seed, jobs=6)
+        shape = shape_of(Selection(night).add(*rules))
+        if shape is None:
+            continue
+        search = SharesSearch(shape.groups)
+        search.advance(10.0)
+        best = best_of_all(night, [rule for rule in rules if not isinstance(rule, Resource)])
+        if best is None:
+            assert search.value is None
+            continue
+        if search.bound is not None:
+            assert float(shape.reward(search.bound)) >= best - 1e-9
+        if search.value is not None:
+            assert float(shape.reward(search.value)) <= best + 1e-9
+        open_ones += not search.proven
+    assert open_ones
+
+
+def large(teams: int, jobs: int, seed: int = 1) -> Groups:
+    """Draw jobs with whole rewards to 1,000, caps that bind or not, and a few floors."""
+    draw = np.random.default_rng(seed)
+    weights, rewards = draw.integers(1, 10**6, jobs), draw.integers(1, 1000, jobs)
+    owner = draw.integers(0, teams, jobs)
+    demand = np.bincount(owner, weights, minlength=teams)
+    high = (demand * draw.uniform(0.3, 1.2, teams)).astype(np.int64)
+    low = (np.minimum(demand, high) * draw.uniform(0, 0.5, teams)).astype(np.int64)
+    return Groups.of(weights, rewards, owner, (low, high), int(weights.sum()) // 2)
+
+
+def test_what_it_proves_on_many_jobs_keeps_every_bound() -> None:
+    groups = large(teams=200, jobs=20_000)
+    search = SharesSearch(groups)
+    search.advance(60.0)
+    assert search.proven
+    chosen = np.isin(groups.positions, search.chosen())
+    used = np.bincount(groups.owner, groups.weights * chosen)
+    assert (used >= groups.low).all()
+    assert (used <= groups.high).all()
+    assert used.sum() <= groups.room
+    assert search.value == (groups.rewards * chosen).sum()
+
+
+def test_it_is_the_same_as_highs_on_a_season_with_other_rules() -> None:
+    draw = np.random.default_rng(3)
+    jobs = tuple(
+        Job(
+            name=f"j{i}",
+            reward=float(draw.integers(1, 500)),
+            demand=float(draw.integers(1, 10_000)) / 10,
+            critical_path=1.0,
+            groups={"team": f"t{i % 6}"},
+        )
+        for i in range(600)
+    )
+    night = Instance(name="season", processors=10, deadline=12_000, jobs=jobs)
+    rules = [
+        FairShare(by="team", at_most={"t0": 0.05, "t1": 0.3}, at_least={"t2": 0.3}),
+        Resource(name="licences", capacity=40, use={f"j{i}": 1 for i in range(0, 600, 3)}),
+    ]
+    result = solve(night, constraints=rules)
+    other = solve(night, constraints=rules, solver="highs")
+    assert result.proven
+    assert other.proven
+    assert result.objective == other.objective
+    assert solve(night, constraints=rules[:1]).solver == "shares"
+
+
+def test_a_gap_a_time_limit_and_ctrl_c_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    night, _ = drawn(1, jobs=40)
+    rule = FairShare(by="team", at_most=dict.fromkeys(night.groups["team"], 0.3))
+    model = Selection(night).add(rule)
+    late = selecting.solve(model, Limits(time_limit=0.0), solver="shares")
+    assert late.termination in ("time-limit", "optimal")
+    near = selecting.solve(model, Limits(gap=0.5), solver="shares")
+    assert near.termination == "optimal"
+    assert (near.gap or 0.0) <= 0.5
+    steps = iter(range(100))
+
+    def interrupted(self: SharesSearch, seconds: float) -> bool:
+        next(self._steps, None)
+        if next(steps) == 3:
+            raise KeyboardInterrupt
+        return False
+
+    monkeypatch.setattr(SharesSearch, "advance", interrupted)
+    monkeypatch.setattr(SharesSearch, "proven", False)
+    monkeypatch.setattr("solvers.shares.engine.compiled", lambda: None)
+    stopped = selecting.solve(model, solver="shares")
+    assert stopped.termination == "interrupted"
+    assert stopped.solution_status == "feasible"
+
+
+def test_by_name_it_takes_nothing_else() -> None:
+    night, _ = drawn(1)
+    rules = [Resource(name="licences", capacity=2, use={"j2": 1, "j3": 2})]
+    with pytest.raises(InputError, match="over one grouping"):
+        solve(night, constraints=rules, solver="shares")
+    share = FairShare(by="team", at_most={"a": 0.5})
+    found = solve(night, constraints=[share], solver="shares")
+    assert found.solver == "shares"
+    assert isinstance(found.solution, Selected)
+    confirmed = solve(night, constraints=[share], solver="shares", confirm=True)
+    assert "confirmed by highs" in str(confirmed.message)
