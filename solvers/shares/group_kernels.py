@@ -196,15 +196,9 @@ def near_best(
             parents = np.append(parents, np.empty_like(parents))
             moved = np.append(moved, np.empty_like(moved))
         change = (item, sign * weights[item], sign * rewards[item])
+        state, terms, known = (side, length, nodes), (price, low, high), (best, loss + slip)
         length, nodes, best = _merge(
-            space,
-            (side, length, nodes),
-            change,
-            (price, low, high),
-            ends,
-            (best, loss + slip),
-            by_weight,
-            (parents, moved),
+            space, state, change, terms, ends, known, by_weight, (parents, moved)
         )
         side = 1 - side
         if length > most:
