@@ -147,12 +147,12 @@ def _of_group(
     groups: Groups, g: int, price: float, loss: float, most: int
 ) -> tuple[Choice | None, float]:
     """Return the choice of a group, and how much worse than its best what is not in it is."""
-    from solvers.shares import group_kernels
+    from solvers.shares import group_kernels, list_kernels
 
     a, b = groups.first[g], groups.first[g + 1]
     items = groups.weights[a:b], groups.rewards[a:b], groups.ratios[a:b]
     low, high, slip = groups.low[g], groups.high[g], groups.slip(price)
-    weights, rewards, nodes, parents, moved, _, cut = group_kernels.listed(
+    weights, rewards, nodes, parents, moved, _, cut = list_kernels.listed(
         items, price, low, high, loss, slip, most
     )
     if not weights.size:
