@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test lint speed growth provable reproduction docs archive archive-solve lock schema clean
+.PHONY: help demo test lint speed growth solvers provable reproduction docs archive archive-solve lock schema clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -34,6 +34,9 @@ speed: $(READY)  ## the benchmark tables of the README, measured on this machine
 
 growth: $(READY) ## how time and memory grow with size, drawn in docs/growth.png (ten minutes)
 	$(BIN)/python -m benchmarks.growth
+
+solvers: $(READY) ## which solver is best at what, of those on this machine (a few minutes)
+	$(BIN)/python -m benchmarks.solvers
 
 provable: $(READY) ## which sizes of schedules are proven optimal within a minute
 	$(BIN)/python -m benchmarks.dssp_provable
