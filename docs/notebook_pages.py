@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -18,24 +19,22 @@ def output(found: Any, name: str, number: int) -> str:
     data = found.get("data", {})
     if "image/png" in data:
         picture = FOLDER / f"{name}-{number}.png"
-        picture.write_bytes(base64.b64decode(data["image/png"]))
+        picture.write_bytes(base64.b64decode("".join(data["image/png"])))
         return f"![Picture {number} of the notebook]({picture.name})\n\n"
-    text = found.get("text") or data.get("text/plain", "")
+    text = "".join(found.get("text") or data.get("text/plain", ""))
     return f"```text\n{ACTING.sub('', text).rstrip()}\n```\n\n" if text.strip() else ""
 
 
 def page(path: Path) -> str:
     """Return a notebook as Markdown."""
-    import nbformat
-
-    notebook = nbformat.read(path, as_version=4)
     parts, number = [], 0
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            parts.append(f"{cell.source}\n\n")
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(f"{source}\n\n")
             continue
-        parts.append(f"```python\n{cell.source}\n```\n\n")
-        for found in cell.get("outputs", []):
+        parts.append(f"```python\n{source}\n```\n\n")
+        for found in cell["outputs"]:
             number += 1
             parts.append(output(found, path.stem, number))
     parts.append(f"This page is `notebooks/{path.name}` with its stored outputs.\n")

@@ -85,6 +85,8 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
     half_life: Annotated[float, msgspec.Meta(ge=LEAST_HALF_LIFE, le=MOST_HALF_LIFE)] | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.each, dict):  # in Python, as JSON writes it
+            msgspec.structs.force_setattr(self, "each", msgspec.convert(self.each, Each))
         if not self.at_most and not self.at_least and self.each is None:
             raise InputError(
                 "`at_most` or `at_least`, with a share for one group or more, or `each`"
