@@ -23,6 +23,9 @@ from schedopt.archive.entries import (
 from solvers.result import Document, gap
 from validation.documents import check
 
+NEEDS_NONE = "none needed"
+"""What an entry says of a bound that the checker finds by itself."""
+
 CLOSER = 1e-9
 """A claim is an improvement if it is better by more than this part of what is known."""
 
@@ -83,9 +86,11 @@ def _compared(entry: Entry, result: Document, bound: str) -> list[str]:
     )
     wrong = [f"{what}: {ours}, where the result says {theirs}"
              for what, ours, theirs in told if ours != theirs]  # fmt: skip
-    if bool(entry.certificate) != (bound == "re-proved"):
-        said = entry.certificate or "none"
-        wrong.append(f"certificate: {said}, where the bound is {bound or 'not given'}")
+    kind = str((result.certificate or {}).get("kind", NEEDS_NONE))
+    if entry.certificate not in ("", kind):
+        wrong.append(f"certificate: {entry.certificate}, where the result has {kind}")
+    if entry.certificate and bound != "re-proved":
+        wrong.append(f"certificate: {entry.certificate}, where the bound is {bound or 'not given'}")
     return wrong
 
 
@@ -155,7 +160,7 @@ def _improved(
     found = Found(by=by, date=when, version=result.version)
     proof = ""
     if "bound" in better or (result.bound == entry.bound and entry.certificate):
-        proof = str((result.certificate or {}).get("kind", "none needed"))
+        proof = str((result.certificate or {}).get("kind", NEEDS_NONE))
     made = entry_from(
         result,
         instance=instance_path(f"{group}/{entry.name}"),
