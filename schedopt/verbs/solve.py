@@ -88,11 +88,12 @@ def solve(
         result = confirmed(result, record.confirm(model, result, limits))
     if certificate and result.bound is not None:
         found = record.certificate(model, result, limits)
-        note = "" if found else "no certificate: the bound is believed"
-        result = msgspec.structs.replace(
-            result, certificate=found or msgspec.UNSET, message=_together(result.message, note)
-        )
-    return _checked(model, result)
+        result = msgspec.structs.replace(result, certificate=found or msgspec.UNSET)
+    result = _checked(model, result)
+    if certificate and result.bound is not None and not result.bound_checked:
+        note = "no certificate: the bound is believed"
+        result = msgspec.structs.replace(result, message=_together(result.message, note))
+    return result
 
 
 def confirmed(result: Result, other: Result | None) -> Result:

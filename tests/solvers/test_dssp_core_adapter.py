@@ -101,4 +101,6 @@ def test_a_plain_selection_is_confirmed_by_highs() -> None:
     again = RECORD.confirm(model, first, Limits())
     assert again is not None
     assert (again.solver, again.objective, again.proven) == ("highs", first.objective, True)
-    assert RECORD.confirm(model, again, Limits()) is None
+    third = RECORD.confirm(model, again, Limits())
+    assert third is not None
+    assert (third.solver, third.objective, third.proven) == ("cp-sat", first.objective, True)

@@ -103,14 +103,20 @@ class Dssp(Problem["Instance"]):
         return proving.certificate(model, result, limits)
 
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
-        """Select again by HiGHS what an engine of our own has selected; nothing else."""
-        from formulations.dssp import Selection
+        """Select again: by CP-SAT, by trying all subsets or by branching in whole numbers.
 
-        if not isinstance(model, Selection) or result.solver not in ("core", "shares"):
-            return None
+        What engines of our own have selected is selected again by HiGHS; for schedules there is no
+        second method.
+        """
+        from formulations.dssp import Season, Selection
         from solvers import selecting
+        from solvers.binary import again
 
-        return selecting.solve(model, limits, solver="highs")
+        if not isinstance(model, Selection | Season) or model.changed:
+            return None
+        if isinstance(model, Selection) and result.solver in ("core", "shares"):
+            return selecting.solve(model, limits, solver="highs")
+        return again.solve(model, limits)
 
     def carry(
         self,

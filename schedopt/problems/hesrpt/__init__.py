@@ -55,6 +55,20 @@ class Hesrpt(Problem["Instance"]):
 
         return certificate(model, result, limits) if isinstance(model, Allocation) else None
 
+    def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
+        """Allocate again: by convex programs what prices found, by prices what programs found.
+
+        Under side constraints or with arrivals, which prices do not take, there is no second
+        method.
+        """
+        from formulations.hesrpt import Allocation
+        from schedopt.problems.hesrpt import solving
+
+        if not isinstance(model, Allocation) or not model.plain():
+            return None
+        other = "clarabel" if result.solver == "prices" else "prices"
+        return solving.solve(model, limits, other)
+
     def lines(self, instance: Instance, result: Result) -> Lines:
         """Yield what a result says beyond its objective."""
         from schedopt.problems.hesrpt import showing

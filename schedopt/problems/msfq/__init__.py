@@ -91,6 +91,15 @@ class Msfq(Problem["Instance"]):
             return None  # prices show less, and the checker knows no other way to it
         return model.certificate()
 
+    def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
+        """Recompute an exact curve by the checker's own method; nothing else."""
+        from formulations.msfq import Threshold
+        from schedopt.problems.msfq import confirming
+
+        if not isinstance(model, Threshold) or model.method != "exact":
+            return None
+        return confirming.recomputed(model, result)
+
     def question(
         self,
         instance: Instance,

@@ -1,0 +1,75 @@
+"""What `--confirm` says: a second method agrees, disagrees, or is not there."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import msgspec
+import pytest
+from builders.cli import invoked
+from builders.dssp_delicate import best_exactly, delicate
+from builders.msfq import at_load
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.dssp import Selection
+from schedopt import solve
+from schedopt.problems import problem
+from schedopt.verbs.solve import confirmed
+from solvers.binary import again
+from solvers.result import Limits
+
+
+@pytest.mark.parametrize(
+    ("example", "second"),
+    [
+        ("dssp/constraints", "cp-sat"),
+        ("dssp/conflict", "cp-sat"),
+        ("epoch/fig8", "cp-sat"),
+        ("hesrpt/amdahl-twins", "clarabel"),
+    ],
+)
+def test_a_second_method_agrees(example: str, second: str) -> None:
+    result = solve(f"instances/{example}.json", confirm=True)
+    assert f"confirmed by {second}" in str(result.message)
+    assert result.termination in ("optimal", "infeasible")
+
+
+def test_a_queue_is_confirmed_by_what_is_recomputed() -> None:
+    result = solve(at_load(4, 0.5), confirm=True, certificate=True)
+    assert "confirmed by recomputation" in str(result.message)
+    assert "no certificate" not in str(result.message)  # it needs none
+    assert result.bound_checked
+
+
+def test_the_command_line_says_so_too() -> None:
+    out = invoked("solve", "instances/dssp/constraints.json", "--confirm", "--json")
+    document = json.loads(out)
+    assert document["termination"] == "optimal"
+    assert "confirmed by cp-sat" in document["message"]
+
+
+def test_where_two_methods_disagree_nothing_is_optimal() -> None:
+    result = solve("instances/dssp/constraints.json")
+    other = msgspec.structs.replace(result, solver="other", objective=36.0, bound=36.0)
+    judged = confirmed(result, other)
+    assert judged.termination == "error"
+    assert not judged.proven
+    assert judged.bound is None
+    assert "two methods disagree" in str(judged.message)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**9))
+def test_selecting_again_is_right(seed: int) -> None:
+    night = delicate(seed, most=8)
+    best = best_exactly(night)
+    found = again.solve(Selection(night), Limits())
+    if best is None:
+        assert found.termination == "infeasible"
+    else:
+        assert found.proven
+        reward = {job.name: Fraction(str(job.reward)) for job in night.jobs}
+        assert sum((reward[name] for name in found.solution.selected), Fraction(0)) == best
+    assert problem("dssp").confirm(Selection(night), found, Limits()) is not None
