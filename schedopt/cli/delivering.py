@@ -71,3 +71,15 @@ def plan(instance: AnyInstance, found: Result, output: Path) -> None:
         say(f"wrote {output}" + (f", {run.message}" if run.message and run is not found else ""))
         for violation in run.violations:
             say(f"violation: {violation}")
+
+
+def page(instance: AnyInstance, found: Result, report: Path | None) -> None:
+    """Write the page of one result, if one is asked for."""
+    if report is None:
+        return
+    from schedopt.report import one
+    from schedopt.verbs import plan as plans
+
+    run = plans.carried_out(instance, found) if found.solution is not None else None
+    one.write(instance, found, report, run)
+    say(f"wrote {report}: open it in a browser")

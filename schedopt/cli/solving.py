@@ -15,7 +15,6 @@ from schedopt.cli.common import (
     Constraints,
     File,
     Json,
-    Output,
     PolicyFiles,
     Seed,
     TimeLimit,
@@ -48,6 +47,25 @@ FormulationOptions = Annotated[
 ]
 
 
+Certificate = Annotated[
+    bool, typer.Option("--certificate", help="Add what `check` can re-prove the bound from.")
+]
+Confirm = Annotated[
+    bool, typer.Option("--confirm", help="Solve again by another method; both must agree.")
+]
+Write = Annotated[
+    Path | None,
+    typer.Option(help="Write the model too, as .lp or .mps; --time-limit 0 does little else."),
+]
+Report = Annotated[
+    Path | None, typer.Option(help="An .html page of this one result: pictures, tables.")
+]
+PlanOutput = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Write it: .json, or the plan as .csv or .parquet."),
+]
+
+
 class _Solve(TyperCommand):
     """The verb solve, whose help names each formulation with its options."""
 
@@ -73,18 +91,12 @@ def solve(
     threads: Annotated[int | None, typer.Option(help="Threads of the solver.")] = None,
     seed: Seed = 0,
     option: FormulationOptions = None,
-    certificate: Annotated[
-        bool, typer.Option("--certificate", help="Add what `check` can re-prove the bound from.")
-    ] = False,
-    confirm: Annotated[
-        bool, typer.Option("--confirm", help="Solve again by another method; both must agree.")
-    ] = False,
-    write: Annotated[
-        Path | None,
-        typer.Option(help="Write the model too, as .lp or .mps; --time-limit 0 does little else."),
-    ] = None,
+    certificate: Certificate = False,
+    confirm: Confirm = False,
+    write: Write = None,
+    report: Report = None,
     json: Json = False,
-    output: Output = None,
+    output: PlanOutput = None,
 ) -> None:
     """Find the optimum, prove it, and check it.
 
@@ -100,6 +112,7 @@ def solve(
 
     options = split(option)
     delivering.ready(output, [file, *(constraints or ()), *named_in(options)])
+    writable(report, (".html",), [file, *(constraints or ()), *named_in(options)])
     writable(write, MODELS, [file, *(constraints or ()), *named_in(options)])
     instance = load(file)
     delivering.suits(instance, output)
@@ -122,6 +135,7 @@ def solve(
             confirm=confirm,
         )
     delivering.result(instance, result, json, output, lambda: show(instance, result))
+    delivering.page(instance, result, report)
     raise typer.Exit(status(result))
 
 
@@ -146,7 +160,7 @@ def evaluate(
     ] = None,
     constraints: Constraints = None,
     json: Json = False,
-    output: Output = None,
+    output: PlanOutput = None,
 ) -> None:
     """Tell what policies get on an instance, and which side constraints they break.
 

@@ -6,7 +6,7 @@ out is done here in the way that suits any problem. Nothing is imported before i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from instances.recipes import Recipe
     from policies.registry import Policy
     from schedopt.problems.planned import Plan
+    from schedopt.problems.sheet import Section
     from schedopt.problems.shown import Lines, ShownTable, Tables
     from solvers.result import Document, Limits, Result
 
@@ -339,6 +340,16 @@ class Problem(Generic[I]):
         raise InputError(
             f"a problem whose results choose jobs: {self.name} has no plan; write .json"
         )
+
+    def sections(self, instance: I, result: Result, run: Result | None) -> Iterator[Section]:
+        """Yield the parts of a page of one result; ``run`` is what `carried_out` returned."""
+        from schedopt.problems.sheet import Section
+
+        if result.solution is not None:
+            pictures = (("The result", lambda: self.draw_results([result], instance)),)
+            yield Section("The result", pictures=pictures)
+        for table in self.tables(instance, result):
+            yield Section(table.title, tables=(table,))
 
     def draw(self, instance: I) -> Figure:
         """Draw an instance."""

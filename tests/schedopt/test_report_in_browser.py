@@ -21,13 +21,18 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+from instances.constraints import Forbid, Require
+from instances.dssp import Instance, Job
+from instances.files import load
 from schedopt.analysis.profiles import profiles
 from schedopt.analysis.summary import summary
 from schedopt.formats import duration, number, percent
-from schedopt.report import write
+from schedopt.report import one, write
 from schedopt.sweep.plan import Sweep
 from schedopt.sweep.rows import Row
 from schedopt.verbs.bench import bench
+from schedopt.verbs.plan import carried_out
+from schedopt.verbs.solve import solve
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -465,3 +470,56 @@ def test_one_instance_has_its_picture_and_its_certificate(
         browser.refresh()
         ready(browser)
         shows(browser, "heuristic-epoch")
+
+
+def evil_night() -> Instance:
+    """Return a night whose names would do harm, of which some jobs are left out."""
+    jobs = tuple(
+        Job(name=name, reward=10 - i, stages=((2.0,),), groups={EVIL[0]: name})
+        for i, name in enumerate(["plain", "=cmd()", *EVIL])
+    )
+    forbid = Forbid(name=EVIL[1], jobs=(EVIL[2],))
+    about = {"processors": 1, "deadline": 6, "description": EVIL[3]}
+    return Instance(name=EVIL[0], jobs=jobs, constraints=(forbid,), **about)
+
+
+def test_the_page_of_one_night(chromium: Browser, tmp_path: Path) -> None:
+    night, target = evil_night(), tmp_path / "night.html"
+    result = solve(night)
+    one.write(night, result, target, carried_out(night, result))
+    for _ in opened(chromium, target):
+        titles = [head.text for head in chromium.find_elements(By.TAG_NAME, "h2")]
+        assert titles == [
+            "In short", "When it runs", "Who gets what", "Who loses what to which rule",
+            "What is left out, and why", "All jobs",
+        ]  # fmt: skip
+        assert chromium.title == EVIL[0]
+        table = chromium.find_elements(By.CSS_SELECTOR, "table.sortable")[-1]
+        cells = "return [...arguments[0].tBodies[0].rows].map(row => row.cells[0].textContent)"
+        names = [job.name for job in night.jobs]
+        assert chromium.execute_script(cells, table) == names
+        reward = [
+            head for head in table.find_elements(By.TAG_NAME, "button") if "reward" in head.text
+        ]
+        click(reward[0])
+        assert chromium.execute_script(cells, table) == names[::-1]
+        where = {"behavior": "allow", "downloadPath": str(tmp_path)}
+        chromium.execute_cdp_cmd("Browser.setDownloadBehavior", where)
+        click(chromium.find_elements(By.CSS_SELECTOR, ".download")[-1])
+        lines = downloaded(chromium, tmp_path, "plan.csv")
+        assert [line["job"] for line in lines] == ["plain", "'=cmd()", *EVIL]
+        assert [line["reason"] for line in lines].count(f"rule:{EVIL[1]}") == 1
+        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+        wide = "return document.documentElement.scrollWidth"
+        assert chromium.execute_script(wide) <= PHONE["width"]
+
+
+def test_pages_of_every_problem_and_of_no_solution(chromium: Browser, tmp_path: Path) -> None:
+    impossible = Forbid(name="none", jobs=("plain",)), Require(name="all", jobs=("plain",))
+    cases = [(evil_night(), impossible), *((load(name), ()) for name in ("example:twins",))]
+    for instance, rules in cases:
+        result = solve(instance, constraints=rules)
+        one.write(instance, result, tmp_path / "one.html", carried_out(instance, result))
+        for _ in opened(chromium, tmp_path / "one.html"):
+            shown = chromium.find_element(By.TAG_NAME, "main").text
+            assert ("rules that cannot hold together" if rules else "The result") in shown

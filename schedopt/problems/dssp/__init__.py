@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from instances.options import Options
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from instances.dssp import Instance
     from policies.registry import Policy
     from schedopt.problems.planned import Plan
+    from schedopt.problems.sheet import Section
     from schedopt.problems.shown import Lines, ShownTable, Tables
     from solvers.result import Document, Limits, Result
 
@@ -208,6 +209,15 @@ class Dssp(Problem["Instance"]):
         from schedopt.problems.dssp import planning
 
         return planning.plan(instance, result, run)
+
+    def sections(self, instance: Instance, result: Result, run: Result | None) -> Iterator[Section]:
+        """Yield the timeline, the shares, what rules cost whom, and what happens to each job."""
+        from schedopt.problems.dssp import paging
+
+        if _of_nights(result):
+            yield from super().sections(instance, result, run)
+        else:
+            yield from paging.sections(instance, result, run)
 
     def draw(self, instance: Instance) -> Figure:
         """Draw each job's critical path against its demand."""
