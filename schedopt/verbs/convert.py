@@ -52,7 +52,7 @@ def convert(
         kinds = {"log"}
     kind = "log" if "log" in kinds else "table" if "table" in kinds else "workflow"
     given = dict(options or {})
-    record = _chosen(kind, given.pop("problem", None))
+    record = _chosen(kind, given.pop("problem", None), given)
     converter = record.converters[kind]
     if len(files) > 1 and (len(kinds) > 1 or not converter.several):
         raise InputError(
@@ -70,9 +70,18 @@ def convert(
     return made
 
 
-def _chosen(kind: str, wanted: object) -> Problem:
-    """Return the problem that files of a format become."""
+def _chosen(kind: str, wanted: object, given: Options) -> Problem:
+    """Return the problem that files of a format become: of several, the one that is asked for.
+
+    Where none is, ``as`` says it too: not every problem knows that option.
+    """
     able = {record.name: record for record in problems() if kind in record.converters}
+    if wanted is None and "as" in given:
+        able = {
+            name: record
+            for name, record in able.items()
+            if "as" in import_module(record.converters[kind].home).OPTIONS
+        }
     if wanted is None and len(able) == 1:
         return next(iter(able.values()))
     if wanted not in able:

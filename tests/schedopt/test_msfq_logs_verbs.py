@@ -6,14 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from builders.msfq_logs import queue_of, random_jobs
 from typer.testing import CliRunner
 
 from instances.errors import InputError
-from instances.files import dump
+from instances.files import dump, load
 from schedopt import bench
 from schedopt.cli import app
+from schedopt.problems.msfq import log_drawing
 from schedopt.sweep.sources import FileSource
 
 SUBMITS = "".join(
@@ -128,3 +130,44 @@ def test_a_log_is_bounded_and_its_windows_are_solved(log: Path, tmp_path: Path) 
     for name in ("threshold", "optimal-policy"):
         error = CliRunner().invoke(app, ["solve", str(log), "--formulation", name]).exception
         assert "formulations bound and window" in str(error)
+
+
+def test_a_window_of_a_log_and_an_empty_one(tmp_path: Path) -> None:
+    text = "; MaxProcs: 4\n; UnixStartTime: 1027839845\n" + SUBMITS
+    (tmp_path / "toy.swf").write_text(text)
+    words = ["convert", tmp_path / "toy.swf", "--option", "as=jobs", "-o", tmp_path / "w.json"]
+    assert "11 of 11 jobs" in run(*words, "--option", "from=100", "--option", "to=144").stderr
+    date = "from=2002-07-28T07:05:45"  # a hundred seconds on
+    assert "35 of 35 jobs" in run(*words, "--option", date).stderr
+
+    def refused(*options: str) -> str:
+        more = [word for option in options for word in ("--option", option)]
+        return str(CliRunner().invoke(app, [str(word) for word in [*words, *more]]).exception)
+
+    empty = refused("from=2031-01-01", "to=2032-01-01")
+    assert "0 (2002-07-28T07:04:05) to 236 (2002-07-28T07:08:01)" in empty
+    assert "end or to" in refused("to=2", "end=3")
+    assert "date" in refused("from=soon")
+    (tmp_path / "jobs.csv").write_text("submit,need,run\n0,1,5\n2,2,5\n")
+    plain = ["convert", tmp_path / "jobs.csv", "--option", "as=jobs", "--option", "processors=4",
+             "-o", tmp_path / "p.json"]  # fmt: skip
+    found = CliRunner().invoke(app, [str(w) for w in [*plain, "--option", "from=2024-01-01"]])
+    assert "no dates" in str(found.exception)
+    found = CliRunner().invoke(app, [str(w) for w in [*plain, "--option", "from=3"]])
+    assert "from 0 to 2" in str(found.exception)
+
+
+def test_a_log_and_what_is_found_for_it_are_drawn(log: Path, tmp_path: Path) -> None:
+    queue: Any = load(log)
+    figure = log_drawing.log(queue)
+    assert "60 jobs on 4 servers, submitted from 0 to 236" in figure.get_suptitle()
+    starts = np.array([0.0, 1.0, 5.0])
+    held = log_drawing._held(starts, starts + 2, np.array([1, 2, 4]), np.array([0.0, 1, 2, 6]))
+    assert held.tolist() == [1.0, 3.0, (2 + 4) / 4]
+    run("evaluate", log, "--policy", "fcfs,easy", "-o", tmp_path / "r.json")
+    run("plot", tmp_path / "r.json", "--instance", log, "-o", tmp_path / "r.png")
+    words = ("--formulation", "window", "--option", "count=5", "-o", tmp_path / "w.json")
+    run("solve", log, *words)
+    run("plot", tmp_path / "w.json", "--instance", log, "-o", tmp_path / "w.svg")
+    run("plot", log, "-o", tmp_path / "log.png")
+    assert all((tmp_path / name).stat().st_size > 5000 for name in ("r.png", "w.svg", "log.png"))

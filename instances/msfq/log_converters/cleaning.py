@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.errors import InputError
+from instances.errors import InputError, shown
 from instances.msfq.logs import MOST_NEED, Floats, Jobs, Labels, Names
 from instances.options import Option, is_count, is_number
 
@@ -42,18 +43,34 @@ outran their estimate (``raise`` the estimate; ``clip`` the run time, as where t
 that have no estimate (``run``: it is the run time). ``refuse`` makes each of them an error.
 """
 
+TIME = "a time of the log, 0 or more, or a date such as 2024-03-31 or 2024-03-31T02:30:00"
+
+
+def is_time(value: object) -> bool:
+    """Tell whether a value is a time: a number, or a date that a log with dates knows."""
+    if isinstance(value, str):
+        try:
+            datetime.fromisoformat(value)
+        except ValueError:
+            return False
+        return True
+    return is_number(value) and float(str(value)) >= 0
+
+
 BOUNDS = {
     "processors": Option(
         None,
         f"a whole number from 1 to {MOST_NEED}",
         lambda v: is_count(v) and v <= MOST_NEED,
     ),
-    "start": Option(None, "a time of the log, 0 or more", lambda v: is_number(v) and v >= 0),
-    "end": Option(None, "a time of the log, 0 or more", lambda v: is_number(v) and v >= 0),
+    "start": Option(None, TIME, is_time),
+    "end": Option(None, TIME, is_time),
+    "from": Option(None, TIME, is_time),
+    "to": Option(None, TIME, is_time),
     "jobs": Option(None, "a whole number of at least 1", is_count),
 }
-"""The machine, and the window: jobs submitted from ``start`` on and before ``end``, the first
-``jobs`` of those that can be replayed."""
+"""The machine, and the window: jobs submitted from ``start`` (or ``from``) on and before ``end``
+(or ``to``), the first ``jobs`` of those that can be replayed. Dates are on the log's own clock."""
 
 
 @dataclass
@@ -75,6 +92,8 @@ class Raw:
         What the log says that the machine has.
     computer : str, optional
         What it says that the machine is.
+    zero : float, optional
+        Where times are from dates: the date of 0, in seconds since 1970 on the log's own clock.
     """
 
     submit: Floats
@@ -90,6 +109,7 @@ class Raw:
     notes: list[str] = field(default_factory=list)
     processors: int | None = None
     computer: str | None = None
+    zero: float | None = None
 
     def keep(self, mask: Mask) -> None:
         """Leave out all rows but these."""
@@ -120,7 +140,7 @@ def clean(raw: Raw, servers: int, given: Mapping[str, Any]) -> Jobs:
         If a rule is to refuse what it found, or no job is left: with the reasons.
     """
     rules = {key: given.get(key, option.default) for key, option in RULES.items()}
-    _window(raw, given.get("start"), given.get("end"))
+    _window(raw, _bound(raw, given, "start", "from"), _bound(raw, given, "end", "to"))
     _unknown(raw, rules["missing"])
     _negative(raw, rules["negative"])
     _zero(raw, rules["zero"])
@@ -164,15 +184,53 @@ def _drop(raw: Raw, mask: Mask, words: str, rule: str = "drop") -> None:
         raw.keep(~mask)
 
 
+def _bound(raw: Raw, given: Mapping[str, Any], *names: str) -> float | None:
+    """Return a window's bound, in the log's time, by whichever of two names it has."""
+    found = [name for name in names if given.get(name) is not None]
+    if not found:
+        return None
+    if len(found) > 1:
+        raise InputError(f"{names[0]} or {names[1]}", found="both", place=f"option {names[1]}")
+    value = given[found[0]]
+    if not isinstance(value, str):
+        return float(value)
+    if raw.zero is None:
+        expected = "a number: this log's times are no dates"
+        raise InputError(expected, found=shown(value), place=f"option {found[0]}")
+    date = datetime.fromisoformat(value)
+    date = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return date.timestamp() - raw.zero
+
+
 def _window(raw: Raw, start: float | None, end: float | None) -> None:
-    """Take jobs submitted within a window; those of unknown submit time are left to count."""
+    """Take jobs submitted within a window; those of unknown submit time are left to count.
+
+    Raises
+    ------
+    InputError
+        If there is none: with the log's range.
+    """
     outside = np.zeros(len(raw.submit), dtype=np.bool_)
     if start is not None:
         outside |= raw.submit < start
     if end is not None:
         outside |= raw.submit >= end
+    known = raw.submit[np.isfinite(raw.submit)]
+    if len(known) and outside[np.isfinite(raw.submit)].all():
+        low, high = (_at(raw, time) for time in (known.min(), known.max()))
+        window = f"{_at(raw, start) if start is not None else 'the beginning'} to "
+        window += f"{_at(raw, end) if end is not None else 'the end'}"
+        expected = f"a window with jobs in it: the log's were submitted from {low} to {high}"
+        raise InputError(expected, found=f"none from {window}", place="option from, to")
     raw.rows -= int(np.count_nonzero(outside))
     raw.keep(~outside)
+
+
+def _at(raw: Raw, time: float) -> str:
+    """Return a time of the log as its options take it, and its date where that is known."""
+    if raw.zero is None:
+        return f"{time:.12g}"
+    return f"{time:.12g} ({np.datetime64(int(raw.zero + time), 's')})"
 
 
 def _unknown(raw: Raw, rule: str) -> None:

@@ -99,6 +99,7 @@ def read(
         queue=_labels(columns, ("partition",)),
         name=names_of(columns["jobid"]) if "jobid" in columns else None,
         notes=notes,
+        zero=zero if submit.dates else None,
     )
 
 

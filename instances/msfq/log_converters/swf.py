@@ -95,6 +95,7 @@ def _raw(lines: Any, cells: Floats, header: dict[str, str], unit: str) -> Raw:
         notes=notes,
         processors=_machine(header, unit),
         computer=header.get("Computer") or None,
+        zero=_zero(header),
     )
 
 
@@ -111,6 +112,12 @@ def _machine(header: dict[str, str], unit: str) -> int | None:
         if digits and digits[0].isdecimal() and 1 <= int(digits[0]) <= MOST_NEED:
             return int(digits[0])
     return None
+
+
+def _zero(header: dict[str, str]) -> float | None:
+    """Return the date of time 0, which the header gives in seconds since 1970."""
+    digits = header.get("UnixStartTime", "").split()[:1]
+    return float(digits[0]) if digits and digits[0].isdecimal() and int(digits[0]) else None
 
 
 def _nothing() -> Floats:

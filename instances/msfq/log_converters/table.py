@@ -68,6 +68,7 @@ def read(path: str | Path, *, timezone: str | None = None, **columns: str | None
         queue=_labels(found, "queue"),
         name=names_of(found["job"]) if "job" in found else None,
         notes=notes,
+        zero=zero if submit.dates else None,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from instances.msfq import Instance
+from instances.msfq import Instance, Windowed
 from instances.msfq.answers import Answer, ClassTime, OptimalTable, Thresholded
 from schedopt.pictures.plain import objectives
 from schedopt.pictures.style import BLUE, ORANGE, PALE, RED, colours, keys, label, title
@@ -22,7 +22,11 @@ WINDOW = 40
 
 
 def jobs(queue: Any) -> Figure:
-    """Draw each class's part of the arrivals and of the load."""
+    """Draw each class's part of the arrivals and of the load; of a log, all that it says."""
+    if queue.log is not None:
+        from schedopt.problems.msfq import log_drawing
+
+        return log_drawing.log(queue)
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
     at = np.arange(len(queue.classes))
@@ -50,6 +54,14 @@ def results(documents: Sequence[Result[Any]], queue: Instance | None = None) -> 
         return _table(documents[0], solutions[0])
     if all(isinstance(solution, Answer) for solution in solutions):
         return _classes(documents)
+    if queue is not None and queue.log is not None:
+        from schedopt.problems.msfq import log_drawing
+
+        if len(documents) == 1 and isinstance(solutions[0], Windowed):
+            return log_drawing.window(documents[0], queue)
+        found = log_drawing.replays(documents, queue)
+        if found is not None:
+            return found
     return objectives(documents, OBJECTIVE)
 
 

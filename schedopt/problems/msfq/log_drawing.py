@@ -1,0 +1,179 @@
+"""Pictures of a log: its load over time, needs and estimates; and what policies made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from instances.msfq import Bracketed, Instance, Replayed, Windowed
+from instances.msfq.logs import Floats, Jobs
+from schedopt.formats import counted, number
+from schedopt.pictures.style import BLUE, GREEN, GREY, ORANGE, PALE, RED, keys, label, lines, title
+from solvers.result import Result
+
+CELLS = 120
+"""Steps in time of a picture."""
+UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
+
+
+def log(queue: Instance) -> Figure:
+    """Draw a log's load over time, the needs of its jobs, their run times and their estimates."""
+    jobs = queue.jobs
+    figure = Figure(figsize=(11, 7), layout="constrained")
+    ((load, needs), (runs, estimates)) = figure.subplots(2, 2)
+    _load(load, queue)
+    _needs(needs, jobs)
+    _runs(runs, jobs)
+    _estimates(estimates, jobs)
+    unit, word = unit_of(jobs.span)
+    figure.suptitle(
+        f"{label(queue.name)}: {counted(len(jobs), 'job')} on {queue.servers:,} servers, submitted "
+        f"from {number(float(jobs.submit[0]))} to {number(float(jobs.submit[-1]))} "
+        f"({number(round(jobs.span / unit, 1))} {word}), load {queue.load:.3g}",
+        fontsize=10,
+    )
+    return figure
+
+
+def unit_of(span: float) -> tuple[float, str]:
+    """Return the unit in which a span is told, of times in seconds: its length and its name."""
+    return next((pair for pair in UNITS if span >= 3 * pair[0]), (1.0, "seconds"))
+
+
+def _load(axes: Axes, queue: Instance) -> None:
+    """Draw the work that comes in each step, as a share of what the servers could do in it."""
+    jobs = queue.jobs
+    unit, word = unit_of(jobs.span)
+    edges = np.linspace(jobs.submit[0], jobs.submit[-1] + (not jobs.span), CELLS + 1)
+    work, _ = np.histogram(jobs.submit, edges, weights=jobs.need * jobs.run)
+    share = work / (queue.servers * np.diff(edges))
+    axes.stairs(share, (edges - edges[0]) / unit, fill=True, color=BLUE)
+    axes.axhline(1.0, color=RED, linewidth=1)
+    axes.set_ylim(0, min(float(share.max()) * 1.05, 6 * max(queue.load, 0.5)))
+    axes.set_xlabel(f"{word} since the first submit")
+    axes.set_title("work that comes, as a share of what servers can do", fontsize=9)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+
+
+def _needs(axes: Axes, jobs: Jobs) -> None:
+    """Draw the share of jobs, and of work, by the power of two that needs are at most."""
+    power = np.ceil(np.log2(jobs.need)).astype(np.int64)
+    at = np.arange(int(power.max()) + 1)
+    work = jobs.need * jobs.run
+    axes.bar(at - 0.2, np.bincount(power) / len(jobs), 0.4, color=BLUE, label="of the jobs")
+    axes.bar(at + 0.2, np.bincount(power, work) / work.sum(), 0.4, color=ORANGE,
+             label="of the work")  # fmt: skip
+    names = [f"{2**p:,}" if p < 2 else f"≤ {2**p:,}" for p in at.tolist()]
+    axes.set_xticks(at, names, rotation=60 * (len(at) > 8), fontsize=8)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.set_title("servers that a job needs", fontsize=9)
+    axes.legend(frameon=False, fontsize=8)
+
+
+def _runs(axes: Axes, jobs: Jobs) -> None:
+    """Draw which share of jobs, and of work, is in jobs no longer than so much."""
+    order = np.argsort(jobs.run)
+    work = (jobs.need * jobs.run)[order]
+    some = np.unique(np.linspace(0, len(jobs) - 1, 2000).astype(np.int64))
+    length = jobs.run[order][some]
+    axes.plot(length, ((some + 1) / len(jobs)), color=BLUE, label="of the jobs")
+    axes.plot(length, (np.cumsum(work) / work.sum())[some], color=ORANGE, label="of the work")
+    axes.set_xscale("log")
+    axes.set_xlabel("run time")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.set_title("in jobs that run no longer", fontsize=9)
+    axes.legend(frameon=False, fontsize=8)
+
+
+def _estimates(axes: Axes, jobs: Jobs) -> None:
+    """Draw how much of what was asked for jobs took."""
+    axes.set_title("run time as a share of its estimate", fontsize=9)
+    if jobs.estimate is None or not jobs.estimated:
+        axes.text(0.5, 0.5, "no estimates", ha="center", va="center", transform=axes.transAxes)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        return
+    known = np.isfinite(jobs.estimate)
+    ratio = jobs.run[known] / jobs.estimate[known]
+    axes.hist(np.minimum(ratio, 1.1), np.linspace(0, 1.1, 56).tolist(), color=GREEN)
+    axes.set_xlabel(
+        f"median {np.median(ratio):.0%}; {counted(int((ratio > 1).sum()), 'job')} above, "
+        f"{int((~known).sum()):,} without an estimate"
+    )
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+
+
+def replays(documents: Sequence[Result[Any]], queue: Instance | None) -> Figure | None:
+    """Draw servers that are busy, and those that waiting jobs want, over time; None without a log.
+
+    Several policies are lines of one picture.
+    """
+    drawn = [d for d in documents if isinstance(d.solution, Replayed | Bracketed)]
+    found = [d.solution.starts for d in drawn if d.solution]
+    if queue is None or queue.log is None or not drawn:
+        return None
+    jobs = queue.jobs
+    unit, word = unit_of(jobs.span)
+    figure = Figure(figsize=(9, 5.5), layout="constrained")
+    busy, waiting = figure.subplots(2, 1, sharex=True)
+    styles = lines(keys(drawn))
+    for starts, (name, (colour, dash)) in zip(found, styles.items(), strict=True):
+        edges = np.linspace(jobs.submit[0], (starts + jobs.run).max(), 4 * CELLS + 1)
+        at = (edges[:-1] - edges[0]) / unit
+        look = {"color": colour, "linestyle": dash, "linewidth": 1.0}
+        busy.plot(at, _held(starts, starts + jobs.run, jobs.need, edges), **look)
+        waiting.plot(at, _held(jobs.submit, starts, jobs.need, edges), label=label(name), **look)
+    busy.axhline(queue.servers, color=GREY, linewidth=0.8)
+    busy.set_ylabel("servers busy")
+    waiting.set_ylabel("servers wanted by who waits")
+    waiting.set_xlabel(f"{word} since the first submit")
+    waiting.legend(frameon=False, fontsize=8)
+    what = "mean response time" if queue.objective == "mean" else "response time by work"
+    named = title(drawn[0], what) if len(drawn) == 1 else label(queue.name)
+    busy.set_title(named, fontsize=10)
+    return figure
+
+
+def _held(begin: Floats, end: Floats, need: Any, edges: Floats) -> Floats:
+    """Return the mean of the servers held in each step, each job holding its own for a while."""
+
+    def area(times: Floats) -> Floats:
+        """Return servers times time from ``times`` to each edge, over all jobs."""
+        order = np.argsort(times)
+        count = np.searchsorted(times[order], edges)
+        held = np.concatenate([[0.0], np.cumsum(need[order])])
+        moment = np.concatenate([[0.0], np.cumsum((need * times)[order])])
+        found: Floats = edges * held[count] - moment[count]
+        return found
+
+    return np.diff(area(begin) - area(end)) / np.diff(edges)
+
+
+def window(document: Result[Windowed], queue: Instance) -> Figure:
+    """Draw a window's jobs as bars, each on a line of its own: waiting pale, running coloured."""
+    found = document.solution
+    assert found is not None  # noqa: S101  for type checkers
+    jobs = queue.jobs.take(slice(found.first, found.first + found.count))
+    starts = np.array([one.start for one in found.starts])
+    zero = float(jobs.submit[0])
+    unit, word = unit_of(float((starts + jobs.run).max()) - zero)
+    figure = Figure(figsize=(9, 1.5 + 0.16 * len(jobs)), layout="constrained")
+    axes = figure.subplots()
+    at = np.arange(len(jobs))
+    axes.barh(at, (starts - jobs.submit) / unit, left=(jobs.submit - zero) / unit, color=PALE,
+              label="waits")  # fmt: skip
+    axes.barh(at, jobs.run / unit, left=(starts - zero) / unit, color=BLUE, label="runs")
+    for row, need in zip(at.tolist(), jobs.need.tolist(), strict=True):
+        axes.annotate(f" {need}", ((starts + jobs.run - zero)[row] / unit, row), fontsize=6,
+                      va="center")  # fmt: skip
+    axes.invert_yaxis()
+    axes.set_ylabel(f"jobs {found.first} to {found.first + found.count - 1}, servers beside each")
+    axes.set_yticks([])
+    axes.set_xlabel(f"{word} since the first submit")
+    axes.set_title(title(document, "mean response time"), fontsize=10)
+    axes.legend(frameon=False, fontsize=8)
+    return figure
