@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from benchmarks import dssp_dispatch, dssp_selection, epoch, hesrpt, msfq, startup
+from benchmarks import dssp_dispatch, dssp_selection, dssp_shares, epoch, hesrpt, msfq, startup
 from benchmarks.timing import machine, out
 
 TABLES = (
     startup.starting,
-    dssp_selection.fair_share,
+    dssp_shares.fair_share,
+    dssp_shares.many_teams,
     dssp_selection.knapsack,
     dssp_selection.reading,
     dssp_dispatch.dispatch,

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain, zip_longest
 
-from instances.decimals import as_written, total
+import numpy as np
+
+from instances.decimals import Whole, as_written, total
 from instances.dssp import Instance, Job
 
 
@@ -27,6 +30,8 @@ class Facts:
     ----------
     demand, critical_path : dict of str to Fraction
         T_1 and T_∞: predicted, else computed from the tasks.
+    units : dict of str to int
+        T_1 in units of 1/`scale`.
     release, due : dict of str to Fraction
         From when on and by when each job is to run.
     rate, capacity : Fraction
@@ -38,17 +43,48 @@ class Facts:
         self.deadline = as_written(night.deadline)
         self.rate = as_written(fill) * night.processors
         self.capacity = self.rate * self.deadline
-        self.release = {job.name: as_written(job.release) for job in night.jobs}
-        self.due = {
+        predicted = [job.demand for job in night.jobs if isinstance(job.demand, float)]
+        if len(predicted) == len(night.jobs):
+            whole = Whole.of(np.array(predicted, dtype=np.float64))
+        else:
+            whole = Whole.of_fractions(map(_demand, night.jobs))
+        names = [job.name for job in night.jobs]
+        self.scale = whole.scale
+        self.units: dict[str, int] = dict(zip(names, whole.numbers.tolist(), strict=True))
+
+    @cached_property
+    def demand(self) -> dict[str, Fraction]:
+        """T_1 of each job."""
+        return {name: Fraction(units, self.scale) for name, units in self.units.items()}
+
+    @cached_property
+    def critical_path(self) -> dict[str, Fraction]:
+        """T_∞ of each job."""
+        return {job.name: _critical_path(job) for job in self.night.jobs}
+
+    @cached_property
+    def release(self) -> dict[str, Fraction]:
+        """From when on each job is to run."""
+        none = Fraction(0)
+        jobs = self.night.jobs
+        return {job.name: as_written(job.release) if job.release else none for job in jobs}
+
+    @cached_property
+    def due(self) -> dict[str, Fraction]:
+        """By when each job is to run."""
+        return {
             job.name: self.deadline if job.deadline is None else as_written(job.deadline)
-            for job in night.jobs
+            for job in self.night.jobs
         }
-        self.demand = {job.name: _demand(job) for job in night.jobs}
-        self.critical_path = {job.name: _critical_path(job) for job in night.jobs}
+
+    @cached_property
+    def windowed(self) -> bool:
+        """Whether some job has a release or a deadline of its own."""
+        return any(job.release or job.deadline is not None for job in self.night.jobs)
 
     def total(self, names: Iterable[str]) -> Fraction:
         """Return the total demand of some jobs."""
-        return sum((self.demand[name] for name in names), Fraction(0))
+        return Fraction(sum(self.units[name] for name in names), self.scale)
 
     def fits(self, name: str) -> bool:
         """Tell whether a job's critical path fits from its release to its deadline."""
@@ -80,7 +116,15 @@ class Facts:
 
     def members(self, by: str | None, group: str | None) -> list[str]:
         """Return the names of a group's jobs."""
-        return [job.name for job in self.night.jobs if by and job.groups.get(by) == group]
+        return self._groups.get((by, group), [])
+
+    @cached_property
+    def _groups(self) -> dict[tuple[str | None, str | None], list[str]]:
+        found: dict[tuple[str | None, str | None], list[str]] = {}
+        for job in self.night.jobs:
+            for key in job.groups.items():
+                found.setdefault(key, []).append(job.name)
+        return found
 
 
 def _demand(job: Job) -> Fraction:
