@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test lint speed growth solvers provable reproduction docs archive archive-solve lock schema clean
+.PHONY: agree help demo test lint speed growth solvers provable reproduction docs archive archive-solve lock schema clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -55,6 +55,10 @@ archive-solve: $(READY) ## solve again what is open in the archive, or believed,
 
 schema: $(READY) ## write the JSON Schemas anew from the record types
 	$(BIN)/python -m instances.schema
+
+agree: $(READY)  ## 100,000 random instances by two methods each, and 3,000 forged results; goes on where it stopped
+	$(BIN)/python -m benchmarks.agree
+	$(BIN)/python -m benchmarks.forging
 
 lock: $(READY)   ## lock the versions anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --group dev pyproject.toml -o requirements.lock

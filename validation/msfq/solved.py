@@ -31,6 +31,9 @@ def check_curve(
     report: Report,
 ) -> None:
     """Check the threshold, that none is better on the curve, and the curve itself: recomputed."""
+    report.expect(
+        claim.formulation == "threshold", f"formulation: {claim.formulation}, for a threshold"
+    )
     curve = solution.curve
     if len(curve) != queue.servers:
         report.violations.append(f"curve: {len(curve)} values, not {queue.servers}")

@@ -1,0 +1,148 @@
+"""Do two methods agree? Random instances of every kind of side constraint, solved twice each.
+
+``python -m benchmarks.agree [COUNT [FILE]]``: so many instances in all, in parts that are written
+to a file (build/agree.jsonl) as they are done; run again, it goes on where it stopped. Exit 1 if
+any two methods disagree. Every other selection goes through HiGHS first, however small it is.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from fractions import Fraction
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from benchmarks import agreeing
+from benchmarks.timing import out
+from instances.decimals import as_written
+
+PART = 50
+"""Instances between two lines of the file."""
+RARE = {"epoch": 10, "hesrpt": 50, "msfq": 10}
+"""Kinds that take long: one part of theirs to so many of another."""
+NEAR = 1e-6
+"""What optima in floating point may differ by."""
+KINDS = ("none", *agreeing.RULES, "windows", *RARE)
+
+
+def verdict(kind: str, seed: int) -> str:
+    """Solve an instance by two methods: ``agreed``, ``infeasible``, ``withheld`` or a quarrel."""
+    from schedopt import solve
+    from schedopt.problems import problem, problem_of
+
+    drawn = {
+        "epoch": agreeing.partition,
+        "hesrpt": agreeing.allocation,
+        "msfq": agreeing.queue,
+    }
+    instance: Any = drawn[kind](seed) if kind in drawn else agreeing.selection(kind, seed)
+    asked = "highs" if kind not in drawn and seed % 2 else None
+    first = solve(instance, threads=1, time_limit=20, solver=asked)
+    if first.violations:
+        return f"violations: {first.violations}"
+    record = problem(problem_of(instance).name)
+    model = record.formulation()(instance)
+    second = record.confirm(model, first, _limits())
+    if second is None:
+        return "withheld"
+    if first.termination == second.termination == "infeasible":
+        return "infeasible"
+    if "infeasible" in (first.termination, second.termination):
+        sure = first.proven or first.termination == "infeasible"
+        also = second.proven or second.termination == "infeasible"
+        return "one is infeasible" if sure and also else "withheld"
+    if not first.proven or not second.proven:
+        return "withheld"
+    return "agreed" if _same(instance, first, second) else f"{first.objective} {second.objective}"
+
+
+def _limits() -> Any:
+    from solvers.result import Limits
+
+    return Limits(time_limit=20, threads=1)
+
+
+def _same(instance: Any, first: Any, second: Any) -> bool:
+    """Tell whether two optima are the same: of selections exactly."""
+    if hasattr(first.solution, "selected"):
+        reward = {job.name: as_written(job.reward) for job in instance.jobs}
+        sums = [
+            sum((reward[name] for name in found.solution.selected), Fraction(0))
+            for found in (first, second)
+        ]
+        return sums[0] == sums[1]
+    scale = max(abs(first.objective), abs(second.objective))
+    return bool(abs(first.objective - second.objective) <= NEAR * scale)
+
+
+def part(kind: str, start: int, count: int = PART) -> dict[str, Any]:
+    """Return the verdicts on some instances of a kind, counted; quarrels with their seeds."""
+    warnings.simplefilter("ignore")
+    counts: Counter[str] = Counter()
+    quarrels = []
+    for seed in range(start, start + count):
+        try:
+            found = verdict(kind, seed)
+        except Exception as error:  # noqa: BLE001  whatever it is, it is the finding
+            found = f"{type(error).__name__}: {error}"
+        known = found in ("agreed", "infeasible", "withheld")
+        counts[found if known else "disagreed"] += 1
+        quarrels += [] if known else [[seed, found[:300]]]
+    return {"kind": kind, "start": start, "count": count, **counts, "quarrels": quarrels}
+
+
+def todo(total: int) -> Iterator[tuple[str, int]]:
+    """Yield parts, one of each kind in turn."""
+    made, turn = 0, 0
+    while made < total:
+        for kind in KINDS:
+            if turn % RARE.get(kind, 1) == 0:
+                yield kind, turn // RARE.get(kind, 1) * PART
+                made += PART
+        turn += 1
+
+
+def main() -> None:
+    """Run what is left, and print what came of it."""
+    total = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    file = Path(sys.argv[2] if len(sys.argv) > 2 else "build/agree.jsonl")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lines = file.read_text().splitlines() if file.exists() else []
+    done = [json.loads(line) for line in lines if line.endswith("}")]
+    seen = {(row["kind"], row["start"]) for row in done}
+    left = [each for each in todo(total) if each not in seen]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool, file.open("a") as log:
+        for row in pool.map(part, *zip(*left, strict=True)) if left else ():
+            done.append(row)
+            log.write(json.dumps(row) + "\n")
+            log.flush()
+    sys.exit(1 if told(done) else 0)
+
+
+def told(done: list[dict[str, Any]]) -> int:
+    """Print the counts by kind; return how many disagreements there were."""
+    words = ("agreed", "infeasible", "withheld", "disagreed")
+    table = Table("kind", "instances", *words, title="two methods", title_justify="left")
+    for kind in KINDS:
+        rows = [row for row in done if row["kind"] == kind]
+        cells = [sum(row.get(word, 0) for row in rows) for word in ("count", *words)]
+        table.add_row(kind, *(f"{cell:,}" for cell in cells))
+    sums = [sum(row.get(word, 0) for row in done) for word in ("count", *words)]
+    table.add_row("all", *(f"{cell:,}" for cell in sums))
+    out.print(table)
+    for row in done:
+        for seed, found in row["quarrels"]:
+            out.print(f"{row['kind']} {seed}: {found}", markup=False)
+    return sums[-1]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""Random instances of every kind of side constraint, with numbers that are hard to tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from instances import dssp, epoch, hesrpt, msfq
+from instances.constraints import (
+    Apart,
+    AtLeast,
+    AtMost,
+    Constraint,
+    FairShare,
+    Forbid,
+    Imply,
+    Require,
+    Resource,
+    ResponseTime,
+    Seats,
+    Together,
+)
+
+TEAMS = ("fx", "light", "anim")
+Rule = Callable[[Random, "Draft", str], Constraint]
+
+
+class Draft:
+    """Jobs' names, demands and teams, for side constraints to speak of."""
+
+    def __init__(self, draw: Random, most: int) -> None:
+        count = draw.randint(2, most)
+        self.names = [f"j{i}" for i in range(count)]
+        self.rewards = draw.choice((near, spread, plain))(draw, count)
+        self.demands = draw.choice((near, spread, plain))(draw, count)
+        self.teams = [draw.choice(TEAMS) for _ in self.names]
+        self.capacity = part(draw, self.demands)
+
+    def some(self, draw: Random) -> tuple[str, ...]:
+        """Draw one to three jobs."""
+        return tuple(draw.sample(self.names, min(len(self.names), draw.randint(1, 3))))
+
+    def share(self, draw: Random) -> float:
+        """Draw a share."""
+        return draw.choice((0.0, 5.6e-10, 0.25, 1 / 3, 0.5, 0.6, 0.7, 1.0, round(draw.random(), 3)))
+
+    def team(self, draw: Random) -> str:
+        """Draw a team that has a job."""
+        return draw.choice(self.teams)
+
+
+def near(draw: Random, count: int) -> list[float]:
+    """Draw numbers that differ by 1e-12 to 1e-6 of themselves."""
+    base, apart = draw.choice((1.0, 3.0, 1e8, 0.1, 7e5)), 10.0 ** -draw.randint(6, 12)
+    return [base * draw.choice((1, 1, 2)) * (1 + apart * draw.randint(0, 9)) for _ in range(count)]
+
+
+def spread(draw: Random, count: int) -> list[float]:
+    """Draw numbers of up to 15 orders of magnitude."""
+    low = draw.randint(-14, -2)
+    return [float(f"{draw.randint(1, 999)}e{draw.randint(low, low + 15)}") for _ in range(count)]
+
+
+def plain(draw: Random, count: int) -> list[float]:
+    """Draw ordinary numbers: whole, or of one decimal."""
+    unit = draw.choice((1, 10))
+    return [draw.randint(0, 50) / unit for _ in range(count)]
+
+
+def part(draw: Random, demands: list[float]) -> float:
+    """Draw a capacity next to what some of the jobs ask for."""
+    some = sum(d for d in demands if draw.random() < 0.5) or max(demands) or 1.0
+    return some * (1 + draw.choice((0, 0, 1, -1)) * 10.0 ** -draw.randint(6, 13))
+
+
+def _shared(draw: Random, draft: Draft, name: str, *, floor: bool, of: str) -> Constraint:
+    shares = {draft.team(draw): draft.share(draw)}
+    bounds: dict[str, Any] = {"at_least": shares} if floor else {"at_most": shares}
+    return FairShare(by="team", of="selected" if of == "selected" else "capacity", name=name,
+                     **bounds)  # fmt: skip
+
+
+def _past(draw: Random, draft: Draft, name: str) -> Constraint:
+    used = {team: draft.capacity * draw.random() for team in set(draft.teams)}
+    half = draw.choice((None, 1.0, 3.0))
+    return FairShare(
+        by="team", at_most={draft.team(draw): draft.share(draw)}, past=used, half_life=half,
+        name=name,
+    )  # fmt: skip
+
+
+def _resource(draw: Random, draft: Draft, name: str) -> Constraint:
+    use = dict(zip(draft.some(draw), near(draw, 3), strict=False))
+    return Resource(name=name, use=use, capacity=part(draw, list(use.values())))
+
+
+def _seats(draw: Random, draft: Draft, name: str) -> Constraint:
+    use = {job: draw.randint(0, 3) for job in draft.some(draw)}
+    return Seats(name=name, capacity=draw.randint(0, 3), use=use)
+
+
+RULES: dict[str, Rule] = {
+    "fair-share cap": lambda d, x, n: _shared(d, x, n, floor=False, of="capacity"),
+    "fair-share floor": lambda d, x, n: _shared(d, x, n, floor=True, of="capacity"),
+    "fair-share cap of selected": lambda d, x, n: _shared(d, x, n, floor=False, of="selected"),
+    "fair-share floor of selected": lambda d, x, n: _shared(d, x, n, floor=True, of="selected"),
+    "fair-share each": lambda d, x, n: FairShare(
+        by="team",
+        each={"at_most": max(0.2, x.share(d))},
+        name=n,  # type: ignore[arg-type]
+    ),
+    "fair-share past": _past,
+    "require": lambda d, x, n: Require(jobs=x.some(d)[:1], name=n),
+    "forbid": lambda d, x, n: Forbid(jobs=x.some(d), name=n),
+    "imply": lambda d, x, n: Imply(if_=d.choice(x.names), then=d.choice(x.names), name=n),
+    "together": lambda d, x, n: Together(jobs=x.some(d), name=n),
+    "apart": lambda d, x, n: Apart(jobs=x.some(d), name=n),
+    "at-most": lambda d, x, n: AtMost(jobs=x.some(d), count=d.randint(0, 3), name=n),
+    "at-least": lambda d, x, n: AtLeast(by="team", group=x.team(d), count=d.randint(0, 2), name=n),
+    "resource": _resource,
+    "seats": _seats,
+}
+"""Side constraints of dssp, by what a run of the agreement calls them."""
+
+
+def selection(kind: str, seed: int, most: int = 12) -> dssp.Instance:
+    """Draw a night with a side constraint of a kind, none of it, or windows, and up to two more."""
+    draw = Random(f"{kind} {seed}")  # noqa: S311
+    draft = Draft(draw, most)
+    kinds = [kind] * (kind in RULES) + draw.choices(list(RULES), k=draw.randint(0, 2))
+    rules = [RULES[what](draw, draft, f"c{i}") for i, what in enumerate(kinds)]
+    if kind == "none":
+        rules = []
+    numbers = zip(draft.names, draft.rewards, draft.demands, draft.teams, strict=True)
+    jobs = []
+    for name, reward, demand, team in numbers:
+        window: dict[str, float] = {}
+        if kind == "windows" and draw.random() < 0.6:
+            release = draft.capacity * draw.choice((0, 0.25, 0.5))
+            window = {"release": release, "deadline": release + draft.capacity * draw.random()}
+        jobs.append(
+            dssp.Job(
+                name=name,
+                reward=reward,
+                demand=demand,
+                critical_path=0.0,
+                groups={"team": team},
+                **window,
+            )
+        )
+    return dssp.Instance(
+        name=f"{kind}-{seed}", processors=1, deadline=draft.capacity, jobs=tuple(jobs),
+        constraints=tuple(rules),
+    )  # fmt: skip
+
+
+def partition(seed: int) -> epoch.Instance:
+    """Draw jobs with minima, some of them together or apart."""
+    draw = Random(f"epoch {seed}")  # noqa: S311
+    nodes = draw.choice((8, 12, 16, 24))
+    jobs = tuple(
+        epoch.Job(name=f"j{i}", minimum=draw.randint(1, nodes // 2))
+        for i in range(draw.randint(3, 10))
+    )
+    names = [job.name for job in jobs]
+    kinds = (Together, Apart)
+    rules = tuple(
+        draw.choice(kinds)(jobs=tuple(draw.sample(names, 2)), name=f"c{i}")
+        for i in range(draw.randint(0, 2))
+    )
+    return epoch.Instance(
+        name=f"epoch-{seed}", nodes=nodes, inequity=draw.randint(0, 4), jobs=jobs,
+        constraints=rules,
+    )  # fmt: skip
+
+
+def allocation(seed: int) -> hesrpt.Instance:
+    """Draw a few parallelizable jobs, some with speedups of their own."""
+    draw = Random(f"hesrpt {seed}")  # noqa: S311
+    own = draw.random() < 0.5
+    jobs = tuple(
+        hesrpt.Job(
+            name=f"j{i}", size=round(draw.uniform(0.1, 10), 3), weight=draw.choice((1, 1, 2, 5)),
+            speedup=hesrpt.Power(p=round(draw.uniform(0.2, 0.95), 2)) if own else None,
+        )
+        for i in range(draw.randint(2, 5))
+    )  # fmt: skip
+    return hesrpt.Instance(
+        name=f"hesrpt-{seed}", servers=draw.choice((1, 4, 10, 100)),
+        speedup=hesrpt.Power(p=draw.choice((0.3, 0.5, 0.9))),
+        objective=draw.choice(("mean-flow-time", "weighted-flow-time")), jobs=jobs,
+    )  # fmt: skip
+
+
+def queue(seed: int) -> msfq.Instance:
+    """Draw a one-or-all system, sometimes with a bound on a response time."""
+    draw = Random(f"msfq {seed}")  # noqa: S311
+    k, load, share = draw.randint(2, 16), draw.choice((0.1, 0.5, 0.8, 0.95)), draw.random()
+    small, large = 10 ** draw.uniform(-1, 1), 10 ** draw.uniform(-1, 1)
+    share = min(0.95, max(0.05, share))
+    rule = ResponseTime(need=draw.choice((1, k)), at_most=draw.uniform(1, 20) / min(small, large))
+    return msfq.Instance(
+        name=f"msfq-{seed}",
+        servers=k,
+        classes=(
+            msfq.JobClass(need=1, arrival_rate=load * share * k * small, service_rate=small),
+            msfq.JobClass(need=k, arrival_rate=load * (1 - share) * large, service_rate=large),
+        ),
+        constraints=(rule,) if draw.random() < 0.5 else (),
+    )

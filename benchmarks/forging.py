@@ -1,0 +1,276 @@
+"""Forged results and certificates through the checker: none may pass.
+
+``python -m benchmarks.forging [COUNT]``: so many, by default 3,000. Half of them are right results
+with a statement made false: sense, bound, objective, status, what is certified, times, the kind or
+the owner of the certificate. The others claim that a solution which is right, but not best, is
+optimal, with the certificate of the optimum, with another's, or with one that was changed: numbers,
+signs, rows, leaves, whatever is in it. Exit 1 if one passes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from benchmarks import agreeing
+from benchmarks.timing import out
+
+BUNDLED = Path(__file__).parent.parent / "instances"
+Tree = dict[str, Any]
+
+
+class Case(NamedTuple):
+    """An instance, its result with a certificate, and a worse solution said to be the optimum."""
+
+    instance: Any
+    right: Tree
+    worse: Tree | None
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Return what is forged: all kinds of certificates."""
+    return (*_selections(), *_allocations(), *_partitions(), *_queues())
+
+
+def _plain(result: Any) -> Tree:
+    found: Tree = json.loads(msgspec.json.encode(result.document()))
+    return found
+
+
+def _selections() -> Iterator[Case]:
+    from schedopt import generate, load, solve
+
+    nights = [
+        load(BUNDLED / "dssp" / "constraints.json"),
+        *(generate("dssp", seed=seed) for seed in range(2)),
+        generate("dssp", "weakly-correlated", seed=1, options={"jobs": 200}),
+        generate("dssp", "strongly-correlated", seed=1, options={"jobs": 100}),
+    ]
+    kinds = ("fair-share cap", "fair-share floor of selected", "together", "resource", "seats")
+    nights += [agreeing.selection(kind, seed, 10) for kind in kinds for seed in range(2)]
+    for night in nights:
+        result = solve(night, certificate=True)
+        if result.bound_checked and result.objective:
+            yield Case(night, _plain(result), _fewer(night, result))
+    night = load(BUNDLED / "dssp" / "predictions.json")
+    yield Case(night, _plain(solve(night, formulation="schedule", certificate=True)), None)
+
+
+def _fewer(night: Any, result: Any) -> Tree | None:
+    """Return the result without one of its jobs, said to be the optimum, where rules allow it."""
+    from instances.dssp import selected
+    from schedopt import check
+    from solvers.result import as_document
+
+    for name in result.solution.selected:
+        job = night.jobs[night.index[name]]
+        kept = [night.index[other] for other in result.solution.selected if other != name]
+        solution = selected(night, np.array(kept, dtype=np.int64), 1.0)
+        objective = night.objective_of(solution)
+        if job.reward == 0 or objective == result.objective:
+            continue
+        less = _plain(result)
+        less.update(solution=as_document(solution), objective=objective, bound=objective, gap=0.0)
+        without = {key: value for key, value in less.items() if key != "certificate"}
+        if check(night, document(without)).ok:
+            return less
+    return None
+
+
+def _dressed(right: Tree, other: Any) -> Tree:
+    """Return a policy's result in the clothes of the optimum."""
+    told = _plain(other)
+    clothed = {**right, "solution": told["solution"], "objective": told["objective"]}
+    clothed.update(bound=told["objective"], gap=0.0)
+    for key in ("certified",):
+        if key in right["solution"]:
+            clothed["solution"][key] = right["solution"][key]
+    return clothed
+
+
+def _allocations() -> Iterator[Case]:
+    from schedopt import evaluate, load, solve
+
+    for name in ("twins", "amdahl-twins", "mixed", "not-shortest-first"):
+        instance = load(BUNDLED / "hesrpt" / f"{name}.json")
+        right = _plain(solve(instance, certificate=True))
+        worse = evaluate(instance, "equi")
+        better = worse.objective <= right["objective"] * (1 + 1e-6)
+        yield Case(instance, right, None if better else _dressed(right, worse))
+
+
+def _partitions() -> Iterator[Case]:
+    from schedopt import evaluate, load, solve
+
+    for name in ("fig8", "fig7", "three-wide", "together"):
+        instance = load(BUNDLED / "epoch" / f"{name}.json")
+        right = _plain(solve(instance, threads=1, certificate=True))
+        worse = evaluate(instance, "heuristic-epoch")
+        better = worse.violations or worse.objective <= right["objective"]
+        yield Case(instance, right, None if better else _dressed(right, worse))
+
+
+def _queues() -> Iterator[Case]:
+    from schedopt import solve
+
+    for seed in range(4):
+        instance = agreeing.queue(seed)
+        result = solve(instance)
+        if result.proven:
+            right = _plain(result)
+            yield Case(instance, right, _scaled(right, 1.1))
+
+
+def _scaled(document: Tree, by: float) -> Tree:
+    """Return a result whose objective, bound and every time is another."""
+
+    def times(node: Any) -> Any:
+        if isinstance(node, dict):
+            return {key: node[key] if key in KEPT else times(node[key]) for key in node}
+        if isinstance(node, list):
+            return [times(each) for each in node]
+        return node * by if isinstance(node, float) else node
+
+    other = deepcopy(document)
+    other.update(objective=document["objective"] * by, bound=document["bound"] * by)
+    other["solution"] = times(document["solution"])
+    return other
+
+
+KEPT = ("selected", "order", "threshold", "nodes", "share")
+"""What of a solution is no time."""
+
+
+def document(tree: Tree) -> Any:
+    """Return a document."""
+    from solvers.result import Document
+
+    return msgspec.convert(tree, Document)
+
+
+def falsified(case: Case, draw: Random) -> Tree:
+    """Return the right result with one statement made false."""
+    other = deepcopy(case.right)
+    larger = 1.0 if case.right["sense"] == "maximize" else -1.0
+    size = abs(other["bound"]) or 1.0
+    by = draw.choice((1e-6, 1e-3, 0.1, 0.9))
+    changes: list[Callable[[], None]] = [
+        lambda: other.update(sense="minimize" if larger > 0 else "maximize"),
+        lambda: other.update(bound=other["bound"] - larger * by * size),
+        lambda: other.update(bound=other["bound"] + larger * by * size),
+        lambda: other.update(objective=other["objective"] * (1 + by)),
+        lambda: other.update(objective=other["objective"] * (1 - by)),
+        lambda: other.update(_scaled(other, draw.choice((0.9, 1 + by)))),
+        lambda: other.update(termination="infeasible"),
+        lambda: other.update(solution_status="none"),
+        lambda: other.update(objective=None),
+        lambda: other.update(bound=None),
+        lambda: other.update(gap=0.5),
+        lambda: other.update(formulation="other"),
+        lambda: other.update(conflict=["c0"]),
+    ]
+    if "certificate" in other:
+        changes += [
+            lambda: other.update(certificate={}),
+            lambda: other.update(certificate={"kind": "trust"}),
+            lambda: other["certificate"].update(kind="proof"),
+            lambda: other["certificate"].update(more=[1]),
+            lambda: other["certificate"].pop(sorted(other["certificate"])[-1]),
+        ]
+    draw.choice(changes)()
+    return other
+
+
+def pretended(worse: Tree, draw: Random) -> Tree:
+    """Return a worse solution, said to be the optimum, with a certificate that was meddled with."""
+    other = deepcopy(worse)
+    if "certificate" not in other:
+        return other
+    if draw.random() < 0.15:
+        owners = [each for each in cases() if "certificate" in each.right]
+        other["certificate"] = deepcopy(draw.choice(owners).right["certificate"])
+    for _ in range(draw.choice((0, 1, 1, 1, 2, 4))):
+        _meddle(other["certificate"], draw)
+    return other
+
+
+def _meddle(certificate: Tree, draw: Random) -> None:
+    """Change something in a certificate."""
+    places = list(_places(certificate))
+    if not places:
+        return
+    where, key = draw.choice(places)
+    value = where[key]
+    if isinstance(value, bool) or value is None:
+        where[key] = not value
+    elif isinstance(value, int):
+        where[key] = draw.choice((0, -value, value + 1, value - 1, 2 * value, value // 2, 10**30))
+    elif isinstance(value, float):
+        where[key] = value * draw.choice((0.0, -1.0, 0.5, 1 + 1e-9, 1.01, 2.0, 1e6))
+    elif isinstance(value, str):
+        where[key] = draw.choice((f"{value}x", "", "0", f"-{value}", "capacity"))
+    elif isinstance(value, list) and value:
+        what = draw.randrange(4)
+        if what == 0:
+            value.pop(draw.randrange(len(value)))
+        elif what == 1:
+            value.insert(draw.randrange(len(value)), deepcopy(draw.choice(value)))
+        elif what == 2:
+            draw.shuffle(value)
+        else:
+            value.clear()
+    elif draw.random() < 0.5:
+        del where[key]
+
+
+def _places(node: Any) -> Iterator[tuple[Any, Any]]:
+    for key in list(node) if isinstance(node, dict) else range(len(node)):
+        yield node, key
+        if isinstance(node[key], dict | list):
+            yield from _places(node[key])
+
+
+def attempt(seed: int) -> tuple[str, str]:
+    """Forge and check; return the row and what became of it: ``passes`` is what must not be."""
+    from instances.errors import InputError
+    from schedopt import check
+
+    draw = Random(seed)  # noqa: S311
+    case = draw.choice(cases())
+    told = seed % 2 or case.worse is None
+    forged = falsified(case, draw) if told else pretended(case.worse or {}, draw)
+    if forged == case.right:
+        return case.right["problem"], "unchanged"
+    try:
+        report = check(case.instance, document(forged))
+    except (InputError, msgspec.ValidationError):
+        return case.right["problem"], "refused"
+    if report.violations:
+        return case.right["problem"], "found"
+    if forged["bound"] is None and forged["solution_status"] != "optimal":
+        return case.right["problem"], "claims nothing"
+    return case.right["problem"], f"passes: {seed}"
+
+
+def main() -> None:
+    """Forge so many, and say which pass; exit 1 if one does."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 3_000
+    found = Counter(attempt(seed) for seed in range(count))
+    for (row, ended), times in sorted(found.items()):
+        out.print(f"{row}: {ended} {times:,}")
+    sys.exit(1 if any(ended.startswith("passes") for _, ended in found) else 0)
+
+
+if __name__ == "__main__":
+    main()
