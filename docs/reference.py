@@ -100,7 +100,7 @@ def records_of(record: Any) -> list[Any]:
 
     def visit(info: Any) -> None:
         if isinstance(info, inspect.StructType):
-            if info.cls in found or issubclass(info.cls, Constraint):
+            if info.cls in found or (found and issubclass(info.cls, Constraint)):
                 return
             found[info.cls] = None
             for field in info.fields:
@@ -166,6 +166,7 @@ def rows() -> str:
 
 def constraints() -> str:
     """Every side constraint, with its JSON and its Python."""
+    from instances.docstrings import told_of
     from schedopt.problems import problems
     from schedopt.verbs.explain import everything
 
@@ -182,6 +183,10 @@ def constraints() -> str:
             continue
         text.append(f"## {entry.name}\n\nOn {', '.join(entry.problems)}. {plain(entry.definition)}")
         text.append(f"\n\n{fields(homes[entry.name])}")
+        text += [
+            f"{record.__name__}: {plain(told_of(record).text)}\n\n{fields(record)}"
+            for record in records_of(homes[entry.name])[1:]
+        ]
         if entry.example:
             pasted = json.dumps(entry.example, ensure_ascii=False)
             text.append(f"```json\n{pasted}\n```\n\nIn Python: `{entry.python}`\n\n")

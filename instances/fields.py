@@ -11,6 +11,9 @@ from msgspec import inspect
 
 from instances.docstrings import told_of
 
+FEW = 3
+"""An object of no more fields is told with their names."""
+
 
 @dataclass(frozen=True)
 class Field:
@@ -79,7 +82,9 @@ def _either(info: inspect.UnionType) -> str:
 
 
 def _object(info: inspect.StructType) -> str:
-    return f"an object: {info.cls.__name__}"
+    keys = ", ".join(field.encode_name for field in info.fields)
+    few = f", with {keys}" if len(info.fields) <= FEW else ""
+    return f"an object: {info.cls.__name__}{few}"
 
 
 def _number(info: inspect.FloatType | inspect.IntType) -> str:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
+
+from schedopt.cli import app
+from schedopt.sweep.rows import Row
+from schedopt.verbs.contents import sections
+from solvers.result import Document
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -69,6 +79,70 @@ def test_the_site_is_built_without_a_warning_and_asks_for_no_network(tmp_path: P
     mathematics = (tmp_path / "problems" / "hesrpt.html").read_text(encoding="utf-8")
     assert mathematics.count("<math") > 5
     assert str(ROOT) not in "".join(pages)
+    index = (tmp_path / "searchindex.js").read_text(encoding="utf-8")
+    for word in ("backfil", "licenc", "gap", "deadlin"):  # stemmed
+        assert re.search(rf'\b"?{word}"?:', index), word
+
+
+@pytest.fixture(scope="module")
+def reference() -> dict[str, str]:
+    """Return the pages that are written from the code, by name."""
+    spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return {name: page() for name, page in module.PAGES.items()}
+
+
+def options_of(group: Any, before: str = "schedopt") -> Iterator[tuple[str, list[str]]]:
+    """Yield each verb with its flags."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from options_of(command, f"{before} {name}")
+        else:
+            yield f"{before} {name}", [flag for option in command.params for flag in option.opts]
+
+
+def test_every_verb_and_option_stands_in_the_reference(reference: dict[str, str]) -> None:
+    found = list(options_of(get_command(app)))
+    assert len(found) >= 14
+    for verb, flags in found:
+        section = reference["command-line"].split(f"## {verb}\n")[1].split("\n## ")[0]
+        for flag in flags:
+            assert f"`{flag}`" in section or f"`{flag.upper()}`" in section, (verb, flag)
+
+
+def test_every_name_that_list_lists_stands_in_the_reference(reference: dict[str, str]) -> None:
+    for section in ("constraints", "policies", "formulations", "generators"):
+        for entry in sections([section])[section]:
+            assert str(entry["name"]) in reference[section], entry
+            for option in entry.get("options", ()):
+                assert f"`{option.partition('=')[0]}`" in reference[section], (entry, option)
+    for policy in sections(["policies"])["policies"]:
+        assert str(policy["source"]) in reference["policies"].replace("&lt;", "<")
+
+
+@pytest.mark.parametrize("problem", ["dssp", "hesrpt", "epoch", "msfq"])
+def test_every_field_of_a_format_stands_in_the_reference(
+    problem: str, reference: dict[str, str]
+) -> None:
+    """The fields are those of the published schema, which is made apart from these pages."""
+    schema = json.loads((ROOT / "instances" / problem / "schema.json").read_text())
+    instance = reference["formats"].split(f"## An instance of {problem}\n")[1]
+    instance = instance.split("\n## An instance of")[0]
+    for name, definition in schema["$defs"].items():
+        properties = definition.get("properties", {})
+        kind = next(iter(properties.get("kind", {}).get("enum", [])), None)
+        text = instance + reference["constraints"]
+        if f"## {kind}\n" in text:
+            text = reference["constraints"].split(f"## {kind}\n")[1].split("\n## ")[0]
+        for key in properties.keys() - {"problem", "kind"}:
+            assert f"| `{key}` |" in text, (name, key)
+    for key in Document.__struct_fields__:
+        assert f"| `{key}` |" in reference["formats"].split("## A result\n")[1]
+    for key in Row.__struct_fields__:
+        assert f"| `{key}` |" in reference["formats"].split("## A row of a bench\n")[1]
 
 
 def test_make_docs_is_the_same_command() -> None:
