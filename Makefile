@@ -10,6 +10,8 @@ help:            ## this list
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else "schedopt needs Python 3.11 to 3.13, found " + sys.version.split()[0] + "; try: make PYTHON=python3.13")'
+	@echo "setting up .venv: the solvers, numba, polars, plotly and the tools of requirements.lock,"
+	@echo "over 1 GB on disk; a minute or two, in which pip says nothing"
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .

@@ -35,11 +35,10 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_preserve_defaults = True
 
-# Notebooks begin with a heading of their own level; what a page includes is found once.
-exclude_patterns = ["_build"]
-
 html_theme = "furo"
 html_title = "schedopt"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False

@@ -59,6 +59,8 @@ class Policy:
         dispatches make a third: ``greedy+lcpf``.
     trial : mapping
         Options under which it is quick, for a first run that only compiles.
+    waits : str
+        Why it keeps people waiting where none of its options is given; empty where it does not.
     suits : {"", "alone", "beside"}
         Where a problem has instances of two sorts, those that say everything in their own file and
         those with a table beside it: which of them it is for; both where nothing is said.
@@ -73,6 +75,7 @@ class Policy:
     random: bool = False
     phase: Literal["", "choose", "dispatch", "both"] = ""
     trial: Mapping[str, Any] = field(default_factory=dict)
+    waits: str = ""
     suits: Suits = ""
 
 

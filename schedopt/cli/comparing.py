@@ -110,7 +110,7 @@ def bench(
     failures: list[str] = []
     try:
         with bar("instances") as progress:
-            rows = run(**words, progress=progress)
+            rows = run(**words, progress=progress, tell=say)
     except BenchError as error:
         rows, failures = error.rows, error.failures
     except KeyboardInterrupt:

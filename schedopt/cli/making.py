@@ -84,7 +84,11 @@ def generate(
 
     options = split(option)
     if count == 1:
-        writable(output, DOCUMENTS)
+        try:
+            writable(output, DOCUMENTS)
+        except InputError as error:
+            error.expected += "; --count N writes N instances into a folder"
+            raise
         write_instance(run(problem, generator, seed=seed, options=options), output)
         return
     if output is None or count < 1:

@@ -32,7 +32,7 @@ EXAMPLE_OF_SOLVE = "Example: schedopt solve instances/dssp/night.json.gz --optio
 
 
 FormulationName = Annotated[
-    str | None, typer.Option(help="See below.", autocompletion=completing.formulation)
+    str | None, typer.Option(help="See `schedopt list`.", autocompletion=completing.formulation)
 ]
 SolverName = Annotated[
     str | None, typer.Option(help="See `schedopt list`.", autocompletion=completing.solver)
@@ -41,7 +41,7 @@ FormulationOptions = Annotated[
     list[str] | None,
     typer.Option(
         "--option",
-        help="An option of the formulation, as KEY=VALUE (see below); repeatable.",
+        help="An option of the formulation, as KEY=VALUE; repeatable.",
         autocompletion=completing.formulation_option,
     ),
 ]

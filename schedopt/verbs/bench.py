@@ -13,6 +13,7 @@ from instances.files import keep
 from instances.options import Options, most_at_once
 from policies import from_file
 from schedopt.analysis.row_table import RowTable
+from schedopt.problems import problem as record_of
 from schedopt.sweep.measure import Outcome, Task, outcome
 from schedopt.sweep.plan import ProblemPlan, Sweep, problem_plans, runs
 from schedopt.sweep.rows import Rows
@@ -54,6 +55,7 @@ def bench(
     output: str | Path | None = None,
     policy_files: Iterable[str | Path] = (),
     progress: Progress | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> RowTable:
     """Compare policies with the optimum on many instances.
 
@@ -90,6 +92,8 @@ def bench(
         text travels; what they import has to be installed there.
     progress : callable, optional
         Called with instances done and in all.
+    tell : callable, optional
+        Called with a line on each policy that keeps one waiting, before anything runs.
 
     Returns
     -------
@@ -132,6 +136,8 @@ def bench(
     rows = Rows(output, [run.key for task in plan for run in task.runs])
     todo = [left for task in plan if (left := _left(task, rows)).runs]
     done = len(plan) - len(todo)
+    for line in _slow(todo):
+        (tell or _quiet)(line)
     try:
         with closing(_computed(todo, jobs, grace, cluster)) as outcomes:
             for task, found in outcomes:
@@ -173,6 +179,22 @@ def task_of(source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan]) -> Task
         seed=sweep.seeds[0],
         policy_files=sweep.policy_files,
     )
+
+
+def _quiet(line: str) -> None:
+    """Say nothing."""
+
+
+def _slow(tasks: Sequence[Task]) -> Iterable[str]:
+    """Return a line on each policy that keeps one waiting, since no option of it is given."""
+    lines = {}
+    for task in tasks:
+        known = record_of(task.source.problem()).policies()
+        for run in task.runs:
+            policy = known.get(run.policy)
+            if policy and policy.waits and not run.options.keys() & policy.options.keys():
+                lines[policy.name] = f"{policy.name} takes its time: {policy.waits}"
+    return lines.values()
 
 
 def _left(task: Task, rows: Rows) -> Task:

@@ -155,3 +155,18 @@ def test_the_help_of_solve_names_the_options_of_each_formulation() -> None:
             for option in record.formulation(name).known_options:
                 assert f"{option}:" in shown
     assert "--option fill=1.0" in shown
+
+
+def test_what_takes_long_is_said_before_it_runs(tmp_path: Path) -> None:
+    said: list[str] = []
+    word = schedopt.bench(
+        "instances/hesrpt/twins.json", policies=["knee", "equi"], tell=said.append
+    )
+    assert len(word) == 2
+    assert [line.split()[0] for line in said] == ["knee"]
+    said.clear()
+    schedopt.bench(
+        "instances/hesrpt/twins.json", policies=["knee"], options={"alpha": 1}, tell=said.append
+    )
+    assert not said
+    assert "--count N" in refused("generate", "dssp", "--output", tmp_path / "night")
