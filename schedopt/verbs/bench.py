@@ -109,13 +109,7 @@ def bench(
     BenchError
         If single instances cannot be used, when all the others are done.
     """
-    if jobs < 1 or not seeds:
-        raise InputError("one process and one seed at the least", place="jobs or seeds")
-    if jobs > most_at_once():
-        raise InputError(f"at most {most_at_once()} processes", found=shown(jobs), place="jobs")
-    for name, value in (("time limit", time_limit), ("grace", grace)):
-        if value is not None and not 0 <= value < float("inf"):
-            raise InputError("seconds, 0 or more", found=shown(value), place=name)
+    _refuse(jobs, seeds, {"time limit": time_limit, "grace": grace})
     files_of_policies = tuple(from_file.read(path) for path in policy_files)
     for file in files_of_policies:
         from_file.load(file)
@@ -153,6 +147,17 @@ def bench(
     if failures:
         raise BenchError(failures, finished)
     return finished
+
+
+def _refuse(jobs: int, seeds: Sequence[int], seconds: Mapping[str, float | None]) -> None:
+    """Raise `InputError` if processes, seeds or seconds are not right."""
+    if jobs < 1 or not seeds:
+        raise InputError("one process and one seed at the least", place="jobs or seeds")
+    if jobs > most_at_once():
+        raise InputError(f"at most {most_at_once()} processes", found=shown(jobs), place="jobs")
+    for name, value in seconds.items():
+        if value is not None and not 0 <= value < float("inf"):
+            raise InputError("seconds, 0 or more", found=shown(value), place=name)
 
 
 def task_of(source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan]) -> Task:
