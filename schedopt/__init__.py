@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.plot import plot
     from schedopt.verbs.reproduce import reproduce
     from schedopt.verbs.solve import solve
+    from schedopt.verbs.whatif import whatif
     from schedopt.verbs.write import write
     from solvers.result import Result
 
@@ -87,6 +88,7 @@ __all__ = [
     "reproduce",
     "solve",
     "summary",
+    "whatif",
     "write",
 ]
 
@@ -117,6 +119,7 @@ _HOMES = {
     "reproduce": "schedopt.verbs.reproduce",
     "solve": "schedopt.verbs.solve",
     "summary": "schedopt.analysis.summary",
+    "whatif": "schedopt.verbs.whatif",
     "write": "schedopt.verbs.write",
 }  # fmt: skip
 """Where each name lives; a problem's name stands for its ``api``."""

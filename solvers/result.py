@@ -95,6 +95,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Whether the checker has re-proved the bound.
     certificate : dict, optional
         What the bound is re-proved from; its ``kind`` says how.
+    explanation : dict, optional
+        Why it is as it is: what is left out and why, what each rule costs, what more would bring.
     message : str
         A line about what happened, where there is something to say.
     """
@@ -122,6 +124,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     trace: tuple[tuple[float, float | None, float | None], ...] = ()
     message: str | UnsetType = UNSET
     certificate: dict[str, Any] | UnsetType = UNSET
+    explanation: dict[str, Any] | UnsetType = UNSET
 
     @property
     def proven(self) -> bool:

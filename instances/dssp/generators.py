@@ -16,6 +16,7 @@ from instances.dssp.jobs import Job
 from instances.dssp.records import Floats, Instance
 from instances.dssp.reductions import random_matching, random_partition
 from instances.dssp.rewards import REWARDS
+from instances.dssp.seasons import season
 from instances.options import Option, is_count, is_number
 from instances.recipes import Recipe
 
@@ -269,16 +270,17 @@ _PLANTED = Option(
     True, "true (the answer is yes) or false (it may be no)", lambda v: isinstance(v, bool)
 )
 
+_RENDER_NIGHT = Recipe(
+    "render-night",
+    _render_night,
+    _NIGHT_OPTIONS,
+    "synthetic nights of a render farm, calibrated on a paper's stated facts",
+    "facts: Anderson et al., SPAA 2005, section 5; the fit and the teams are our own",
+)
 GENERATORS: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
-        Recipe(
-            "render-night",
-            _render_night,
-            _NIGHT_OPTIONS,
-            "synthetic nights of a render farm, calibrated on a paper's stated facts",
-            "facts: Anderson et al., SPAA 2005, section 5; the fit and the teams are our own",
-        ),
+        _RENDER_NIGHT,
         _knapsack("uncorrelated", _uncorrelated, "weights and rewards uniform on 1 to R"),
         _knapsack(
             "weakly-correlated",
@@ -301,6 +303,7 @@ GENERATORS: dict[str, Recipe] = {
             "whether triples hold a perfect 3D-matching, as unit jobs",
             "Anderson et al., SPAA 2005, Theorem 2",
         ),
+        season(_RENDER_NIGHT),
     )
 }
 """The generators by name."""

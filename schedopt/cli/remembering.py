@@ -1,23 +1,99 @@
-"""The verbs for nights after nights: carry."""
+"""The verbs that solve more than once: whatif, carry."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from instances.errors import InputError
 from schedopt.cli.common import (
+    FAILED,
+    FOUND,
+    INTERRUPTED,
+    NOTHING,
     Constraints,
+    File,
     Json,
+    Options,
     Output,
+    Seed,
+    TimeLimit,
     app,
     constraints_of_any,
+    declared,
+    named_in,
     print_json,
     say,
+    split,
     writable,
 )
+
+Vary = Annotated[
+    list[str],
+    typer.Option(help="PLACE=VALUES, such as rules.cap.at_most.fx=0.2:0.6:0.1; repeatable."),
+]
+
+
+@app.command(
+    epilog="Example: schedopt whatif night.json --vary processors=900,1000 --vary deadline=12h,13h"
+)
+def whatif(
+    file: File,
+    vary: Vary,
+    unit: Annotated[str, typer.Option(help="What times with units become: s, m, h or d.")] = "s",
+    formulation: Annotated[str | None, typer.Option(help="See `schedopt list`.")] = None,
+    solver: Annotated[str | None, typer.Option(help="See `schedopt list`.")] = None,
+    constraints: Constraints = None,
+    time_limit: TimeLimit = None,
+    gap: Annotated[float, typer.Option(help="The relative gap that is good enough.")] = 0.0,
+    seed: Seed = 0,
+    option: Options = None,
+    jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
+    json: Json = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help=".jsonl (resumable, for plot) or .csv.")
+    ] = None,
+) -> None:
+    """Solve an instance for every combination of values at some of its places.
+
+    Places: processors, deadline, jobs.NAME.reward, rules.NAME.at_most.GROUP, option.fill and so on.
+    Run again with the same .jsonl after an interruption: what is there is not solved again.
+
+    Exit status: 0 every combination has a solution or is proven to have none, 4 one stopped
+    without either, 1 a check failed, 2 bad input, 130 interrupted.
+    """
+    from instances.files import load
+    from schedopt.cli.streams import print_bytes
+    from schedopt.sweep.varied import FORMATS, table
+    from schedopt.terminal.progress import bar
+    from schedopt.terminal.variations import variations
+    from schedopt.verbs.whatif import whatif as run
+
+    options = split(option)
+    writable(output, FORMATS, [file, *(constraints or ()), *named_in(options)])
+    instance = load(file)
+    how = {"formulation": formulation, "solver": solver, "time_limit": time_limit, "gap": gap}
+    rules = declared(constraints, instance)
+    given: dict[str, Any] = {**how, "constraints": rules, "seed": seed, "options": options}
+    try:
+        with bar("combinations") as progress:
+            rows = run(
+                instance, vary, unit=unit, jobs=jobs, output=output, progress=progress, **given
+            )
+    except KeyboardInterrupt:
+        kept = output is not None and output.suffix == FORMATS[0]
+        say("interrupted" + (f"; run it again to go on, {output} keeps what is done" * kept))
+        raise typer.Exit(INTERRUPTED) from None
+    if json:
+        print_bytes(table(rows, FORMATS[0]))
+    else:
+        variations(rows)
+    if any(row.violations for row in rows):
+        raise typer.Exit(FAILED)
+    ended = [row.solution_status != "none" or row.termination == "infeasible" for row in rows]
+    raise typer.Exit(FOUND if all(ended) else NOTHING)
 
 
 @app.command(epilog="Example: schedopt carry mon.json tue.json --half-life 7d --output rules.json")

@@ -46,7 +46,10 @@ FormulationOptions = Annotated[
     ),
 ]
 
-
+Explain = Annotated[
+    bool,
+    typer.Option("--explain", help="Why jobs are left out; what rules cost, more would bring."),
+]
 Certificate = Annotated[
     bool, typer.Option("--certificate", help="Add what `check` can re-prove the bound from.")
 ]
@@ -93,6 +96,7 @@ def solve(
     option: FormulationOptions = None,
     certificate: Certificate = False,
     confirm: Confirm = False,
+    explain: Explain = False,
     write: Write = None,
     report: Report = None,
     json: Json = False,
@@ -104,7 +108,7 @@ def solve(
     130 interrupted (what was found is still written), 1 the check failed, 2 bad input.
     """
     from instances.files import load
-    from schedopt.terminal.progress import live
+    from schedopt.terminal.progress import live, ticking
     from schedopt.terminal.results import result as show
     from schedopt.verbs.solve import solve as run
     from schedopt.verbs.write import ENDINGS as MODELS
@@ -133,6 +137,8 @@ def solve(
             watch=watch,
             certificate=certificate,
             confirm=confirm,
+            explain=explain,
+            progress=ticking("further solves"),
         )
     delivering.result(instance, result, json, output, lambda: show(instance, result))
     delivering.page(instance, result, report)

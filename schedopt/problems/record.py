@@ -6,7 +6,7 @@ out is done here in the way that suits any problem. Nothing is imported before i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from instances.constraints import Constraint
     from instances.recipes import Recipe
     from policies.registry import Policy
+    from schedopt.problems.explained import Explanation
     from schedopt.problems.planned import Plan
     from schedopt.problems.sheet import Section
     from schedopt.problems.shown import Lines, ShownTable, Tables
@@ -229,6 +230,43 @@ class Problem(Generic[I]):
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
         """Solve a formulation again by another method than a result's, None where there is none."""
         return None
+
+    def explain(
+        self,
+        model: Formulation,
+        result: Result,
+        limits: Limits,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Explanation:
+        """Return why an answer is as it is, and at what prices, by solving again.
+
+        Parameters
+        ----------
+        model : Formulation
+        result : Result
+            Its result, with a solution.
+        limits : Limits
+            Its time limit is for all further solves together.
+        progress : callable, optional
+            Called with solves done and in all.
+
+        Raises
+        ------
+        InputError
+            If nothing is known of the formulation's prices.
+        """
+        expected = "a selection or a season of dssp: of others no prices are known"
+        raise InputError(expected, found=f"{self.name} {model.name}", place="--explain")
+
+    def quantity(self, text: str, unit: str) -> float:
+        """Return a number that may have a unit, as ``12h``, in a file's unit of time.
+
+        Raises
+        ------
+        InputError
+            If it is none, or the problem's files know no such numbers.
+        """
+        raise InputError("a number", found=shown(text))
 
     def carry(
         self,

@@ -59,3 +59,16 @@ def bar(what: str) -> Iterator[Advance]:
                 err.print(text(f"{done} of {total} {what}"))
 
         yield advance
+
+
+def ticking(what: str) -> Advance:
+    """Return what tells a line now and then, beside whatever else is shown."""
+    said = time.monotonic()
+
+    def advance(done: int, total: int) -> None:
+        nonlocal said
+        if time.monotonic() - said > EVERY:
+            said = time.monotonic()
+            err.print(text(f"{done} of {total} {what}"))
+
+    return advance

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from instances.protocol import AnyInstance
 from schedopt.formats import counted, duration, number, percent
-from schedopt.problems import problem
+from schedopt.problems import explained, problem
 from schedopt.problems.shown import ShownTable
 from schedopt.terminal.console import out, say, table, text
 from solvers.result import Result
@@ -36,7 +36,11 @@ def result(instance: AnyInstance, document: Result) -> None:
         out.print()
         out.print(table(shown.filled()))
     dropped = record.dropped(instance, document)
-    if dropped is not None:
+    if document.explanation:
+        for shown in explained.tables(msgspec.convert(document.explanation, explained.Explanation)):
+            out.print()
+            out.print(table(shown.filled()))
+    elif dropped is not None:
         _dropped(dropped)
     if document.conflict:
         say("these side constraints cannot hold together:", "red")

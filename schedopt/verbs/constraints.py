@@ -38,6 +38,14 @@ def constraints_of_any(path: str | Path) -> list[Constraint]:
     return _constraints(path, kinds)
 
 
+def rules_from(data: bytes, problem: str) -> list[Constraint]:
+    """Read side constraints of a problem from JSON: a list of them."""
+    union: Any = None
+    for kind in record_of(problem).constraint_kinds().values():
+        union = kind if union is None else union | kind
+    return list(decode(data, tuple[union, ...]))
+
+
 def _constraints(path: str | Path, kinds: Mapping[str, Any]) -> list[Constraint]:
     data = uncommented(read_bytes(path))
     union: Any = None

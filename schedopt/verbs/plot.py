@@ -15,8 +15,9 @@ from instances.files import decode, load, parse, read_bytes, write_bytes
 from instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
-from schedopt.sweep import rows
+from schedopt.sweep import rows, varied
 from schedopt.sweep.rows import Row
+from schedopt.sweep.varied import Variation
 from solvers.result import Document, Result
 
 FORMATS = (".png", ".svg", ".pdf", ".html")
@@ -58,6 +59,10 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None) -> Any:
         return problem_of(what).draw(what)
     if results and isinstance(results[0], Row):
         return _profiles([row for row in results if isinstance(row, Row)])
+    if results and isinstance(results[0], Variation):
+        from schedopt.pictures.whatif import curves
+
+        return curves([row for row in results if isinstance(row, Variation)])
     drawn = [result for result in results if result.solution]
     if not drawn:
         raise InputError("a result with a solution to draw", found="none")
@@ -103,6 +108,8 @@ def read(path: str | Path) -> Any:
     InputError
         If it is none of these.
     """
+    if Path(path).suffix == ".jsonl" and varied.is_variations(read_bytes(path)):
+        return varied.read(Path(path))
     if Path(path).suffix in rows.FORMATS:
         return rows.read_rows(path)
     data = read_bytes(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import inf, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +15,8 @@ from instances.errors import InputError, shown
 from instances.options import Options, checked, most_at_once
 from instances.protocol import AnyInstance, is_instance
 from schedopt import __version__
-from schedopt.problems import problem, problem_of
-from solvers.result import Limits, Result, Watch, gap
+from schedopt.problems import Problem, problem, problem_of
+from solvers.result import Limits, Result, Watch, as_document, gap
 
 if TYPE_CHECKING:
     from formulations.protocol import Formulation
@@ -39,6 +39,8 @@ def solve(
     watch: Watch | None = None,
     certificate: bool = False,
     confirm: bool = False,
+    explain: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Find the optimum of an instance or of a formulation, and check it.
 
@@ -68,6 +70,11 @@ def solve(
         Whether to add what the bound can be re-proved from, and to have the checker do so.
     confirm : bool
         Whether to solve again by another method; where the two disagree nothing is optimal.
+    explain : bool
+        Whether to add why each job is left out, what each rule costs and what more would bring, by
+        solving again for each; the time limit is for all of this too.
+    progress : callable, optional
+        Called with further solves done and in all.
 
     Returns
     -------
@@ -89,11 +96,31 @@ def solve(
     if certificate and result.bound is not None:
         found = record.certificate(model, result, limits)
         result = msgspec.structs.replace(result, certificate=found or msgspec.UNSET)
+    if explain:
+        result = _explained(record, model, result, limits, progress)
     result = _checked(model, result)
     if certificate and result.bound is not None and not result.bound_checked:
         note = "no certificate: the bound is believed"
         result = msgspec.structs.replace(result, message=_together(result.message, note))
     return result
+
+
+def _explained(
+    record: Problem,
+    model: Formulation,
+    result: Result,
+    limits: Limits,
+    progress: Callable[[int, int], None] | None,
+) -> Result:
+    """Return a result with what it leaves out and why; where something is not proven it says so."""
+    if result.solution is None:
+        note = "nothing to explain: there is no solution"
+        return msgspec.structs.replace(result, message=_together(result.message, note))
+    found = record.explain(model, result, limits, progress)
+    note = f"{found.unproven} of the prices are not proven" if found.unproven else ""
+    return msgspec.structs.replace(
+        result, explanation=as_document(found), message=_together(result.message, note)
+    )
 
 
 def confirmed(result: Result, other: Result | None) -> Result:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from instances.naming import pick
 from instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from instances.constraints import Constraint
     from instances.dssp import Instance
     from policies.registry import Policy
+    from schedopt.problems.explained import Explanation
     from schedopt.problems.planned import Plan
     from schedopt.problems.sheet import Section
     from schedopt.problems.shown import Lines, ShownTable, Tables
@@ -74,7 +76,12 @@ class Dssp(Problem["Instance"]):
 
         if "+" in name:
             return two_phase(self, name, constraints)
-        return seated(super().policy(name), constraints)
+        found = super().policy(name)
+        if found.name.startswith("nightly"):
+            from policies.dssp.nightly import with_rules
+
+            return with_rules(found, constraints)
+        return seated(found, constraints)
 
     def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
         """Solve a selection or a schedule with a solver, or the one that suits it."""
@@ -118,6 +125,28 @@ class Dssp(Problem["Instance"]):
         if isinstance(model, Selection) and result.solver in ("core", "shares"):
             return selecting.solve(model, limits, solver="highs")
         return again.solve(model, limits)
+
+    def explain(
+        self,
+        model: Formulation,
+        result: Result,
+        limits: Limits,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Explanation:
+        """Return why jobs are left out and what rules cost: see `explaining.explain`."""
+        from formulations.dssp import Season, Selection
+
+        if not isinstance(model, Selection | Season):
+            return super().explain(model, result, limits, progress)
+        from schedopt.problems.dssp import explaining
+
+        return explaining.explain(model, result, limits, progress)
+
+    def quantity(self, text: str, unit: str) -> float:
+        """Return a length of time, such as ``12h``, in a file's unit."""
+        from instances.dssp.clock import SECONDS, Clock
+
+        return Clock(unit=pick(unit, SECONDS, "a unit of time")).length(text, "--vary")
 
     def carry(
         self,

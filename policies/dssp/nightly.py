@@ -1,0 +1,165 @@
+"""Policies for seasons: they decide night by night, and know nothing of jobs to come.
+
+On each night they choose among the jobs whose first night has come, that have not been run, and
+whose last night has not passed. What can be said of a single night is kept: fair shares, resources,
+seats and exclusions. Requirements and counts speak of the season, which nobody knows yet; the
+result's violations say which of them are broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+import msgspec
+
+from formulations.dssp import Season
+from instances.constraints import Constraint, FairShare, Forbid, Require, Resource, Seats
+from instances.dssp import FILL, Instance, Job, SelectedNights, selected_nights
+from policies.registry import NotApplicableError, Policy, register, registered
+from solvers import selecting
+from solvers.result import Limits
+
+How = Literal["alone", "carried", "greedy"]
+PATIENCE = 10.0
+"""Seconds for the choice of one night; the best by then is taken."""
+
+
+def with_rules(policy: Policy, constraints: Sequence[Constraint]) -> Policy:
+    """Return a policy of this module that keeps further side constraints."""
+    return replace(policy, run=partial(policy.run, constraints=tuple(constraints)))
+
+
+def nightly(
+    season: Instance,
+    *,
+    how: How,
+    fill: float | str = 1.0,
+    constraints: tuple[Constraint, ...] = (),
+) -> SelectedNights:
+    """Choose for one night after the other.
+
+    Parameters
+    ----------
+    season : Instance
+        With several nights.
+    how : {"alone", "carried", "greedy"}
+        The optimum of each night by itself; the same with what the nights before used; or jobs by
+        reward for their demand, without regard to rules.
+    fill : float
+        The selection parameter r.
+    constraints : tuple of Constraint
+        Side constraints beyond the instance's.
+
+    Raises
+    ------
+    NotApplicableError
+        If there is one night only, or the rules cannot hold on one of them.
+    """
+    if season.nights == 1:
+        raise NotApplicableError(f"nightly-{how} is for several nights, and there is one")
+    r = season.fill(fill)
+    rules = [*season.constraints, *constraints]
+    alone = [_forgetful(rule) for rule in rules]
+    ran: list[list[str]] = []
+    note = ""
+    for n in range(1, season.nights + 1):
+        done = {name for night in ran for name in night}
+        waiting = [
+            job
+            for job in season.jobs
+            if job.first_night <= n <= (job.last_night or season.nights) and job.name not in done
+        ]
+        if how == "greedy":
+            ran.append(_greedy(season, waiting, r))
+            continue
+        known = ran if how == "carried" else []
+        kept = rules if how == "carried" else alone
+        tonight, proven = _optimal(season, waiting, known, kept, r)
+        note = note if proven else "not every night's choice is proven to be its optimum"
+        ran.append(tonight)
+    nights = [[season.index[name] for name in night] for night in ran]
+    found = selected_nights(season, nights, r)
+    return msgspec.structs.replace(found, note=note) if note else found
+
+
+def _greedy(season: Instance, waiting: Sequence[Job], fill: float) -> list[str]:
+    jobs = tuple(_on(job, 1) for job in waiting)
+    night = msgspec.structs.replace(season, nights=1, jobs=jobs, constraints=())
+    chosen: tuple[str, ...] = registered("dssp")["greedy"].run(night, fill=fill).selected
+    return list(chosen)
+
+
+def _optimal(
+    season: Instance,
+    waiting: Sequence[Job],
+    ran: Sequence[Sequence[str]],
+    rules: Sequence[Constraint],
+    fill: float,
+) -> tuple[list[str], bool]:
+    """Return the best choice for the night after some that are past, and whether it is proven."""
+    past = [
+        _on(season.jobs[season.index[name]], n) for n, night in enumerate(ran, 1) for name in night
+    ]
+    tonight = len(ran) + 1
+    jobs = (*past, *(_on(job, tonight) for job in waiting))
+    known = msgspec.structs.replace(season, nights=tonight, jobs=jobs, constraints=())
+    model = Season(known, fill=fill).add(*_sayable(rules, known))
+    if past:
+        model.add(Require(name="past nights", jobs=tuple(job.name for job in past)))
+    result = selecting.season(model, Limits(time_limit=PATIENCE))
+    if result.solution is None:
+        why = ", ".join(result.conflict) or result.termination
+        raise NotApplicableError(f"night {tonight} has no choice: {why}")
+    return list(result.solution.nights[-1].selected), result.proven
+
+
+def _on(job: Job, night: int) -> Job:
+    return msgspec.structs.replace(job, first_night=night, last_night=night)
+
+
+def _forgetful(rule: Constraint) -> Constraint:
+    """Return a rule that speaks of each night by itself."""
+    if not isinstance(rule, FairShare):
+        return rule
+    return msgspec.structs.replace(rule, past={}, past_total=None, window=None, half_life=None)
+
+
+def _sayable(rules: Sequence[Constraint], known: Instance) -> Iterator[Constraint]:
+    """Yield what side constraints say of the jobs that are known by now."""
+    for i, rule in enumerate(rules):
+        name = rule.name or f"{rule.kind()}[{i}]"
+        if isinstance(rule, FairShare):
+            groups = known.groups.get(rule.by, {})
+            most = {group: share for group, share in rule.at_most.items() if group in groups}
+            least = {group: share for group, share in rule.at_least.items() if group in groups}
+            if not groups or not (most or least or rule.each):
+                continue
+            yield msgspec.structs.replace(rule, name=name, at_most=most, at_least=least)
+        elif isinstance(rule, Resource | Seats):
+            use = {job: amount for job, amount in rule.use.items() if job in known.index}
+            yield msgspec.structs.replace(rule, name=name, use=use)
+        elif isinstance(rule, Forbid):
+            jobs = tuple(job for job in rule.jobs if job in known.index)
+            if jobs:
+                yield msgspec.structs.replace(rule, name=name, jobs=jobs)
+
+
+_POLICIES: tuple[tuple[str, How, str], ...] = (
+    ("nightly", "alone", "the optimum of each night by itself, shares of that night alone"),
+    ("nightly-carried", "carried", "the optimum of each night, shares with what was used before"),
+    ("nightly-greedy", "greedy", "each night by reward for demand, without regard to rules"),
+)
+for _name, _how, _summary in _POLICIES:
+    register(
+        Policy(
+            name=_name,
+            problem="dssp",
+            run=partial(nightly, how=_how),
+            source="ours: the optimum of Anderson et al., SPAA 2005, section 3.1, night by night",
+            summary=_summary,
+            options={"fill": FILL},
+        )
+    )

@@ -1,0 +1,229 @@
+"""The prices behind a selection or a season, each found by solving again.
+
+A job that is left out is asked for, and the optimum with it says what it lacks: its reward and the
+reward that asking for it loses. A rule is left out, and the optimum without it says what it costs.
+What cannot be solved to a proof in the time that there is, is said to be unproven.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from formulations.dssp import Season, Selection
+from formulations.dssp.windows import able
+from instances.constraints import Constraint, FairShare, Require, label
+from instances.decimals import as_written
+from instances.dssp import Instance
+from schedopt.problems.explained import Explanation, LeftOut, More, RulePrice
+from solvers import selecting
+from solvers.result import Limits, Result
+
+EACH, TOGETHER = 10.0, 120.0
+"""Seconds for each further solve, and for all of them, where no time limit is given."""
+
+ASKED = "asked for"
+"""The name of the requirement that asks for a job."""
+
+HOUR = 3600.0
+LONG = 2 * HOUR
+"""A deadline from which on a file is taken to be in seconds, so that an hour can be told."""
+
+Progress = Callable[[int, int], None]
+
+
+def explain(
+    model: Selection | Season, result: Result, limits: Limits, progress: Progress | None = None
+) -> Explanation:
+    """Return why each job is left out, what each rule costs, and what more of the machine brings.
+
+    Parameters
+    ----------
+    model : Selection or Season
+    result : Result
+        Its result, with a solution.
+    limits : Limits
+        Its time limit is for all further solves together.
+    progress : callable, optional
+        Called with solves done and in all.
+    """
+    return _Explaining(model, result, limits, progress).explanation()
+
+
+@dataclass
+class _Answer:
+    """What solving again has found: the reward, the jobs, and whether that is proven."""
+
+    worth: Fraction | None
+    bound: float | None
+    chosen: frozenset[str]
+    proven: bool
+    conflict: tuple[str, ...] = ()
+
+
+class _Explaining:
+    def __init__(
+        self,
+        model: Selection | Season,
+        result: Result,
+        limits: Limits,
+        progress: Progress | None,
+    ) -> None:
+        self.model, self.result, self.progress = model, result, progress
+        self.night: Instance = model.instance
+        self.rules: list[Constraint] = [*self.night.constraints, *model.added]
+        self.names = [label(rule, i) for i, rule in enumerate(self.rules)]
+        self.chosen = frozenset(result.solution.selected if result.solution else ())
+        self.worth = self._reward(self.chosen)
+        self.limits = replace(limits, gap=0.0, watch=None)
+        self.began = time.perf_counter()
+        self.until = self.began + (TOGETHER if limits.time_limit is None else limits.time_limit)
+        self.able = able(self.night, model.fill)
+        out = [j for j, job in enumerate(self.night.jobs) if job.name not in self.chosen]
+        self.out = out
+        self.total = len(self.rules) + 2 + sum(bool(self.able[j]) for j in out)
+        self.done = 0
+
+    def explanation(self) -> Explanation:
+        """Solve again for each rule, for more of the machine, and for each job left out."""
+        without = [self._solved(self.night, self._but(i)) for i in range(len(self.rules))]
+        prices = tuple(self._price(i, answer) for i, answer in enumerate(without))
+        more = tuple(self._more())
+        left = tuple(self._left_out(j, without) for j in self.out)
+        proven = [one.proven for one in prices] + [one.proven for one in more]
+        unproven = (proven + [one.proven for one in left]).count(False)
+        return Explanation(
+            left_out=left,
+            rules=prices,
+            more=more,
+            unproven=unproven,
+            seconds=time.perf_counter() - self.began,
+        )
+
+    def _but(self, i: int) -> list[Constraint]:
+        return [self._called(k) for k in range(len(self.rules)) if k != i]
+
+    def _called(self, k: int) -> Constraint:
+        """Return a rule under its own name, whatever comes before it."""
+        rule = self.rules[k]
+        return rule if rule.name else msgspec.structs.replace(rule, name=self.names[k])
+
+    def _solved(self, night: Instance, rules: Sequence[Constraint]) -> _Answer:
+        """Solve the same with other rules, or on another machine."""
+        if self.progress:
+            self.progress(self.done, self.total)
+        self.done += 1
+        left = self.until - time.perf_counter()
+        if left <= 0:
+            return _Answer(None, None, frozenset(), proven=False)
+        limits = replace(self.limits, time_limit=min(left, EACH))
+        bare = msgspec.structs.replace(night, constraints=())
+        found: Result[Any]
+        if isinstance(self.model, Season):
+            found = selecting.season(Season(bare, fill=self.model.fill).add(*rules), limits)
+        else:
+            found = selecting.solve(Selection(bare, fill=self.model.fill).add(*rules), limits)
+        if found.solution is None:
+            proven = found.termination == "infeasible"
+            return _Answer(None, found.bound, frozenset(), proven, found.conflict)
+        chosen = frozenset(found.solution.selected)
+        return _Answer(self._reward(chosen), found.bound, chosen, found.proven)
+
+    def _reward(self, chosen: frozenset[str]) -> Fraction:
+        jobs, index = self.night.jobs, self.night.index
+        return sum((as_written(jobs[index[name]].reward) for name in chosen), Fraction(0))
+
+    def _sure(self, answer: _Answer) -> bool:
+        return answer.proven and self.result.proven
+
+    def _price(self, i: int, answer: _Answer) -> RulePrice:
+        if answer.worth is None:
+            return RulePrice(rule=self.names[i], cost=None, proven=False)
+        rule, groups = self.rules[i], {}
+        if isinstance(rule, FairShare):
+            for group, jobs in self.night.groups[rule.by].items():
+                members = frozenset(self.night.jobs[j].name for j in jobs)
+                gain = self._reward(members & answer.chosen) - self._reward(members & self.chosen)
+                groups[group] = float(gain)
+        order = self.night.index
+        return RulePrice(
+            rule=self.names[i],
+            cost=float(answer.worth - self.worth),
+            gains=tuple(sorted(answer.chosen - self.chosen, key=order.__getitem__)),
+            loses=tuple(sorted(self.chosen - answer.chosen, key=order.__getitem__)),
+            groups=groups,
+            proven=self._sure(answer),
+        )
+
+    def _more(self) -> Iterator[More]:
+        night, rules = self.night, [self._called(k) for k in range(len(self.rules))]
+        step = HOUR if night.deadline >= LONG else 1.0
+        longer = float(as_written(night.deadline) + as_written(step))
+        what = "an hour (3,600 units of time) more" if step == HOUR else "1 unit of time more"
+        for words, other in (
+            ("1 processor more", msgspec.structs.replace(night, processors=night.processors + 1)),
+            (what, msgspec.structs.replace(night, deadline=longer)),
+        ):
+            answer = self._solved(other, rules)
+            worth = None if answer.worth is None else float(answer.worth - self.worth)
+            yield More(what=words, worth=worth, proven=self._sure(answer))
+
+    def _left_out(self, j: int, without: Sequence[_Answer]) -> LeftOut:
+        job = self.night.jobs[j]
+        if not self.able[j]:
+            return LeftOut(job=job.name, reason="never", words=self._never(j), reward=job.reward)
+        rules = [self._called(k) for k in range(len(self.rules))]
+        answer = self._solved(self.night, [*rules, Require(name=ASKED, jobs=(job.name,))])
+        if answer.proven and answer.worth is None:
+            names = tuple(name for name in answer.conflict if name != ASKED)
+            first = f"rule:{names[0]}" if names else "never"
+            words = f"cannot be with {' and '.join(names)}" if names else "fits in no selection"
+            return LeftOut(job=job.name, reason=first, words=words, reward=job.reward, rules=names)
+        needed = None
+        if answer.worth is not None:
+            needed = float(self.worth - answer.worth + as_written(job.reward))
+        blocking = tuple(
+            name
+            for name, other in zip(self.names, without, strict=True)
+            if job.name in other.chosen and other.worth is not None and other.worth > self.worth
+        )
+        reason = f"rule:{blocking[0]}" if blocking else "outbid"
+        if needed is None:
+            words = "not solved again in the time that there was"
+        elif needed <= job.reward:
+            words = "as good: there is an optimum with it"
+        else:
+            words = f"worth {job.reward:.6g}, and {needed:.6g} would have been enough"
+        if blocking:
+            costs = ", ".join(self._costs(name, without) for name in blocking)
+            words = f"{words}; chosen without {costs}"
+        return LeftOut(
+            job=job.name,
+            reason=reason,
+            words=words,
+            reward=job.reward,
+            needed=needed,
+            rules=blocking,
+            proven=self._sure(answer),
+        )
+
+    def _costs(self, name: str, without: Sequence[_Answer]) -> str:
+        answer = without[self.names.index(name)]
+        lost = Fraction(0) if answer.worth is None else answer.worth - self.worth
+        return f"{name}, which costs {float(lost):.6g}"
+
+    def _never(self, j: int) -> str:
+        """Say by how much a job cannot be chosen."""
+        night = self.night
+        length = as_written(night.deadlines[j]) - as_written(night.releases[j])
+        short = night.planned.paths.fractions[j] - length
+        if short > 0:
+            return f"its critical path is {float(short):,.6g} longer than there is time for it"
+        room = as_written(self.model.fill) * night.processors * length
+        over = night.planned.demands.fractions[j] - room
+        return f"its demand is {float(over):,.6g} more than all processors give in its time"

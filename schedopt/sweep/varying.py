@@ -1,0 +1,188 @@
+"""What is varied: places in an instance, the values for each, and every combination of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from itertools import product
+from typing import Any
+
+import msgspec
+
+from instances.errors import InputError, listing, shown, suggestion
+from schedopt import __version__
+
+MOST = 10_000
+"""Combinations of one call."""
+
+Value = float | int | str | bool
+"""What stands at a place."""
+
+
+@dataclass(frozen=True)
+class Vary:
+    """A place, and the values that it takes.
+
+    Attributes
+    ----------
+    place : str
+        Such as ``processors``, ``rules.cap.at_most.fx``, ``jobs.hero.reward`` or ``option.fill``.
+    values : tuple of Value
+    """
+
+    place: str
+    values: tuple[Value, ...]
+
+    @classmethod
+    def of(cls, text: str, number: Callable[[str], float]) -> Vary:
+        """Read ``PLACE=VALUES``: values with commas between, each one or ``FIRST:LAST:STEP``.
+
+        Parameters
+        ----------
+        text : str
+        number : callable
+            Reads a number that may have a unit; raises `InputError` where it is none.
+
+        Raises
+        ------
+        InputError
+            If it is not of that form.
+        """
+        place, _, listed = text.partition("=")
+        if not place or not listed:
+            raise InputError("PLACE=VALUES", found=shown(text), place="--vary")
+        values = [value for part in listed.split(",") for value in _values(part.strip(), number)]
+        return cls(place, tuple(dict.fromkeys(values)))
+
+
+def _values(part: str, number: Callable[[str], float]) -> Iterator[Value]:
+    ends = part.split(":")
+    if len(ends) == 3:
+        try:
+            first, last, step = (Decimal(end) for end in ends)
+        except InvalidOperation:
+            pass  # such as 06:00:30
+        else:
+            steps = (last - first) / step if step else Decimal(-1)
+            if not (steps.is_finite() and 0 <= steps < MOST):
+                expected = f"FIRST:LAST:STEP of at most {MOST:,} values"
+                raise InputError(expected, found=shown(part), place="--vary")
+            for i in range(int(steps) + 1):
+                yield _plain(first + i * step)
+            return
+    if not part:
+        raise InputError("a value between two commas", found="nothing", place="--vary")
+    try:
+        yield _plain(Decimal(part))
+    except InvalidOperation:
+        try:
+            yield number(part)
+        except InputError:
+            yield {"true": True, "false": False}.get(part, part)
+
+
+def _plain(value: Decimal) -> float | int:
+    if not value.is_finite():
+        raise InputError("a finite number", found=str(value), place="--vary")
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+def combinations(varied: Sequence[Vary]) -> list[dict[str, Value]]:
+    """Return every combination of values, the last place changing fastest.
+
+    Raises
+    ------
+    InputError
+        If a place is there twice, or there are too many combinations.
+    """
+    places = [vary.place for vary in varied]
+    for place in places:
+        if places.count(place) > 1:
+            raise InputError("each place once", found=f"{place} twice", place="--vary")
+    count = 1
+    for vary in varied:
+        count *= len(vary.values)
+    if count > MOST:
+        raise InputError(f"at most {MOST:,} combinations", found=f"{count:,}", place="--vary")
+    return [
+        dict(zip(places, values, strict=True)) for values in product(*(v.values for v in varied))
+    ]
+
+
+def changed(
+    document: Mapping[str, Any], rules: Sequence[Any], values: Mapping[str, Value]
+) -> tuple[dict[str, Any], list[Any], dict[str, Value]]:
+    """Return an instance's document, further rules and options with values at their places.
+
+    Parameters
+    ----------
+    document : mapping
+        The instance as a file holds it.
+    rules : sequence
+        Further side constraints, as a file holds them.
+    values : mapping
+        By place.
+
+    Raises
+    ------
+    InputError
+        If there is no such place.
+    """
+    own: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document))
+    more: list[Any] = msgspec.json.decode(msgspec.json.encode(rules))
+    options: dict[str, Value] = {}
+    for place, value in values.items():
+        first, _, rest = place.partition(".")
+        if first == "option" and rest:
+            options[rest] = value
+        elif first == "rules" and rest:
+            _set([*own.get("constraints", []), *more], rest, value, place)
+        else:
+            _set(own, place, value, place)
+    return own, more, options
+
+
+def _set(holder: Any, path: str, value: Value, place: str) -> None:
+    """Put a value at the place that a path leads to from an object or a list."""
+    names = _names(holder)
+    if path in names:
+        if isinstance(holder, list):
+            raise InputError("a field of it", found=shown(path), place=f"--vary {place}")
+        holder[path] = value
+        return
+    longest = max((name for name in names if path.startswith(f"{name}.")), key=len, default=None)
+    if longest is not None:
+        inner = holder[names[longest]]
+        if not isinstance(inner, dict | list):
+            raise InputError(
+                "a field that holds others", found=shown(longest), place=f"--vary {place}"
+            )
+        _set(inner, path[len(longest) + 1 :], value, place)
+    elif isinstance(holder, dict) and "." not in path:
+        holder[path] = value  # a field that the file leaves out; whoever reads it judges it
+    else:
+        head = path.split(".", maxsplit=1)[0]
+        hint = suggestion(head, names) or listing(names)
+        raise InputError(f"a place in the file{hint}", found=shown(head), place=f"--vary {place}")
+
+
+def _names(holder: Any) -> dict[str, Any]:
+    """Return what can be named in an object or a list, and where it is."""
+    if isinstance(holder, dict):
+        return {key: key for key in holder}
+    found: dict[str, Any] = {}
+    for i, one in enumerate(holder):
+        found.setdefault(str(i), i)
+        if isinstance(one, dict):
+            kind = str(one.get("kind", ""))
+            for name in (one.get("name"), kind and f"{kind}[{i}]", kind):
+                if isinstance(name, str) and name:
+                    found.setdefault(name, i)
+    return found
+
+
+def key(told: object) -> str:
+    """Return a digest of all that a row depends on."""
+    return hashlib.sha256(msgspec.json.encode([told, __version__], order="sorted")).hexdigest()[:20]
