@@ -238,17 +238,7 @@ class Problem(Generic[I]):
         limits: Limits,
         progress: Callable[[int, int], None] | None = None,
     ) -> Explanation:
-        """Return why an answer is as it is, and at what prices, by solving again.
-
-        Parameters
-        ----------
-        model : Formulation
-        result : Result
-            Its result, with a solution.
-        limits : Limits
-            Its time limit is for all further solves together.
-        progress : callable, optional
-            Called with solves done and in all.
+        """Return why a result is as it is, by solving again; the time limit is for all of it.
 
         Raises
         ------
