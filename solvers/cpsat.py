@@ -33,6 +33,7 @@ def solve(
     *,
     hint: Any | None = None,
     bound: float | None = None,
+    search: bool = True,
 ) -> Result:
     """Solve a formulation whose model is CP-SAT's.
 
@@ -47,6 +48,8 @@ def solve(
         A solution record to start from.
     bound : float, optional
         A bound that is known to hold.
+    search : bool
+        Whether to search at all; else the result is what is known already.
 
     Returns
     -------
@@ -61,6 +64,10 @@ def solve(
     met = None if hint is None or formulation.native else formulation.instance.objective_of(hint)
     if gap(met, snap_bound(met, bound)) == 0.0:
         status, solution = cp_model.OPTIMAL, hint
+        built = formulation.seconds + time.perf_counter() - began
+        began = time.perf_counter()
+    elif not search:
+        status, solution = cp_model.UNKNOWN, hint
         built = formulation.seconds + time.perf_counter() - began
         began = time.perf_counter()
     else:

@@ -120,9 +120,8 @@ class Schedule(WholeModel):
         return [rule for _, rule, _ in self._rules if isinstance(rule, Seats)]
 
     def side(self) -> Side:
-        """Return the literal that asks for each side constraint, by its name."""
-        self.model  # noqa: B018 - builds it
-        return super().side()
+        """Return the literal that asks for each side constraint, if there is a model, by name."""
+        return super().side() if self._written else {name: [] for name, _, _ in self._rules}
 
     def _build(self) -> None:
         from ortools.sat.python import cp_model
@@ -303,7 +302,7 @@ class Schedule(WholeModel):
         for task in solution.tasks:
             first = tasks.first_task[tasks.first_stage[index[task.job]] + task.stage]
             begin[first + task.task] = task.start
-        return self._replayed(jobs, begin)
+        return self.replayed(jobs, begin)
 
     def hint(self, solution: Scheduled) -> Hints:
         """Yield x_j of every job and the starts of the tasks that are run, in units."""
@@ -328,9 +327,15 @@ class Schedule(WholeModel):
         """Turn values of the variables into a schedule, in the lengths as they are given."""
         jobs = [j for j, x in enumerate(self._x) if value(x) > 0.5]
         begin = np.array([v if isinstance(v, int) else value(v) for v in self.starts], dtype=float)
-        return self._replayed(jobs, begin)
+        return self.replayed(jobs, begin)
 
-    def _replayed(self, jobs: list[int], begin: Any) -> Scheduled:
+    @property
+    def ruled(self) -> list[tuple[str, Row]]:
+        """The rows of the side constraints, under their names; seats are no rows."""
+        return [(name, row) for name, _, found in self._rules for row in found]
+
+    def replayed(self, jobs: list[int], begin: Any) -> Scheduled:
+        """Return the schedule of jobs whose tasks start in a given order, none later than there."""
         night = self.instance
         lengths = night.tasks.lengths
         starts, places = replay(

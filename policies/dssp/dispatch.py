@@ -86,8 +86,8 @@ def play(
     draws : ndarray of float, shape (tasks,)
         In place of keys: numbers in [0, 1) that draw one task after the other.
     """
-    from policies.dssp import dispatch_kernels as kernels
-    from policies.dssp import held_kernels
+    from solvers.schedules import dispatch_kernels as kernels
+    from solvers.schedules import held_kernels
 
     tasks, by_task = prepared(night, keys)
     order: Any = slice(None)

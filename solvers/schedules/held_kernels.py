@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from instances.dssp.tasks import Floats, Ints
-from policies.dssp.dispatch_kernels import _drop, _push, _sink
+from solvers.schedules.dispatch_kernels import _drop, _push, _sink
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
 
@@ -25,7 +25,7 @@ def _seated(use: Array, left: Array, j: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _without(
     ready_keys: Array, ready_jobs: Array, ready: int, keys: Array, task: int, last: bool
 ) -> int:
@@ -37,14 +37,14 @@ def _without(
     return ready
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _next(ends: Array, busy: int, releases: Array, jobs: Array, coming: int) -> float:
     """Return when a task ends or a job is released next; one of the two does."""
     release = np.inf if coming == len(jobs) else releases[jobs[coming]]
     return min(release, ends[0]) if busy > 0 else release
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _goes_on(
     j: int,
     now: float,
@@ -66,7 +66,7 @@ def _goes_on(
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def by_key(
     lengths: Floats,
     keys: Floats,
@@ -132,7 +132,7 @@ def by_key(
             aside = 0
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def by_draw(
     lengths: Floats,
     draws: Floats,
@@ -192,7 +192,7 @@ def by_draw(
                     waiting += 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _drawn(draws: Array, drawn: int, owner: Array, waiting: int, use: Array, left: Array) -> int:
     """Return where in the pool the next task is, drawn from those that find seats; -1: none."""
     if len(left) == 0:

@@ -1,4 +1,4 @@
-"""The dispatch simulator of `dispatch`, compiled: the same steps over flat arrays.
+"""The dispatch simulator of `policies.dssp.dispatch`, compiled: the same steps over flat arrays.
 
 Processors that work are a binary heap by (time of release, processor); jobs with runnable tasks are
 a binary heap by (key of their next task, job).
@@ -17,7 +17,7 @@ def _before(a: float, i: int, b: float, j: int) -> bool:
     return a < b or (a == b and i < j)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _push(keys: Floats, items: Ints, size: int, key: float, item: int) -> int:
     """Add an item, and return the new size."""
     at = size
@@ -31,7 +31,7 @@ def _push(keys: Floats, items: Ints, size: int, key: float, item: int) -> int:
     return size + 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _sink(keys: Floats, items: Ints, size: int, key: float, item: int) -> None:
     """Put an item in place of the first, which is gone."""
     at = 0
@@ -49,7 +49,7 @@ def _sink(keys: Floats, items: Ints, size: int, key: float, item: int) -> None:
     keys[at], items[at] = key, item
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _drop(keys: Floats, items: Ints, size: int) -> int:
     """Take the first item out, and return the new size.
 
@@ -78,7 +78,7 @@ def _drop(keys: Floats, items: Ints, size: int) -> int:
     return size
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def order_of(keys: Floats, first_task: Ints) -> Ints:
     """Return the tasks by stage, each stage's by key, and the file's order on ties."""
     order = np.empty(len(keys), np.int64)
@@ -88,7 +88,7 @@ def order_of(keys: Floats, first_task: Ints) -> Ints:
     return order
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def by_key(
     lengths: Floats,
     keys: Floats,
@@ -100,7 +100,7 @@ def by_key(
     places: Ints,
     completion: Floats,
 ) -> None:
-    """Simulate a dispatcher that always takes the runnable task of the least key: see `dispatch`.
+    """Simulate a dispatcher that always takes the runnable task of the least key.
 
     Tasks are in the order in which their stage hands them out, with keys that never fall within a
     stage. `starts`, `places` and `completion` are filled in for the jobs that are run.
@@ -153,7 +153,7 @@ def by_key(
                     ready = _push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def by_draw(
     lengths: Floats,
     draws: Floats,
@@ -165,7 +165,7 @@ def by_draw(
     places: Ints,
     completion: Floats,
 ) -> None:
-    """Simulate a dispatcher that draws each task from the pool of runnable ones: see `dispatch`."""
+    """Simulate a dispatcher that draws each task from the pool of runnable ones."""
     count = len(first_stage) - 1
     stage = first_stage[:-1].copy()
     unfinished = np.zeros(count, np.int64)

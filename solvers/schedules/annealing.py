@@ -1,0 +1,181 @@
+"""Simulated annealing over sets of jobs and the order in which they are dispatched.
+
+A move drops up to three jobs, fills the machine up again with others, a little beyond what was done
+in time, and dispatches them all. What is in time is kept if it earns as much as before, or
+nearly so; how nearly falls over a round of moves, and every round begins with the best so far
+(Kirkpatrick, Gelatt and Vecchi, Science 220, 1983).
+
+All is drawn from the seed, and no move looks at a clock: the same seed makes the same moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from instances.dssp.tasks import Floats
+from solvers.schedules.trial import Mask, Trials
+
+DROPPED: Final = 3
+"""Jobs that a move drops at most."""
+
+ROUND: Final = 800
+"""Moves of a round."""
+
+WARM, COLD = 2e-3, 1e-5
+"""How much less a move may earn, as a part of all, at the start and at the end of a round."""
+
+UNDER, OVER = -0.002, 0.012
+"""How much less or more of the capacity a move asks for than was done in time before."""
+
+
+@dataclass
+class Kept:
+    """What a search has in hand.
+
+    Attributes
+    ----------
+    worth : float
+    jobs : ndarray of bool, shape (jobs,)
+    order : int
+    shift : ndarray of float, shape (jobs,), or None
+    """
+
+    worth: float
+    jobs: Mask
+    order: int = 0
+    shift: Floats | None = None
+
+
+class Annealing:
+    """A search by moves.
+
+    Parameters
+    ----------
+    trials : Trials
+    caps : sequence of (ndarray, float)
+        Sums over the jobs that are run, by coefficient, and what they must not exceed.
+    keeps : callable
+        Tells whether a set of jobs keeps all side constraints.
+    seed : int
+    starts : sequence of ndarray of bool, shape (jobs,)
+        Sets of jobs that are worth a first try.
+
+    Attributes
+    ----------
+    best : Kept or None
+        The best so far that keeps the side constraints.
+    starts : ndarray of float, shape (tasks,)
+        When the tasks of its jobs start.
+    moves, fruitless : int
+        Moves so far, and those since the best was found.
+    """
+
+    def __init__(
+        self,
+        trials: Trials,
+        caps: Sequence[tuple[Floats, float]],
+        keeps: Callable[[Mask], bool],
+        seed: int,
+        starts: Sequence[Mask],
+    ) -> None:
+        self.trials, self.keeps = trials, keeps
+        night = trials.night
+        self.draw = np.random.default_rng(seed)
+        self.demands = night.tasks.demands
+        self.capacity = night.processors * float(night.horizon)
+        rows = [coefficients for coefficients, _ in caps]
+        self.caps = np.array(rows).reshape(len(rows), len(night.jobs))
+        self.rooms = np.array([room for _, room in caps])
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ratio = np.nan_to_num(night.rewards / self.demands, nan=0.0, posinf=1e300)
+        self.ratio: Floats = np.log(np.clip(ratio, 1e-300, 1e300))
+        self.span = float(night.deadlines.max(initial=night.deadline))
+        self.best: Kept | None = None
+        self.starts = np.full(len(night.tasks.lengths), np.inf)
+        self.moves = self.fruitless = 0
+        self.gains = np.ones(2)  # how often a move with and without shifts was of use
+        self.now = Kept(-1.0, np.zeros(len(night.jobs), dtype=np.bool_))
+        for start in starts:
+            for order in range(trials.orders):
+                self._try(Kept(0.0, start & trials.able, order), 0.0)
+
+    def move(self) -> None:
+        """Make one move."""
+        step = self.moves % ROUND
+        if step == 0 and self.best is not None:
+            self.now = self.best
+        self.moves += 1
+        self.fruitless += 1
+        jobs = self._changed(self.now.jobs)
+        order, shift = self.now.order, self.now.shift
+        if self.draw.random() < 0.05:
+            order = int(self.draw.integers(self.trials.orders))
+        how = int(self.draw.random() * self.gains.sum() > self.gains[0])
+        if how:
+            shift = self._shifted(jobs, shift)
+        warmth = WARM * (COLD / WARM) ** (step / ROUND)
+        if self._try(Kept(0.0, jobs, order, shift), warmth):
+            self.gains[how] += 1
+        self.gains = np.maximum(self.gains * 0.99, 0.1)
+
+    def _changed(self, jobs: Mask) -> Mask:
+        """Drop up to a few jobs, mostly of little reward for their demand, and fill up again."""
+        draw, there = self.draw, np.flatnonzero(jobs)
+        asked = float(self.demands[there].sum())
+        wanted = min(self.capacity, asked + draw.uniform(UNDER, OVER) * self.capacity)
+        kept = jobs.copy()
+        count = min(len(there), int(draw.integers(0, DROPPED + 1)))
+        if count:
+            likely = None
+            if draw.random() < 0.5:
+                ratio = self.ratio[there]
+                weights = np.exp((ratio.min() - ratio) / max(float(ratio.std()), 1e-9))
+                likely = weights / weights.sum() * (1 - 1e-6) + 1e-6 / len(there)
+                likely /= likely.sum()
+            kept[draw.choice(there, count, replace=False, p=likely)] = False
+        left = wanted - float(self.demands[kept].sum())
+        rooms = self.rooms - self.caps @ kept if len(self.rooms) else self.rooms
+        out = np.flatnonzero(~kept & self.trials.able)
+        spread = float(draw.choice([0.03, 0.2, 1.0]))
+        liked = self.ratio[out] + spread * draw.gumbel(size=len(out))
+        for j in out[np.argsort(-liked, kind="stable")].tolist():
+            if self.demands[j] <= left and (
+                not len(rooms) or bool((self.caps[:, j] <= rooms).all())
+            ):
+                kept[j] = True
+                left -= float(self.demands[j])
+                if len(rooms):
+                    rooms = rooms - self.caps[:, j]
+        return kept
+
+    def _shifted(self, jobs: Mask, shift: Floats | None) -> Floats:
+        """Put a few jobs off, or bring them forward."""
+        found = np.zeros(len(jobs)) if shift is None else shift.copy()
+        there = np.flatnonzero(jobs)
+        if len(there):
+            some = self.draw.choice(there, min(len(there), int(self.draw.integers(1, 4))), False)
+            found[some] = self.draw.normal(0.0, self.draw.choice([0.02, 0.1, 0.5]), len(some))
+            found[some] *= self.span
+        return found
+
+    def _try(self, tried: Kept, warmth: float) -> bool:
+        """Dispatch, keep what is in time where that is good enough, and tell whether it is."""
+        earned = self.trials.run(tried.jobs, tried.order, tried.shift)
+        tried.worth, in_time = float(earned.sum()), earned > 0
+        least = self.now.worth + warmth * self.now.worth * np.log(max(self.draw.random(), 1e-300))
+        better = self.best is None or tried.worth > self.best.worth * (1 + 1e-12)
+        if tried.worth < least and not better:
+            return False
+        changed = not np.array_equal(in_time, self.now.jobs)
+        sound = (self.best is None or changed) and self.keeps(in_time)
+        if changed and not sound and self.best is not None:
+            return False
+        tried.jobs = in_time
+        if better and sound:
+            self.best, self.starts, self.fruitless = tried, self.trials.starts, 0
+        self.now = tried
+        return True

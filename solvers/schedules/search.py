@@ -1,0 +1,118 @@
+"""The search for a schedule: one annealing for each worker, until time or ideas run out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from instances.constraints import Seats
+from instances.dssp import Instance
+from instances.dssp.tasks import Floats, Ints
+from solvers.running import Run
+from solvers.schedules.annealing import ROUND, Annealing
+from solvers.schedules.trial import Mask, Trials
+
+
+class Found(NamedTuple):
+    """The best schedule that a search has found.
+
+    Attributes
+    ----------
+    worth : float
+        What it earns.
+    jobs : ndarray of int
+        Positions of the jobs that it completes.
+    starts : ndarray of float, shape (tasks,)
+        When their tasks start.
+    moves : int
+        Moves of all workers.
+    """
+
+    worth: float
+    jobs: Ints
+    starts: Floats
+    moves: int
+
+
+def search(
+    night: Instance,
+    run: Run,
+    *,
+    starts: Sequence[Mask],
+    keeps: Callable[[Mask], bool],
+    caps: Sequence[tuple[Floats, float]] = (),
+    seats: Sequence[Seats] = (),
+    target: float | None = None,
+    seconds: float | None = None,
+    rounds: int = 4,
+    workers: int = 1,
+) -> Found | None:
+    """Search until the target is met, time is over, or many moves were of no use.
+
+    Parameters
+    ----------
+    night : Instance
+        With stages for every job.
+    run : Run
+        Whose limits have the seed; an interruption ends the search and keeps what it found.
+    starts : sequence of ndarray of bool, shape (jobs,)
+        Sets of jobs that are worth a first try.
+    keeps : callable
+        Tells whether a set of jobs keeps all side constraints.
+    caps : sequence of (ndarray, float)
+        Sums over the jobs that are run, by coefficient, and what they must not exceed: those of
+        `keeps` that a move can look at beforehand.
+    seats : sequence of Seats
+        What running tasks hold.
+    target : float, optional
+        What is enough.
+    seconds : float, optional
+        How long to search.
+    rounds : int
+        Rounds of moves of no use after which a worker gives up.
+    workers : int
+        Each with a seed of its own. One worker makes the same moves each time, however long it is
+        given.
+    """
+    stop = threading.Event()
+    seeds = np.random.SeedSequence(run.limits.seed).generate_state(workers).tolist()
+    made: list[Annealing] = []
+    failed: list[Exception] = []
+
+    def work(seed: int) -> None:
+        try:
+            annealing = Annealing(Trials(night, seats), caps, keeps, seed, starts)
+            made.append(annealing)
+            while annealing.fruitless < rounds * ROUND and not stop.is_set():
+                best = annealing.best
+                if best and target is not None and best.worth >= target * (1 - 1e-12):
+                    stop.set()
+                    break
+                annealing.move()
+        except Exception as error:  # noqa: BLE001 - raised again by whoever asked
+            failed.append(error)
+            stop.set()
+
+    def together() -> None:
+        clock = threading.Timer(seconds, stop.set) if seconds is not None else None
+        others = [threading.Thread(target=work, args=(seed,), daemon=True) for seed in seeds[1:]]
+        for thread in ([clock] if clock else []) + others:
+            thread.start()
+        work(seeds[0])
+        for thread in others:
+            thread.join()
+        if clock is not None:
+            clock.cancel()
+
+    run.in_thread(together, stop.set)
+    if failed:
+        raise failed[0]
+    moves = sum(annealing.moves for annealing in made)
+    sound = [(a.best.worth, a.best.jobs, a.starts) for a in made if a.best is not None]
+    if not sound:
+        return None
+    worth, jobs, begin = max(sound, key=lambda found: found[0])
+    return Found(worth, np.flatnonzero(jobs), begin, moves)

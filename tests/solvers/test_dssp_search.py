@@ -1,0 +1,86 @@
+"""The search for schedules: it repeats itself, keeps all rules, and knows when to stop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from builders.dssp_windows import windowed_night
+
+from formulations.dssp import Schedule
+from instances.constraints import FairShare, Require
+from instances.dssp import Instance, Job
+from schedopt import generate, solve
+from schedopt.problems.dssp import schedules
+from solvers.result import Limits
+from solvers.running import Run
+from solvers.schedules import search
+from solvers.schedules.annealing import Annealing
+from solvers.schedules.trial import Trials
+
+
+def season() -> Instance:
+    options = {"processors": 30, "reward": "size"}
+    found = generate("dssp", options=options, seed=5)
+    assert isinstance(found, Instance)
+    return found
+
+
+def everyone(night: Instance) -> np.ndarray:
+    return np.ones(len(night.jobs), dtype=np.bool_)
+
+
+def test_one_seed_makes_the_same_moves() -> None:
+    night = season()
+
+    def after(moves: int, seed: int) -> tuple[float, list[float]]:
+        found = Annealing(Trials(night, ()), (), lambda jobs: True, seed, [everyone(night)])
+        for _ in range(moves):
+            found.move()
+        assert found.best is not None
+        return found.best.worth, found.starts.tolist()
+
+    assert after(60, 1) == after(60, 1)
+    assert after(60, 1)[0] >= after(5, 1)[0]
+
+
+def test_it_ends_where_the_target_is_met() -> None:
+    jobs = tuple(Job(name=f"j{i}", reward=1.0, stages=((2.0, 2.0), (1.0,))) for i in range(6))
+    night = Instance(name="easy", processors=3, deadline=10.0, jobs=jobs)
+    found = search(
+        night, Run(Limits()), starts=[everyone(night)], keeps=lambda jobs: True, target=6.0
+    )
+    assert found is not None
+    assert found.worth == 6.0
+    assert found.moves == 0
+
+
+def test_releases_deadlines_and_seats_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedules, "MANY", -1)
+    rng = np.random.default_rng(3)
+    for _ in range(25):
+        night = windowed_night(rng, jobs=12, tasks=5, stages=3, late=True)
+        model = Schedule(night)
+        result = solve(model, threads=1, time_limit=0.1)
+        assert not result.violations
+        assert result.bound is not None
+        assert result.solution is not None
+        assert result.objective <= result.bound * (1 + 1e-9)
+        assert not model._written  # CP-SAT had nothing to do
+
+
+def test_side_constraints_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedules, "MANY", -1)
+    night = season()
+    groups = night.groups["team"]
+    team = next(iter(groups))
+    asked = next(job.name for job in night.jobs if night.in_time[night.index[job.name]])
+    rules = [
+        FairShare(by="team", at_most={team: 0.15}),
+        FairShare(name="floors", by="team", at_least=dict.fromkeys(list(groups)[1:3], 0.05)),
+        Require(jobs=(asked,)),
+    ]
+    result = solve(Schedule(night).add(*rules), threads=1, time_limit=2)
+    assert not result.violations
+    assert result.solution is not None
+    assert asked in result.solution.selected
+    assert result.objective > 0.8 * result.bound
