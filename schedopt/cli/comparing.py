@@ -33,6 +33,9 @@ GRACE = 60.0
 MOST_SAID = 5
 """Runs that ended with an error and are told one by one."""
 
+MOST_FAILURES = 20
+"""Lines about what failed that are said; of more, only how many."""
+
 
 @app.command(epilog="Example: schedopt bench nights/ --jobs 4 --output results.parquet")
 def bench(
@@ -123,8 +126,10 @@ def bench(
         else:
             bench_tables.summary(rows)
     finally:  # a reader that has gone is no reason to make no report
-        for failure in failures:
+        for failure in failures[:MOST_FAILURES]:
             say(failure)
+        if len(failures) > MOST_FAILURES:
+            say(f"and {len(failures) - MOST_FAILURES:,} more that failed")
         if report is not None:
             reporting.deliver(report, rows, _sweep(words), failures, pictures)
     broken = [row for row in rows if row.termination == "error"]

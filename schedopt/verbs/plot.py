@@ -69,7 +69,26 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None) -> Any:
     several = dict.fromkeys(result.problem for result in drawn)
     if len(several) > 1:
         raise InputError("results of one problem", found=shown(list(several)))
-    return record_of(drawn[0].problem).draw_results(drawn, instance)
+    try:
+        return record_of(drawn[0].problem).draw_results(drawn, instance)
+    except InputError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, ValueError) as failure:
+        why = _why(drawn, instance, failure)
+        raise InputError("results that `check` passes", found=why) from None
+
+
+def _why(drawn: Sequence[Result[Any]], instance: AnyInstance | None, failure: Exception) -> str:
+    """Return what is wrong with results that cannot be drawn; raise the failure if nothing is."""
+    from validation.documents import check
+
+    if instance is None:
+        return "some whose numbers cannot be drawn: give --instance to see why"
+    for result in drawn:
+        wrong = check(instance, result.document()).violations
+        if wrong:
+            return f"{wrong[0]} ({result.instance})"
+    raise failure
 
 
 def _plan(path: str | Path) -> Any | None:

@@ -191,3 +191,47 @@ def test_only_long_times_are_called_hours() -> None:
         mine = Instance(name="n", processors=2, deadline=deadline, jobs=(job,))
         figure = plot(evaluate(mine, "lcpf"), instance=mine)
         assert {axes.get_xlabel() for axes in figure.axes} == {words}
+
+
+def rid_of_a_job(d: Any) -> None:
+    d["solution"]["tasks"][0]["job"] = "nobody"
+
+
+def no_capacity(d: Any) -> None:
+    d["solution"].update(capacity=0.0, shares={})
+
+
+def no_epochs(d: Any) -> None:
+    d["solution"]["epochs"] = []
+
+
+def unknown_in_an_epoch(d: Any) -> None:
+    nodes = d["solution"]["epochs"][0]["nodes"]
+    nodes["nobody"] = nodes.pop(next(iter(nodes)))
+
+
+@pytest.mark.parametrize(
+    ("example", "formulation", "change"),
+    [
+        ("dssp/greedy-trap.json", "schedule", rid_of_a_job),
+        ("dssp/greedy-trap.json", "selection", no_capacity),
+        ("epoch/fig8.json", "partition", no_epochs),
+        ("epoch/fig8.json", "partition", unknown_in_an_epoch),
+    ],
+)
+@pytest.mark.parametrize("told", [True, False])
+def test_a_result_that_was_tampered_with_is_refused_in_one_line(
+    example: str, formulation: str, change: Any, told: bool, tmp_path: Path
+) -> None:
+    file = Path("instances") / example
+    document = msgspec.to_builtins(solve(file, formulation=formulation).document())
+    change(document)
+    result = tmp_path / "result.json"
+    result.write_bytes(msgspec.json.encode(document))
+    try:
+        plot(result, instance=file if told else None)
+    except InputError as error:
+        assert "that `check` passes" in str(error)
+        assert "\n" not in str(error)
+    else:
+        assert not told or change is not unknown_in_an_epoch
