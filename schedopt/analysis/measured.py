@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from statistics import NormalDist, stdev
+from statistics import quantiles
 
 import msgspec
 
@@ -14,9 +14,8 @@ from schedopt.sweep.rows import Row
 
 MOST = 12
 """Instances that have a table of their own."""
-FEWEST = 10
+FEWEST = 20
 """Resampled instances that an interval takes."""
-QUANTILE = NormalDist().inv_cdf(0.975)
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +27,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     value : float
         On the instance itself, as a fraction of the other's.
     low, high : float
-        The 95% interval of it over resampled instances, the same for both.
+        Between which it lies on 95% of the resampled instances, the same for both.
     """
 
     contender: str
@@ -38,8 +37,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def settled(self) -> bool:
-        """Whether the interval leaves no doubt which of the two is better."""
-        return self.low > 0 or self.high < 0
+        """Whether resampled instances leave no doubt, nor the instance itself, which is better."""
+        return (self.low > 0 and self.value > 0) or (self.high < 0 and self.value < 0)
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,18 +90,19 @@ def _measured(rows: Sequence[Row], names: dict[str, str]) -> Measured:
 
 
 def _difference(name: str, row: Row, first: Row) -> Difference | None:
-    """Return how far a row is above the first, and the normal bootstrap interval of that.
+    """Return how far a row is above the first, here and on 95% of the resampled instances.
 
-    Each resampled instance is a replicate of the instance, so that the spread of the difference
-    over them is the standard error of the difference (Efron and Tibshirani, 1993, section 13.3).
+    Each resampled instance is a replicate of the instance, on which both are played, so that the
+    percentiles of the difference tell how sure it is (Efron and Tibshirani, An Introduction to the
+    Bootstrap, 1993, section 13.3): queues are skewed, and a normal interval would not do.
     """
     pairs = list(zip(row.resampled, first.resampled, strict=False))
     if len(pairs) < FEWEST or row.objective is None or not first.objective:
         return None
     ratios = [a / b - 1 for a, b in pairs if b]
+    cuts = quantiles(ratios, n=40, method="inclusive")
     value = row.objective / first.objective - 1
-    half = QUANTILE * stdev(ratios)
-    return Difference(contender=name, value=value, low=value - half, high=value + half)
+    return Difference(contender=name, value=value, low=cuts[0], high=cuts[-1])
 
 
 def measure_tables(rows: Iterable[Row]) -> Iterator[ShownTable]:
@@ -143,7 +143,7 @@ def differences_table(found: Measured) -> ShownTable:
     count = len(found.rows[0][1].resampled)
     return ShownTable(
         title=f"{found.instance}: above {best}, here and on {counted(count, 'resampled log')}",
-        heads=("policy", "here", "95% interval", "so"),
+        heads=("policy", "here", "on 95% of them", "so"),
         rows=tuple(
             (
                 one.contender,

@@ -61,8 +61,8 @@ MEASURED = (
     "Response, wait and slowdown are means over jobs; lost is the share of the servers that was "
     "idle though waiting jobs could have filled it. ± is the half-width of the 95% interval by "
     "batch means over the log. Resampled logs draw each user's weeks anew (Zakay and Feitelson, "
-    "2014), the same for every policy: the interval of a difference is by its spread over them. It "
-    "is not settled who is better where it contains 0."
+    "2014), the same for every policy; between which differences 95% of them lie says how sure it "
+    "is who is better: not settled where 0 lies between."
 )
 
 
@@ -83,7 +83,7 @@ def _plain(shown: ShownTable) -> str:
     lines = "".join(
         f"<tr>{''.join(_cell((cell, _number(cell))) for cell in row)}</tr>\n" for row in shown.rows
     )
-    return f"""<table class="summary sortable"><caption>{escape(shown.title)}</caption>
+    return f"""<table class="sortable pairs"><caption>{escape(shown.title)}</caption>
 <thead><tr>{heads}</tr></thead>
 <tbody>
 {lines}</tbody></table>"""
