@@ -12,6 +12,7 @@ from typing_extensions import TypeVar
 
 from formulations.protocol import Sense
 from instances.constraints import Constraint
+from instances.showing import table
 
 Termination = Literal[
     "optimal",
@@ -148,6 +149,8 @@ class Document(Outcome, frozen=True, kw_only=True):
 
 
 S = TypeVar("S", default=Any)
+MOST_SHOWN = 200
+"""Characters of a conflict that are shown at a prompt."""
 
 
 class Result(Outcome, Generic[S], frozen=True, kw_only=True):
@@ -163,6 +166,30 @@ class Result(Outcome, Generic[S], frozen=True, kw_only=True):
 
     constraints: tuple[Constraint, ...] = ()
     solution: S | None = None
+
+    def __repr__(self) -> str:
+        """Return what came of it in a line; `document()` has all of it."""
+        facts = ", ".join(f"{key} {value}" for key, value in self._facts()[2:])
+        return f"<Result of {self.instance!r}: {self._facts()[1][1]}, {facts}>"
+
+    def _repr_html_(self) -> str:
+        return table(self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        who = self.policy or f"{self.formulation} with {self.solver}"
+        facts = [("instance", f"{self.instance} ({self.problem})"), ("found by", str(who))]
+        facts.append(("outcome", f"{self.solution_status} ({self.termination})"))
+        for key in ("objective", "confidence", "bound", "gap"):
+            value = getattr(self, key)
+            if isinstance(value, float | int):
+                facts.append((key, f"{value:,.10g}"))
+        if self.bound is not None:
+            facts.append(("bound re-proved", "yes" if self.bound_checked else "no"))
+        if self.violations:
+            facts.append(("violations", f"{len(self.violations):,}"))
+        if self.conflict:
+            facts.append(("conflict", ", ".join(self.conflict)[:MOST_SHOWN]))
+        return facts
 
     def document(self) -> Document:
         """Return the result as a file holds it."""

@@ -42,6 +42,7 @@ from instances.dssp.tasks import Tasks
 from instances.errors import InputError, shown
 from instances.naming import groups_of, index_of
 from instances.options import Option, is_number
+from instances.showing import Shown
 
 Floats = NDArray[np.float64]
 SCHEMA: Mapping[str, Mapping[str, object]] = {
@@ -69,6 +70,7 @@ FILL = Option(
 
 
 class Instance(
+    Shown,
     msgspec.Struct,
     frozen=True,
     kw_only=True,

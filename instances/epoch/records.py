@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from instances.constraints import Apart, Name, Together, check_names, check_references
 from instances.errors import InputError, shown
 from instances.naming import index_of
+from instances.showing import Shown
 
 Ints = NDArray[np.int64]
 SideConstraint = Together | Apart
@@ -43,6 +44,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Instance(
+    Shown,
     msgspec.Struct,
     frozen=True,
     kw_only=True,

@@ -27,6 +27,7 @@ from instances.constraints import (
 from instances.errors import InputError, joined, shown
 from instances.hesrpt.speedups import Power, Speedup, Whole
 from instances.naming import groups_of, index_of
+from instances.showing import Shown
 
 Floats = NDArray[np.float64]
 SideConstraint = FairShare | Shares
@@ -89,6 +90,7 @@ class Job(
 
 
 class Instance(
+    Shown,
     msgspec.Struct,
     frozen=True,
     kw_only=True,

@@ -21,6 +21,7 @@ from instances.msfq.sizes import (
     Hyperexponential,
     Lognormal,
 )
+from instances.showing import Shown
 
 if TYPE_CHECKING:
     from instances.msfq.log_answers import LogAnswer
@@ -91,6 +92,7 @@ class JobClass(
 
 
 class Instance(
+    Shown,
     msgspec.Struct,
     frozen=True,
     kw_only=True,

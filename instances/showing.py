@@ -1,0 +1,47 @@
+"""How records look at a prompt and in a notebook: a summary, never all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape
+from typing import ClassVar
+
+import msgspec
+
+
+class Shown:
+    """A record that is shown as what it is and how much of it there is."""
+
+    __slots__ = ()
+    __struct_fields__: ClassVar[tuple[str, ...]]
+    __struct_config__: ClassVar[msgspec.structs.StructConfig]
+
+    def __repr__(self) -> str:
+        """Return its kind and name, its numbers, and how long its lists are."""
+        facts = [f"{value} {key}" if counted else f"{key} {value}"
+                 for key, value, counted in self._facts()]  # fmt: skip
+        name = str(getattr(self, "name", ""))[:MOST_NAME]
+        return f"<{self.__struct_config__.tag} {name!r}: {', '.join(facts)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table."""
+        name = (f"{self.__struct_config__.tag}", str(getattr(self, "name", ""))[:MOST_NAME])
+        return table([name, *((key, value) for key, value, _ in self._facts())])
+
+    def _facts(self) -> Iterator[tuple[str, str, bool]]:
+        for key in self.__struct_fields__:
+            value = getattr(self, key)
+            if isinstance(value, tuple | list | Mapping):
+                if value:
+                    yield key, f"{len(value):,}", True
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                yield key, f"{value:,.10g}", False
+
+
+MOST_NAME = 60
+
+
+def table(facts: Iterable[tuple[str, str]]) -> str:
+    """Return names and values as a table of HTML, every cell escaped."""
+    rows = (f"<tr><th>{escape(key)}</th><td>{escape(value)}</td></tr>" for key, value in facts)
+    return f"<table><tbody>{''.join(rows)}</tbody></table>"
