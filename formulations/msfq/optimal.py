@@ -14,6 +14,9 @@ from instances.errors import InputError, shown
 from instances.msfq import Instance, OptimalTable
 from instances.options import Option, checked, is_count, is_number
 
+NEAR = 1e-6
+"""Relative: at which gap a policy is called optimal at most."""
+
 
 class OptimalPolicy:
     """Find the optimal nonpreemptive policy as an average-cost Markov decision process.
@@ -21,12 +24,12 @@ class OptimalPolicy:
     Parameters
     ----------
     queue : Instance
-        A one-or-all system with exponential sizes and a load below 1; a few servers, since the
-        work grows with their number.
+        A one-or-all system with exponential sizes and a load below 1.
     tolerance : float
-        Relative: the box of waiting jobs grows until the optimum changes by less.
+        Relative: how near to each other the cost of a policy and a bound on all policies are to
+        come. What is nearer than that, and than 1e-6, is called optimal.
     most : int
-        States at most.
+        States at most that a search may look at: it knows values for a box of waiting jobs.
 
     Attributes
     ----------
@@ -41,10 +44,8 @@ class OptimalPolicy:
 
     Notes
     -----
-    Relative value iteration with a boundary that is continued by parabolas, since a blocked one
-    needs a box several times as long; see `chain`. The bound takes off what value iteration left
-    open (the span) and what the last growth of the box changed: an estimate, not a proof.
-    Source: Puterman, Markov Decision Processes, Wiley 1994, section 8.5.
+    Policies may keep servers idle. Source: Puterman, Markov Decision Processes, Wiley 1994,
+    chapter 8.
     """
 
     problem: ClassVar[str] = "msfq"
@@ -52,11 +53,11 @@ class OptimalPolicy:
     engine: ClassVar[str] = "numeric"
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {
-        "tolerance": Option(2e-5, "a number above 0", lambda v: is_number(v) and v > 0),
-        "most": Option(2_000_000, "a whole number of states", is_count),
+        "tolerance": Option(1e-6, "a number above 0", lambda v: is_number(v) and v > 0),
+        "most": Option(12_000_000, "a whole number of states", is_count),
     }
 
-    def __init__(self, queue: Instance, *, tolerance: float = 2e-5, most: int = 2_000_000) -> None:
+    def __init__(self, queue: Instance, *, tolerance: float = 1e-6, most: int = 12_000_000) -> None:
         given = {"tolerance": tolerance, "most": most}
         self.options: Settings = checked(given, self.known_options, "optimal-policy")
         began = time.perf_counter()
@@ -72,6 +73,11 @@ class OptimalPolicy:
         )
         self.added: Sequence[Constraint] = ()
         self.seconds = time.perf_counter() - began
+
+    @property
+    def tolerance(self) -> float:
+        """Relative: at which gap a policy is called optimal."""
+        return float(min(self.options["tolerance"], NEAR))
 
     def add(self, *constraints: Constraint) -> Self:
         """Refuse side constraints: the optimal policy takes none.

