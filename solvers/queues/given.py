@@ -7,8 +7,8 @@ from collections.abc import Callable, Generator
 import numpy as np
 
 from formulations.msfq.process import Process
-from solvers.queues.level_kernels import Decisions
 from solvers.queues.attained import Attained, attained, slopes_of
+from solvers.queues.level_kernels import Decisions
 
 Rule = Callable[[int, int, int], int]
 """What to do with c small jobs in service while i small and j large ones wait: 0 nothing, 1 start a

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +15,8 @@ from formulations.msfq.system import System
 from instances.errors import InputError
 from instances.msfq import ClassTime, OptimalTable
 from solvers.queues import approximation
-from solvers.queues.exact import exact
 from solvers.queues.attained import attained, slopes_of
+from solvers.queues.exact import exact
 from solvers.queues.given import evaluation
 from solvers.queues.level_kernels import Decisions
 from solvers.queues.policy_iteration import Bounded, BoxSearch
@@ -124,7 +124,13 @@ class PolicySearch:
 
     def _work(self) -> Stages:
         process, options = self._process, self._formulation.options
-        best = self.incumbent = yield from _best_threshold(process)
+        for found in _thresholds(process):
+            if self.incumbent is None or found.cost < self.incumbent.cost:
+                self.incumbent = found
+            yield
+        best = self.incumbent
+        if best is None:
+            return
         k = process.system.k
         self._box = first_box(process, best)
         if _states(k, self._box) > options["most"]:
@@ -142,7 +148,8 @@ class PolicySearch:
             if search.best.bound <= STEADY * previous or previous > 0.5 * best.cost:
                 yield from self._try(search.best, max(options["tolerance"], ROUGH * gap))
             previous = search.best.bound
-            gap = (self.incumbent.cost - self._bound) / self.incumbent.cost
+            best = self.incumbent or best
+            gap = (best.cost - self._bound) / best.cost
             larger = next_box(search.best)
             if gap <= options["tolerance"] or _states(k, larger) > options["most"]:
                 return
@@ -162,9 +169,7 @@ class PolicySearch:
         if decisions is None:
             return
         slopes = slopes_of(process, found.values)
-        worth = yield from attained(
-            process, decisions, slopes, 0.02 * tolerance, found.values
-        )
+        worth = yield from attained(process, decisions, slopes, 0.02 * tolerance, found.values)
         best = self.incumbent
         if worth is None or not self._bound <= worth.cost < np.inf:
             return
@@ -254,11 +259,7 @@ def runnable(decisions: Decisions) -> Decisions | None:
     From half the width on small jobs are always started, and levels above the last that can be
     trusted do as that one does.
     """
-    half = decisions.shape[2] // 2
-    turns = _turns(decisions[:, :, : half + 1])
-    fine = (turns < half).all(axis=1)
-    fine[int(TRUSTED * (len(decisions) - 1)) :] = False
-    last = int(np.argmin(fine)) - 1
+    half, last = decisions.shape[2] // 2, int(TRUSTED * (len(decisions) - 1))
     if last < 1:
         return None
     out = decisions[np.minimum(np.arange(len(decisions)), last)].copy()
@@ -266,8 +267,8 @@ def runnable(decisions: Decisions) -> Decisions | None:
     return out
 
 
-def _best_threshold(process: Process) -> Generator[None, None, Incumbent]:
-    """Return the best threshold of MSFQ's lazy variant up to k - 2 as a policy.
+def _thresholds(process: Process) -> Iterator[Incumbent]:
+    """Yield thresholds of MSFQ's lazy variant up to k - 2 as policies, the likely best first.
 
     Of k - 1 it depends on more than the numbers of jobs. Thresholds far from the best by the
     approximation are not looked at.
@@ -277,18 +278,14 @@ def _best_threshold(process: Process) -> Generator[None, None, Incumbent]:
     curve = approximation.area(system)
     likely = process.small_cost * system.l1 * curve.small
     likely += process.large_cost * system.lk * curve.large
-    best, times, threshold = np.inf, (0.0, 0.0), 0
     for l in np.argsort(likely[: k - 1], kind="stable")[:8].tolist():
         small, large = exact(system, l, "lazy")
         cost = process.small_cost * system.l1 * small + process.large_cost * system.lk * large
-        if cost < best:
-            best, times, threshold = cost, (small, large), l
-        yield
-    decisions = np.ones((2, k, 2), np.int8)
-    decisions[:, :, 0] = 0
-    decisions[1, 1 : threshold + 1] = 0
-    decisions[1, 0] = 2
-    return Incumbent(decisions, best, times[0], (1, 1), best)
+        decisions = np.ones((2, k, 2), np.int8)
+        decisions[:, :, 0] = 0
+        decisions[1, 1 : l + 1] = 0
+        decisions[1, 0] = 2
+        yield Incumbent(decisions, cost, small, (1, 1), cost)
 
 
 def _small_time(system: System, decisions: Decisions) -> Generator[None, None, float]:

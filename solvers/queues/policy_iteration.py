@@ -76,9 +76,7 @@ class BoxSearch:
         A guess at what a large job more adds at the top; the fluid's without one.
     """
 
-    def __init__(
-        self, process: Process, decisions: Decisions, price: float | None = None
-    ) -> None:
+    def __init__(self, process: Process, decisions: Decisions, price: float | None = None) -> None:
         k, self._box = process.system.k, (decisions.shape[2] - 1, len(decisions) - 1)
         self._process, self._rates = process, process.system.rates
         self._costs = (process.small_cost, process.large_cost)
@@ -116,15 +114,19 @@ class BoxSearch:
             tried.append((self._prices[1], self._at_top() - self._prices[1], self._gain))
             if not np.isfinite(self._gain) or self._worth(tried) <= tolerance * self._gain:
                 break
+            if len(tried) > 1 and self.best and self.best.bound >= (1 - tolerance) * self._gain:
+                break
             self._price(self._prices[0], _next_price(tried))
             yield from self._settle(FEW_STEPS)
 
     @staticmethod
     def _worth(tried: list[tuple[float, float, float]]) -> float:
         """Return about what the best price at the top would still add to the gain."""
-        if len(tried) < 2 or tried[-1][1] < 0.0:
+        if len(tried) < 2:
             return np.inf
-        (p0, _, g0), (p1, _, g1) = tried[-2:]
+        (p0, _, g0), (p1, missing, g1) = tried[-2:]
+        if missing < 0.0:
+            return np.inf
         return float(abs(g1 - g0) / max(abs(p1 - p0), 1e-300) * abs(_next_price(tried) - p1))
 
     def _settle(self, most: int) -> Steps:
@@ -142,9 +144,7 @@ class BoxSearch:
                     )  # fmt: skip
                     yield
                 changed = improvement.improve(self._values, self._events, self._decisions)
-            improvement.residuals(
-                self._values, self._events, self._rates, self._costs, self._left
-            )
+            improvement.residuals(self._values, self._events, self._rates, self._costs, self._left)
             spread = float(np.ptp(self._left))
             if not np.isfinite(spread):
                 self._gain = np.nan

@@ -14,6 +14,8 @@ from validation.msfq import logs, simulated, solved
 from validation.report import Report, same
 
 SENSE = "minimize"
+NEAR = 1e-6
+"""Relative: at which gap a policy may be called optimal, `optimal-policy`'s own tolerance."""
 CONSTRAINTS = tuple[SideConstraint, ...]
 
 
