@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: agree help demo test lint speed growth solvers provable reproduction docs archive archive-solve lock schema clean
+.PHONY: agree help demo test lint speed seasons growth solvers provable reproduction docs archive archive-solve lock schema clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -33,6 +33,9 @@ lint: $(READY)   ## mend what can be mended, then say what is left
 
 speed: $(READY)  ## the benchmark tables of the README, measured on this machine
 	$(BIN)/python -m benchmarks.speed
+
+seasons: $(READY) ## what fairness over nights costs, and what not knowing tomorrow costs (half an hour)
+	$(BIN)/python -m benchmarks.seasons
 
 growth: $(READY) ## how time and memory grow with size, drawn in docs/growth.png (ten minutes)
 	$(BIN)/python -m benchmarks.growth
