@@ -142,7 +142,8 @@ def combine(
 @njit(cache=True)
 def _of_highest(order: Array, limits: Array, most: int) -> tuple[Array, float]:
     """Return those of some states that have the highest bounds, and the highest bound dropped."""
-    floor = np.partition(limits[order], order.size - most)[order.size - most]
+    found = limits[order]
+    floor = found[np.argsort(found)[order.size - most]]
     spare = most - (limits[order] > floor).sum()
     kept = 0
     for i in order:

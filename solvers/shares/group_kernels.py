@@ -92,7 +92,8 @@ def _bound(
 def _trimmed(space: Workspace, side: int, length: int, most: int) -> tuple[int, float]:
     """Drop the states of the lowest bounds; return how many are left and the highest dropped."""
     weight, reward, bound, node = space
-    floor = np.partition(bound[side, :length], length - most)[length - most]
+    found = bound[side, :length]
+    floor = found[np.argsort(found)[length - most]]
     spare = most
     for i in range(length):
         if bound[side, i] > floor:

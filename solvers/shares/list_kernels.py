@@ -24,28 +24,17 @@ def listed(
     While no selection of interest is below the floor without being asked to keep it, the lighter
     of two may stand for the heavier.
     """
-    room = most
-    while True:
-        found = _listed(items, price, low, high, loss, slip, room)
-        # Short lists may lose all that keeps the bounds.
-        if found[0].size or found[6] == -np.inf or room >= LONGEST:
+    start = break_solution(items, price, low, high)[0]
+    careful = low > 0 and start != break_solution(items, price, 0.0, high)[0]
+    while True:  # the search is called in one place, since each call is compiled anew
+        floor = low if careful else 0.0
+        found = near_best(items, price, floor, high, loss, slip, most, careful, workspace(most))
+        if found[0].size == 0 and found[6] > -np.inf and most < LONGEST:
+            most *= 16  # a short list may lose all that keeps the bounds
+        elif low > 0 and not careful and (found[0].size == 0 or found[0].min() < low):
+            careful = True
+        else:
             return found
-        room *= 16
-
-
-@njit(cache=True)
-def _listed(
-    items: Array, price: float, low: float, high: float, loss: float, slip: float, most: int
-) -> tuple[Array, Array, Array, Array, Array, float, float]:
-    space = workspace(most)
-    if low > 0:
-        start = break_solution(items, price, low, high)[0]
-        if start == break_solution(items, price, 0.0, high)[0]:
-            found = near_best(items, price, 0.0, high, loss, slip, most, False, space)
-            if found[0].size and found[0].min() >= low:
-                return found
-        return near_best(items, price, low, high, loss, slip, most, True, space)
-    return near_best(items, price, 0.0, high, loss, slip, most, False, space)
 
 
 @njit(cache=True)
