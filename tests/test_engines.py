@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from itertools import permutations
+from itertools import permutations, product
+from random import Random
 
+import highspy
+import numpy as np
 import pytest
+from ortools.sat.python import cp_model
 
 from schedopt.verbs.doctor import ENGINES, examine
 
@@ -57,3 +61,72 @@ def test_doctor_says_what_is_ill(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not findings["engine highs"].ok
     assert "no such engine" in findings["engine highs"].detail
     assert not findings["engine core"].ok
+
+
+Rows = list[tuple[float, float, dict[int, float]]]
+
+
+def least_by_highs(costs: list[float], upper: list[float], whole: set[int], rows: Rows) -> float:
+    engine = highspy.Highs()
+    engine.silent()
+    for j, (cost, most) in enumerate(zip(costs, upper, strict=True)):
+        engine.addVar(0.0, most)
+        engine.changeColCost(j, cost)
+        if j in whole:
+            engine.changeColIntegrality(j, highspy.HighsVarType.kInteger)
+    for low, high, body in rows:
+        columns, numbers = np.array(list(body), dtype=np.int32), np.array(list(body.values()))
+        engine.addRow(low, high, len(body), columns, numbers)
+    engine.run()
+    return float(engine.getObjectiveValue())
+
+
+INF = highspy.kHighsInf
+
+
+@pytest.mark.parametrize(
+    ("costs", "upper", "whole", "rows", "least"),
+    [
+        pytest.param(
+            [2.0, 3.0], [10.0, 10.0], {1}, [(4.5, INF, {0: 1.0, 1: 1.0})], 9.0, id="HiGHS-2957"
+        ),
+        pytest.param(
+            [0.0, 2.0, 99999.0],
+            [INF, INF, 1.0],
+            {2},
+            [(10.0, 10.0, {0: 1.0, 1: 1.0}), (-INF, 0.0, {0: 1.0, 2: -100.0})],
+            20.0,
+            id="HiGHS-2975",
+        ),
+    ],
+)
+def test_presolve_keeps_the_optimum(
+    costs: list[float], upper: list[float], whole: set[int], rows: Rows, least: float
+) -> None:
+    """HiGHS 1.14.0 finds 15 and 99,999: its presolve fixes a whole column to the wrong value."""
+    assert least_by_highs(costs, upper, whole, rows) == pytest.approx(least)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sums_beyond_31_bits_do_not_wrap_in_cp_sat(seed: int) -> None:
+    """or-tools 5293: an enforced row over at-most-ones, its terms beyond 2^31 together."""
+    draw, count = Random(seed), 8  # noqa: S311
+    sizes = [draw.randint(2**28, 2**30) for _ in range(count)]
+    worth = [*(draw.randint(1, 9) for _ in range(count)), 4]
+    room, apart = sum(sizes) // 2, draw.sample(range(count), 3)
+    best = max(
+        sum(w * x for w, x in zip(worth, chosen, strict=True))
+        for chosen in product((0, 1), repeat=count + 1)
+        if sum(chosen[j] for j in apart) <= 1
+        and (not chosen[-1] or sum(a * x for a, x in zip(sizes, chosen, strict=False)) <= room)
+    )
+    model = cp_model.CpModel()
+    x = [model.new_bool_var(str(j)) for j in range(count + 1)]
+    model.add_at_most_one(x[j] for j in apart)
+    row = model.add(cp_model.LinearExpr.weighted_sum(x[:count], sizes) <= room)
+    row.only_enforce_if(x[-1])
+    model.maximize(cp_model.LinearExpr.weighted_sum(x, worth))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    assert solver.status_name(solver.solve(model)) == "OPTIMAL"
+    assert solver.objective_value == best
