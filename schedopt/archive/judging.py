@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from instances.archived import instance_path, result_path
 from instances.errors import InputError
-from instances.files import decode, load, read_bytes
+from instances.files import decode, encode, load, read_bytes
 from schedopt.archive.entries import (
     Entry,
     Found,
@@ -20,7 +21,7 @@ from schedopt.archive.entries import (
     entry_for,
     entry_from,
 )
-from solvers.result import Document, gap
+from solvers.result import Document, gap, snap_bound
 from validation.documents import check
 
 NEEDS_NONE = "none needed"
@@ -28,6 +29,27 @@ NEEDS_NONE = "none needed"
 
 CLOSER = 1e-9
 """A claim is an improvement if it is better by more than this part of what is known."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What became of a claimed improvement.
+
+    Attributes
+    ----------
+    group : str
+    entry : Entry or None
+        With the improvement; None where there is none.
+    result : Document or None
+        What the entry is of: the better solution with the better bound.
+    why : list of str
+        What is better, or what is wrong, a line each.
+    """
+
+    group: str
+    entry: Entry | None
+    result: Document | None
+    why: list[str]
 
 
 @dataclass(frozen=True)
@@ -54,16 +76,14 @@ class Verdict:
 
 def verify(group: str, entry: Entry) -> Verdict:
     """Recompute an entry from its files: the digests, the solution, the bound, the numbers."""
-    name = f"{group}/{entry.name}"
-    wrong = []
-    for what, path, told in (
-        ("instance", instance_path(name), entry.instance),
-        ("result", result_path(name), entry.result),
-    ):
-        if digest(path) != told:
-            wrong.append(f"the {what} is not the one of the entry: {path.name} has another digest")
-    bound = ""
+    name, wrong, bound = f"{group}/{entry.name}", [], ""
     try:
+        for what, path, told in (
+            ("instance", instance_path(name), entry.instance),
+            ("result", result_path(name), entry.result),
+        ):
+            if digest(path) != told:
+                wrong.append(f"the {what} is not that of the entry: {path.name} has another digest")
         result = document(group, entry)
         report = check(archived(group, entry), result)
         wrong += report.violations
@@ -94,7 +114,7 @@ def _compared(entry: Entry, result: Document, bound: str) -> list[str]:
     return wrong
 
 
-def submit(file: Path, result_file: Path, by: str) -> tuple[str, Entry | None, list[str]]:
+def submit(file: Path, result_file: Path, by: str) -> Judged:
     """Judge a claimed improvement.
 
     Parameters
@@ -106,33 +126,68 @@ def submit(file: Path, result_file: Path, by: str) -> tuple[str, Entry | None, l
     by : str
         Who or what found it.
 
-    Returns
-    -------
-    tuple
-        The group; the entry with the improvement, None where there is none; and why, or what is
-        better.
-
     Raises
     ------
     InputError
         If the archive has no such instance, or the result is of another.
     """
     group, entry = entry_for(file)
-    text = read_bytes(result_file)
-    result = decode(text, Document, file=str(result_file))
-    report = check(load(file), result)
+    result = decode(read_bytes(result_file), Document, file=str(result_file))
+    instance = load(file)
+    report = check(instance, result)
     if not report.ok:
-        return group, None, report.violations
+        return Judged(group, None, None, report.violations)
     if (result.formulation or "") not in ("", entry.formulation):
         expected = f"a result of formulation {entry.formulation}"
         raise InputError(expected, found=repr(result.formulation), file=str(result_file))
     better = _better(entry, result, report.bound)
     if not better:
-        return group, None, ["no better than what is known, in objective or re-proved bound"]
-    return (
-        group,
-        _improved(group, entry, result, text=text, by=by, better=better),
-        list(better.values()),
+        why = "no better than what is known, in objective or re-proved bound"
+        return Judged(group, None, None, [why])
+    joined = _joined(document(group, entry), result, better)
+    again = check(instance, joined)
+    if not again.ok:
+        return Judged(group, None, None, again.violations)
+    found = Found(by=by, date=datetime.now(UTC).date().isoformat(), version=result.version)
+    proof = ""
+    if again.bound == "re-proved":
+        proof = str((joined.certificate or {}).get("kind", NEEDS_NONE))
+    improved = entry_from(
+        joined,
+        instance=instance_path(f"{group}/{entry.name}"),
+        text=encode(joined),
+        made=entry.made,
+        by=found,
+        proof=proof,
+    )
+    improved = structs.replace(
+        improved,
+        objective_by=found if "objective" in better else entry.objective_by,
+        bound_by=found if "bound" in better else entry.bound_by,
+    )
+    return Judged(group, improved, joined, list(better.values()))
+
+
+def _joined(known: Document, result: Document, better: Mapping[str, str]) -> Document:
+    """Return the better solution with the better bound, and what that bound is proved from."""
+    best = result if "objective" in better else known
+    sure = result if "bound" in better else known
+    bound = snap_bound(best.objective, sure.bound)
+    apart = gap(best.objective, bound)
+    met = apart == 0
+    return structs.replace(
+        best,
+        formulation=sure.formulation or known.formulation,
+        solver=sure.solver or known.solver,
+        policy=UNSET,
+        options=sure.options,
+        bound=bound,
+        gap=apart,
+        certificate=sure.certificate,
+        bound_checked=sure.bound_checked,
+        solution_status="optimal" if met else "feasible",
+        termination="optimal" if met else "completed",
+        trace=(),
     )
 
 
@@ -150,27 +205,3 @@ def _better(entry: Entry, result: Document, bound: str) -> dict[str, str]:
         if ahead > CLOSER * abs(ours or 0.0):
             found[what] = f"{what} {theirs:.12g}, where {ours} was known"
     return found
-
-
-def _improved(
-    group: str, entry: Entry, result: Document, *, text: bytes, by: str, better: dict[str, str]
-) -> Entry:
-    """Return the entry of a better result; a bound that it does not better is kept with it."""
-    when = datetime.now(UTC).date().isoformat()
-    found = Found(by=by, date=when, version=result.version)
-    proof = ""
-    if "bound" in better or (result.bound == entry.bound and entry.certificate):
-        proof = str((result.certificate or {}).get("kind", NEEDS_NONE))
-    made = entry_from(
-        result,
-        instance=instance_path(f"{group}/{entry.name}"),
-        text=text,
-        made=entry.made,
-        by=found,
-        proof=proof,
-    )
-    return structs.replace(
-        made,
-        objective_by=found if "objective" in better else entry.objective_by,
-        bound_by=found if "bound" in better else entry.bound_by,
-    )

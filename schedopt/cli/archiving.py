@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from schedopt.cli.common import FAILED, FOUND, Json, app, print_json, say
+from schedopt.cli.common import DOCUMENTS, FAILED, FOUND, Json, app, print_json, say, writable
 
 archive = typer.Typer(
     help="Frozen sets of instances with best known values: list, show, verify, submit.",
@@ -90,27 +90,36 @@ def submit(
     result: Annotated[Path, typer.Argument(help="A result document.")],
     by: Annotated[str, typer.Option(help="Who or what found it.")] = "",
     json: Json = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the result to be kept: .json or .json.gz."),
+    ] = None,
 ) -> None:
     """Check a claimed improvement, and print the line to put in place of the entry's.
 
+    A better solution is kept with the best bound that is known, and a better bound with the best
+    solution: --output writes the two together.
+
     Exit status: 0 it is an improvement, 1 it is none or does not hold, 2 bad input.
     """
+    from instances.files import dump, encode
     from schedopt.cli.streams import print_bytes
     from schedopt.verbs.archive import submit as judge
-    from solvers.result import as_document
 
-    group, entry, why = judge(file, result, by or "unnamed")
-    for line in why:
+    writable(output, DOCUMENTS, [file, result])
+    judged = judge(file, result, by or "unnamed")
+    for line in judged.why:
         say(line)
-    if entry is None:
+    if judged.entry is None:
         raise typer.Exit(FAILED)
+    if output is not None:
+        dump(judged.result, output)
     if json:
-        print_json(as_document(entry))
+        print_json(judged.entry)
     else:
-        from instances.files import encode
-
-        print_bytes(encode(entry))
+        print_bytes(encode(judged.entry))
+    place, name = f"archive/{judged.group}", judged.entry.name
     say(
-        f"put this line in place of {entry.name}'s in archive/{group}/entries.jsonl, and the "
-        f"result, gzipped, at archive/{group}/results/{entry.name}.json.gz; then make archive"
+        f"put this line in place of {name}'s in {place}/entries.jsonl, and what --output writes at "
+        f"{place}/results/{name}.json.gz; then make archive"
     )

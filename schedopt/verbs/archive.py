@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from instances.archived import PREFIX, groups
+from instances.archived import PREFIX, groups, names_in
 from instances.naming import pick
 from schedopt.archive.entries import Entry, entries, entry_of, group
 from schedopt.archive.judging import Verdict, submit, verify
@@ -80,6 +80,11 @@ def verified(
         yield verify(name, entry)
         if watch:
             watch(done, len(found))
+    for group_name in dict.fromkeys(name for name, _ in found):
+        told = {entry.name for entry in entries(group_name)}
+        for name in names_in(group_name):
+            if name not in told:
+                yield Verdict(group_name, name, "", "", ["an instance without an entry"])
 
 
 def ranked() -> list[tuple[str, Entry]]:

@@ -92,10 +92,14 @@ def better_bound(document: dict[str, Any]) -> dict[str, Any]:
             folder / "instances" / f"{QUICK}-01.json.gz", lambda i: i | {"inequity": 3}
         ),
         lambda folder: rewritten(folder / "results" / f"{QUICK}-01.json.gz", better_bound),
+        lambda folder: (folder / "results" / f"{QUICK}-01.json.gz").unlink(),
+        lambda folder: (folder / "entries.jsonl").write_text(
+            (folder / "entries.jsonl").read_text().partition("\n")[2]
+        ),
         lambda folder: spoiled_result(folder, better_bound),
         lambda folder: spoiled_result(folder, lambda r: r | {"certificate": {"kind": "epochs"}}),
     ],
-    ids=["objective", "certificate", "status", "instance", "result", "both", "proof"],
+    ids=["objective", "kind", "status", "instance", "result", "lost", "unlisted", "both", "proof"],
 )
 def test_a_tampered_entry_is_named(copied: Path, spoil: Callable[[Path], None]) -> None:
     spoil(copied)
@@ -118,12 +122,21 @@ def test_an_improvement_is_checked_and_its_line_takes_the_entrys_place(copied: P
     assert "no better" in said
     worse = 128.0
     relined(copied, lambda e: e | {"objective": e["objective"] + worse, "status": "open"})
-    status, line, said = submitted(path, result, "--by", "a patient reader")
+    loose = copied.parent / "loose.json"
+    claim = json.loads(gzip.decompress(result.read_bytes()))
+    keep = {"certificate": {}, "bound": claim["bound"] - worse, "solution_status": "feasible"}
+    claim |= keep | {"gap": worse / claim["objective"]}
+    del claim["certificate"]
+    loose.write_text(json.dumps(claim))
+    kept = copied.parent / "kept.json.gz"
+    status, line, said = submitted(path, loose, "--by", "a patient reader", "--output", kept)
     assert status == 0, said
     entry = json.loads(line)
     assert entry["objective_by"]["by"] == "a patient reader"
     assert entry["bound_by"]["by"] != "a patient reader"
+    assert (entry["status"], entry["certificate"] != "") == ("proven", True)
     relined(copied, lambda _: entry)
+    shutil.copy(kept, result)
     assert not any(verdict.wrong for verdict in verified())
     rewritten(result, better_bound)
     status, line, said = submitted(path, result)
