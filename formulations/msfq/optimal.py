@@ -36,6 +36,8 @@ class OptimalPolicy:
     model : Process
         States, events, decisions and costs; the least long-run cost is the objective. Users may
         change its costs.
+    certificate : dict or None
+        What the last bound follows from, once it has been solved.
 
     Raises
     ------
@@ -72,6 +74,7 @@ class OptimalPolicy:
             large_cost=weights[self.system.k] / self.system.lk,
         )
         self.added: Sequence[Constraint] = ()
+        self.certificate: dict[str, object] | None = None
         self.seconds = time.perf_counter() - began
 
     @property

@@ -62,9 +62,14 @@ def solve(model: Threshold | OptimalPolicy, limits: Limits | None = None) -> Res
     Result
         Not yet checked. An interruption (Ctrl-C) ends the run and keeps the best so far.
     """
+    from formulations.msfq import OptimalPolicy
+    from solvers.queues.optimal import PolicySearch
+
     began = time.perf_counter()
     run, running = Run(limits or Limits()), search(model)
     stopped, message = drive(running, run)
+    if isinstance(running, PolicySearch) and isinstance(model, OptimalPolicy):
+        model.certificate = running.certificate()
     conflict: tuple[str, ...] = ()
     if running.infeasible:
         stopped = "infeasible"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import time
+import zlib
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
@@ -117,6 +119,21 @@ class PolicySearch:
         """Return the best policy so far, with the response time of each class under it."""
         best = self.incumbent
         return None if best is None else as_table(self._formulation, best, self._bound)
+
+    def certificate(self) -> dict[str, object] | None:
+        """Return the relative values that the bound follows from; None before there are any."""
+        if self.proof is None:
+            return None
+        values, tail = self.proof.values, self.proof.tail
+        packed = zlib.compress(values.astype("<f8").tobytes(), 6)
+        return {
+            "kind": "relative-values",
+            "small_most": values.shape[2] - 1,
+            "large_most": values.shape[0] - 1,
+            "prices": list(self.proof.prices),
+            "bends": list(tail.bends),
+            "values": base64.b64encode(packed).decode(),
+        }
 
     def holds(self, names: frozenset[str]) -> bool:
         """Tell that nothing can be in conflict where nothing is asked for."""

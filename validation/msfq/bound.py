@@ -10,7 +10,8 @@ runs; and on one machine as fast as all servers, which at each completion turns 
 remaining work, the k-th completion is no later than in any schedule, for each k. Where jobs weigh
 their work, the second is this: work is done no sooner than by that machine in any order.
 
-The bound of a best threshold needs no certificate: see `validation.msfq.threshold_bound`.
+The bound of an optimal policy follows from relative values: see `validation.msfq.bellman`. That of
+a best threshold needs no certificate: see `validation.msfq.threshold_bound`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from instances.constraints import Constraint
 from instances.decimals import as_written
 from instances.msfq import Instance
 from solvers.result import Document
-from validation.msfq import threshold_bound
+from validation.msfq import bellman, threshold_bound
 
 UNAIDED = ("threshold",)
 """Formulations whose bound is re-proved without a certificate."""
@@ -119,10 +120,8 @@ def reproved(
     str or None
         None where the bound holds; else a line that says why it does not follow.
     """
-    if instance.log is None and claim.formulation in UNAIDED:
-        return threshold_bound.reproved(instance, constraints, certificate, claim)
     if instance.log is None or claim.formulation != "bound":
-        return "a certificate that nobody re-proves here"
+        return _of_classes(instance, constraints, certificate, claim)
     try:
         given = msgspec.convert(certificate, ServerPrices)
     except msgspec.ValidationError as error:
@@ -138,6 +137,33 @@ def reproved(
     if claimed <= shown * (1 + Fraction(ROUNDING)):
         return None
     return f"{float(claimed):.12g} claimed, {float(shown):.12g} shown"
+
+
+def _of_classes(
+    instance: Instance,
+    constraints: Sequence[Constraint],
+    certificate: Mapping[str, object],
+    claim: Document,
+) -> str | None:
+    """Re-prove the bound of a queue of classes."""
+    if instance.log is None and claim.formulation in UNAIDED:
+        return threshold_bound.reproved(instance, constraints, certificate, claim)
+    if instance.log is None and claim.formulation == "optimal-policy":
+        return _of_values(instance, certificate, claim)
+    return "a certificate that nobody re-proves here"
+
+
+def _of_values(
+    instance: Instance, certificate: Mapping[str, object], claim: Document
+) -> str | None:
+    """Re-prove the bound of an optimal policy from its relative values."""
+    try:
+        least = bellman.shown(instance, msgspec.convert(certificate, bellman.RelativeValues))
+    except ValueError as reason:  # or what cannot be read
+        return f"the certificate shows nothing: {reason}"
+    if claim.bound is not None and claim.bound <= least * (1 + ROUNDING):
+        return None
+    return f"the bound {claim.bound}, where relative values show {least:.12g}"
 
 
 def earned(jobs: Jobs, given: ServerPrices, servers: int) -> int:

@@ -81,9 +81,11 @@ class Msfq(Problem["Instance"]):
     def certificate(
         self, model: Formulation, result: Result, limits: Limits
     ) -> dict[str, Any] | None:
-        """Return the prices of servers that bound a log; None for what is no log's bound."""
-        from formulations.msfq import LogBound
+        """Return a log's prices of servers, or an optimal policy's relative values."""
+        from formulations.msfq import LogBound, OptimalPolicy
 
+        if isinstance(model, OptimalPolicy):
+            return model.certificate
         if not isinstance(model, LogBound):
             return None
         dates = result.options.get("best_bound") == "busy-dates"

@@ -1,0 +1,61 @@
+"""Relative values: the bound that they show, and that tampering with them shows less."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import msgspec
+import pytest
+from builders.msfq import at_load
+
+from instances.msfq import Instance
+from schedopt import check, solve
+from solvers.result import Result
+from validation.msfq import bound
+
+
+@cache
+def solved(objective: str = "mean") -> tuple[Instance, Result]:
+    queue = at_load(2, 0.6, objective=objective)
+    return queue, solve(queue, formulation="optimal-policy", gap=1e-5, certificate=True)
+
+
+@pytest.mark.parametrize("objective", ["mean", "weighted"])
+def test_the_bound_is_re_proved(objective: str) -> None:
+    queue, result = solved(objective)
+    assert result.bound_checked
+    assert result.gap is not None
+    assert result.gap <= 1e-5
+    assert check(queue, result).bound == "re-proved"
+
+
+def _judged(queue: Instance, result: Result, **changes: Any) -> str | None:
+    certificate = dict(result.certificate) | changes  # type: ignore[arg-type]
+    claim = msgspec.convert(msgspec.to_builtins(result), type(result), strict=False)
+    return bound.reproved(queue, (), certificate, claim)
+
+
+def test_what_is_tampered_with_shows_less() -> None:
+    queue, result = solved()
+    given: Any = result.certificate
+    assert _judged(queue, result) is None
+    small, large = given["prices"]
+    w, b, e = given["bends"]
+    for changes in (
+        {"prices": [small, large * 1.2]},
+        {"prices": [small * 3.0, large]},
+        {"bends": [w, b, e * 1.01]},
+        {"bends": [w * 1.01, b, e]},
+        {"bends": [w, b * 1.01, e]},
+        {"small_most": given["small_most"] + 1},
+        {"values": given["values"][:-80]},
+        {"values": "%"},
+        {"kind": "server-prices"},
+    ):
+        assert _judged(queue, result, **changes) is not None, changes
+    for load in (0.5, 0.59):
+        assert _judged(at_load(2, load), result) is not None, "another system's"
+    assert result.bound is not None
+    higher = msgspec.structs.replace(result, bound=result.bound * (1 + 1e-6))
+    assert _judged(queue, higher) is not None

@@ -1,0 +1,155 @@
+"""Re-prove a bound on every policy of a one-or-all system from relative values, without a solver.
+
+Let h(c, i, j) be any numbers, with c small jobs (or, c = k + 1, a large one) in service and i small
+and j large ones waiting, that grow no faster than squares of the jobs, and B the value of the best
+decision at an event. Then every nonpreemptive policy costs in the long run at least the least of
+
+    cost(s) + sum of rate·(B(s') - h(s))
+
+over all states s: along its path this sum of cost and expected change is nowhere less, and where
+the mean number of jobs is finite, changes cancel (values cut off where many jobs are in the system
+change by o(1) of that).
+
+h is given on a box, i <= I and j <= J. With n small and m large jobs more it goes on as
+
+    h(c, I, J) + n·(S + w·c + b·J) + m·(T + b·(I + c)) + w·n(n-1)/2 + b·n·m + e·m(m-1)/2
+
+(with b·(J + 1) for b·J, T + e for T and c = 0 where a large job is in service): starting a job then
+changes by as much whatever n and m are, so that for any decisions the sum above is linear in n from
+k on and in m from 1 on. That it does not fall in either is four inequalities; that it is large
+enough is looked at up to there. What floating point may be wrong by is taken off.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from math import isfinite
+from typing import Annotated
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.msfq import Instance
+
+ROUNDING = 64 * 2.0**-53
+"""Of a sum of some twenty terms, for each unit of their magnitudes."""
+MOST = 40_000_000
+Floats = NDArray[np.float64]
+Side = Annotated[int, msgspec.Meta(ge=1, le=10**6)]
+
+
+class RelativeValues(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="relative-values"
+):
+    """Relative values on a box, and how they go on.
+
+    Attributes
+    ----------
+    small_most, large_most : int
+        I and J.
+    prices : tuple of float
+        S and T.
+    bends : tuple of float
+        w, b and e.
+    values : str
+        h by j, c and i as doubles, least byte first, packed (zlib) and written in base 64.
+    """
+
+    small_most: Side
+    large_most: Side
+    prices: tuple[float, float]
+    bends: tuple[float, float, float]
+    values: str
+
+
+def shown(queue: Instance, given: RelativeValues) -> float:
+    """Return the bound that follows from relative values.
+
+    Raises
+    ------
+    ValueError
+        If none does, with the reason.
+    """
+    pair = queue.one_or_all
+    if pair is None or not queue.memoryless or queue.servers < 2:
+        raise ValueError("relative values are for exponential one-or-all systems")
+    small, large = (queue.classes[i] for i in pair)
+    weights = queue.weights()
+    l1, lk, m1, mk = small.arrival_rate, large.arrival_rate, small.service_rate, large.service_rate
+    costs = weights[pair[0]] / l1, weights[pair[1]] / lk
+    rates, k = (l1, lk, m1, mk), queue.servers
+    w, b, e = given.bends
+    if not all(isfinite(x) for x in (*given.prices, w, b, e)) or min(w, b, e) < 0.0:
+        raise ValueError("prices and bends are not all numbers of at least 0")
+    low = 1.0 - ROUNDING
+    fine = (
+        e * (mk - lk) <= low * (costs[1] + l1 * b)
+        and b * (k * m1 - l1) <= low * (costs[1] + lk * e)
+        and w * (k * m1 - l1) <= low * (costs[0] + lk * b)
+        and b * (mk - lk) <= low * (costs[0] + l1 * w)
+    )
+    if not fine:
+        raise ValueError("values bend too much beyond their box")
+    return _least(_extended(_unpacked(given, k), given, k), rates, costs)
+
+
+def _unpacked(given: RelativeValues, k: int) -> Floats:
+    shape = (given.large_most + 1, k + 2, given.small_most + 1)
+    count = shape[0] * shape[1] * shape[2]
+    if count > MOST:
+        raise ValueError(f"more than {MOST} values")
+    try:
+        packed = base64.b64decode(given.values, validate=True)
+        raw = zlib.decompressobj().decompress(packed, 8 * count + 1)
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise ValueError("values that cannot be unpacked") from error
+    if len(raw) != 8 * count:
+        raise ValueError(f"not {count} values")
+    values = np.frombuffer(raw, "<f8").reshape(shape).astype(np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("values that are no numbers")
+    return values
+
+
+def _extended(values: Floats, given: RelativeValues, k: int) -> Floats:
+    """Return values with k + 2 small and 2 large jobs more than the box has room for."""
+    (w, b, e), (side, top) = given.bends, given.prices
+    last_i, last_j = given.small_most, given.large_most
+    i, j = np.arange(last_i + k + 3), np.arange(last_j + 3)
+    inside_i, inside_j = np.minimum(i, last_i), np.minimum(j, last_j)
+    n, m = (i - inside_i)[None, None, :], (j - inside_j)[:, None, None]
+    running = np.arange(k + 2.0)[None, :, None]
+    large = running == k + 1
+    running = np.where(large, 0.0, running)
+    out = values[inside_j][:, :, inside_i]
+    out = out + n * (side + w * running + b * (inside_j[:, None, None] + large))
+    out += m * (top + e * large + b * (inside_i[None, None, :] + running))
+    out += w * (n * (n - 1) // 2) + e * (m * (m - 1) // 2) + b * (n * m)
+    return np.asarray(out, np.float64)
+
+
+def _least(h: Floats, rates: tuple[float, ...], costs: tuple[float, float]) -> float:
+    """Return the least of cost and expected change over all states but the outermost."""
+    l1, lk, m1, mk = rates
+    k = h.shape[1] - 2
+    best = h.copy()
+    best[1:, 0] = np.minimum(h[1:, 0], h[:-1, k + 1])
+    for c in range(k - 1, -1, -1):
+        best[:, c, 1:] = np.minimum(best[:, c, 1:], best[:, c + 1, :-1])
+    i, j = np.arange(h.shape[2] - 1.0)[None, :], np.arange(h.shape[0] - 1.0)[:, None]
+    least = np.inf
+    for c in range(k + 2):
+        large = c == k + 1
+        here = h[:-1, c, :-1]
+        cost = costs[0] * (i if large else i + c) + costs[1] * (j + large)
+        out, size = cost + 0.0 * here, np.abs(cost) + 0.0 * here
+        served = mk if large else c * m1
+        after = best[:-1, 0 if large else max(c - 1, 0), :-1]
+        for rate, target in ((l1, best[:-1, c, 1:]), (lk, best[1:, c, :-1]), (served, after)):
+            out += rate * (target - here)
+            size += rate * (np.abs(target) + np.abs(here))
+        least = min(least, float((out - ROUNDING * size).min()))
+    return least
