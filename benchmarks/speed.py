@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from benchmarks import dssp_dispatch, dssp_selection, dssp_shares, epoch, hesrpt, msfq, startup
+from benchmarks import (
+    dssp_dispatch,
+    dssp_schedule,
+    dssp_selection,
+    dssp_shares,
+    epoch,
+    hesrpt,
+    msfq,
+    startup,
+)
 from benchmarks.timing import machine, out
 
 TABLES = (
@@ -12,6 +21,7 @@ TABLES = (
     dssp_selection.knapsack,
     dssp_selection.reading,
     dssp_dispatch.dispatch,
+    dssp_schedule.schedules,
     hesrpt.closed_form,
     hesrpt.program,
     hesrpt.orders,

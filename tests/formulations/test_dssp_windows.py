@@ -10,6 +10,7 @@ from formulations.dssp import Selection
 from instances.constraints import Seats
 from instances.dssp import Instance, Job, bounding
 from instances.errors import InputError
+from instances.files import example
 from policies.registry import NotApplicableError, registered
 from schedopt import evaluate, solve
 
@@ -110,3 +111,12 @@ def test_what_rests_on_one_window_does_not_apply() -> None:
 def test_windows_that_are_none(field: str, value: float) -> None:
     with pytest.raises(InputError, match=field):
         job("a", 1.0, **{field: value})
+
+
+def test_the_bundled_evening() -> None:
+    assert solve("example:evening").objective == 27
+    assert solve("example:evening", formulation="schedule", threads=1).objective == 22
+    evening = example("evening")
+    assert isinstance(evening, Instance)
+    assert best_schedule(evening) == 22
+    assert best_selection(evening) == 27

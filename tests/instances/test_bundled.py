@@ -109,7 +109,7 @@ def best(instance: Instance, of: Iterable[frozenset[str]]) -> float:
 
 def test_the_files_are_those_expected() -> None:
     assert [path.name for path in FILES] == [
-        "conflict.json", "constraints.json", "greedy-trap.json", "night.json.gz",
+        "conflict.json", "constraints.json", "evening.json", "greedy-trap.json", "night.json.gz",
         "predictions.json", "two-shots.json",
     ]  # fmt: skip
 

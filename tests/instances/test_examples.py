@@ -69,7 +69,7 @@ def test_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_they_are_listed() -> None:
     listed = json.loads(invoked("list", "examples", "--json"))["examples"]
     assert [entry["name"] for entry in listed] == list(examples())
-    assert {"problem": "dssp", "name": "two-shots"}.items() <= listed[5].items()
+    assert {"problem": "dssp", "name": "two-shots"}.items() <= listed[6].items()
 
 
 def test_a_wheel_has_them(tmp_path: Path) -> None:

@@ -34,6 +34,9 @@ ALL = "all jobs"
 MANY = 2_000
 """Tasks from which on edges would hide them."""
 
+MOST_WINDOWS = 12
+"""Releases, or deadlines, of jobs' own that are drawn; more would hide what they are about."""
+
 DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
 
 
@@ -197,6 +200,7 @@ def schedule(documents: Sequence[Result[Selected]], night: Instance | None = Non
         axes = figure.add_subplot(grid[i, :])
         _gantt(axes, document, night, unit)
         _time(axes, deadline, longest / unit, word)
+        _windows(axes, night, unit)
         axes.set_title(title(document, "reward", who[i]), fontsize=10)
     done, busy = figure.add_subplot(grid[count, 0]), figure.add_subplot(grid[count, 1])
     for k, document in enumerate(documents):
@@ -262,6 +266,16 @@ def _time(axes: Any, deadline: float | None, longest: float, word: str) -> None:
     axes.set_xlabel(_axis("time", word))
     if deadline is not None:
         axes.axvline(deadline, **DEADLINE)
+
+
+def _windows(axes: Any, night: Instance | None, unit: float) -> None:
+    """Mark releases and deadlines of jobs' own, where there are few."""
+    if night is None or not night.windowed:
+        return
+    own = set(night.deadlines[night.deadlines != night.deadline].tolist())
+    for times, colour in ((set(night.releases.tolist()) - {0.0}, GREEN), (own, RED)):
+        for time in sorted(times) if len(times) <= MOST_WINDOWS else ():
+            axes.axvline(time / unit, color=colour, linestyle=":", linewidth=1.0)
 
 
 def _releases(document: Any) -> Any:
