@@ -108,7 +108,10 @@ def _optimal(
     known = msgspec.structs.replace(season, nights=tonight, jobs=jobs, constraints=())
     model = Season(known, fill=fill).add(*_sayable(rules, known))
     if past:
-        model.add(Require(name="past nights", jobs=tuple(job.name for job in past)))
+        name = "past nights"
+        while any(rule.name == name for rule in model.added):
+            name += "'"
+        model.add(Require(name=name, jobs=tuple(job.name for job in past)))
     result = selecting.season(model, Limits(time_limit=PATIENCE))
     if result.solution is None:
         why = ", ".join(result.conflict) or result.termination

@@ -106,14 +106,15 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 def tables(explanation: Explanation) -> Tables:
     """Yield the tables of an explanation."""
-    yield ShownTable(
-        title="left out",
-        heads=("job", "reason", "worth", "needed", "why"),
-        rows=tuple(
-            (one.job, one.reason, number(one.reward), _known(one.needed, one.proven), one.words)
-            for one in explanation.left_out
-        ),
-    )
+    if explanation.left_out:
+        yield ShownTable(
+            title="left out",
+            heads=("job", "reason", "worth", "needed", "why"),
+            rows=tuple(
+                (one.job, one.reason, number(one.reward), _known(one.needed, one.proven), one.words)
+                for one in explanation.left_out
+            ),
+        )
     if explanation.rules:
         yield ShownTable(
             title="what each rule costs",

@@ -28,7 +28,7 @@ EACH, TOGETHER = 10.0, 120.0
 """Seconds for each further solve, and for all of them, where no time limit is given."""
 
 ASKED = "asked for"
-"""The name of the requirement that asks for a job."""
+"""The name of the requirement that asks for a job, where no rule is called so."""
 
 HOUR = 3600.0
 LONG = 2 * HOUR
@@ -78,6 +78,9 @@ class _Explaining:
         self.night: Instance = model.instance
         self.rules: list[Constraint] = [*self.night.constraints, *model.added]
         self.names = [label(rule, i) for i, rule in enumerate(self.rules)]
+        self.asked = ASKED
+        while self.asked in self.names:
+            self.asked += "'"
         self.chosen = frozenset(result.solution.selected if result.solution else ())
         self.worth = self._reward(self.chosen)
         self.limits = replace(limits, gap=0.0, watch=None)
@@ -178,9 +181,9 @@ class _Explaining:
         if not self.able[j]:
             return LeftOut(job=job.name, reason="never", words=self._never(j), reward=job.reward)
         rules = [self._called(k) for k in range(len(self.rules))]
-        answer = self._solved(self.night, [*rules, Require(name=ASKED, jobs=(job.name,))])
+        answer = self._solved(self.night, [*rules, Require(name=self.asked, jobs=(job.name,))])
         if answer.proven and answer.worth is None:
-            names = tuple(name for name in answer.conflict if name != ASKED)
+            names = tuple(name for name in answer.conflict if name != self.asked)
             first = f"rule:{names[0]}" if names else "never"
             words = f"cannot be with {' and '.join(names)}" if names else "fits in no selection"
             return LeftOut(job=job.name, reason=first, words=words, reward=job.reward, rules=names)
