@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import floor, log10
 
 ROUNDING = 1e-9
@@ -64,3 +65,9 @@ def counted(count: int, what: str) -> str:
 def cut(text: str, most: int = 40) -> str:
     """Return a name that is at most so many characters long, the last one then an ellipsis."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts names as people number them: team2 before team18."""
+    parts = re.split(r"([0-9]+)", name)
+    return [(int(part[:300]), part) if i % 2 else (0, part) for i, part in enumerate(parts)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedopt.formats import counted, cut, duration, number, percent, signed
+from schedopt.formats import counted, cut, duration, natural, number, percent, signed
 from schedopt.pictures.style import COLOURS, DASHES, label, lines
 
 
@@ -77,3 +77,10 @@ def test_names_in_pictures_are_short_and_no_mathematics() -> None:
 def test_no_two_of_many_lines_look_alike() -> None:
     names = [str(i) for i in range(len(COLOURS) * len(DASHES))]
     assert len(set(lines(names).values())) == len(names)
+
+
+def test_names_are_sorted_as_people_number_them() -> None:
+    names = ["team19", "team2", "a", "team18b3", "10", "team18b12", "team", "", "9", "9" * 5000]
+    assert sorted(names, key=natural) == [
+        "", "9", "10", "9" * 5000, "a", "team", "team2", "team18b3", "team18b12", "team19",
+    ]  # fmt: skip

@@ -10,7 +10,7 @@ from formulations.dssp.windows import able
 from instances.constraints import Constraint, FairShare
 from instances.dssp import Instance, Scheduled, Selected
 from instances.fair_share import weight
-from schedopt.formats import counted, number
+from schedopt.formats import counted, natural, number
 from schedopt.problems.dssp.planning import PLAINLY, dispatched, lateness
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.shown import Lines, ShownTable, Tables
@@ -103,7 +103,8 @@ def tables(night: Instance, result: Result[Selected]) -> Tables:
     rules = [*night.constraints, *result.constraints]
     for by, shares in found.shares.items():
         caps, floors = _bounds(rules, by, list(shares), found.capacity)
-        names = sorted(sorted(shares, key=shares.__getitem__, reverse=True)[:MOST])
+        largest = sorted(shares, key=shares.__getitem__, reverse=True)[:MOST]
+        names = sorted(largest, key=natural)
         rows = []
         for group in names:
             jobs = night.groups[by][group]
