@@ -66,7 +66,7 @@ class Ticks:
         times = np.concatenate([jobs.submit, jobs.run])
         span = float(jobs.submit[-1] - jobs.submit[0]) + float(jobs.run.max())
         weighted = queue.objective == "weighted"
-        finest = MOST_BITS - 1 - log2(span)
+        finest = min(MOST_BITS - 1 - log2(span), 900.0)  # a scale that a float holds
         if weighted:
             most = log2(float((jobs.need * jobs.run).max())) + log2(span)
             finest = min(finest, (MOST_WEIGHTED - 1 - most) / 2)

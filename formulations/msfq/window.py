@@ -117,7 +117,7 @@ class Window(WholeModel):
             self.starts.append(start)
         model.add_cumulative(pieces, ticks.need.tolist(), ticks.servers)
         weights = ticks.weight.tolist()
-        shared = gcd(*weights)
+        shared = gcd(*weights) or 1  # all may be rounded down to 0
         weights = [weight // shared for weight in weights]
         if sum(weights) * latest >= ROOM:
             self.exact = False

@@ -174,3 +174,21 @@ def test_a_window_is_within_the_log(given: dict[str, int], where: str) -> None:
     queue = queue_of(Jobs.of([0, 1, 2], [1, 1, 1], [1, 1, 1]), 1)
     with pytest.raises(InputError, match=where):
         Window(queue, **given)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "servers"),
+    [
+        (Jobs.of([0, 1, 2], [2**31 - 1] * 3, [1, 2, 3]), 2**31 - 1),
+        (Jobs.of([0, 1e-300], [3, 3], [1e-300, 1e-300]), 5),
+        (Jobs.of([1e15, 1e15 + 1], [3, 3], [1e14, 1e-3]), 5),
+    ],
+)
+@pytest.mark.parametrize("objective", ["mean", "weighted"])
+def test_numbers_at_the_ends_of_their_range(jobs: Jobs, servers: int, objective: str) -> None:
+    queue = queue_of(jobs, servers, objective=objective)
+    for model in (LogBound(queue), Window(queue)):
+        result = schedopt.solve(model, threads=1)
+        assert result.violations == ()
+        assert result.bound is not None
+        assert result.bound <= (result.objective or 0.0) * (1 + 1e-9)

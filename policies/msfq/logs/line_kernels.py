@@ -11,7 +11,7 @@ from typing import Any
 from policies.msfq.compiling import compiled
 
 FAN, BITS = 16, 4
-NOBODY = 2**31 - 1
+NOBODY = 2**31
 
 
 @compiled

@@ -107,7 +107,7 @@ def _ordered(jobs: Jobs, servers: int, order: Order, planned: Floats) -> Floats:
         "rank": rank, "order": at, "oldest": order.key == "arrival",
         "fill": FILLS.index(order.fill), "most": SLICE, "whole": whole, "real": np.zeros(1),
         "starts": starts, "inside": np.zeros(n, np.uint8),
-        "needs": np.full(base[-1], NOBODY, np.int32), "shortest": np.full(base[-1], 1e308),
+        "needs": np.full(base[-1], NOBODY, np.int64), "shortest": np.full(base[-1], 1e308),
         "base": base, "user": np.empty(0, np.int32), "rates": np.empty(0),
     }  # fmt: skip
     running = _running(jobs, servers, order.fill)
