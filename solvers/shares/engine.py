@@ -70,7 +70,8 @@ def solve(
     if stopped == "optimal" and not search.near(limits.gap):
         stopped = "completed"
     asked = left(limits, began)
-    if alone or (shape.whole and (stopped in ("optimal", "interrupted") or asked.time_limit == 0)):
+    late = asked.time_limit == 0 and search.value is not None  # else HiGHS has at least the hint
+    if alone or (shape.whole and (late or stopped in ("optimal", "interrupted"))):
         decided = Decided(stopped, search.columns(model), search.most, search.proven, message)
         return _result(model, run, decided, began)
     from solvers.binary import engine
