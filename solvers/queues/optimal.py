@@ -149,9 +149,9 @@ class PolicySearch:
         if best is None:
             return
         k = process.system.k
-        self._box = first_box(process, best)
-        if _states(k, self._box) > options["most"]:
-            self._box = smallest_box(k)
+        wanted = first_box(process, best)
+        if _states(k, wanted) > options["most"]:
+            wanted = self._box  # the smallest, which gives some bound soon
         decisions, price, gap = _beginning(process, self._box, best), None, 1.0
         previous, rise = 0.0, STEEP * bends(process)[2]
         while True:
@@ -168,6 +168,7 @@ class PolicySearch:
             best = self.incumbent or best
             gap = (best.cost - self._bound) / best.cost
             larger = next_box(search.best)
+            larger = max(larger[0], wanted[0]), max(larger[1], wanted[1])
             if gap <= options["tolerance"] or _states(k, larger) > options["most"]:
                 return
             price = search.best.prices[1] + rise * (larger[1] - self._box[1])
