@@ -184,7 +184,7 @@ def _ruled_starts(model: Schedule, limits: Limits) -> Iterator[Mask]:
 
 def _keeper(model: Schedule) -> Callable[[Mask], bool]:
     """Return what tells whether jobs that are run keep all side constraints but seats."""
-    from validation.dssp.constraints import broken
+    from validation.dssp.constraints import UnknownKindError, broken
     from validation.dssp.facts import Facts
 
     rules = [*model.instance.constraints, *model.added]
@@ -194,7 +194,10 @@ def _keeper(model: Schedule) -> Callable[[Mask], bool]:
 
     def keeps(jobs: Mask) -> bool:
         chosen = frozenset(names[j] for j in np.flatnonzero(jobs))
-        return not any(broken(rule, facts, chosen) for rule in rules)
+        try:
+            return not any(broken(rule, facts, chosen) for rule in rules)
+        except UnknownKindError:  # of a kind of one's own CP-SAT alone knows what it means
+            return False
 
     return keeps
 
