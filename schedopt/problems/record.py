@@ -224,7 +224,10 @@ class Problem(Generic[I]):
     def certificate(
         self, model: Formulation, result: Result, limits: Limits
     ) -> dict[str, Any] | None:
-        """Return what the checker can re-prove the bound of a result from, None where nothing."""
+        """Return what the checker can re-prove the bound of a result from, None where nothing.
+
+        It may raise `NoCertificateError`, which says why there is none.
+        """
         return None
 
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:

@@ -16,6 +16,7 @@ from instances.options import Options, checked, most_at_once
 from instances.protocol import AnyInstance, is_instance
 from schedopt import __version__
 from schedopt.problems import Problem, problem, problem_of
+from schedopt.problems.uncertified import NoCertificateError
 from solvers.result import Limits, Result, Watch, as_document, gap
 
 if TYPE_CHECKING:
@@ -91,18 +92,29 @@ def solve(
     model.add(*constraints)
     record = problem(model.problem)
     result = record.solve(model, solver, limits)
+    why = ""
     if confirm:
         result = confirmed(result, record.confirm(model, result, limits))
     if certificate and result.bound is not None:
-        found = record.certificate(model, result, limits)
-        result = msgspec.structs.replace(result, certificate=found or msgspec.UNSET)
+        result, why = _certified(record, model, result, limits)
     if explain:
         result = _explained(record, model, result, limits, progress)
     result = _checked(model, result)
     if certificate and result.bound is not None and not result.bound_checked:
-        note = "no certificate: the bound is believed"
+        note = f"no certificate{why}: the bound is believed"
         result = msgspec.structs.replace(result, message=_together(result.message, note))
     return result
+
+
+def _certified(
+    record: Problem, model: Formulation, result: Result, limits: Limits
+) -> tuple[Result, str]:
+    """Return a result with its certificate, if one is found, and why not, in brackets."""
+    try:
+        found = record.certificate(model, result, limits)
+    except NoCertificateError as reason:
+        return result, f" ({reason})"
+    return msgspec.structs.replace(result, certificate=found or msgspec.UNSET), ""
 
 
 def _explained(

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from instances.dssp import bounding
+from schedopt.problems.uncertified import NoCertificateError
 from solvers.result import Limits, Result
 
 if TYPE_CHECKING:
     from formulations.protocol import Formulation
 
 
-def certificate(model: Formulation, result: Result, limits: Limits) -> dict[str, Any] | None:
-    """Return what the checker re-proves the bound of a result from, None where nothing is found.
+def certificate(model: Formulation, result: Result, limits: Limits) -> dict[str, Any]:
+    """Return what the checker re-proves the bound of a result from.
 
     A schedule's bound is that of the selection of what happens; one that CP-SAT has brought below
     that is believed.
@@ -23,6 +24,11 @@ def certificate(model: Formulation, result: Result, limits: Limits) -> dict[str,
     result : Result
     limits : Limits
         The time limit is kept, by the branching.
+
+    Raises
+    ------
+    NoCertificateError
+        If the branching does not end in time, or the checker does not follow it.
     """
     from formulations.dssp import Schedule, Selection
     from solvers.binary.certificate import certificate as branched
@@ -34,9 +40,12 @@ def certificate(model: Formulation, result: Result, limits: Limits) -> dict[str,
     elif isinstance(model, Selection):
         selection = model
     else:
-        return None
-    found, _ = branched(selection, result, limits)
+        raise NoCertificateError("branchings are of one night alone")
+    found, why = branched(selection, result, limits)
+    if found is None:
+        raise NoCertificateError(why)
     rules = [*model.instance.constraints, *model.added]
-    if found is None or reproved(model.instance, rules, found, result.document()):
-        return None
+    wrong = reproved(model.instance, rules, found, result.document())
+    if wrong:
+        raise NoCertificateError(f"the branchings do not prove it, {wrong}")
     return found
