@@ -63,7 +63,7 @@ def _show(found: dict[str, Simulated]) -> str:
     source=f"{PAPER}, Figure 5 and section 6.3 (its caption says p2 for p3)",
     workload="k = 15, needs 1, 3, 5 and 15, unit sizes: the paper's own synthetic workload. The "
     "text starts a class when the one before has drained; in the authors' simulator it starts as "
-    "servers free, and only that gives the figure. Overlap is our own, less idle than theirs.",
+    "servers free (authors). Overlap is our own reading of it, with less idle time than theirs.",
 )
 def figure_5(quick: bool) -> Outcome:
     """Simulate the policies over arrival rates, with three handovers."""
