@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: agree help demo test lint speed seasons growth solvers provable reproduction docs archive archive-solve lock schema clean
+.PHONY: agree help demo test test-all lint speed seasons growth solvers provable reproduction docs archive archive-solve lock schema clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -25,6 +25,9 @@ test: $(READY)   ## lint, types, tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto
+
+test-all: $(READY) ## the tests with all random examples and full-size runs (half an hour)
+	SCHEDOPT_TESTS=all $(BIN)/pytest -n auto
 
 lint: $(READY)   ## mend what can be mended, then say what is left
 	$(BIN)/ruff check --fix .

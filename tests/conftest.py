@@ -5,13 +5,18 @@ from __future__ import annotations
 import signal
 
 import pytest
+from builders.effort import ALL, examples
 from hypothesis import HealthCheck, settings
 
 SLOW = 3600
 """Seconds that a full-size run may take; what the others may is in pyproject.toml."""
 
 settings.register_profile(
-    "schedopt", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "schedopt",
+    deadline=None,
+    max_examples=examples(100),
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
 )
 settings.load_profile("schedopt")
 
@@ -27,5 +32,8 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(SLOW))
+        if item.get_closest_marker("slow"):
+            if not ALL:
+                item.add_marker(pytest.mark.skip(reason="make test-all runs it in full"))
+            elif not item.get_closest_marker("timeout"):
+                item.add_marker(pytest.mark.timeout(SLOW))

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from builders.dssp import TEAMS, some_constraint
+from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,14 +102,14 @@ def few(jobs: Any) -> bool:
     return sum(len(stage) for _, stages in jobs for stage in stages) <= 6
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(JOBS.filter(few), st.integers(1, 3), st.sampled_from([0.5, 2.0, 3.0, 4.7, 6.0]))
 def test_the_optimum_is_brute_forces(jobs: Any, processors: int, deadline: float) -> None:
     night = a_night(jobs, processors, deadline)
     agrees(night)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(JOBS.filter(few), st.integers(1, 2), st.sampled_from([2.0, 3.0, 5.0]), st.data())
 def test_side_constraints(jobs: Any, processors: int, deadline: float, data: Any) -> None:
     kinds = some_constraint(len(jobs))
@@ -116,7 +117,7 @@ def test_side_constraints(jobs: Any, processors: int, deadline: float, data: Any
     agrees(a_night(jobs, processors, deadline, constraints=tuple(rules)))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     JOBS.filter(few),
     st.integers(1, 2),

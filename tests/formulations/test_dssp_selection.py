@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pyomo.environ as pyo
 import pytest
 from builders.dssp import best, night, some_constraint
+from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +26,7 @@ pairs = st.one_of(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.data(), pairs, st.integers(0, 40).map(lambda n: 0.5 + n / 2))
 def test_optimum_is_the_best_of_all_subsets(
     data: st.DataObject, jobs: list[tuple[float, float]], capacity: float
@@ -54,7 +55,7 @@ def _fields(rule: Constraint) -> dict[str, object]:
 
 @pytest.mark.parametrize("scale", [1e-9, 1e-4, 1.0, 1e5, 1e12])
 @given(pairs)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_the_unit_does_not_matter(scale: float, jobs: list[tuple[float, float]]) -> None:
     instance = night([(r * scale, w * scale) for r, w in jobs], 10 * scale)
     rule = FairShare(by="team", at_most={"fx": 0.5})

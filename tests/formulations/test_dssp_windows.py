@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from builders.dssp_windows import best_schedule, best_selection, windowed_night
+from builders.effort import ALL
 
 from formulations.dssp import Selection
 from instances.constraints import Seats
@@ -118,5 +119,6 @@ def test_the_bundled_evening() -> None:
     assert solve("example:evening", formulation="schedule", threads=1).objective == 22
     evening = example("evening")
     assert isinstance(evening, Instance)
-    assert best_schedule(evening) == 22
     assert best_selection(evening) == 27
+    if ALL:  # half a minute
+        assert best_schedule(evening) == 22

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from builders.effort import examples
 from builders.epoch import fewest, packing, some_packing
 from hypothesis import given, settings
 
@@ -18,7 +19,7 @@ from solvers.epochs.bounding import least_epochs, most_epochs
 from solvers.epochs.forms import written
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(some_packing())
 def test_all_three_models_find_the_fewest_epochs(instance: Instance) -> None:
     best = fewest(instance)
@@ -35,7 +36,7 @@ def test_all_three_models_find_the_fewest_epochs(instance: Instance) -> None:
     assert (result.objective, result.violations) == (nodes * best, ())
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(some_packing(most=6, rules=True))
 def test_side_constraints(instance: Instance) -> None:
     best = fewest(instance)

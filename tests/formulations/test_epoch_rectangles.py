@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
 import pytest
+from builders.effort import examples
 from builders.epoch import packing, some_packing
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -69,7 +70,7 @@ def some_rectangles(draw: st.DrawFn) -> Instance:
     return packing(minima, nodes, 0)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(some_rectangles())
 def test_rectangles_are_brute_forces(instance: Instance) -> None:
     best = least_rectangles(instance, list(range(1, instance.nodes + 1)))
@@ -176,7 +177,7 @@ def keeps(instance: Instance, starts: dict[int, Fraction], heights: list[Fractio
     return True
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(some_packing(most=4, rules=True).filter(lambda instance: instance.nodes <= 5))
 def test_side_constraints_on_rectangles(instance: Instance) -> None:
     best = least_ruled(instance)

@@ -8,6 +8,7 @@ from random import Random
 import msgspec
 import numpy as np
 import pytest
+from builders.effort import examples
 from builders.hesrpt import cluster, common, sizes, speedups, tables, various
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -31,7 +32,7 @@ def searched(instance: Instance, **more: object) -> OrderSearch:
     return search
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(common())
 def test_closed_form_prices_and_theorem_8_agree(instance: Instance) -> None:
     speedup = instance.speedup
@@ -44,7 +45,7 @@ def test_closed_form_prices_and_theorem_8_agree(instance: Instance) -> None:
     assert by_roots == pytest.approx(paper, rel=1e-8)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(common(6, extreme=False))
 def test_the_program_agrees_and_proves_it(instance: Instance) -> None:
     search = searched(instance)
@@ -55,7 +56,7 @@ def test_the_program_agrees_and_proves_it(instance: Instance) -> None:
     assert found.bound <= search.value * (1 + 1e-9)
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(various(4))
 @example(  # one job's share is nothing beside the other's, and still it has a price
     cluster(
@@ -79,7 +80,7 @@ def test_no_order_is_better_than_the_certified_one(instance: Instance) -> None:
         assert search.bound == pytest.approx(search.value, rel=1e-9)
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(various(3))
 def test_programs_of_all_orders_agree_with_the_search(instance: Instance) -> None:
     values, bounds = [], []
@@ -93,7 +94,7 @@ def test_programs_of_all_orders_agree_with_the_search(instance: Instance) -> Non
     assert min(bounds) == pytest.approx(best, rel=1e-6)
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(various(3, tables))
 def test_tables_are_solved_by_programs(instance: Instance) -> None:
     result = schedopt.solve(instance)
@@ -105,7 +106,7 @@ def test_tables_are_solved_by_programs(instance: Instance) -> None:
     assert result.objective == pytest.approx(best, rel=1e-6)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(sizes(7), st.lists(st.integers(1, 5), min_size=7, max_size=7), st.floats(0.05, 1.0))
 def test_the_program_over_subsets_is_exact(x: list[float], w: list[int], p: float) -> None:
     work, weights = np.array(x), np.array(w[: len(x)], dtype=float)
@@ -118,7 +119,7 @@ def test_the_program_over_subsets_is_exact(x: list[float], w: list[int], p: floa
     assert bound <= value * (1 + 1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(common(5, extreme=False), st.randoms(use_true_random=False))
 def test_pooling_gives_the_optimum_of_any_order(instance: Instance, random: object) -> None:
     order = list(range(len(instance.jobs)))
@@ -137,7 +138,7 @@ def test_pooling_gives_the_optimum_of_any_order(instance: Instance, random: obje
     assert result.solution.certified == "given"
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(common(5))
 def test_sizes_beyond_the_digits_of_an_interior_point_are_not_called_optimal(
     instance: Instance,
@@ -173,7 +174,7 @@ def test_shortest_first_is_not_optimal_for_unequal_speedups() -> None:
     assert other.proven and other.solution.certified == "given"
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(various(5))
 def test_the_least_makespan_is_that_of_the_program(instance: Instance) -> None:
     instance = msgspec.structs.replace(instance, objective="makespan")
@@ -186,7 +187,7 @@ def test_the_least_makespan_is_that_of_the_program(instance: Instance) -> None:
     assert schedopt.solve(instance).violations == ()
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(
     various(3),
     st.sampled_from([0.1, 0.25, 0.5]),
@@ -271,7 +272,7 @@ def test_arrivals_are_solved_over_all_timelines() -> None:
         assert played.objective >= result.objective * (1 - 1e-7)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(speedups, st.floats(1, 50), st.sampled_from([1, 10, 10**6]))
 def test_one_job_has_everything(speedup: object, size: float, servers: int) -> None:
     instance = cluster([size], speedup, servers)
@@ -346,7 +347,7 @@ def test_jobs_that_can_only_complete_together_do() -> None:
     assert ends["j0"] == pytest.approx(ends["j2"], rel=1e-12)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(various(4, st.one_of(speedups, tables)), st.randoms(use_true_random=False))
 def test_a_given_order_is_the_answers(instance: Instance, random: Random) -> None:
     names = [job.name for job in instance.jobs]
@@ -373,7 +374,7 @@ def ruled(draw: st.DrawFn) -> Instance:
     return msgspec.structs.replace(instance, constraints=tuple(rules))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(ruled())
 def test_under_rules_optimal_means_proven_and_kept(instance: Instance) -> None:
     result = schedopt.solve(instance)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -196,7 +197,7 @@ def test_no_files() -> None:
 
 
 @given(st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_levels_keep_every_dependency(data: st.DataObject) -> None:
     """A random graph: no edge inside a level or back, and the bound of the module's docstring."""
     runtimes = data.draw(st.lists(st.floats(0, 100), min_size=1, max_size=12))

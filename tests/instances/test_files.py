@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from builders.effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -69,7 +70,9 @@ def instances(draw: st.DrawFn) -> Instance:
 
 @given(instances(), st.sampled_from([".json", ".json.gz"]), st.sampled_from([0, 2]))
 @settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(120),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_round_trip_is_equal_and_the_same_bytes(
     tmp_path: Path, instance: Instance, ending: str, indent: int
@@ -83,7 +86,7 @@ def test_round_trip_is_equal_and_the_same_bytes(
 
 
 @given(instances())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_text_is_never_other_than_json(instance: Instance) -> None:
     assert files.parse(files.encode(instance)) == instance
     assert msgspec.json.decode(files.encode(instance))["problem"] == "dssp"

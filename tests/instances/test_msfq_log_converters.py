@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -309,7 +310,7 @@ def test_a_log_becomes_classes_or_jobs(tmp_path: Path) -> None:
         convert_swf(path, **{"as": "jobs", "needs": "exact"})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(*[st.integers(-2, 9)] * 4), min_size=1, max_size=12))
 def test_every_job_is_taken_or_counted(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, int, int, int]]

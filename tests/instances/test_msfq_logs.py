@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import polars as pl
 import pytest
+from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,7 +78,7 @@ def test_what_is_written_is_read_back(tmp_path: Path, log: str) -> None:
     assert {p.name for p in tmp_path.iterdir()} == {"a.json.gz", log}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -277,7 +278,7 @@ def test_real_logs(tmp_path: Path) -> None:
 
 
 @given(at=st.integers(0, 2_000), what=st.binary(max_size=4), cut=st.integers(0, 6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_mutated_log_is_read_or_refused(at: int, what: bytes, cut: int) -> None:
     data = (HEADER + "\n".join(LINES) + "\n").encode()
     at %= len(data)

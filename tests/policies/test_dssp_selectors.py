@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -109,37 +110,37 @@ def holds_guarantees(instance: Instance, fill: float = 1) -> None:
         assert got >= share * sure * (1 - 1e-13), name
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(instances(st.tuples(wholes, wholes)))
 def test_whole_numbers(instance: Instance) -> None:
     holds_guarantees(instance)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(instances(st.tuples(wholes, sixteenths)), st.sampled_from([0.5, 1, 1.25]))
 def test_sixteenths(instance: Instance, fill: float) -> None:
     holds_guarantees(instance, fill)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(instances(st.tuples(reals, reals)))
 def test_real_values(instance: Instance) -> None:
     holds_guarantees(instance)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(instances(st.tuples(spread, spread)))
 def test_huge_and_tiny_values(instance: Instance) -> None:
     holds_guarantees(instance)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(instances(alike))
 def test_equal_ratios(instance: Instance) -> None:
     holds_guarantees(instance)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(instances(st.tuples(reals, reals)), st.sampled_from([0.01, 0.05, 0.3, 0.5, 0.9, 0.999]))
 def test_fptas_keeps_its_promise(instance: Instance, epsilon: float) -> None:
     best = optimum(instance, instance.room() * (1 - Fraction(1, 10**14)))
@@ -147,7 +148,7 @@ def test_fptas_keeps_its_promise(instance: Instance, epsilon: float) -> None:
     assert got >= (1 - epsilon) * best * (1 - 1e-13)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(instances(st.tuples(wholes, wholes)))
 def test_greedy_is_the_plain_definition(instance: Instance) -> None:
     left, expected = instance.room(), set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from builders.effort import examples
 from builders.epoch import fewest, packing, some_packing
 from hypothesis import given, settings
 
@@ -25,7 +26,7 @@ def got(instance: Instance, name: str) -> Any:
     return result.objective
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(some_packing())
 def test_exact_methods_are_exact_and_heuristics_no_better(instance: Instance) -> None:
     best = instance.nodes * (fewest(instance) or 0)

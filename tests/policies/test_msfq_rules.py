@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from builders.effort import examples
 from builders.msfq import at_load, one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -224,7 +225,7 @@ whole = st.integers(0, 3).map(float)
     st.lists(st.tuples(whole, st.integers(0, 2), st.integers(1, 4).map(float)), min_size=1),
     st.sampled_from([n for n in sorted(rules()) if n not in ("msfq", "two-threshold", "nmsr")]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_twins_agree_where_many_things_happen_at_once(
     jobs: list[tuple[float, int, float]], name: str
 ) -> None:

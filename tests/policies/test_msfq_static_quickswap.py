@@ -6,6 +6,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 import pytest
+from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,7 +89,7 @@ def defined(queue: Instance, trace: Trace, patient: bool) -> list[float]:
 
 
 @pytest.mark.parametrize("handover", ["authors", "paper"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(seed=st.integers(0, 2**32), whole=st.booleans())
 def test_handovers_are_as_defined(handover: str, seed: int, whole: bool) -> None:
     draw = np.random.default_rng(seed)

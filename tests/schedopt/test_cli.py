@@ -138,7 +138,7 @@ def test_list_and_help_and_version() -> None:
     sections = json.loads(run("list", "--json").stdout)
     assert {p["name"] for p in sections["policies"]} >= {"greedy", "core", "fptas", "dp-profits"}
     dssp = [f["name"] for f in sections["formulations"] if f["problem"] == "dssp"]
-    assert dssp == ["selection", "schedule"]
+    assert dssp == ["selection", "schedule", "season"]
     assert "fair-share" in run("list", "constraints").stdout
     for verb in [
         "solve",

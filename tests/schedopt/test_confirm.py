@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from builders.cli import invoked
 from builders.dssp_delicate import best_exactly, delicate
+from builders.effort import examples
 from builders.msfq import at_load
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,7 +61,7 @@ def test_where_two_methods_disagree_nothing_is_optimal() -> None:
     assert "two methods disagree" in str(judged.message)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.integers(0, 10**9))
 def test_selecting_again_is_right(seed: int) -> None:
     night = delicate(seed, most=8)

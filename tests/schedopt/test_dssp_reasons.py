@@ -6,6 +6,7 @@ from itertools import chain, combinations
 
 import pytest
 from builders.dssp import night, some_constraint
+from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +58,7 @@ def test_a_rule_on_what_has_to_come_along() -> None:
     assert told(farm, two)["j0"] == "rule:one of"
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(st.data())
 def test_reasons_hold_against_all_subsets(data: st.DataObject) -> None:
     pairs = data.draw(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 12)), max_size=7))

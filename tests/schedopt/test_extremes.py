@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,7 +47,7 @@ def numbers(node: Any) -> Iterator[tuple[Any, Any]]:
             yield node, key
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     name=st.sampled_from(NAMES),
     places=st.lists(st.integers(0, 200), min_size=1, max_size=4),

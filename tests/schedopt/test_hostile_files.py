@@ -13,6 +13,7 @@ import msgspec
 import polars as pl
 import pytest
 from builders.cli import invoked, refused, run
+from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -112,7 +113,7 @@ def test_no_cell_is_a_formula_and_rows_are_read_back(tmp_path: Path) -> None:
 
 
 @given(st.text("=+-@'\t\r\n,\"a☃", min_size=1, max_size=6), st.text("=+-@'a;[]\"", max_size=6))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_text_in_a_row_is_read_back(name: str, violation: str) -> None:
     row = msgspec.convert(
         {

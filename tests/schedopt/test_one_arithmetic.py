@@ -10,6 +10,7 @@ from statistics import fmean, median
 from typing import Any
 
 import pytest
+from builders.effort import examples
 from builders.reports import row
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -125,7 +126,7 @@ def by_hand(rows: list[Row]) -> dict[str, dict[str, Any]]:
     return found
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(random_rows().filter(bool))
 def test_the_terminal_and_the_page_say_the_same(rows: list[Row]) -> None:
     terminal, web, counted = at_the_terminal(rows), on_the_page(rows), by_hand(rows)
@@ -143,7 +144,7 @@ def test_the_terminal_and_the_page_say_the_same(rows: list[Row]) -> None:
             assert standings[name].worst == max(mine["gaps"])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(random_rows().filter(bool))
 def test_the_profile_begins_with_the_wins_and_the_page_has_its_ratios(rows: list[Row]) -> None:
     named, found = by_contender(rows), profiles(rows)

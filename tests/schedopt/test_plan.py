@@ -10,6 +10,7 @@ import msgspec
 import polars as pl
 import pytest
 from builders.cli import invoked, refused, run
+from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -115,7 +116,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
         write(table, tmp_path / "plan.xlsx")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_times_are_those_of_the_tasks(data: st.DataObject) -> None:
     stage = st.lists(st.integers(0, 5).map(float), min_size=1, max_size=4).map(tuple)

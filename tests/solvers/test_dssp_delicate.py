@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 from builders.dssp_delicate import best_exactly, delicate, written
+from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,7 +84,7 @@ def test_answers_that_were_wrong(name: str) -> None:
     assert result.violations == ()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 10**9))
 def test_what_is_claimed_holds_in_rationals(seed: int) -> None:
     instance = delicate(seed, most=8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from builders.effort import examples
 from builders.epoch import fewest, packing, some_packing
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
@@ -37,7 +38,7 @@ def is_partition(instance: Instance, found: list[list[int]]) -> bool:
     return whole and all(fits(minima[epoch].tolist(), nodes, k) for epoch in found)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(some_packing(most=8))
 def test_the_search_is_exhaustive(instance: Instance) -> None:
     assume(instance.inequity > 0)
@@ -46,7 +47,7 @@ def test_the_search_is_exhaustive(instance: Instance) -> None:
     assert least == len(found) == fewest(instance)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(some_packing(most=7, rules=True))
 def test_side_constraints_are_kept_and_cost_no_more_than_they_must(instance: Instance) -> None:
     packed = items(instance, instance.constraints)
@@ -78,7 +79,7 @@ def middling(draw: st.DrawFn) -> Instance:
     return packing(minima, nodes, draw(st.integers(1, 4)))
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(middling())
 def test_search_and_dynamic_program_agree(instance: Instance) -> None:
     minima = instance.minima[instance.descending].tolist()
@@ -91,7 +92,7 @@ def test_search_and_dynamic_program_agree(instance: Instance) -> None:
     assert least == len(found) == best
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(middling())
 def test_nothing_hangs_on_what_is_remembered(instance: Instance) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -101,7 +102,7 @@ def test_nothing_hangs_on_what_is_remembered(instance: Instance) -> None:
         assert searched(instance)[0] == least
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(some_packing(most=8))
 def test_equal_allotments_are_a_shortest_path(instance: Instance) -> None:
     equal = packing(instance.minima.tolist(), instance.nodes, 0)
@@ -136,7 +137,7 @@ def test_the_search_stops_when_it_is_told_to() -> None:
     assert search.bound == 20_000 <= search.value <= 1000 * len(start)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(some_packing(most=7, rules=True))
 def test_engines_agree(instance: Instance) -> None:
     """Also where k = 0, and on the form by counts."""
@@ -165,7 +166,7 @@ def test_a_conflict_is_found_without_a_solver() -> None:
     assert set(result.conflict) == {"a pair", "too wide"}
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(some_packing(most=7, rules=True))
 def test_multipliers_bound_the_fewest_epochs(instance: Instance) -> None:
     """And no epoch of the best partition, nor any other that fits, is worth more than they say."""

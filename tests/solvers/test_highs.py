@@ -74,8 +74,7 @@ def test_a_gap_that_is_good_enough_ends_the_run_but_is_not_called_optimal(hard: 
 def test_trace_improves_and_ends_with_the_result() -> None:
     instance = generate("dssp", seed=4, options={"nights": 8, "stages": False, "processors": 1000})
     rule = FairShare(by="team", at_most={"lighting": 0.2, "fx": 0.15})
-    result = solve(instance, constraints=[rule])
-    assert result.solver == "highs"
+    result = solve(instance, constraints=[rule], solver="highs")
     times = [entry[0] for entry in result.trace]
     bests = [entry[1] for entry in result.trace if entry[1] is not None]
     bounds = [entry[2] for entry in result.trace if entry[2] is not None]
@@ -88,7 +87,8 @@ def test_trace_improves_and_ends_with_the_result() -> None:
 def test_same_seed_same_answer() -> None:
     instance = generate("dssp", "uncorrelated", seed=2, options={"jobs": 200, "groups": 4})
     rule = FairShare(by="team", at_most={"team-01": 0.2})
-    first, second = (solve(instance, constraints=[rule], threads=1, seed=7) for _ in range(2))
+    given = {"constraints": [rule], "solver": "highs", "threads": 1, "seed": 7}
+    first, second = (solve(instance, **given) for _ in range(2))
     assert first.solution == second.solution
     assert first.options["threads"] == 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from builders.effort import examples
 from builders.msfq_logs import queue_of, random_jobs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ def test_bounds_worked_out_by_hand() -> None:
     assert wide["busy-dates"] == pytest.approx((1 + 3 + 5) / 2)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), name=st.sampled_from(sorted(LOG_POLICIES)))
 def test_no_policy_beats_a_bound(seed: int, name: str) -> None:
     queue = queue_of(*random_jobs(seed, 12))

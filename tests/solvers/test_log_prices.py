@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders.effort import examples
 from builders.msfq_logs import queue_of, random_jobs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,7 +34,7 @@ def values(queue: Instance, starts: Any) -> float:
     return float(np.average(response, weights=weights))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES, big=st.sampled_from([1.0, 0.1, 1e9, 1 / 3]))
 def test_no_policy_beats_a_bound_and_each_is_re_proved(
     seed: int, objective: str, big: float
@@ -97,7 +98,7 @@ def brute_force(jobs: Jobs, servers: int) -> Fraction:
     return Fraction(best or 0)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(seed=SEEDS)
 def test_windows_equal_brute_force(seed: int) -> None:
     draw = np.random.default_rng(seed)
@@ -116,7 +117,7 @@ def test_windows_equal_brute_force(seed: int) -> None:
     )
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES)
 def test_windows_in_decimals_and_by_weight(seed: int, objective: str) -> None:
     jobs, servers = random_jobs(seed, 6)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders.effort import examples
 from builders.msfq import at_load, one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -117,7 +118,7 @@ def test_a_good_two_threshold_rule_comes_within_three_percent() -> None:
     p1=st.floats(0.2, 0.9),
     seed=st.integers(0, 2**31),
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_the_kernels_say_what_the_process_says(k: int, load: float, p1: float, seed: int) -> None:
     process = OptimalPolicy(at_load(k, load, p1)).model
     box = (2 * k, 3)
@@ -140,7 +141,7 @@ def test_the_kernels_say_what_the_process_says(k: int, load: float, p1: float, s
 
 
 @given(k=st.integers(2, 4), load=st.floats(0.2, 0.6), p1=st.floats(0.3, 0.9))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=examples(4), deadline=None)
 def test_bounds_meet_wherever_the_box_ends(k: int, load: float, p1: float) -> None:
     model = OptimalPolicy(at_load(k, load, p1))
     result = queues.solve(model, Limits(gap=1e-4, time_limit=20))

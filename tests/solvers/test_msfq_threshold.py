@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from builders.effort import examples
 from builders.msfq import Series, at_load, one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -105,7 +106,7 @@ def paper_by_iteration(system: System, l: int) -> tuple[float, float]:
     return small, large
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     k=st.integers(2, 12),
     load=st.floats(0.3, 0.95),

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 import pytest
 from builders.dssp_delicate import best_exactly, delicate
+from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -75,7 +76,7 @@ def test_a_season_of_fair_shares_is_one_branch() -> None:
     assert len(result.certificate["nodes"]) == 1
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.integers(0, 10**9))
 def test_what_is_re_proved_holds_and_no_more(seed: int) -> None:
     night = delicate(seed, most=8)
@@ -157,7 +158,7 @@ def test_claims_of_another_kind_are_refused() -> None:
     assert not proved(night, result, {"kind": "prices"})
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.integers(0, 10**9))
 def test_costs_of_a_block_are_those_of_all_its_choices(seed: int) -> None:
     draw = Random(seed)  # noqa: S311

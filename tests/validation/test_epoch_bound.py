@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from builders.effort import examples
 from builders.epoch import fewest, packing, some_packing
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -64,7 +65,7 @@ def test_generated_partitions_are_re_proved(name: str) -> None:
     assert found >= 19
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(some_packing(most=6, rules=True))
 def test_what_is_re_proved_holds_and_no_more(instance: Instance) -> None:
     best = fewest(instance)
@@ -101,7 +102,7 @@ forged = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(some_packing(most=5, rules=True), forged)
 def test_no_forged_certificate_proves_too_much(
     instance: Instance, given: dict[str, object]
@@ -112,7 +113,7 @@ def test_no_forged_certificate_proves_too_much(
     assert judged(instance, given, (best + 1) * instance.nodes)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(some_packing(most=6), st.data())
 def test_tampered_multipliers_prove_no_more_than_there_is(
     instance: Instance, data: st.DataObject
@@ -160,7 +161,7 @@ def test_bundles_and_jobs_apart_count() -> None:
     assert judged(packing([1, 1, 1], 8, 1), given, 16.0)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(some_packing(most=4).filter(lambda instance: instance.nodes <= 8))
 def test_rectangles_are_re_proved_where_narrow_widths_are_met(instance: Instance) -> None:
     model = Rectangles(instance)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from builders.effort import examples
 from builders.hesrpt import cluster, common, speedups, tables, various
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -56,7 +57,7 @@ def test_what_generators_make_is_re_proved(name: str) -> None:
         assert judged(instance, *made(instance)) is None
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(various(4, st.one_of(speedups, tables)), st.randoms(use_true_random=False))
 def test_a_given_orders_bound_is_re_proved(instance: Instance, random: Random) -> None:
     names = [job.name for job in instance.jobs]
@@ -68,7 +69,7 @@ def test_a_given_orders_bound_is_re_proved(instance: Instance, random: Random) -
         assert "no option" in str(judged(instance, other, found))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(common(6, extreme=False))
 def test_prices_by_place_prove_all_orders(instance: Instance) -> None:
     claim, found = made(instance)
@@ -76,7 +77,7 @@ def test_prices_by_place_prove_all_orders(instance: Instance) -> None:
     assert judged(instance, claim, found) is None
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(
     various(4),
     st.sampled_from([0.0, 0.05, 0.2]),

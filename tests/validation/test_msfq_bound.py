@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from builders.effort import examples
 from builders.msfq import at_load, one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ from validation.msfq.chain import System, msfq_times, snap_bound
 from validation.msfq.transforms import curve
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     k=st.integers(2, 14),
     load=st.sampled_from([0.05, 0.5, 0.9, 0.99]),

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from builders.effort import examples
 from builders.msfq_logs import queue_of, random_jobs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,7 +40,7 @@ def judged(queue: Instance, solution: Any, constraints: Any = (), **more: Any) -
     return check(queue, document, constraints)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     name=st.sampled_from(sorted(LOG_POLICIES)),
