@@ -25,7 +25,7 @@ EXAMPLES: Mapping[str, dict[str, Any]] = {
     },
     "resource": {
         "kind": "resource",
-        "name": "licences",
+        "name": "scratch disk",
         "capacity": 4,
         "use": {"storm": 3, "crowd": 2},
     },

@@ -67,6 +67,7 @@ class External:
         """Optimize over a run's matrix, until its end or the limit; ``start`` is not used."""
         from pyomo.common.errors import ApplicationError
         from pyomo.common.log import LoggingIntercept
+        from pyomo.common.tempfiles import TempfileManager
 
         plugin = self._plugin()
         model, columns = _stated(run.matrix)
@@ -76,7 +77,10 @@ class External:
         seconds = None if limits.time_limit is None else max(1, ceil(limits.time_limit))
         run.began = time.perf_counter()
         try:
-            with LoggingIntercept(module="pyomo", level=logging.WARNING):
+            with (
+                TempfileManager.new_context(),  # nothing is left behind, however it ends
+                LoggingIntercept(module="pyomo", level=logging.WARNING),
+            ):
                 said = plugin.solve(model, timelimit=seconds, options=options, load_solutions=False)
                 return _answer(said, model, columns, run)
         except KeyboardInterrupt:

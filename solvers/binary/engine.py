@@ -196,7 +196,7 @@ class Solver:
             if sharp and bound < worth + self.scaled.step * Fraction(999, 1000):
                 return self._proven(self.best)
             bound = max(bound, Fraction(worth))
-            near = float(bound - worth) <= self.limits.gap * max(1e-10, worth)
+            near = bound - worth <= Fraction(self.limits.gap) * max(1, worth)  # in units
             ended = ended and not (self.limits.gap and near)
         if not ended:
             return self.decided(stopped, bound)

@@ -95,8 +95,12 @@ class Relaxation:
         )
 
     def _multipliers(self, duals: Floats, cost_scale: float) -> list[tuple[int, float]]:
-        """Return the rows' multipliers in the units of the program: HiGHS minimises."""
+        """Return the rows' multipliers in the units of the program: HiGHS minimises.
+
+        One that no double holds is left out: any multipliers bound, and these a little less.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = -duals * self._scaled.row_scales / cost_scale
         return [
-            (int(i), float(-duals[i] * self._scaled.row_scales[i] / cost_scale))
-            for i in np.flatnonzero(duals)
+            (int(i), float(found[i])) for i in np.flatnonzero(np.isfinite(found) & (found != 0))
         ]

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 HOMES = {
-    "dssp": ("dssp_examples", "dssp_dispatching", "dssp_rewards", "dssp_theorems"),
+    "dssp": ("dssp_theorems", "dssp_examples", "dssp_dispatching", "dssp_rewards"),
     "hesrpt": ("hesrpt_theorems", "hesrpt_lemmas", "hesrpt_figures"),
     "epoch": (
         "epoch_tables",
@@ -103,8 +103,8 @@ def reproduction(
 
 
 def ledger() -> dict[str, Reproduction]:
-    """Return all reproductions by name."""
-    for modules in HOMES.values():
-        for module in modules:
-            import_module(f"validation.reproduce.{module}")
-    return dict(_LEDGER)
+    """Return all reproductions by name, in the order of `HOMES` whatever was imported first."""
+    homes = [f"validation.reproduce.{module}" for modules in HOMES.values() for module in modules]
+    for home in homes:
+        import_module(home)
+    return dict(sorted(_LEDGER.items(), key=lambda item: homes.index(item[1].run.__module__)))

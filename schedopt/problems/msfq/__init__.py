@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from schedopt.problems.shown import Lines, Tables
     from solvers.result import Limits, Result
 
-FEW = 4
-"""Servers up to which the optimal policy takes seconds."""
+FEW, BUSY = 4, 0.9
+"""Servers and load up to which the optimal policy of a mean response time takes seconds."""
 
 SOME = 128
 """Servers up to which the exact curve does; beyond it is the approximation by area."""
@@ -121,7 +121,8 @@ class Msfq(Problem["Instance"]):
         if instance.one_or_all is None or not instance.memoryless or instance.load >= 1:
             return None
         own = {k: v for k, v in options.items() if k in self.measured_by(policy)}
-        if instance.servers <= FEW and not (own or instance.constraints or constraints):
+        few = instance.servers <= FEW and instance.load <= BUSY and instance.objective == "mean"
+        if few and not (own or instance.constraints or constraints):
             return Question(instance, "optimal-policy")
         if instance.servers > SOME:
             own.setdefault("method", "area")
