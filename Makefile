@@ -24,10 +24,10 @@ test: $(READY)   ## lint, types, tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 test-all: $(READY) ## the tests with all random examples and full-size runs (half an hour)
-	SCHEDOPT_TESTS=all $(BIN)/pytest -n auto
+	SCHEDOPT_TESTS=all $(BIN)/pytest -n auto --dist worksteal
 
 lint: $(READY)   ## mend what can be mended, then say what is left
 	$(BIN)/ruff check --fix .

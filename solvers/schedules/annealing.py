@@ -29,7 +29,10 @@ WARM, COLD = 2e-3, 1e-5
 """How much less a move may earn, as a part of all, at the start and at the end of a round."""
 
 UNDER, OVER = -0.002, 0.012
-"""How much less or more of the capacity a move asks for than was done in time before."""
+"""How much less or more of the capacity a move asks for than was done in time before.
+
+Where much is idle, up to a quarter of that more.
+"""
 
 
 @dataclass
@@ -126,7 +129,8 @@ class Annealing:
         """Drop up to a few jobs, mostly of little reward for their demand, and fill up again."""
         draw, there = self.draw, np.flatnonzero(jobs)
         asked = float(self.demands[there].sum())
-        wanted = min(self.capacity, asked + draw.uniform(UNDER, OVER) * self.capacity)
+        over = max(OVER * self.capacity, (self.capacity - asked) / 4)
+        wanted = min(self.capacity, asked + draw.uniform(UNDER * self.capacity, over))
         kept = jobs.copy()
         count = min(len(there), int(draw.integers(0, DROPPED + 1)))
         if count:

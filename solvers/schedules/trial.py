@@ -59,8 +59,8 @@ class Trials:
         self.orders = len(self._keys)
         self._lengths = tasks.lengths[self._order]
         self._job_of = tasks.job_of[self._order]
-        self._starts = np.empty(len(tasks.lengths))
-        self._places = np.empty(len(tasks.lengths), dtype=np.int64)
+        self._starts = np.full(len(tasks.lengths), np.inf)  # what is never run never starts
+        self._places = np.zeros(len(tasks.lengths), dtype=np.int64)
         self._limit = due * (1 + 1e-11)
         fits = (self._use <= self._capacity[:, None]).all(axis=0)
         last = night.deadlines + night.delay
