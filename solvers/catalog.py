@@ -80,7 +80,7 @@ SOLVERS: dict[str, Solver] = {
         "solvers.epochs",
     ),
     "queues": Solver(
-        "thresholds by enumeration, optimal policies by value iteration",
+        "thresholds by enumeration, optimal policies by policy iteration",
         "numeric",
         "solvers.queues",
     ),

@@ -91,7 +91,7 @@ class OptimalTable(Answer, frozen=True, kw_only=True):
     admit : tuple of tuple of str
         With c = 1..k-1 small jobs in service: ``S`` start one more, ``-`` keep it waiting.
     span, truncation : float
-        The two parts of the gap, in the unit of the objective: what value iteration left open, and
+        The two parts of the gap, in the unit of the objective: what the iteration left open, and
         what the truncation may have cost.
     """
 

@@ -1,7 +1,7 @@
 """The optimal policy as a linear program over long-run flows, solved by HiGHS.
 
-Independent of value iteration: its variables are the time spent in each state and how often each
-decision is taken. Arrivals at the boundary of the box are lost, as in `iterate(blocked=True)`.
+Independent of policy iteration: its variables are the time spent in each state and how often each
+decision is taken. Arrivals at the boundary of the box are lost.
 
 Source: Puterman, Markov Decision Processes, Wiley 1994, section 8.8.
 """
