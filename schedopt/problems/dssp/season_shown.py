@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from instances.dssp import Instance, SelectedNights
 from schedopt.formats import counted
-from schedopt.pictures.style import colours, keys, label, title
 from schedopt.problems.shown import Lines, ShownTable, Tables
 from solvers.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST = 8
 """Groups of a grouping that are shown; of more, those with the largest shares."""
@@ -73,6 +73,10 @@ def largest(found: SelectedNights, by: str) -> list[str]:
 def draw(documents: Sequence[Result[SelectedNights]]) -> Figure:
     """Draw, for each result, the share of the capacity that each group has on each night."""
     by = next(iter(_solution(documents[0]).nights[0].shares), "")
+    from matplotlib.figure import Figure
+
+    from schedopt.pictures.style import colours, keys, label, title
+
     figure = Figure(figsize=(8, 1 + 2.2 * len(documents)), layout="constrained")
     rows = figure.subplots(len(documents), squeeze=False, sharex=True, sharey=True)[:, 0]
     named = {group for document in documents for group in largest(_solution(document), by)}
