@@ -5,28 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.dssp.declared import Declared
 from formulations.dssp.nights import Calendar, season_rows
 from formulations.dssp.rows import Row
 from formulations.dssp.whole import selection_program
 from formulations.dssp.windows import able, window_rows
 from formulations.program import Program
-from formulations.protocol import Hints, Settings, Side, Value
-from instances.constraints import Constraint, check_names, check_references, label
+from formulations.protocol import Hints, Settings, Value
+from instances.constraints import Constraint
 from instances.dssp import FILL, Instance, SelectedNights, selected_nights
 from instances.options import Option, checked
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
-
     from formulations.dssp.native import Native
 
 
-class Season:
+class Season(Declared):
     """Choose jobs, and a night for each, with the largest total reward; one program for all nights.
 
     It is the clairvoyant optimum: what could be had by whoever knows tomorrow's jobs tonight.
@@ -72,15 +71,11 @@ class Season:
         self.instance = season
         self.fill = season.fill(fill)
         self.options: Settings = {"fill": self.fill}
-        self.added: Sequence[Constraint] = ()
-        self.stated: list[tuple[str, Row]] = []
         self.calendar = Calendar.of(season, season.exact_capacity(self.fill))
         self._able: NDArray[np.bool_] = able(season, self.fill)
         jobs = np.array([j for j, _ in self.calendar.columns], dtype=np.intp)
         self.open: NDArray[np.bool_] = self._able[jobs]
-        self._native: Native | None = None
-        for position, constraint in enumerate(season.constraints):
-            self._state(constraint, label(constraint, position))
+        self._declare()
         self.seconds = time.perf_counter() - began
 
     @property
@@ -103,67 +98,16 @@ class Season:
                 found.append(Row(what, columns, [1.0] * len(columns), upper=1.0))
         return found
 
-    @property
-    def model(self) -> pyo.ConcreteModel:
-        """The Pyomo model, with variables ``x[job name, night]``; add native constraints to it.
+    def _write(self) -> Native:
+        from formulations.dssp.native import Native
 
-        It is built when it is first asked for.
-        """
-        return self._written().model
+        jobs, columns = self.instance.jobs, self.calendar.columns
+        names = [(jobs[j].name, n) for j, n in columns]
+        rewards = [jobs[j].reward for j, _ in columns]
+        return Native(names, rewards, self.capacity, self.open, self.stated)
 
-    def _written(self) -> Native:
-        if self._native is None:
-            from formulations.dssp.native import Native
-
-            jobs, columns = self.instance.jobs, self.calendar.columns
-            names = [(jobs[j].name, n) for j, n in columns]
-            rewards = [jobs[j].reward for j, _ in columns]
-            self._native = Native(names, rewards, self.capacity, self.open, self.stated)
-        return self._native
-
-    def add(self, *constraints: Constraint) -> Self:
-        """Add side constraints to those of the instance.
-
-        Raises
-        ------
-        InputError
-            If one names a job or group that does not exist, has a name that is taken, or is of a
-            kind that a season cannot take.
-        """
-        began = time.perf_counter()
-        together = [*self.instance.constraints, *self.added, *constraints]
-        check_names(together)
-        check_references(together, self.instance.index, self.instance.groups)
-        for constraint in constraints:
-            position = len(self.instance.constraints) + len(self.added)
-            self._state(constraint, label(constraint, position))
-            self.added = (*self.added, constraint)
-        self.seconds += time.perf_counter() - began
-        return self
-
-    def _state(self, constraint: Constraint, name: str) -> None:
-        """State a side constraint as rows, under its name."""
-        for row in season_rows(constraint, self.calendar):
-            self.stated.append((name, row))
-            if self._native is not None:
-                self._native.state(name, row)
-
-    @property
-    def changed(self) -> bool:
-        """Whether the user has changed the native model: then it alone says what is meant."""
-        return self._native is not None and self._native.changed()
-
-    def side(self) -> Side:
-        """Return the rows behind each side constraint, by name.
-
-        They are Pyomo's, with those that the user added, once there is a native model.
-        """
-        if self._native is not None:
-            return self._native.side()
-        found: Side = {}
-        for name, row in self.stated:
-            found.setdefault(name, []).append(row)
-        return found
+    def _rows(self, constraint: Constraint) -> Iterable[Row]:
+        return season_rows(constraint, self.calendar)
 
     def program(self) -> Program:
         """Return what is declared, without native changes, as a program in whole numbers."""

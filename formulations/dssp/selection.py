@@ -5,28 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.dssp.declared import Declared
 from formulations.dssp.rows import Row, rows
 from formulations.dssp.whole import selection_program
 from formulations.dssp.windows import able, window_rows
 from formulations.program import Program
-from formulations.protocol import Hints, Knapsack, Settings, Side, Value
-from instances.constraints import Constraint, Seats, check_names, check_references, label
+from formulations.protocol import Hints, Knapsack, Settings, Value
+from instances.constraints import Constraint, Seats
 from instances.dssp import FILL, Instance, Selected, refuse_nights, selected
 from instances.errors import InputError
 from instances.options import Option, checked
 
 if TYPE_CHECKING:
-    import pyomo.environ as pyo
-
     from formulations.dssp.native import Native
 
 
-class Selection:
+class Selection(Declared):
     """Choose the jobs with the largest total reward whose demand fits the machine.
 
     Parameters
@@ -71,12 +70,8 @@ class Selection:
         self.guaranteed = fill == "guaranteed"
         self.fill = night.fill(fill)
         self.options: Settings = {"fill": self.fill}
-        self.added: Sequence[Constraint] = ()
-        self.stated: list[tuple[str, Row]] = []
         self.open: NDArray[np.bool_] = able(night, self.fill)
-        self._native: Native | None = None
-        for position, constraint in enumerate(night.constraints):
-            self._state(constraint, label(constraint, position))
+        self._declare()
         self.seconds = time.perf_counter() - began
 
     @cached_property
@@ -84,53 +79,19 @@ class Selection:
         """Equation 2, and the same for each release and deadline of jobs' own."""
         return window_rows(self.instance, self.open, self.fill)
 
-    @property
-    def model(self) -> pyo.ConcreteModel:
-        """The Pyomo model, with variables ``x[job name]``; add native constraints as you like.
+    def _write(self) -> Native:
+        from formulations.dssp.native import Native
 
-        It is built when it is first asked for.
-        """
-        return self._written().model
+        night = self.instance
+        names, rewards = list(night.index), night.rewards.tolist()
+        return Native(names, rewards, self.capacity, self.open, self.stated)
 
-    def _written(self) -> Native:
-        if self._native is None:
-            from formulations.dssp.native import Native
-
-            night = self.instance
-            names, rewards = list(night.index), night.rewards.tolist()
-            self._native = Native(names, rewards, self.capacity, self.open, self.stated)
-        return self._native
-
-    def add(self, *constraints: Constraint) -> Self:
-        """Add side constraints to those of the instance.
-
-        Raises
-        ------
-        InputError
-            If one names a job or group that does not exist, has a name that is taken, or is of a
-            kind that a selection cannot take.
-        """
-        began = time.perf_counter()
-        together = [*self.instance.constraints, *self.added, *constraints]
-        check_names(together)
-        check_references(together, self.instance.index, self.instance.groups)
-        for constraint in constraints:
-            position = len(self.instance.constraints) + len(self.added)
-            self._state(constraint, label(constraint, position))
-            self.added = (*self.added, constraint)
-        self.seconds += time.perf_counter() - began
-        return self
-
-    def _state(self, constraint: Constraint, name: str) -> None:
-        """State a side constraint as rows, under its name."""
+    def _rows(self, constraint: Constraint) -> Iterable[Row]:
         if self.guaranteed and isinstance(constraint, Seats):
             raise InputError(
                 "side constraints under which Theorem 4 holds", found="seats", place="option fill"
             )
-        for row in rows(constraint, self.instance, self.instance.exact_capacity(self.fill)):
-            self.stated.append((name, row))
-            if self._native is not None:
-                self._native.state(name, row)
+        return rows(constraint, self.instance, self.instance.exact_capacity(self.fill))
 
     @property
     def width(self) -> int:
@@ -140,23 +101,6 @@ class Selection:
     def columns(self, solution: Selected) -> Iterable[int]:
         """Yield the columns that are 1 in a solution."""
         return (self.instance.index[name] for name in solution.selected)
-
-    @property
-    def changed(self) -> bool:
-        """Whether the user has changed the native model: then it alone says what is meant."""
-        return self._native is not None and self._native.changed()
-
-    def side(self) -> Side:
-        """Return the rows behind each side constraint, by name.
-
-        They are Pyomo's, with those that the user added, once there is a native model.
-        """
-        if self._native is not None:
-            return self._native.side()
-        found: Side = {}
-        for name, row in self.stated:
-            found.setdefault(name, []).append(row)
-        return found
 
     @property
     def single_capacity(self) -> bool:
