@@ -9,17 +9,16 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations.protocol import Knapsack
-from solvers.deciding import Decided, concluded, left
-from solvers.driving import Search, drive, version
+from solvers.deciding import Decided, left
+from solvers.driving import Search, drive, ended
 from solvers.knapsack.items import in_doubles
 from solvers.knapsack.search import Core
-from solvers.result import Limits, Result, Seconds, Termination
-from solvers.running import Run, make_result
+from solvers.result import Limits, Result, Termination
+from solvers.running import Run
 
 if TYPE_CHECKING:
     from formulations.dssp.selection import Selection
@@ -82,20 +81,7 @@ def solve(
     began = time.perf_counter()
     run = Run(limits or Limits())
     decided = _Knapsack(model, knapsack, run).decided(start)
-    best = decided.best
-    result = make_result(
-        model,
-        run,
-        solver="core",
-        version=version(),
-        stopped=decided.stopped,
-        solution=None if best is None else model.selected(np.flatnonzero(best)),
-        bound=None,
-        options={},
-        message=decided.message,
-    )
-    seconds = Seconds(build=model.seconds, solve=time.perf_counter() - began)
-    return msgspec.structs.replace(concluded(result, decided, run), seconds=seconds)
+    return ended(model, run, decided, solver="core", began=began)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.deciding import Decided, concluded, left, outwards
-from solvers.driving import drive, version
-from solvers.result import Limits, Result, Seconds, gap
-from solvers.running import Run, make_result
+from solvers.deciding import Decided, left, outwards
+from solvers.driving import drive, ended
+from solvers.result import Limits, Result, gap
+from solvers.running import Run
 from solvers.shares.groups import Groups
 from solvers.shares.reading import Shape
 from solvers.shares.search import SharesSearch
@@ -73,7 +73,7 @@ def solve(
     late = asked.time_limit == 0 and search.value is not None  # else HiGHS has at least the hint
     if alone or (shape.whole and (late or stopped in ("optimal", "interrupted"))):
         decided = Decided(stopped, search.columns(model), search.most, search.proven, message)
-        return _result(model, run, decided, began)
+        return ended(model, run, decided, solver="shares", began=began)
     from solvers.binary import engine
 
     hints = [hint() if hint else None, search.selected(model)]
@@ -93,24 +93,6 @@ def _after(result: Result[Selected], run: Run, began: float) -> Result[Selected]
     trace = (*run.trace, *((round(t + before, 6), *rest) for t, *rest in result.trace))
     seconds = msgspec.structs.replace(result.seconds, solve=time.perf_counter() - began)
     return msgspec.structs.replace(result, seconds=seconds, trace=trace)
-
-
-def _result(model: Selection, run: Run, decided: Decided, began: float) -> Result[Selected]:
-    """Return the result of a run that ends here."""
-    best = decided.best
-    result = make_result(
-        model,
-        run,
-        solver="shares",
-        version=version(),
-        stopped=decided.stopped,
-        solution=None if best is None else model.selected(np.flatnonzero(best)),
-        bound=None,
-        options={},
-        message=decided.message,
-    )
-    seconds = Seconds(build=model.seconds, solve=time.perf_counter() - began)
-    return msgspec.structs.replace(concluded(result, decided, run), seconds=seconds)
 
 
 @dataclass(frozen=True, eq=False)
