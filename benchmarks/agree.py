@@ -30,6 +30,8 @@ RARE = {"epoch": 10, "hesrpt": 50, "msfq": 10}
 """Kinds that take long: one part of theirs to so many of another."""
 NEAR = 1e-6
 """What optima in floating point may differ by."""
+SECONDS = 60.0
+"""What either method may take; what is not proven by then is withheld."""
 KINDS = ("none", *agreeing.RULES, "windows", *RARE)
 
 
@@ -45,7 +47,7 @@ def verdict(kind: str, seed: int) -> str:
     }
     instance: Any = drawn[kind](seed) if kind in drawn else agreeing.selection(kind, seed)
     asked = "highs" if kind not in drawn and seed % 2 else None
-    first = solve(instance, threads=1, time_limit=20, solver=asked)
+    first = solve(instance, threads=1, time_limit=SECONDS, solver=asked)
     if first.violations:
         return f"violations: {first.violations}"
     record = problem(problem_of(instance).name)
@@ -67,7 +69,7 @@ def verdict(kind: str, seed: int) -> str:
 def _limits() -> Any:
     from solvers.result import Limits
 
-    return Limits(time_limit=20, threads=1)
+    return Limits(time_limit=SECONDS, threads=1)
 
 
 def _same(instance: Any, first: Any, second: Any) -> bool:

@@ -133,11 +133,23 @@ def solve(
     built = formulation.seconds + time.perf_counter() - began
     run = MatrixRun(limits, matrix=matrix)
     began = time.perf_counter()
-    result = _result(formulation, engine, run, engine.run(run, limits, start, True))
+    answer = engine.run(run, limits, start, True)
+    if answer.stopped == "infeasible":
+        answer = _asked_again(engine, run, left(limits, began))
+    result = _result(formulation, engine, run, answer)
     if result.termination == "infeasible":
         result = _explained(engine, result, formulation, run, began)
     seconds = Seconds(build=built, solve=time.perf_counter() - began)
     return msgspec.structs.replace(result, seconds=seconds)
+
+
+def _asked_again(engine: Engine, run: MatrixRun, limits: Limits) -> Answer:
+    """Return what an engine says without its presolve, which was seen to be wrong of near ties."""
+    answer = engine.run(run, limits, None, False)
+    if answer.stopped == "infeasible":
+        return answer
+    why = f"{engine.title} first found a contradiction, and none without its presolve"
+    return replace(answer, message=answer.message or why)
 
 
 def _start(matrix: Matrix, hint: Iterable[tuple[Any, float]]) -> Start:
@@ -197,7 +209,7 @@ def _asker(
         limits = left(replace(run.limits, gap=0.0, watch=None), began)
         if limits.time_limit == 0:
             raise TimeoutError
-        answer = engine.run(MatrixRun(limits, matrix=asked), limits, None, True)
+        answer = engine.run(MatrixRun(limits, matrix=asked), limits, None, False)
         if answer.stopped not in ("optimal", "infeasible"):
             raise TimeoutError
         return answer.stopped == "optimal"

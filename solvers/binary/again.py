@@ -53,8 +53,8 @@ def solve(model: Selection | Season, limits: Limits) -> Result[Any]:
     else:
         arrays = whole.without(start)
         seconds = PATIENCE if limits.time_limit is None else limits.time_limit
-        if _fits(arrays):
-            solver, best, done = "cp-sat", *_by_cpsat(arrays, start, limits, seconds)
+        if fits(arrays):
+            solver, best, done = "cp-sat", *by_cpsat(arrays, start, limits, seconds)
         elif (start == FREE).sum() <= FEW:
             solver, best, done = "enumeration", _by_enumeration(arrays, start), True
         else:
@@ -81,7 +81,7 @@ def solve(model: Selection | Season, limits: Limits) -> Result[Any]:
     return msgspec.structs.replace(concluded(result, decided, run), seconds=spent)
 
 
-def _fits(arrays: Arrays) -> bool:
+def fits(arrays: Arrays) -> bool:
     """Tell whether all numbers are small enough for CP-SAT."""
     sizes = [abs(c) for c in arrays.coefficients.tolist()]
     sums = [arrays.reach(i) for i in range(len(arrays.keys))]
@@ -89,7 +89,7 @@ def _fits(arrays: Arrays) -> bool:
     return max(sizes, default=0) <= LARGEST and max(sums) <= LARGEST_SUM
 
 
-def _by_cpsat(
+def by_cpsat(
     arrays: Arrays, start: Values, limits: Limits, seconds: float
 ) -> tuple[Values | None, bool]:
     """Return the best selection of columns, and whether it is proven to be that."""

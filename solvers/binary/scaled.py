@@ -3,9 +3,11 @@
 HiGHS's tolerances are absolute: 1e-8 here, on rows, on columns and on the reward alike. So rows and
 rewards are scaled by powers of two to sums of about a million. What HiGHS finds is looked at again
 in whole numbers. What it rules out is ruled out as long as the units of the rows are well above the
-tolerance; a row of larger numbers is *blurred*: its presolve was seen to cut off optima there, and
-to find contradictions that are none, with coefficients that differ by 1e-11 of themselves. So with
-blurred rows presolve is off, and their bounds are moved outwards by more than can be mistaken.
+tolerance; a row of larger numbers is *blurred*. So is one whose coefficients are nearly multiples
+of one number: HiGHS takes their ratios for whole ones and rounds the row's bound to match, and was
+seen to cut off optima, and to find contradictions that are none, with coefficients that differ by
+1e-11 to 1e-7 of themselves. With blurred rows presolve is off, and their bounds are moved outwards
+by more than can be mistaken.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from math import frexp, ldexp
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.binary.arrays import Arrays, Values
+from solvers.binary.arrays import Arrays, Integers, Values
 from solvers.matrix import Matrix
 
 Floats = NDArray[np.float64]
@@ -27,6 +29,13 @@ SHARP = 4e-6
 """The least unit of a row that is not blurred: 400 times the tolerance."""
 OUTWARDS = 1e-2
 """How far the bounds of a blurred row are moved: what a column that is 1e-8 off can amount to."""
+PLAIN = 10**7
+"""Coefficients up to this are told apart whatever they are: none differ by 1e-7 of themselves."""
+NEAR = 1e-6
+"""Of a ratio: what HiGHS may take for none; its own tolerance there is 1e-8 or so."""
+RATIOS, REFERENCES = 20, 8
+"""Denominators that are tried, and numbers of a row that others are compared with."""
+_DENOMINATORS = np.arange(1.0, RATIOS + 1.0)
 SHARP_REWARD = 1e-3
 """Rewards whose unit is at least this are told apart, by gaps of some thousands of duals."""
 
@@ -73,7 +82,13 @@ class Scaled:
             lower=_bounds(arrays.lower, reach, scales, -np.inf),
             upper=_bounds(arrays.upper, reach, scales, np.inf),
             values=np.array([times(c, scale) for c, scale in numbers], dtype=float),
-            blurred=np.array([scale < SHARP for scale in scales], dtype=bool),
+            blurred=np.array(
+                [
+                    scale < SHARP or alike(arrays.coefficients[arrays.row(i)])
+                    for i, scale in enumerate(scales)
+                ],
+                dtype=bool,
+            ),
             step=arrays.step,
         )
 
@@ -120,6 +135,29 @@ class Scaled:
 def power(total: int) -> float:
     """Return the power of two that brings a sum to about 2^20; 1 where it is less already."""
     return ldexp(1.0, max(-1000, min(0, TOP - total.bit_length())))
+
+
+def alike(coefficients: Integers) -> bool:
+    """Tell whether a row's coefficients are nearly, not exactly, multiples of one number.
+
+    That is so where a tenth of them have ratios to one of the others that are simple fractions but
+    for a millionth or less. Numbers that have nothing to do with each other are not taken for that.
+    """
+    sizes = np.abs(coefficients)
+    if len(sizes) < 2 or int(sizes.max()) <= PLAIN:
+        return False
+    order, floats = np.sort(sizes), sizes.astype(float)
+    for one in order[np.unique(np.linspace(0, len(order) - 1, REFERENCES).astype(int))].tolist():
+        multiples = floats[:, None] * _DENOMINATORS / float(one)
+        nearest = np.rint(multiples)
+        close = (np.abs(multiples - nearest) <= NEAR) & (nearest > 0)
+        inexact = [
+            int(sizes[j]) * (q + 1) != int(nearest[j, q]) * one
+            for j, q in zip(*(at.tolist() for at in close.nonzero()), strict=True)
+        ]
+        if 10 * sum(inexact) >= max(len(sizes) - 1, 1):
+            return True
+    return False
 
 
 def times(number: int, scale: float) -> float:

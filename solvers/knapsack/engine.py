@@ -126,7 +126,9 @@ class _Knapsack:
         bound = Fraction(search.bound or 0.0) * (1 + Fraction(not search.exact, 10**12)) * units
         if stopped != "optimal":
             return solver.decided(stopped, bound, message)
-        return solver.closed(bound, "two selections")
+        return solver.closed(
+            bound, f"two selections are too close for {solver.engine.title} to tell apart"
+        )
 
     def _columns(self, chosen: NDArray[np.bool_]) -> NDArray[np.int8]:
         columns = np.zeros(len(self.model.instance.jobs), dtype=np.int8)

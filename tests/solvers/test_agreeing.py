@@ -14,6 +14,21 @@ def test_two_methods_agree(kind: str) -> None:
     assert told.get("withheld", 0) == 0
 
 
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [
+        ("at-most", 907),
+        ("at-least", 2751),
+        ("imply", 1973),
+        ("imply", 3883),
+        ("fair-share cap of selected", 1445),
+        ("at-most", 4899),
+    ],
+)
+def test_where_highs_was_wrong(kind: str, seed: int) -> None:
+    assert agree.verdict(kind, seed) == "agreed"
+
+
 def test_a_quarrel_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agree, "_same", lambda *_: False)
     told = agree.part("none", 0, 3)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import msgspec
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from builders.dssp_delicate import best_exactly, delicate, written
 from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.dssp.selection import Selection
 from instances.constraints import Apart, Constraint, FairShare, Forbid, Resource
 from instances.dssp import Instance, Job, Selected
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
-from solvers import Result
+from solvers import Limits, Result
+from solvers.mip import Answer, MatrixRun
 from validation.documents import check
 
 Jobs = list[tuple[float, float, str]]
@@ -134,6 +138,54 @@ def test_what_cannot_be_decided_is_not_called_optimal(monkeypatch: pytest.Monkey
     monkeypatch.undo()
     assert solve(instance).proven
     assert result.violations == ()
+
+
+@pytest.mark.parametrize(("sizes", "near"), [
+    ([10**10 + 3, 10**10 + 4, 2 * 10**10 + 4], True),
+    ([3 * 10**8, 5 * 10**8, 8 * 10**8 + 1], True),
+    ([10**10, 2 * 10**10, 3 * 10**10], False),
+    ([1001, 1002, 2003], False),
+    ([7348123451, 1981276723, 5512873911, 9918273641], False),
+])  # fmt: skip
+def test_nearly_multiples_of_one_number(sizes: list[int], near: bool) -> None:
+    from solvers.binary.scaled import alike
+
+    assert alike(np.array(sizes)) is near
+    assert alike(np.array([-size for size in sizes])) is near
+
+
+def test_a_contradiction_is_believed_only_when_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    from solvers.binary.engine import Solver
+
+    instance, right = CASES["one job that is worth more than the two that fit"]
+    false = Answer("infeasible", None, None)
+    monkeypatch.setattr("solvers.highs.Highs.run", lambda *_: false)
+    result = solve(instance, solver="highs")
+    assert result.proven and worth(instance, result) == right
+    monkeypatch.setattr(Solver, "_searched", lambda *_: None)
+    assert solve(instance, solver="highs").objective == right  # CP-SAT finds it
+    monkeypatch.setattr(Solver, "_contradictory", lambda *_: None)
+    undecided = solve(instance, solver="highs")
+    assert (undecided.termination, undecided.solution_status) == ("completed", "none")
+    assert undecided.conflict == ()
+    assert "HiGHS finds that nothing keeps the rules" in str(undecided.message)
+
+
+def test_a_native_contradiction_is_asked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    from solvers.highs import Highs
+
+    model = Selection(night(3, [(1, 1, "a"), (2, 1, "a")]))
+    model.model.mine = pyo.Constraint(expr=model.model.x["j0"] == 0)
+    run = Highs.run
+    false = Answer("infeasible", None, None)
+
+    def wrong(self: Highs, asked: MatrixRun, limits: Limits, start: Any, presolve: bool) -> Answer:
+        return false if presolve else run(self, asked, limits, start, presolve)
+
+    monkeypatch.setattr(Highs, "run", wrong)
+    result = solve(model)
+    assert (result.termination, result.objective) == ("optimal", 2)
+    assert "without its presolve" in str(result.message)
 
 
 def test_a_selection_that_is_nearly_proven_is_dispatched_and_said_to_be(
