@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders.msfq_logs import queue_of, random_jobs
 from builders.reports import EVIL, row
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
@@ -23,7 +24,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from instances.constraints import Forbid, Require
 from instances.dssp import Instance, Job
-from instances.files import load
+from instances.files import dump, load
 from schedopt.analysis.profiles import profiles
 from schedopt.analysis.summary import summary
 from schedopt.formats import duration, number, percent
@@ -421,6 +422,37 @@ def test_on_a_phone_nothing_sticks_out(page: Browser) -> None:
     shown = percents(page)
     assert len(shown) == 25
     assert shown == sorted(shown, reverse=True)  # type: ignore[type-var]
+
+
+def test_a_page_of_a_log_says_what_is_measured_on_a_phone_too(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    jobs, servers = random_jobs(4, 60, servers=4)
+    dump(queue_of(jobs, servers), tmp_path / "log.json")
+    names = ["fcfs", "easy", "conservative", "first-fit", "adaptive-quickswap"]
+    rows = bench([tmp_path / "log.json"], policies=names, options={"resamples": 20})
+    write(rows, tmp_path / "page.html")
+    for page in opened(chromium, tmp_path / "page.html"):
+        page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+        page.refresh()
+        ready(page)
+        measured, beside = page.find_elements(By.CSS_SELECTOR, ".measured table")
+        for shown in (measured, beside):  # a caption stays in sight, however wide the table
+            told = shown.find_element(By.CSS_SELECTOR, "caption span").rect
+            assert told["x"] >= 0
+            assert told["x"] + told["width"] <= PHONE["width"]
+        assert "no schedule is below" in measured.text
+        cut = "return [...document.querySelectorAll('.measured td:not(:first-child) .name')]"
+        assert page.execute_script(f"{cut}.filter(e => e.scrollWidth > e.clientWidth).length") == 0
+        head = measured.find_element(By.XPATH, ".//th[2]/button")
+        means = [row.objective for row in rows if row.objective is not None]
+        click(head)
+        first = measured.find_element(By.CSS_SELECTOR, "tbody tr td:nth-child(2)").text
+        assert float(first.replace(",", "")) in (
+            pytest.approx(min(means), rel=1e-4),
+            pytest.approx(max(means), rel=1e-4),
+        )
+        assert page.execute_script("return document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_where_the_charts_cannot_be_unpacked_the_rest_still_works(page: Browser) -> None:
