@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+LAYERS := instances formulations solvers policies validation schedopt
 
 .PHONY: agree help demo test test-all lint speed seasons growth solvers provable reproduction docs archive archive-solve lock schema clean
 
@@ -15,6 +16,7 @@ $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q $(LAYERS)  # which pip does for packages that are not editable
 	@touch $@
 
 demo: $(READY)   ## solve a render night under a fair share, then compare the selectors with the optimum
@@ -24,9 +26,11 @@ test: $(READY)   ## lint, types, tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	@$(BIN)/python -m compileall -q $(LAYERS)  # as pip does for packages that are not editable
 	$(BIN)/pytest -n auto --dist worksteal
 
 test-all: $(READY) ## the tests with all random examples and full-size runs (half an hour)
+	@$(BIN)/python -m compileall -q $(LAYERS)
 	SCHEDOPT_TESTS=all $(BIN)/pytest -n auto --dist worksteal
 
 lint: $(READY)   ## mend what can be mended, then say what is left

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import floor, fsum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,10 @@ from instances.dssp.seasons import season
 from instances.options import Option, is_count, is_number
 from instances.recipes import Recipe
 
+if TYPE_CHECKING:  # at run time it would load all of numpy.random
+    Draw = np.random.Generator
+
 Counts = NDArray[np.int64]
-Draw = np.random.Generator
 
 NIGHTS, JOBS, PROCESSORS, DEADLINE = 56, 2388, 1000, 13 * 3600.0
 """The trace's nights and jobs, and the cluster's processors and deadline (seconds)."""

@@ -6,7 +6,7 @@ All draws come from one PCG64 stream that the seed starts, so a seed fixes an in
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from instances.errors import InputError, shown
 from instances.options import Option, is_count, is_number
 from instances.recipes import Recipe
 
-Draw = np.random.Generator
+if TYPE_CHECKING:  # at run time it would load all of numpy.random
+    Draw = np.random.Generator
+
 PAPER = "McCann and Zahorjan, TR 94-10-05, University of Washington, 1994"
 
 

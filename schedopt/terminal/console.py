@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from instances.errors import printable
-from schedopt.problems.shown import ShownTable
+
+if TYPE_CHECKING:  # a verb that prints no table loads none
+    from rich.table import Table
+
+    from schedopt.problems.shown import ShownTable
 
 out = Console(highlight=False, emoji=False)
 if not out.is_terminal:
@@ -40,6 +44,8 @@ def table(shown: ShownTable, styles: Sequence[str] = ()) -> Table:
     styles : sequence of str
         A style for each row; none where there are fewer.
     """
+    from rich.table import Table
+
     rendered = Table(title=text(shown.title) if shown.title else None, title_justify="left")
     for i, head in enumerate(shown.heads):
         right = _numeric(row[i] for row in shown.rows)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
 from rich.text import Text
 
 from instances.errors import printable
 from schedopt.formats import duration
-from schedopt.problems.shown import ShownTable
 from schedopt.terminal.console import out, say, table, text
-from schedopt.verbs.doctor import Finding
+
+if TYPE_CHECKING:
+    from schedopt.verbs.doctor import Finding
 
 Told = Mapping[str, Any]
 """An entry, as a document says it."""
@@ -47,6 +47,8 @@ def _said(words: Sequence[str], key: str) -> Iterator[str]:
 
 def doctor(findings: Sequence[Finding]) -> None:
     """Show what the doctor found."""
+    from rich.table import Table
+
     grid = Table.grid(padding=(0, 2))
     for finding in findings:
         mark = text("works", "green") if finding.ok else text("FAILS", "red")
@@ -56,6 +58,8 @@ def doctor(findings: Sequence[Finding]) -> None:
 
 def reproductions(found: Sequence[Told]) -> None:
     """Show reproductions: each claim, the paper's numbers, ours, and the verdict."""
+    from rich.table import Table
+
     for entry in found:
         out.print()
         say(f"{entry['name']}: {entry['title']}", "bold")
@@ -71,6 +75,8 @@ def reproductions(found: Sequence[Told]) -> None:
 
 def ledger(found: Sequence[Told]) -> None:
     """Show all entries of the ledger, a line for each, with the recorded verdict."""
+    from schedopt.problems.shown import ShownTable
+
     rows = tuple(
         (entry["name"], entry["title"], str(len(entry["claims"])), entry["verdict"])
         for entry in found
