@@ -77,4 +77,4 @@ lock: $(READY)   ## lock the versions anew (needs uv)
 
 clean:           ## remove what make made
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist docs/_pictures
-	find . -name "*.nb[ic]" -delete  # compiled kernels, which do not notice changes in those they call
+	find . -name "*.nb[ic]" -delete  # compiled kernels of earlier versions

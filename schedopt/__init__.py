@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.plot import plot
     from schedopt.verbs.reproduce import reproduce
     from schedopt.verbs.solve import solve
+    from schedopt.verbs.warm import warm
     from schedopt.verbs.whatif import whatif
     from schedopt.verbs.write import write
     from solvers.result import Result
@@ -88,6 +89,7 @@ __all__ = [
     "reproduce",
     "solve",
     "summary",
+    "warm",
     "whatif",
     "write",
 ]
@@ -119,6 +121,7 @@ _HOMES = {
     "reproduce": "schedopt.verbs.reproduce",
     "solve": "schedopt.verbs.solve",
     "summary": "schedopt.analysis.summary",
+    "warm": "schedopt.verbs.warm",
     "whatif": "schedopt.verbs.whatif",
     "write": "schedopt.verbs.write",
 }  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import dataclass
 from importlib.metadata import version as installed
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from solvers.clock import now
 from solvers.result import Limits, Result, Seconds, Termination
 from solvers.running import Run, make_result
 
@@ -59,7 +59,7 @@ def solve(program: cp.Problem, time_limit: float | None = None) -> Solved:
     """
     import cvxpy as cp
 
-    began = time.perf_counter()
+    began = now()
     limit = {} if time_limit is None else {"time_limit": max(time_limit, 1e-3)}
     status: Status
     try:
@@ -67,7 +67,7 @@ def solve(program: cp.Problem, time_limit: float | None = None) -> Solved:
             warnings.simplefilter("ignore")
             program.solve(solver=cp.CLARABEL, **SETTINGS, **limit)
     except cp.error.SolverError:
-        return Solved("failed", time.perf_counter() - began)
+        return Solved("failed", now() - began)
     if program.status in _INFEASIBLE:
         status = "infeasible"
     elif program.status in _UNBOUNDED:
@@ -76,7 +76,7 @@ def solve(program: cp.Problem, time_limit: float | None = None) -> Solved:
         status = "stopped"
     else:
         status = "solved"
-    return Solved(status, time.perf_counter() - began)
+    return Solved(status, now() - began)
 
 
 def feasible(program: cp.Problem) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import floor
@@ -13,6 +12,7 @@ import msgspec
 from ortools.sat.python import cp_model
 
 from formulations.protocol import CpSatFormulation
+from solvers.clock import now
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
 from solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound
 from solvers.running import Run, make_result
@@ -57,23 +57,23 @@ def solve(
         Not yet checked. An interruption (Ctrl-C) ends the run and keeps the incumbent.
     """
     limits = limits or Limits()
-    began = time.perf_counter()
+    began = now()
     scale: float = formulation.reward_scale
     sign = 1 if formulation.sense == "maximize" else -1
     run = _Run(limits, scale=scale, known=bound, sign=sign)
     met = None if hint is None or formulation.native else formulation.instance.objective_of(hint)
     if gap(met, snap_bound(met, bound)) == 0.0:
         status, solution = cp_model.OPTIMAL, hint
-        built = formulation.seconds + time.perf_counter() - began
-        began = time.perf_counter()
+        built = formulation.seconds + now() - began
+        began = now()
     elif not search:
         status, solution = cp_model.UNKNOWN, hint
-        built = formulation.seconds + time.perf_counter() - began
-        began = time.perf_counter()
+        built = formulation.seconds + now() - began
+        began = now()
     else:
         _prepared(formulation, hint, bound, sign)
-        built = formulation.seconds + time.perf_counter() - began
-        began = time.perf_counter()
+        built = formulation.seconds + now() - began
+        began = now()
         status = run.go(formulation.model)
         solution = formulation.decode(run.solver.value) if status in _FOUND else None
         if met is not None and status != cp_model.INFEASIBLE:  # a start is an incumbent
@@ -84,7 +84,7 @@ def solve(
     result = _result(formulation, run, status, solution)
     if result.termination == "infeasible" and formulation.asked:
         result = _explained(result, formulation, limits, began)
-    seconds = Seconds(build=built, solve=time.perf_counter() - began)
+    seconds = Seconds(build=built, solve=now() - began)
     return msgspec.structs.replace(result, seconds=seconds)
 
 
@@ -234,9 +234,7 @@ def _explained(
         for name in names:
             formulation.ask(name, name in wanted)
         solver = cp_model.CpSolver()
-        left = (
-            None if limits.time_limit is None else began + limits.time_limit - time.perf_counter()
-        )
+        left = None if limits.time_limit is None else began + limits.time_limit - now()
         if left is not None and left <= 0:
             raise TimeoutError
         _configured(solver, Limits(time_limit=left, threads=limits.threads, seed=limits.seed))

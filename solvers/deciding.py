@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, nextafter
@@ -12,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from solvers.clock import now
 from solvers.result import Limits, Result, Termination, gap
 from solvers.running import Run
 
@@ -52,7 +52,7 @@ def concluded(result: Result[S], decided: Decided, run: Run) -> Result[S]:
         bound = objective if decided.proven else bound
     trace = result.trace
     if objective is not None and bound is not None:
-        spent = time.perf_counter() - run.began
+        spent = now() - run.began
         trace = (*trace, (round(spent, 6), objective, bound))
     return msgspec.structs.replace(
         result, bound=bound, gap=gap(objective, bound), solution_status=status, trace=trace
@@ -66,8 +66,8 @@ def outwards(number: Fraction) -> float:
 
 
 def left(limits: Limits, began: float) -> Limits:
-    """Return the limits with the time that is left since a moment of `time.perf_counter`."""
+    """Return the limits with the time that is left since a moment of `now`."""
     if limits.time_limit is None:
         return limits
-    spent = time.perf_counter() - began
+    spent = now() - began
     return replace(limits, time_limit=max(0.0, limits.time_limit - spent))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import platform
-import time
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 import numpy as np
 
+from solvers.clock import now
 from solvers.deciding import Decided, concluded
 from solvers.result import NOISE, Result, Seconds, Termination, gap
 from solvers.running import Run, make_result
@@ -69,10 +69,10 @@ def drive(search: Search, run: Run, *, noise: float = NOISE) -> tuple[Terminatio
     limits = run.limits
     try:
         while True:
-            spent = time.perf_counter() - run.began
+            spent = now() - run.began
             left = STEP if limits.time_limit is None else min(STEP, limits.time_limit - spent)
             done = search.advance(max(left, 0.0))
-            spent = time.perf_counter() - run.began
+            spent = now() - run.began
             value, bound = search.value, search.bound
             run.note(value, bound)
             if limits.watch:
@@ -103,7 +103,7 @@ def ended(
         What is known, with a column for each job.
     solver : str
     began : float
-        When solving began, of `time.perf_counter`.
+        When solving began, of `now`.
     """
     best = decided.best
     result = make_result(
@@ -117,5 +117,5 @@ def ended(
         options={},
         message=decided.message,
     )
-    seconds = Seconds(build=model.seconds, solve=time.perf_counter() - began)
+    seconds = Seconds(build=model.seconds, solve=now() - began)
     return msgspec.structs.replace(concluded(result, decided, run), seconds=seconds)

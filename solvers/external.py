@@ -8,12 +8,12 @@ own, which Ctrl-C ends together with what it has found.
 from __future__ import annotations
 
 import logging
-import time
 from dataclasses import dataclass
 from math import ceil, inf, isfinite
 from typing import Any, NamedTuple
 
 from instances.errors import InputError
+from solvers.clock import now
 from solvers.matrix import Floats, Matrix
 from solvers.mip import Answer, MatrixRun, Start
 from solvers.result import Limits, Termination
@@ -75,7 +75,7 @@ class External:
         wanted = {known.gap: limits.gap, known.threads: limits.threads}
         options = {key: value for key, value in wanted.items() if key and value is not None}
         seconds = None if limits.time_limit is None else max(1, ceil(limits.time_limit))
-        run.began = time.perf_counter()
+        run.began = now()
         try:
             with (
                 TempfileManager.new_context(),  # nothing is left behind, however it ends

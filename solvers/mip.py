@@ -6,7 +6,6 @@ that, for a formulation in Pyomo or a 0-1 program of whole numbers, is the same 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.protocol import Formulation, Side
+from solvers.clock import now
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
 from solvers.deciding import left
 from solvers.matrix import Floats, Matrix
@@ -125,21 +125,21 @@ def solve(
         Not yet checked. An interruption (Ctrl-C) ends the run and keeps the incumbent.
     """
     limits = limits or Limits()
-    began = time.perf_counter()
+    began = now()
     from solvers.translating import translate
 
     matrix = translate(formulation.model)
     start = None if hint is None else _start(matrix, formulation.hint(hint))
-    built = formulation.seconds + time.perf_counter() - began
+    built = formulation.seconds + now() - began
     run = MatrixRun(limits, matrix=matrix)
-    began = time.perf_counter()
+    began = now()
     answer = engine.run(run, limits, start, True)
     if answer.stopped == "infeasible":
         answer = _asked_again(engine, run, left(limits, began))
     result = _result(formulation, engine, run, answer)
     if result.termination == "infeasible":
         result = _explained(engine, result, formulation, run, began)
-    seconds = Seconds(build=built, solve=time.perf_counter() - began)
+    seconds = Seconds(build=built, solve=now() - began)
     return msgspec.structs.replace(result, seconds=seconds)
 
 

@@ -59,11 +59,20 @@ class Limits:
 
 
 class Seconds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Wall-clock time of each step."""
+    """Wall-clock time of each step.
+
+    Attributes
+    ----------
+    build, solve, check : float
+    compile : float, optional
+        What kernels took to be compiled or loaded, where one noticed it. It is no part of the
+        others, and no time limit counts it: it is spent once for each version and machine.
+    """
 
     build: float = 0.0
     solve: float = 0.0
     check: float = 0.0
+    compile: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

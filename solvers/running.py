@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import msgspec
 
 from formulations.protocol import Formulation
+from solvers.clock import now
 from solvers.result import (
     Limits,
     Result,
@@ -37,7 +37,7 @@ class Run:
     limits: Limits
     trace: list[tuple[float, float | None, float | None]] = field(default_factory=list)
     interrupted: bool = False
-    began: float = field(default_factory=time.perf_counter)
+    began: float = field(default_factory=now)
 
     def in_thread(self, work: Callable[[], None], stop: Callable[[], Any]) -> None:
         """Work in a thread of its own, so that Ctrl-C reaches us while an engine works.
@@ -49,7 +49,7 @@ class Run:
         stop : callable
             Asks the engine to end; called at the first Ctrl-C. A second does not wait for it.
         """
-        self.began = time.perf_counter()
+        self.began = now()
         ended = threading.Event()  # an interrupted Thread.join may take a live thread for dead
 
         def run() -> None:
@@ -64,7 +64,7 @@ class Run:
             try:
                 ended.wait(0.2)
                 if self.limits.watch and self.trace:
-                    self.limits.watch(time.perf_counter() - self.began, *self.trace[-1][1:])
+                    self.limits.watch(now() - self.began, *self.trace[-1][1:])
             except KeyboardInterrupt:
                 if self.interrupted:
                     raise
@@ -75,7 +75,7 @@ class Run:
     def note(self, best: float | None, bound: float | None) -> None:
         """Add what is known by now to the trace, if it is new."""
         if not self.trace or self.trace[-1][1:] != (best, bound):
-            self.trace.append((round(time.perf_counter() - self.began, 6), best, bound))
+            self.trace.append((round(now() - self.began, 6), best, bound))
 
 
 def make_result(
@@ -123,7 +123,7 @@ def make_result(
     if distance is not None and distance <= near:
         quality = "optimal"
     if distance is not None:
-        run.trace.append((round(time.perf_counter() - run.began, 6), objective, bound))
+        run.trace.append((round(now() - run.began, 6), objective, bound))
     limits = run.limits
     return Result(
         instance=formulation.instance.name,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from solvers.compiling import njit
 from solvers.knapsack.items import Floats, Mask
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from solvers.compiling import njit
 from solvers.knapsack.items import Floats, Items, Mask
 
 Array = Any  # numba gives its own types to what these kernels hand to one another

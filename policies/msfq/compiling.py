@@ -13,7 +13,7 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any, TypeVar
 
-from numba import njit
+from solvers.compiling import njit
 
 F = TypeVar("F", bound=Callable[..., Any])
 _njit: Any = njit

@@ -10,9 +10,9 @@ from math import cos, exp, log, log1p, pi, sqrt
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from policies.msfq.compiling import compiled
+from solvers.compiling import njit
 
 SCALE = 1.0 / 2**53
 

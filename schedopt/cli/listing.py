@@ -1,4 +1,4 @@
-"""The verbs that look around: list, explain, doctor."""
+"""The verbs that look around and prepare: list, explain, doctor, warm."""
 
 from __future__ import annotations
 
@@ -64,3 +64,17 @@ def doctor(json: Json = False) -> None:
     else:
         listings.doctor(findings)
     raise typer.Exit(0 if all(finding.ok for finding in findings) else FAILED)
+
+
+@app.command(epilog="Example: schedopt warm")
+def warm(json: Json = False) -> None:
+    """Compile every kernel now, so that no first solve waits for it; once for each version."""
+    from schedopt.terminal import listings, progress
+    from schedopt.verbs.warm import warm as run
+
+    with progress.bar("runs") as advance:
+        found = run(advance)
+    if json:
+        print_json(found)
+    else:
+        listings.warmed(found)

@@ -14,6 +14,7 @@ from schedopt.terminal.console import out, say, table, text
 
 if TYPE_CHECKING:
     from schedopt.verbs.doctor import Finding
+    from schedopt.verbs.warm import Warmed
 
 Told = Mapping[str, Any]
 """An entry, as a document says it."""
@@ -54,6 +55,15 @@ def doctor(findings: Sequence[Finding]) -> None:
         mark = text("works", "green") if finding.ok else text("FAILS", "red")
         grid.add_row(text(finding.name), mark, text(finding.detail))
     out.print(grid)
+
+
+def warmed(found: Sequence[Warmed]) -> None:
+    """Show what compiling took, problem by problem."""
+    from schedopt.problems.shown import ShownTable
+
+    rows = tuple((entry.problem, str(entry.runs), duration(entry.seconds)) for entry in found)
+    title = "kernels, compiled and kept"
+    out.print(table(ShownTable(title=title, heads=("problem", "runs", "time"), rows=rows)))
 
 
 def reproductions(found: Sequence[Told]) -> None:

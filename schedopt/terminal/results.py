@@ -69,6 +69,8 @@ def _outcome(document: Result) -> list[tuple[str, str, str]]:
     sure = f"   ± {number(document.confidence)} (95%)" if document.confidence else ""
     took = document.seconds
     times = f"build {duration(took.build)}, solve {duration(took.solve)}"
+    if took.compile:
+        times = f"compile {duration(took.compile)} (once), {times}"
     bound = ("bound", f"{number(document.bound)}   gap {percent(document.gap)}", "")
     return [
         ("instance", f"{document.instance} ({document.problem})", ""),

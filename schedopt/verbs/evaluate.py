@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from policies.registry import Policy
 from schedopt import __version__
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
+from solvers.clock import now
 from solvers.result import Result, Seconds
 
 
@@ -195,13 +195,13 @@ def _evaluated(
         constraints=tuple(constraints),
     )
     warm(policy)
-    began = time.perf_counter()
+    began = now()
     try:
         solution = policy.run(instance, **own, **({"seed": seed} if policy.random else {}))
     except NotApplicableError as reason:
         ended = "unstable" if isinstance(reason, UnstableError) else blank.termination
         return msgspec.structs.replace(blank, termination=ended, message=str(reason))
-    solved = time.perf_counter()
+    solved = now()
     done = msgspec.structs.replace(
         blank,
         options=record.settings(instance, settings),
@@ -226,7 +226,7 @@ def _judged(
 
     report = check(instance, result.document(), constraints)
     notes = [str(result.message)] if result.message else []
-    seconds = Seconds(solve=solved - began, check=time.perf_counter() - solved)
+    seconds = Seconds(solve=solved - began, check=now() - solved)
     return msgspec.structs.replace(
         result,
         seconds=seconds,

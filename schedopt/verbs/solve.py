@@ -17,6 +17,7 @@ from instances.protocol import AnyInstance, is_instance
 from schedopt import __version__
 from schedopt.problems import Problem, problem, problem_of
 from schedopt.problems.uncertified import NoCertificateError
+from solvers.clock import compiling
 from solvers.result import Limits, Result, Watch, as_document, gap
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def solve(
     constraints : iterable of Constraint
         Side constraints beyond those of the instance.
     time_limit : float, optional
-        Seconds of solving; the best so far is kept.
+        Seconds of solving; the best so far is kept. Compiling kernels is not counted.
     gap : float
         The relative gap that is good enough; 0 asks for a proof.
     threads : int, optional
@@ -88,6 +89,7 @@ def solve(
         If something given is not right.
     """
     limits = _limits(time_limit, gap, threads, seed, watch)
+    compiled = compiling.seconds()
     model = modelled(what, formulation, options)
     model.add(*constraints)
     record = problem(model.problem)
@@ -103,7 +105,15 @@ def solve(
     if certificate and result.bound is not None and not result.bound_checked:
         note = f"no certificate{why}: the bound is believed"
         result = msgspec.structs.replace(result, message=_together(result.message, note))
-    return result
+    return _compiled(result, compiling.seconds() - compiled)
+
+
+def _compiled(result: Result, seconds: float) -> Result:
+    """Return a result that says what compiling took, where that is worth a word."""
+    if seconds < NOTICED:
+        return result
+    spent = msgspec.structs.replace(result.seconds, compile=seconds)
+    return msgspec.structs.replace(result, seconds=spent)
 
 
 def _certified(
@@ -173,6 +183,9 @@ def confirmed(result: Result, other: Result | None) -> Result:
         message=_together(result.message, note),
     )
 
+
+NOTICED = 0.5
+"""Seconds of compiling from which on a result speaks of it."""
 
 AGREE = 1e-6
 """Relative difference of the optima that two methods may find: the loosest of their tolerances."""

@@ -6,7 +6,6 @@ columns are tried; else the exact search does it by itself, without an engine th
 
 from __future__ import annotations
 
-import time
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from formulations.dssp.grid import LARGEST, LARGEST_SUM
 from solvers.binary.arrays import FREE, Arrays, Values, closed_columns
 from solvers.binary.tree import Tree, clock
+from solvers.clock import now
 from solvers.deciding import Decided, concluded
 from solvers.result import Limits, Result, Seconds, Termination
 from solvers.running import Run, make_result
@@ -45,7 +45,7 @@ def solve(model: Selection | Season, limits: Limits) -> Result[Any]:
     Result
         Not yet checked; its solver is ``cp-sat``, ``enumeration`` or ``branching``.
     """
-    began, run = time.perf_counter(), Run(limits)
+    began, run = now(), Run(limits)
     program = model.program()
     whole, start = Arrays.of(program), closed_columns(program)
     if whole.hopeless or whole.propagate(start) is None:
@@ -77,7 +77,7 @@ def solve(model: Selection | Season, limits: Limits) -> Result[Any]:
         bound=None,
         options={},
     )
-    spent = Seconds(build=model.seconds, solve=time.perf_counter() - began)
+    spent = Seconds(build=model.seconds, solve=now() - began)
     return msgspec.structs.replace(concluded(result, decided, run), seconds=spent)
 
 

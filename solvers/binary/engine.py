@@ -8,7 +8,6 @@ says that it is not proven, and why.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -22,6 +21,7 @@ from solvers.binary.arrays import FREE, Arrays, Values, closed_columns
 from solvers.binary.scaled import Scaled
 from solvers.binary.tree import Tree, clock
 from solvers.catalog import engine_of
+from solvers.clock import now
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
 from solvers.deciding import Decided, concluded, left
 from solvers.mip import Answer, Engine, MatrixRun
@@ -67,14 +67,14 @@ def solve(
         Not yet checked. An interruption (Ctrl-C) ends the run and keeps the incumbent.
     """
     limits = limits or Limits()
-    began = time.perf_counter()
+    began = now()
     program = model.program()
     solver = Solver(program, limits, asked=asked, known=known)
     for hint in hints:
         if hint is not None:
             solver.offer(program.completed(model.columns(hint)))
-    built = model.seconds + time.perf_counter() - began
-    began = time.perf_counter()
+    built = model.seconds + now() - began
+    began = now()
     decided = solver.run()
     best = decided.best
     result = make_result(
@@ -93,7 +93,7 @@ def solve(
         names, why = conflict(program, list(model.side()), limits, began)
         message = f"the conflict may not be the smallest: {why}" if why else msgspec.UNSET
         result = msgspec.structs.replace(result, conflict=names, message=message)
-    seconds = Seconds(build=built, solve=time.perf_counter() - began)
+    seconds = Seconds(build=built, solve=now() - began)
     return msgspec.structs.replace(result, seconds=seconds)
 
 
@@ -127,7 +127,7 @@ class Solver:
         self.asked, self.engine = asked, asked or engine_of("highs")
         self.program, self.limits, self.satisfy = program, limits, satisfy
         self.known = None if known is None else known * program.scale
-        self.began = time.perf_counter()
+        self.began = now()
         self.whole = Arrays.of(program, names)
         self.start = closed_columns(program)
         fixed = None if self.whole.hopeless else self.whole.propagate(self.start)

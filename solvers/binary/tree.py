@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
-from time import perf_counter
 
 import numpy as np
 
 from solvers.binary.arrays import FREE, Arrays, Values
 from solvers.binary.multipliers import Reason, apply, rounded
 from solvers.binary.relaxation import Floats, Relaxation, Relaxed
+from solvers.clock import now
 
 ROUNDS = 3
 """Relaxations at a node: each may fix columns, and what is then left is relaxed anew."""
@@ -204,5 +204,5 @@ def _split(values: Values, found: Relaxed | None) -> int:
 
 def clock(seconds: float) -> Callable[[], bool]:
     """Return a function that says when so many seconds are over."""
-    end = perf_counter() + seconds
-    return lambda: perf_counter() >= end
+    end = now() + seconds
+    return lambda: now() >= end

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import msgspec
 
+from solvers.clock import now
 from solvers.result import Limits, Result
 
 LONGEST = 30.0
@@ -33,12 +33,12 @@ class Clock:
     limits: Limits
     before: float = 0.0
     build: float = 0.0
-    began: float = field(default_factory=time.perf_counter)
+    began: float = field(default_factory=now)
 
     @property
     def spent(self) -> float:
         """Seconds of solving so far."""
-        return time.perf_counter() - self.began - self.build
+        return now() - self.began - self.build
 
     def left(self) -> Limits:
         """Return the limits for all that remains."""

@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from solvers.compiling import njit
 
 Longs = NDArray[np.int64]
 Shorts = NDArray[np.int32]

@@ -8,15 +8,15 @@ gives a bound that holds, whatever HiGHS has rounded (Farley, Operations Researc
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from math import ceil
 
 import highspy
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from solvers.clock import now
+from solvers.compiling import njit
 from solvers.epochs.items import Items
 
 Longs = NDArray[np.int64]
@@ -78,13 +78,13 @@ class Multipliers:
         """Work for about that long; tell whether the bound is as good as it becomes."""
         if self._machine.work > MOST_WORK:
             return True
-        until = time.perf_counter() + seconds
+        until = now() + seconds
         if self._master is None:
             self._master = _Master(self._machine.counts, self._columns)
         while True:
             if self._round(self._master):
                 return True
-            if time.perf_counter() >= until:
+            if now() >= until:
                 return False
 
     def _round(self, master: _Master) -> bool:

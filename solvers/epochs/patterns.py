@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import inf
 
 from formulations.epoch.slots import Pattern
 from instances.arithmetic import divisors
+from solvers.clock import now
 
 MOST_WIDTHS = 30
 """Widths of slots in one epoch, beyond which there are too many patterns to begin with."""
@@ -42,7 +42,7 @@ def patterns(
         even = (_even(nodes, h) for h in counts if h <= len(descending))
         return [pattern for pattern in even if pattern[-1][0] >= descending[-1]]
     found: list[Pattern] = []
-    looked_at, until = 0, time.perf_counter() + seconds
+    looked_at, until = 0, now() + seconds
     for leader in dict.fromkeys(descending):
         led = _Led(Counter(descending), leader, nodes, inequity)
         if len(led.widths) > MOST_WIDTHS:
@@ -51,7 +51,7 @@ def patterns(
             looked_at += 1
             if pattern is not None:
                 found.append(pattern)
-            if len(found) > most or looked_at > LOOKS * most or time.perf_counter() > until:
+            if len(found) > most or looked_at > LOOKS * most or now() > until:
                 return None
     return found
 

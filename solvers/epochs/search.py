@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from functools import cache
 from itertools import accumulate
 
 import numpy as np
 
+from solvers.clock import now
 from solvers.epochs import completion
 from solvers.epochs.completion import Data, Memory, Stack
 from solvers.epochs.items import Items, Kind
@@ -75,12 +75,12 @@ class Completion:
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether the fewest epochs are known."""
-        until = time.perf_counter() + seconds
+        until = now() + seconds
         while self.least < len(self.epochs):
-            began = time.perf_counter()
+            began = now()
             steps = min(self._chunk, self._patience - self._spent)
             outcome = completion.advance(self._data, self._stack, self._memory, self._target, steps)
-            ended = time.perf_counter()
+            ended = now()
             if steps == self._chunk and ended - began < 0.01:
                 self._chunk *= 2
             self._spent += steps
@@ -176,9 +176,9 @@ def _prepared(items: Items, most: int) -> tuple[Data, Stack, Memory]:
 
 def compiled() -> float:
     """Compile the search, or load it compiled; return the seconds that this took."""
-    began = time.perf_counter()
+    began = now()
     _compile()
-    return time.perf_counter() - began
+    return now() - began
 
 
 @cache

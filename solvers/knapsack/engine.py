@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.protocol import Knapsack
+from solvers.clock import now
 from solvers.deciding import Decided, left
 from solvers.driving import Search, drive, ended
 from solvers.knapsack.items import in_doubles
@@ -78,7 +78,7 @@ def solve(
     if start is None:
         _compile()
         start = Core
-    began = time.perf_counter()
+    began = now()
     run = Run(limits or Limits())
     decided = _Knapsack(model, knapsack, run).decided(start)
     return ended(model, run, decided, solver="core", began=began)

@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from solvers.compiling import njit
 from solvers.knapsack.items import Floats, Mask
 
 Array = Any  # numba gives its own types to what these kernels hand to one another

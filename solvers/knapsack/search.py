@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import floor, fsum, inf
-from time import perf_counter
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from instances.decimals import Whole
+from solvers.clock import now
 from solvers.knapsack.filling import fill
 from solvers.knapsack.items import LARGEST, Floats, Items, Mask
 
@@ -149,7 +149,7 @@ class Core:
         """
         from solvers.knapsack import kernels
 
-        end = perf_counter() + seconds
+        end = now() + seconds
         while not self._proven:
             code = kernels.search(
                 self._cursor[0],
@@ -166,7 +166,7 @@ class Core:
                 self._grow_tree()
             elif not self._tightened:
                 self._tighten()
-            if perf_counter() >= end:
+            if now() >= end:
                 break
         return self._proven
 

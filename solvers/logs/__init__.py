@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,6 +10,7 @@ import numpy as np
 from formulations.msfq import LogBound
 from instances.msfq import Bracketed
 from instances.options import Options
+from solvers.clock import now
 from solvers.driving import drive, version
 from solvers.result import Limits, Result, Seconds
 from solvers.running import Run, make_result
@@ -38,7 +38,7 @@ def solve(model: LogBound, limits: Limits | None = None, hint: Bracketed | None 
     Result
         Not yet checked. An interruption (Ctrl-C) ends the run and keeps the best so far.
     """
-    began = time.perf_counter()
+    began = now()
     run, search = Run(limits or Limits()), BoundSearch(model, hint)
     stopped, message = drive(search, run)
     found = search.bounds
@@ -56,7 +56,7 @@ def solve(model: LogBound, limits: Limits | None = None, hint: Bracketed | None 
         options=options,
         message=message,
     )
-    seconds = Seconds(build=model.seconds, solve=time.perf_counter() - began)
+    seconds = Seconds(build=model.seconds, solve=now() - began)
     return msgspec.structs.replace(result, seconds=seconds)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from solvers.compiling import njit
 
 
 @njit(cache=True, error_model="numpy")

@@ -6,7 +6,6 @@ only in the end rounded down.
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 from heapq import heappop, heappush
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from formulations.msfq.log_bound import Prices
 from formulations.msfq.ticks import Ticks, Ticks64
+from solvers.clock import now
 from solvers.logs.relaxations import rounded_down
 
 Floats = NDArray[np.float64]
@@ -69,11 +69,11 @@ class PriceSearch:
 
     def advance(self, seconds: float) -> bool:
         """Improve prices for about that long; tell whether that is all there is to do."""
-        until = time.perf_counter() + seconds
+        until = now() + seconds
         while self._left:
             self._left -= 1 if self._work < MOST_WORK else self._left
             self._round()
-            if time.perf_counter() >= until:
+            if now() >= until:
                 break
         return not self._left
 

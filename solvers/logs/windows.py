@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import msgspec
@@ -13,6 +12,7 @@ from formulations.msfq.log_bound import Prices
 from formulations.msfq.ticks import Ticks
 from instances.msfq import Windowed
 from solvers import cpsat
+from solvers.clock import now
 from solvers.logs.prices import PriceSearch, grid_of, summed
 from solvers.logs.relaxations import relaxed, rounded_down
 from solvers.result import Limits, Result
@@ -40,15 +40,15 @@ def solve(model: Window, limits: Limits | None = None, hint: Windowed | None = N
         Not yet checked.
     """
     limits = limits or Limits()
-    began = time.perf_counter()
+    began = now()
     known = hint or model.scheduled(list(range(model.count)))
     bound = tightened(model, known, limits)
-    spent = time.perf_counter() - began
+    spent = now() - began
     left = limits.time_limit
     rest = replace(limits, time_limit=None if left is None else max(left - spent, 0.0))
     result = cpsat.solve(model, rest, hint=known, bound=bound)
     options = {**result.options, "time_limit": limits.time_limit}
-    seconds = msgspec.structs.replace(result.seconds, solve=time.perf_counter() - began)
+    seconds = msgspec.structs.replace(result.seconds, solve=now() - began)
     return msgspec.structs.replace(result, options=options, seconds=seconds)
 
 

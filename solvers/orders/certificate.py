@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from math import inf
 
 import msgspec
@@ -12,6 +11,7 @@ from formulations.hesrpt import Allocation
 from formulations.hesrpt.rules import Rules
 from instances.constraints import Constraint, FairShare, Shares, label
 from instances.hesrpt import Allocated, Table, Whole
+from solvers.clock import now
 from solvers.orders import closed_form
 from solvers.orders.kernels import Floats, Ints, slope, speed
 from solvers.orders.makespan import least_makespan
@@ -72,7 +72,7 @@ class _Maker:
         self.model, self.result = model, result
         self.instance, self.goal = model.instance, float(result.bound or 0.0) * (1.0 - ENOUGH)
         limit = LONGEST if limits.time_limit is None else limits.time_limit
-        self.until = time.perf_counter() + limit
+        self.until = now() + limit
         self.names = [job.name for job in model.instance.jobs]
         self.by, self.rules = _seen(model)
         self.curves = curves(self.instance, bounds_of(self.rules, len(self.names)))
@@ -105,7 +105,7 @@ class _Maker:
 
     def left(self) -> float:
         """Return the seconds that are left."""
-        return max(self.until - time.perf_counter(), 0.0)
+        return max(self.until - now(), 0.0)
 
     def by_ranks(self) -> Certificate | None:
         """Return prices by place in the order, where jobs differ in size alone."""

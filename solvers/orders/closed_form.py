@@ -12,8 +12,9 @@ from math import exp, expm1, fsum, inf, log, log1p
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from solvers.compiling import njit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

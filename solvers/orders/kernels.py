@@ -11,8 +11,9 @@ from math import exp, inf, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from solvers.compiling import njit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

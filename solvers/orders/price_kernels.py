@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import exp, inf, log
 
 import numpy as np
-from numba import njit
 
+from solvers.compiling import njit
 from solvers.orders.kernels import POWER, Curves, Floats, Ints, speed, taken, wished
 from solvers.orders.rent_kernels import NEWTON, ROUNDS, best_shares, most_earned, rent, smooth
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from math import exp, inf, log, sqrt
 
 import numpy as np
-from numba import njit
 
+from solvers.compiling import njit
 from solvers.orders.kernels import POWER, TABLE, Curves, Floats, Ints, slope, speed, taken, wished
 
 ROUNDS = 200

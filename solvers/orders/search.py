@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from math import inf
 
@@ -11,6 +10,7 @@ import numpy as np
 from formulations.hesrpt.order import Order, smiths_order
 from formulations.hesrpt.rules import Rules
 from instances.hesrpt import Allocated, Instance, allocated
+from solvers.clock import now
 from solvers.orders import closed_form
 from solvers.orders.kernels import Floats, Ints
 from solvers.orders.price_kernels import played, prices_of
@@ -125,7 +125,7 @@ class OrderSearch:
         if self.method != "branch and bound":
             self._directly()
             return True
-        until = time.perf_counter() + seconds
+        until = now() + seconds
         compiled()
         if not self._descended:
             self._descended = self._descend(until)
@@ -143,7 +143,7 @@ class OrderSearch:
         while self._tabled < len(table):
             price_table(self._curves, self.costs, flat, table, self._tabled, SETS)
             self._tabled += SETS
-            if time.perf_counter() >= until:
+            if now() >= until:
                 break
         return self._tabled >= len(table)
 
@@ -157,7 +157,7 @@ class OrderSearch:
         status = PAUSED
         while status == PAUSED:
             status = explore(self._curves, self.search, searched, nodes)
-            if time.perf_counter() >= until:
+            if now() >= until:
                 break
         if searched.best[0] < self.value:
             self.value, self.order = float(searched.best[0]), searched.found.copy()
@@ -204,7 +204,7 @@ class OrderSearch:
             self._vain = vain if cost < self._cost else self._vain + moves
             self._cost, self._move = cost, self._move + moves
             self.value = min(self.value, cost)
-            if time.perf_counter() >= until:
+            if now() >= until:
                 return False
         return True
 

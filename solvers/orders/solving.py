@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, permutations
 from math import fsum, inf
@@ -14,6 +13,7 @@ import numpy as np
 from formulations.hesrpt import Allocation
 from instances.hesrpt import Allocated, Instance, allocated
 from solvers import clarabel
+from solvers.clock import now
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
 from solvers.orders.feasible import satisfiable
 from solvers.orders.makespan import least_makespan
@@ -63,7 +63,7 @@ def solve(
         ``completed`` where the search ended with a gap, and the message says why. An interruption
         (Ctrl-C) ends the run and keeps the best so far.
     """
-    began = time.perf_counter()
+    began = now()
     job = _Job(model, limits, solver, start)
     try:
         stopped = job.search()
@@ -72,7 +72,7 @@ def solve(
     result = job.result(stopped)
     if stopped == "infeasible":
         result = _explained(result, model)
-    seconds = Seconds(build=model.seconds, solve=time.perf_counter() - began)
+    seconds = Seconds(build=model.seconds, solve=now() - began)
     return msgspec.structs.replace(result, seconds=seconds)
 
 
@@ -95,7 +95,7 @@ class _Job:
         """Return the seconds that are left."""
         if self.limits.time_limit is None:
             return None
-        return self.limits.time_limit - (time.perf_counter() - self.run.began)
+        return self.limits.time_limit - (now() - self.run.began)
 
     def out_of_time(self) -> bool:
         """Tell whether no time is left."""
@@ -112,7 +112,7 @@ class _Job:
         best = None if self.value == inf else self.value
         self.run.note(best, bound)
         if self.limits.watch:
-            self.limits.watch(time.perf_counter() - self.run.began, best, bound)
+            self.limits.watch(now() - self.run.began, best, bound)
 
     def take(self, solution: Allocated, own_bound: float = -inf) -> None:
         """Keep a solution if it is the best so far."""

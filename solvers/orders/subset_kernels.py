@@ -13,8 +13,8 @@ from __future__ import annotations
 from math import expm1, inf, log1p
 
 import numpy as np
-from numba import njit
 
+from solvers.compiling import njit
 from solvers.orders.kernels import AMDAHL, POWER, Curves, Floats, Ints, slope, speed
 
 HALVINGS = 60

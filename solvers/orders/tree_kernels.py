@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from solvers.compiling import njit
 from solvers.orders.kernels import Curves, Floats, Ints, speed
 from solvers.orders.price_kernels import cost_of, next_price, played, prices_of
 from solvers.orders.subset_kernels import least_after

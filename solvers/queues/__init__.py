@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from instances.msfq import OptimalTable, Thresholded
+from solvers.clock import now
 from solvers.conflict import smallest_conflict
 from solvers.driving import Search, drive, version
 from solvers.result import Limits, Result, Seconds
@@ -65,7 +65,7 @@ def solve(model: Threshold | OptimalPolicy, limits: Limits | None = None) -> Res
     from formulations.msfq import OptimalPolicy
     from solvers.queues.optimal import PolicySearch
 
-    began = time.perf_counter()
+    began = now()
     run, running = Run(limits or Limits()), search(model)
     stopped, message = drive(running, run)
     if isinstance(running, PolicySearch) and isinstance(model, OptimalPolicy):
@@ -87,5 +87,5 @@ def solve(model: Threshold | OptimalPolicy, limits: Limits | None = None) -> Res
     )
     if result.proven and stopped == "completed":  # near enough for the formulation
         stopped = "optimal"
-    seconds = Seconds(build=model.seconds, solve=time.perf_counter() - began)
+    seconds = Seconds(build=model.seconds, solve=now() - began)
     return msgspec.structs.replace(result, termination=stopped, seconds=seconds, conflict=conflict)

@@ -16,10 +16,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from formulations.msfq.system import Curve, Floats, System
+from solvers.compiling import njit
 
 
 def paper(system: System) -> Curve:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from solvers.compiling import njit
 
 QUANTITIES = 5
 """Of a cycle from n: its length, the areas under small and large jobs, E[A] and E[A²]."""

@@ -9,8 +9,8 @@ Arrays of values have shape (J + 1, k + 2, I + 1), those of decisions (J + 1, k,
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from solvers.compiling import njit
 from solvers.queues.level_kernels import Decisions, Floats, Rates
 
 TIE = 1e-13

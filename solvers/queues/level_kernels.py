@@ -13,8 +13,9 @@ is part of the source terms.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from solvers.compiling import njit
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int32]

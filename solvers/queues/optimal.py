@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import time
 import zlib
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from formulations.msfq.process import Process
 from formulations.msfq.system import System
 from instances.errors import InputError
 from instances.msfq import ClassTime, OptimalTable
+from solvers.clock import now
 from solvers.queues import approximation
 from solvers.queues.attained import attained, slopes_of
 from solvers.queues.exact import exact
@@ -107,11 +107,11 @@ class PolicySearch:
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether the bounds have met, or no larger box is left."""
-        began = time.perf_counter()
+        began = now()
         while not self._done:
             if next(self._stages, "done") == "done":
                 self._done = True
-            elif time.perf_counter() - began > seconds:
+            elif now() - began > seconds:
                 break
         return self._done
 

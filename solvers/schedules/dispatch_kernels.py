@@ -7,9 +7,9 @@ a binary heap by (key of their next task, job).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from instances.dssp.tasks import Floats, Ints
+from solvers.compiling import njit
 
 
 @njit(cache=True, inline="always")

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from instances.dssp.tasks import Floats, Ints
+from solvers.compiling import njit
 from solvers.schedules.dispatch_kernels import _drop, _push, _sink
 
 Array = Any  # numba gives its own types to what these kernels hand to one another

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 
+from solvers.compiling import njit
 from solvers.shares.group_kernels import Floats
 
 Array = Any  # numba gives its own types to what these kernels hand to one another

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -12,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from solvers.clock import now
 from solvers.deciding import Decided, left, outwards
 from solvers.driving import drive, ended
 from solvers.result import Limits, Result, gap
@@ -62,7 +62,7 @@ def solve(
     """
     limits = limits or Limits()
     compiled()
-    began = time.perf_counter()
+    began = now()
     run = Run(limits if alone else _within(limits, PATIENCE if shape.whole else PART))
     search = _InRewards(shape, SharesSearch(shape.groups))
     stopped, message = drive(search, run, noise=0.0)
@@ -89,9 +89,9 @@ def _within(limits: Limits, seconds: float) -> Limits:
 
 def _after(result: Result[Selected], run: Run, began: float) -> Result[Selected]:
     """Return the result of HiGHS with the time and the trace of the search before it."""
-    before = time.perf_counter() - began - result.seconds.solve
+    before = now() - began - result.seconds.solve
     trace = (*run.trace, *((round(t + before, 6), *rest) for t, *rest in result.trace))
-    seconds = msgspec.structs.replace(result.seconds, solve=time.perf_counter() - began)
+    seconds = msgspec.structs.replace(result.seconds, solve=now() - began)
     return msgspec.structs.replace(result, seconds=seconds, trace=trace)
 
 

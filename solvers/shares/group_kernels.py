@@ -15,8 +15,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from solvers.compiling import njit
 
 Floats = NDArray[np.float64]
 Array = Any  # numba gives its own types to what these kernels hand to one another

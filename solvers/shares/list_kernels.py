@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 
+from solvers.compiling import njit
 from solvers.shares.group_kernels import break_solution, near_best, workspace
 
 Array = Any  # numba gives its own types to what these kernels hand to one another

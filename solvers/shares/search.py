@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from math import floor, inf
-from time import perf_counter
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from solvers.clock import now
 from solvers.knapsack.items import Mask
 from solvers.shares.choices import Menu, menu
 from solvers.shares.groups import Groups
@@ -77,11 +77,11 @@ class SharesSearch:
 
     def advance(self, seconds: float) -> bool:
         """Search on for about so many seconds; tell whether there is nothing left to do."""
-        end = perf_counter() + seconds
+        end = now() + seconds
         while not self.done:
             if next(self._steps, None) is None or self.proven:
                 self.done = True
-            if perf_counter() >= end:
+            if now() >= end:
                 break
         return self.done
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from solvers.compiling import njit
 
 RING = 1 << 20
 """No queue is ever longer than this at the loads that are played."""

@@ -7,7 +7,6 @@ What cannot be solved to a proof in the time that there is, is said to be unprov
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,6 +21,7 @@ from instances.decimals import as_written
 from instances.dssp import Instance
 from schedopt.problems.explained import Explanation, LeftOut, More, RulePrice
 from solvers import selecting
+from solvers.clock import now
 from solvers.result import Limits, Result
 
 EACH, TOGETHER = 10.0, 120.0
@@ -84,7 +84,7 @@ class _Explaining:
         self.chosen = frozenset(result.solution.selected if result.solution else ())
         self.worth = self._reward(self.chosen)
         self.limits = replace(limits, gap=0.0, watch=None)
-        self.began = time.perf_counter()
+        self.began = now()
         self.until = self.began + (TOGETHER if limits.time_limit is None else limits.time_limit)
         self.able = able(self.night, model.fill)
         out = [j for j, job in enumerate(self.night.jobs) if job.name not in self.chosen]
@@ -105,7 +105,7 @@ class _Explaining:
             rules=prices,
             more=more,
             unproven=unproven,
-            seconds=time.perf_counter() - self.began,
+            seconds=now() - self.began,
         )
 
     def _but(self, i: int) -> list[Constraint]:
@@ -121,7 +121,7 @@ class _Explaining:
         if self.progress:
             self.progress(self.done, self.total)
         self.done += 1
-        left = self.until - time.perf_counter()
+        left = self.until - now()
         if left <= 0:
             return _Answer(None, None, frozenset(), proven=False)
         limits = replace(self.limits, time_limit=min(left, EACH))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ import numpy as np
 from instances.constraints import Seats
 from instances.dssp import Scheduled, bounding
 from solvers import selecting
+from solvers.clock import now
 from solvers.result import Limits, Result, Seconds, gap, snap_bound
 
 if TYPE_CHECKING:
@@ -55,14 +55,14 @@ def solve(model: Schedule, limits: Limits) -> Result:
     """
     from solvers import cpsat
 
-    began = time.perf_counter()
+    began = now()
     relaxed = _relaxed(model, limits)
     if relaxed.termination == "infeasible":  # then schedules are too, for the same reason
-        seconds = Seconds(build=model.seconds, solve=time.perf_counter() - began)
+        seconds = Seconds(build=model.seconds, solve=now() - began)
         return cpsat.infeasible(model, limits, relaxed.conflict, seconds)
     few = len(model.instance.tasks.lengths) <= MANY
     start, interrupted = _searched(model, limits, relaxed, began, few)
-    spent = time.perf_counter() - began
+    spent = now() - began
     left = limits
     if interrupted:
         left = replace(limits, time_limit=0.0)
@@ -122,7 +122,7 @@ def _searched(
         return None, False
     if limits.time_limit is not None:
         written = 0.05 + 2e-5 * len(night.tasks.lengths)  # what writing the result takes
-        left = limits.time_limit - (time.perf_counter() - began) - written
+        left = limits.time_limit - (now() - began) - written
         seconds = max(0.0, min(left, SHARE * limits.time_limit) if few else left)
     target = None if relaxed.bound is None else relaxed.bound / (1 + limits.gap)
     run = Run(limits)

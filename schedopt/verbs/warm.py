@@ -1,0 +1,87 @@
+"""Warm: compile every kernel before it is needed, so that nobody's first solve waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from instances.errors import InputError
+from instances.files import parse
+from instances.protocol import AnyInstance
+from schedopt.problems import Problem, problems
+from schedopt.verbs.evaluate import warm as warm_policy
+from schedopt.verbs.solve import solve
+from solvers.clock import compiling
+
+SECONDS = 1.0
+"""How long each bundled instance is solved; the clock stands still while kernels are compiled."""
+
+
+class Warmed(msgspec.Struct, frozen=True):
+    """What was compiled for one problem.
+
+    Attributes
+    ----------
+    problem : str
+    runs : int
+        Formulations, examples and policies that were tried.
+    seconds : float
+        What compiling, or loading what is compiled already, took.
+    """
+
+    problem: str
+    runs: int
+    seconds: float
+
+
+def warm(progress: Callable[[int, int], None] | None = None) -> list[Warmed]:
+    """Compile the kernels of all problems, and keep them on disk.
+
+    Each formulation solves a tiny instance, each bundled instance is solved for a second, and each
+    policy runs once: whatever that compiles is there for every later process.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Called with runs done and in all.
+
+    Returns
+    -------
+    list of Warmed
+        One for each problem.
+    """
+    plan = [(record, list(_runs(record))) for record in problems()]
+    total, done = sum(len(runs) for _, runs in plan), 0
+    found = []
+    for record, runs in plan:
+        before = compiling.seconds()
+        for run in runs:
+            run()
+            done += 1
+            if progress:
+                progress(done, total)
+        found.append(Warmed(record.name, len(runs), compiling.seconds() - before))
+    return found
+
+
+def _runs(record: Problem) -> Iterator[Callable[[], None]]:
+    """Yield what compiles kernels of a problem."""
+    from instances.examples import examples
+
+    for name in record.formulation_homes:
+        yield partial(_tried, parse(record.tiny), name)
+    for example in examples().values():
+        if example.problem == record.name:
+            yield partial(_tried, example.path)
+    for policy in record.policies().values():
+        yield partial(warm_policy, policy)
+
+
+def _tried(what: AnyInstance | Path, formulation: str | None = None) -> None:
+    try:
+        solve(what, formulation=formulation, time_limit=SECONDS, certificate=True)
+    except InputError:
+        return  # not every formulation takes every instance

@@ -1,0 +1,46 @@
+"""The clock of time limits: it stands still while kernels are compiled, which is not solving."""
+
+from __future__ import annotations
+
+import time
+
+
+class Stopwatch:
+    """The seconds that went into something that may be entered again from within.
+
+    Attributes
+    ----------
+    spent : float
+        Seconds of all that has ended.
+    """
+
+    def __init__(self) -> None:
+        self.spent = 0.0
+        self._depth = 0
+        self._began = 0.0
+
+    def start(self) -> None:
+        """Start, unless it runs already."""
+        if self._depth == 0:
+            self._began = time.perf_counter()
+        self._depth += 1
+
+    def stop(self) -> None:
+        """Stop, where this ends what was entered first."""
+        self._depth -= 1
+        if self._depth == 0:
+            self.spent += time.perf_counter() - self._began
+
+    def seconds(self) -> float:
+        """Return the seconds so far, those of what still runs among them."""
+        running = time.perf_counter() - self._began if self._depth else 0.0
+        return self.spent + running
+
+
+compiling = Stopwatch()
+"""What kernels took to be compiled, or loaded, in this process; `solvers.compiling` keeps it."""
+
+
+def now() -> float:
+    """Return seconds from an arbitrary moment on, without those of compiling."""
+    return time.perf_counter() - compiling.seconds()

@@ -1,0 +1,123 @@
+"""How kernels are compiled: once for all copies of the same sources, and never on a solver's time.
+
+numba keeps compiled code beside a module and compiles anew when that file changes; it does not
+notice a change in a kernel that another file's kernels call. Here the code is kept in the user's
+cache folder (or `NUMBA_CACHE_DIR`), under a digest of the module and of every kernel and constant
+that it takes from others: it is never out of date, and another clone finds it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import cache
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any, Self
+
+import numpy as np
+from numba import njit
+from numba.core import caching, config, event
+from numba.core.dispatcher import Dispatcher
+from numba.misc.appdirs import AppDirs
+
+from solvers.clock import compiling
+
+__all__ = ["digest", "folder", "njit"]
+
+OURS = frozenset({"instances", "formulations", "solvers", "policies", "validation", "schedopt"})
+Names = dict[str, Any]
+
+
+def folder() -> Path:
+    """Return the folder that compiled code is kept in."""
+    chosen: str = getattr(config, "CACHE_DIR", "")  # as numba reads it from the environment
+    return Path(chosen or AppDirs("schedopt", appauthor=False).user_cache_dir)
+
+
+class _Shared(caching._CacheLocator):
+    """Where numba keeps a kernel of ours; other packages' functions stay where numba has them."""
+
+    def __init__(self, function: FunctionType, file: str) -> None:
+        name = f"{Path(file).stem}-{digest(function.__globals__)}"
+        self._path = folder() / "kernels" / name
+        self._line = function.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        return str(self._path)
+
+    def get_source_stamp(self) -> str:
+        return ""  # the folder's name tells the sources apart
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, function: FunctionType, file: str) -> Self | None:
+        """Return a locator; None where the function is not ours, or nothing can be written."""
+        if function.__module__.partition(".")[0] not in OURS or not Path(file).exists():
+            return None
+        found = cls(function, file)
+        try:
+            found._path.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return None
+        return found if os.access(found._path, os.W_OK) else None
+
+
+class _Watch(event.Listener):
+    """Holds the clock of time limits while numba compiles, loads or stores."""
+
+    def on_start(self, event: object) -> None:
+        compiling.start()
+
+    def on_end(self, event: object) -> None:
+        compiling.stop()
+
+
+_DIGESTS: dict[int, tuple[Names, str]] = {}
+"""For the globals of each module with kernels (kept, so that their `id` stays theirs), a digest."""
+
+
+def digest(names: Names) -> str:
+    """Return a digest of all that kernels with these globals are compiled from."""
+    known = _DIGESTS.get(id(names))
+    if known is None:
+        reached: dict[int, Names] = {}
+        _reach(names, reached)
+        found = hashlib.sha256()
+        for own in sorted(reached.values(), key=lambda own: str(own.get("__file__"))):
+            found.update(_text(own["__file__"]))
+            found.update(repr(sorted(_constants(own).items())).encode())
+        known = _DIGESTS[id(names)] = names, found.hexdigest()[:20]
+    return known[1]
+
+
+def _reach(names: Names, reached: dict[int, Names]) -> None:
+    """Collect these globals, and those of all kernels and modules of ours among them."""
+    if id(names) in reached:
+        return
+    reached[id(names)] = names
+    for value in tuple(names.values()):
+        if isinstance(value, Dispatcher):
+            _reach(value.py_func.__globals__, reached)
+        elif isinstance(value, ModuleType) and value.__name__.partition(".")[0] in OURS:
+            _reach(vars(value), reached)
+
+
+def _constants(names: Names) -> dict[str, object]:
+    """Return the numbers that stand in capitals, which the compiler takes as they are."""
+    return {
+        name: value.tolist() if isinstance(value, np.ndarray) else value
+        for name, value in names.items()
+        if name.isupper() and isinstance(value, int | float | np.ndarray)
+    }
+
+
+@cache
+def _text(file: str) -> bytes:
+    return Path(file).read_bytes()
+
+
+caching.FunctionCache._impl_class._locator_classes.insert(0, _Shared)
+event.register("numba:compiler_lock", _Watch())
