@@ -227,6 +227,16 @@ def test_types_say_what_there_is(layer: str) -> None:
     assert anything * 1000 < 15 * lines
 
 
+def test_solvers_have_one_clock_and_kernels_one_compiler() -> None:
+    """Two clocks in one deadline would differ by what compiling took."""
+    own = {ROOT / "solvers" / "clock.py", ROOT / "solvers" / "compiling.py"}
+    for path in set(FILES) - own:
+        text = path.read_text(encoding="utf-8")
+        assert "from numba import njit" not in text, f"{path}: take it from solvers.compiling"
+        if path.is_relative_to(ROOT / "solvers"):
+            assert "perf_counter" not in text, f"{path}: ask solvers.clock.now"
+
+
 def test_few_lines_are_kept_from_the_type_checker() -> None:
     kept = [path for path in FILES for _ in re.findall("type: ignore", path.read_text("utf-8"))]
     assert len(kept) < 8, kept
