@@ -8,8 +8,10 @@ from typing import ClassVar
 
 import msgspec
 
+from instances.frames import Framed
 
-class Shown:
+
+class Shown(Framed):
     """A record that is shown as what it is and how much of it there is."""
 
     __slots__ = ()

@@ -12,6 +12,7 @@ from typing_extensions import TypeVar
 
 from formulations.protocol import Sense
 from instances.constraints import Constraint
+from instances.frames import Framed
 from instances.showing import table
 
 Termination = Literal[
@@ -162,7 +163,7 @@ MOST_SHOWN = 200
 """Characters of a conflict that are shown at a prompt."""
 
 
-class Result(Outcome, Generic[S], frozen=True, kw_only=True):
+class Result(Framed, Outcome, Generic[S], frozen=True, kw_only=True):
     """A result of a solver or of a policy.
 
     Attributes
@@ -183,6 +184,9 @@ class Result(Outcome, Generic[S], frozen=True, kw_only=True):
 
     def _repr_html_(self) -> str:
         return table(self._facts())
+
+    def _framed(self) -> object:
+        return self if self.solution is None else self.solution
 
     def _facts(self) -> list[tuple[str, str]]:
         who = self.policy or f"{self.formulation} with {self.solver}"

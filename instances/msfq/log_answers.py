@@ -11,6 +11,8 @@ from msgspec import UNSET, UnsetType
 from instances.errors import InputError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from instances.msfq.logs import Floats
 
 
@@ -42,6 +44,13 @@ def unpacked(schedule: bytes, jobs: int) -> Floats:
         raise InputError(expected, found=f"{len(data)} bytes", place="schedule")
     plain = np.frombuffer(data, np.uint8).reshape(8, -1).T
     return np.ascontiguousarray(plain).view("<f8").reshape(-1).astype(np.float64)
+
+
+def _starts_table(starts: Floats) -> pl.DataFrame:
+    """Return a row for each job of a log: its row there, from 0, and its start."""
+    import polars as pl
+
+    return pl.DataFrame({"job": pl.arange(len(starts), eager=True), "start": starts})
 
 
 class Measures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -136,6 +145,10 @@ class Replayed(LogAnswer, frozen=True, kw_only=True):
         """When each job started, shape (jobs,)."""
         return unpacked(self.schedule, self.jobs)
 
+    def table(self) -> pl.DataFrame:
+        """Return the starts as a frame."""
+        return _starts_table(self.starts)
+
 
 class Bracketed(LogAnswer, frozen=True, kw_only=True):
     """The best policy of several on a log, and how much better any schedule could have been.
@@ -161,6 +174,10 @@ class Bracketed(LogAnswer, frozen=True, kw_only=True):
     def starts(self) -> Floats:
         """When each job started under the best policy, shape (jobs,)."""
         return unpacked(self.schedule, self.jobs)
+
+    def table(self) -> pl.DataFrame:
+        """Return the starts as a frame."""
+        return _starts_table(self.starts)
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -90,10 +90,15 @@ def write_jobs(jobs: Jobs, path: str | Path) -> None:
     InputError
         If the name has no such ending, or nothing can be written there.
     """
-    import polars as pl
-
     path = Path(path)
     check_name(path.name)
+    _write(table_of(jobs), path)
+
+
+def table_of(jobs: Jobs) -> pl.DataFrame:
+    """Return jobs as a table, a row for each."""
+    import polars as pl
+
     columns: dict[str, pl.Series] = {
         "submit": _whole("submit", jobs.submit),
         "need": pl.Series("need", jobs.need),
@@ -108,7 +113,7 @@ def write_jobs(jobs: Jobs, path: str | Path) -> None:
             columns[key] = known.gather(np.where(labels.codes < 0, len(known) - 1, labels.codes))
     if jobs.name is not None:
         columns["name"] = pl.Series("name", jobs.name.tolist(), dtype=pl.String)
-    _write(pl.DataFrame(columns), path)
+    return pl.DataFrame(columns)
 
 
 def _write(table: pl.DataFrame, path: Path) -> None:

@@ -24,6 +24,8 @@ from instances.msfq.sizes import (
 from instances.showing import Shown
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from instances.msfq.log_answers import LogAnswer
     from instances.msfq.logs import Jobs
 
@@ -214,6 +216,14 @@ class Instance(
             from instances.msfq.log_files import write_jobs
 
             write_jobs(self.jobs, Path(file).parent / self.log)
+
+    def table(self) -> pl.DataFrame | None:
+        """Return the jobs of a log as a frame, None where there are classes instead."""
+        if self.log is None:
+            return None
+        from instances.msfq.log_files import table_of
+
+        return table_of(self.jobs)
 
     @cached_property
     def index(self) -> dict[str, int]:
