@@ -5,13 +5,14 @@ Source: McCann and Zahorjan, TR 94-10-05, University of Washington, 1994, sectio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from instances.arithmetic import divisors
 from instances.epoch import Instance, Partitioned, partitioned
 from policies.registry import Policy, register
 
 PAPER = "McCann and Zahorjan, TR 94-10-05, University of Washington, 1994"
+Packing = Callable[[Instance], Sequence[Sequence[int]]]
 
 
 def equi_epochs(ascending: Sequence[int], nodes: int) -> list[int]:
@@ -83,6 +84,25 @@ def heuristic_epochs(instance: Instance, members: Sequence[int]) -> list[list[in
     return epochs
 
 
+def packing(name: str, *, source: str, summary: str) -> Callable[[Packing], Packing]:
+    """Register a function from an instance to the positions of each epoch's jobs as a policy.
+
+    Parameters
+    ----------
+    name, source, summary : str
+        As in `Policy`.
+    """
+
+    def decorate(pack: Packing) -> Packing:
+        def run(instance: Instance) -> Partitioned:
+            return partitioned(instance, pack(instance))
+
+        register(Policy(name=name, problem="epoch", run=run, source=source, summary=summary))
+        return pack
+
+    return decorate
+
+
 def _equi(instance: Instance) -> Partitioned:
     order, minima = instance.ascending, instance.minima
     epochs, done = [], 0
@@ -90,10 +110,6 @@ def _equi(instance: Instance) -> Partitioned:
         epochs.append(order[done : done + count])
         done += count
     return partitioned(instance, epochs, inequity=0)
-
-
-def _heuristic(instance: Instance) -> Partitioned:
-    return partitioned(instance, heuristic_epochs(instance, instance.descending))
 
 
 register(
@@ -105,12 +121,12 @@ register(
         summary="equal allotments, the smallest jobs first; optimal for k = 0 and N = 2^n",
     )
 )
-register(
-    Policy(
-        name="heuristic-epoch",
-        problem="epoch",
-        run=_heuristic,
-        source=f"{PAPER}, section 4.3",
-        summary="HEURISTIC-EPOCH(k): the largest job opens an epoch, the largest that fit fill it",
-    )
+
+
+@packing(
+    "heuristic-epoch",
+    source=f"{PAPER}, section 4.3",
+    summary="HEURISTIC-EPOCH(k): the largest job opens an epoch, the largest that fit fill it",
 )
+def _heuristic(instance: Instance) -> list[list[int]]:
+    return heuristic_epochs(instance, instance.descending)

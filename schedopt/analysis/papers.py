@@ -51,7 +51,7 @@ def _cells(standing: Standing) -> tuple[str, ...]:
     )
     return (
         printed(standing.problem, standing.contender),
-        mean,
+        tables.noisy(mean, standing.noise),
         between(standing.low, standing.high) or NONE,
         shifted,
         middle,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import hypot
 from statistics import fmean, median
 
 import msgspec
@@ -38,6 +39,9 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     low, high : float or None
         The 95% bootstrap interval of the mean gap over instances; None on fewer than ten, where it
         would be rough. See `schedopt.analysis.averages`.
+    noise : float
+        Where runs were simulated: the half-width of the mean gap's 95% interval that comes from
+        that, were the runs independent; 0 where none was.
     shifted_gap : float or None
         The shifted geometric mean of the gaps, with a shift of 1%; None where a gap is -1% or
         below, which can be where references are not proven.
@@ -47,7 +51,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         Instances on which any contender has a score, on which this one has, and on which none has a
         better one than this (several can be the best of one instance).
     at_optimum : int
-        Runs that meet a proven optimum.
+        Runs that meet a proven optimum; no simulated one, whose value is not exact, is among them.
     proven : float
         The share of its runs whose reference is proven.
     seconds, total_seconds, shifted_seconds : float
@@ -66,6 +70,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     median: float | None
     low: float | None
     high: float | None
+    noise: float
     shifted_gap: float | None
     worst: float | None
     worst_instance: str | None
@@ -157,6 +162,7 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
         median=median(values) if values else None,
         low=low,
         high=high,
+        noise=_noise([row for _, row in gaps]),
         shifted_gap=shifted_geometric_mean(values, SHIFT_GAP),
         worst=worst.gap if worst else None,
         worst_instance=worst.instance if worst else None,
@@ -164,13 +170,21 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
         instances=len(scores.best),
         scored=len(of),
         wins=sum(not better(scores.best[f], value, scores.sign) for f, value in of.items()),
-        at_optimum=sum(gap <= SAME and row.reference_proven for gap, row in gaps),
+        at_optimum=sum(
+            gap <= SAME and row.reference_proven and not row.confidence for gap, row in gaps
+        ),
         proven=sum(row.reference_proven for row in rows) / len(rows),
         seconds=fmean(row.seconds for row in rows),
         total_seconds=sum(row.seconds for row in rows),
         shifted_seconds=shifted_geometric_mean([r.seconds for r in rows], SHIFT_SECONDS) or 0.0,
         endings=endings,
     )
+
+
+def _noise(rows: Sequence[Row]) -> float:
+    """Return what simulation adds to a mean gap: the half-width of its 95% interval."""
+    shares = [(row.confidence or 0.0) / max(1e-10, abs(row.reference or 0.0)) for row in rows]
+    return hypot(*shares) / len(shares) if shares else 0.0
 
 
 def ranked(standings: Iterable[Standing]) -> list[Standing]:

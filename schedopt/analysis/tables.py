@@ -44,7 +44,7 @@ def standing_cells(standing: Standing) -> tuple[str, ...]:
     )
     return (
         standing.contender,
-        mean,
+        noisy(mean, standing.noise),
         between(standing.low, standing.high),
         middle,
         worst,
@@ -54,6 +54,11 @@ def standing_cells(standing: Standing) -> tuple[str, ...]:
         duration(standing.seconds),
         ", ".join(f"{n:,} {WORDS.get(why, why)}" for why, n in standing.endings.items()),
     )
+
+
+def noisy(mean: str, noise: float) -> str:
+    """Return a mean with the half-width of its interval, where it comes of simulated runs."""
+    return f"{mean} ± {percent(noise)}" if noise > SAME else mean
 
 
 def between(low: float | None, high: float | None) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from schedopt.analysis.averages import FEW
-from schedopt.analysis.contenders import Scores, all_scores
+from schedopt.analysis.contenders import SAME, Scores, all_scores
 from schedopt.analysis.pairs import Pair, against
 from schedopt.analysis.summary import Overview, Standing, overview, ranked, summary
 from schedopt.analysis.tables import between
@@ -109,6 +109,9 @@ def _caution(told: _Told) -> Iterator[str]:
             f"{counted(count, 'instance')} {say} little about others: "
             f"no interval is given for fewer than {FEW}."
         )
+    noise = max((standing.noise for standing in told.ranked), default=0.0)
+    if noise > SAME:
+        yield f"Simulated values are inexact: mean gaps by up to {percent(noise)} (95%)."
     left = sum(standing.runs - standing.counted for standing in told.ranked)
     if left:
         be = "is" if left == 1 else "are"

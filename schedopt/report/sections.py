@@ -17,7 +17,8 @@ from schedopt.problems.shown import ShownTable
 DEFINITIONS = {
     "gap": "How far a policy falls short of the reference, the optimum or the best solution found, "
     "as a fraction of it. 0.00% is optimal where the optimum is proven.",
-    "mean gap": "The mean over all runs that have a gap.",
+    "mean gap": "The mean over all runs that have a gap; what simulation adds to it (95%) is "
+    "behind the ±.",
     "95% interval": "How far the mean gap would move on other instances of the same kind: the "
     "percentile bootstrap over instances (Efron and Tibshirani, 1993). Not given for fewer than "
     f"{FEW} instances.",

@@ -247,6 +247,8 @@ def instance_files(paths: Iterable[str | Path]) -> list[Path]:
                 found[path] = None
         except (FileNotFoundError, NotADirectoryError):
             raise InputError("a file that exists", found="nothing", file=str(path)) from None
+        except InputError:  # is a ValueError
+            raise
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError("a readable file", found=reason, file=str(path)) from None

@@ -21,6 +21,7 @@ from schedopt.analysis.contenders import contenders
 from schedopt.analysis.pairs import paired
 from schedopt.analysis.profiles import profiles
 from schedopt.analysis.summary import summary
+from schedopt.analysis.tables import standing_cells
 from schedopt.cli import app
 from schedopt.sweep.rows import FORMATS, Row, table
 from schedopt.sweep.sources import generated
@@ -259,3 +260,17 @@ def test_plot_draws_profiles(real: list[Row], tmp_path: Path, suffix: str) -> No
         data = (tmp_path / f"p{ending}").read_bytes()
         assert len(data) > 5_000
         assert b"<script" not in data
+
+
+def test_a_simulated_value_is_never_the_optimum_and_says_how_exact_it_is() -> None:
+    rows = [
+        row(f"i{i}", "a", 2.0, reference=2.0, confidence=noise)
+        for i, noise in enumerate((0.6, 0.8))
+    ]
+    [simulated] = summary(rows)
+    assert simulated.at_optimum == 0
+    assert simulated.noise == pytest.approx(0.25)
+    assert standing_cells(simulated)[1] == "0.00% ± 25.00%"
+    [exact] = summary([msgspec.structs.replace(each, confidence=None) for each in rows])
+    assert exact.at_optimum == 2
+    assert standing_cells(exact)[1] == "0.00%"
