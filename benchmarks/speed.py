@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks import (
+    bench_rows,
     dssp_dispatch,
     dssp_schedule,
     dssp_selection,
@@ -16,6 +17,7 @@ from benchmarks.timing import machine, out
 
 TABLES = (
     startup.starting,
+    bench_rows.rows,
     dssp_shares.fair_share,
     dssp_shares.many_teams,
     dssp_selection.knapsack,

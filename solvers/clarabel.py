@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Literal
 
@@ -29,6 +30,7 @@ _INFEASIBLE = ("infeasible", "infeasible_inaccurate")
 _UNBOUNDED = ("unbounded", "unbounded_inaccurate")
 
 
+@cache
 def version() -> str:
     """Return the engines' versions."""
     return f"{installed('clarabel')} (CVXPY {installed('cvxpy')})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from math import floor
 from typing import Any
 
@@ -20,6 +21,7 @@ from solvers.running import Run, make_result
 _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 
 
+@cache
 def version() -> str:
     """Return the engine's version."""
     from importlib.metadata import version as installed

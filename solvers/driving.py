@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -39,6 +40,7 @@ class Search(Protocol):
         ...
 
 
+@cache
 def version() -> str:
     """Return the version of what compiles the searches, numba, and of Python."""
     from importlib.metadata import version as installed

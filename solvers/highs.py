@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import highspy
@@ -25,6 +26,11 @@ _STOPPED: dict[Any, Termination] = {
 }
 
 
+@cache
+def _version() -> str:
+    return str(highspy.Highs().version())
+
+
 class Highs:
     """HiGHS as an engine: see `mip.Engine`."""
 
@@ -33,7 +39,7 @@ class Highs:
 
     def version(self) -> str:
         """Return its version."""
-        return str(highspy.Highs().version())
+        return _version()
 
     def run(self, run: MatrixRun, limits: Limits, start: Start | None, presolve: bool) -> Answer:
         """Optimize over a run's matrix, until its end, the limit, or an interruption."""

@@ -50,6 +50,8 @@ class Limits:
         The engine's random seed.
     watch : callable, optional
         Called as progress is made.
+    many : bool
+        Whether many models are solved in this process: compiled engines pay for small ones too.
     """
 
     time_limit: float | None = None
@@ -57,6 +59,7 @@ class Limits:
     threads: int | None = None
     seed: int = 0
     watch: Watch | None = None
+    many: bool = False
 
 
 class Seconds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

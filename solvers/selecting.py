@@ -55,7 +55,8 @@ def solve(
     InputError
         If an engine is asked for that does not take the selection, or the model is not linear.
     """
-    few = solver is None and len(model.instance.jobs) <= FEW
+    many = limits is not None and limits.many
+    few = solver is None and not many and len(model.instance.jobs) <= FEW
     if solver in (None, "core") and not few and model.plain() is not None:
         from solvers import knapsack
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import socket
 import threading
+import time
 from asyncio import CancelledError
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent import futures
 from dataclasses import replace
@@ -23,24 +25,44 @@ from schedopt.sweep.workers import Worker, WorkerError
 PATIENCE = 30.0
 """Seconds to wait for a scheduler, and for its first worker."""
 
+BATCH_SECONDS = 0.5
+"""Seconds that a batch of tasks is meant to take."""
+
 LOST = (OSError, TimeoutError, CancelledError, futures.CancelledError)
 """What is raised where the scheduler is gone; its futures are cancelled in either sense."""
 
 _MINE = threading.local()
 
 
-def work(task: Task, grace: float | None) -> bytes:
-    """Do a task on a cluster's machine, in a process beside Dask's worker, which stays well.
+class Batch(msgspec.Struct, frozen=True):
+    """What tasks that travelled together came to.
+
+    Attributes
+    ----------
+    outcomes : list of Outcome
+        One for each task.
+    seconds : float
+        How long they took.
+    """
+
+    outcomes: list[Outcome]
+    seconds: float
+
+
+def work(tasks: Sequence[Task], grace: float | None) -> bytes:
+    """Do tasks on a cluster's machine, in a process beside Dask's worker, which stays well.
 
     Returns
     -------
     bytes
-        The outcome, as JSON: plain data is all that travels back.
+        A `Batch`, as JSON: plain data is all that travels back.
     """
+    began = time.monotonic()
     multiprocessing.current_process().daemon = False  # or it may have no process beside it
     if not hasattr(_MINE, "worker"):
         _MINE.worker = Worker()
-    return msgspec.json.encode(_MINE.worker.compute(task, grace))
+    outcomes = [_MINE.worker.compute(task, grace) for task in tasks]
+    return msgspec.json.encode(Batch(outcomes, time.monotonic() - began))
 
 
 def release() -> str:
@@ -125,34 +147,51 @@ def _workforce(client: Any) -> int:
 def _through(
     client: Any, distributed: Any, tasks: Sequence[Task], grace: float | None, most: int
 ) -> Iterator[tuple[Task, Outcome]]:
-    """Submit tasks, a few more at a time than there are workers, and yield their outcomes."""
-    waiting = iter(tasks)
-    running: dict[str, Task] = {}
+    """Submit tasks, a few batches more at a time than there are workers, and yield outcomes.
+
+    Batches grow until they take `BATCH_SECONDS` seconds: a future costs as much as a tiny instance.
+    """
+    waiting = deque(tasks)
+    running: dict[str, tuple[Task, ...]] = {}
     submitted: dict[str, Any] = {}
     stream = distributed.as_completed(loop=client.loop)
+    size = 1
 
     while True:
-        while len(running) < most and (task := next(waiting, None)) is not None:
-            try:
-                packed = replace(task, source=task.source.packed())
-            except InputError as error:
-                yield task, Outcome(rows=[], why=str(error))
+        while len(running) < most and waiting:
+            batch: list[Task] = []
+            packed: list[Task] = []
+            while waiting and len(batch) < min(size, 1 + len(waiting) // most):
+                task = waiting.popleft()
+                try:
+                    packed.append(replace(task, source=task.source.packed()))
+                    batch.append(task)
+                except InputError as error:
+                    yield task, Outcome(rows=[], why=str(error))
+            if not batch:
                 continue
             future = client.submit(work, packed, grace, pure=False)
-            running[future.key], submitted[future.key] = task, future
+            running[future.key], submitted[future.key] = tuple(batch), future
             stream.add(future)
         if not running:
             return
         future = next(stream)
-        outcome = _outcome(distributed, future)
+        done, found = running.pop(future.key), _outcomes(distributed, future)
         del submitted[future.key]
-        yield running.pop(future.key), outcome
+        if isinstance(found, Batch):
+            size = max(1, min(2 * size, int(BATCH_SECONDS * len(done) / max(found.seconds, 1e-3))))
+            yield from zip(done, found.outcomes, strict=True)
+        elif len(done) > 1:  # one of them is to blame, and only it
+            waiting.extendleft(done)
+            size = 1
+        else:
+            yield done[0], found
 
 
-def _outcome(distributed: Any, future: Any) -> Outcome:
+def _outcomes(distributed: Any, future: Any) -> Batch | Outcome:
     """Return what a future brought, or a line about what became of its worker."""
     if future.status == "finished":
-        return msgspec.json.decode(future.result(), type=Outcome)
+        return msgspec.json.decode(future.result(), type=Batch)
     if future.status in ("cancelled", "lost"):
         raise CancelledError
     error = future.exception()

@@ -249,7 +249,7 @@ class _References:
 @cache
 def _warm(problem: str) -> None:
     """Solve something tiny, so that loading a solver is not counted as an instance's time."""
-    solve(parse(record_of(problem).tiny))
+    solve(parse(record_of(problem).tiny), many=True)
 
 
 def _answered(question: Question, task: Task) -> Result:
@@ -263,6 +263,7 @@ def _answered(question: Question, task: Task) -> Result:
         threads=1,
         seed=task.seed,
         options=question.options,
+        many=True,
     )
     if question.bounding or found.solution_status == "none":
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -28,6 +29,9 @@ NUMBERS = (
     "reference_seconds",
     "confidence",
 )
+
+SYNC = 0.2
+"""Seconds between two waits for the disk."""
 
 AS_JSON = ("options", "measures", "resampled")
 """What a cell of a table holds as JSON."""
@@ -133,6 +137,8 @@ class Rows:
         self._rows: dict[str, Row] = {}
         self._journal: IO[bytes] | None = None
         self._full = False
+        self._unsafe: list[str] = []  # keys of rows since the last `fsync`
+        self._safe_size, self._synced = 0, 0.0
         if self._output is not None:
             self._open(self._output)
 
@@ -153,6 +159,7 @@ class Rows:
             for path in dict.fromkeys((output, journal)):
                 if path.exists():
                     self._adopt(path)
+            self._safe_size = os.fstat(self._journal.fileno()).st_size
         except BaseException:
             self._journal.close()
             if new:
@@ -174,7 +181,10 @@ class Rows:
         return key in self._rows
 
     def extend(self, rows: Iterable[Row]) -> None:
-        """Keep rows; when this returns they are on disk.
+        """Keep rows; when this returns, no end of this process loses them.
+
+        They are written at once, so that a killed bench has them. The disk itself is waited for
+        every `SYNC` seconds: where the machine's power fails, the rows since then are redone.
 
         Raises
         ------
@@ -184,33 +194,48 @@ class Rows:
         rows = list(rows)
         # Before they are written: an interruption just after must not make `finish` forget them.
         self._rows.update((row.key, row) for row in rows)
-        if self._journal is not None:
-            try:
-                self._append(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
-            except InputError:
-                for row in rows:
-                    del self._rows[row.key]
-                raise
-
-    def _append(self, lines: bytes) -> None:
-        journal = self._journal
-        assert journal is not None  # noqa: S101  for type checkers
-        before = os.fstat(journal.fileno()).st_size
+        if self._journal is None:
+            return
+        lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+        before = os.fstat(self._journal.fileno()).st_size
+        self._unsafe += [row.key for row in rows]
         try:
             while lines:  # a disk that is nearly full takes a part
-                lines = lines[journal.write(lines) :]
-            os.fsync(journal.fileno())
+                lines = lines[self._journal.write(lines) :]
         except OSError as error:
-            self._full = True
-            os.ftruncate(journal.fileno(), before)  # whole rows, or none of them
-            raise InputError(
-                "room to write; the rows before are safe, run again to go on",
-                found=error.strerror,
-                file=str(self._journal_path),
-            ) from None
+            os.ftruncate(self._journal.fileno(), before)  # whole rows, or none of them
+            for row in rows:
+                del self._rows[row.key]
+            self._unsafe = self._unsafe[: -len(rows)]
+            self._sync()  # may find that the disk has still less
+            raise self._no_room(error) from None
+        if time.monotonic() - self._synced >= SYNC:
+            self._sync()
+
+    def _sync(self) -> None:
+        """Wait until the disk has all rows; where it has not, go back to those that it has."""
+        assert self._journal is not None  # noqa: S101  for type checkers
+        number = self._journal.fileno()
+        try:
+            os.fsync(number)
+        except OSError as error:
+            os.ftruncate(number, self._safe_size)
+            for key in self._unsafe:
+                del self._rows[key]
+            self._unsafe.clear()
+            raise self._no_room(error) from None
+        self._safe_size, self._synced = os.fstat(number).st_size, time.monotonic()
+        self._unsafe.clear()
+
+    def _no_room(self, error: OSError) -> InputError:
+        self._full = True
+        expected = "room to write; the rows before are safe, run again to go on"
+        return InputError(expected, found=error.strerror, file=str(self._journal_path))
 
     def finish(self) -> list[Row]:
         """Return all rows in the sweep's order, and write the output in that order."""
+        if self._unsafe:
+            self._sync()
         rows = sorted(self._rows.values(), key=lambda row: self._order[row.key])
         if self._output is not None and self._journal is not None:
             self._journal.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from math import inf, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ def solve(
     certificate: bool = False,
     confirm: bool = False,
     explain: bool = False,
+    many: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Find the optimum of an instance or of a formulation, and check it.
@@ -75,6 +77,9 @@ def solve(
     explain : bool
         Whether to add why each job is left out, what each rule costs and what more would bring, by
         solving again for each; the time limit is for all of this too.
+    many : bool
+        Whether many models are solved in this process: then compiled engines, which take a second
+        to load, pay for small ones too.
     progress : callable, optional
         Called with further solves done and in all.
 
@@ -88,7 +93,7 @@ def solve(
     InputError
         If something given is not right.
     """
-    limits = _limits(time_limit, gap, threads, seed, watch)
+    limits = replace(_limits(time_limit, gap, threads, seed, watch), many=many)
     compiled = compiling.seconds()
     model = modelled(what, formulation, options)
     model.add(*constraints)

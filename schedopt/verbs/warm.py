@@ -13,11 +13,12 @@ from instances.files import parse
 from instances.protocol import AnyInstance
 from schedopt.problems import Problem, problems
 from schedopt.verbs.evaluate import warm as warm_policy
+from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 from solvers.clock import compiling
 
 SECONDS = 1.0
-"""How long each bundled instance is solved; the clock stands still while kernels are compiled."""
+"""How long each instance is solved; the clock stands still while kernels are compiled."""
 
 
 class Warmed(msgspec.Struct, frozen=True):
@@ -27,7 +28,7 @@ class Warmed(msgspec.Struct, frozen=True):
     ----------
     problem : str
     runs : int
-        Formulations, examples and policies that were tried.
+        Formulations, examples, generators and policies that were tried.
     seconds : float
         What compiling, or loading what is compiled already, took.
     """
@@ -40,8 +41,8 @@ class Warmed(msgspec.Struct, frozen=True):
 def warm(progress: Callable[[int, int], None] | None = None) -> list[Warmed]:
     """Compile the kernels of all problems, and keep them on disk.
 
-    Each formulation solves a tiny instance, each bundled instance is solved for a second, and each
-    policy runs once: whatever that compiles is there for every later process.
+    Each formulation solves a tiny instance, what is bundled or generated is solved for a second,
+    and each policy runs once: whatever that compiles is there for every later process.
 
     Parameters
     ----------
@@ -76,6 +77,8 @@ def _runs(record: Problem) -> Iterator[Callable[[], None]]:
     for example in examples().values():
         if example.problem == record.name:
             yield partial(_tried, example.path)
+    for name in record.generators():
+        yield partial(_tried, generate(record.name, name))
     for policy in record.policies().values():
         yield partial(warm_policy, policy)
 

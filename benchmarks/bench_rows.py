@@ -1,0 +1,70 @@
+"""What `bench` does beside solving: rows a second on a thousand tiny instances."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+from rich.table import Table
+
+from benchmarks.timing import out, verdict
+from schedopt import bench
+from schedopt.problems import problem
+
+INSTANCES = 1000
+WANTED = {"one process": 1500.0, "two processes": 2800.0}
+
+
+def rows() -> None:
+    """Print instances a second: in one process, in two, and with two workers of Dask."""
+    table = Table(
+        title=f"bench of greedy on {INSTANCES:,} tiny instances, each solved, checked and kept",
+        title_justify="left",
+    )
+    for heading in ("by", "instances/s", "target"):
+        table.add_column(heading, justify="left" if heading == "by" else "right")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        found = {
+            "one process": _rate(folder, jobs=1),
+            "two processes": _rate(folder, jobs=2),
+            "two Dask workers": _dask(folder),
+        }
+    for by, rate in found.items():
+        wanted = WANTED.get(by, found["one process"])
+        table.add_row(by, f"{rate:,.0f}", f"{wanted:,.0f}")
+    out.print(table)
+    for by, rate in found.items():
+        verdict(rate >= WANTED.get(by, found["one process"]), by)
+
+
+def _rate(folder: Path, *, jobs: int = 1, cluster: str | None = None) -> float:
+    tiny = problem("dssp").tiny
+    instances = folder / f"{jobs}-{cluster is None}"
+    for name, count in (("warm", 4), ("rest", INSTANCES)):
+        (instances / name).mkdir(parents=True)
+        for i in range(count):
+            text = tiny.replace(b'"tiny"', b'"%d"' % i)
+            (instances / name / f"{i:04}.json").write_bytes(text)
+    if jobs == 1:  # this process and a cluster's workers stay, and so does what they have loaded
+        bench(instances / "warm", policies=["greedy"], cluster=cluster)
+    began = time.perf_counter()
+    output = instances / "rows.jsonl"
+    made = bench(instances / "rest", policies=["greedy"], jobs=jobs, cluster=cluster, output=output)
+    seconds = time.perf_counter() - began
+    assert len(made) == INSTANCES  # noqa: S101
+    return INSTANCES / seconds
+
+
+def _dask(folder: Path) -> float:
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        return _rate(folder, cluster=cluster.scheduler_address)
+
+
+if __name__ == "__main__":
+    rows()
