@@ -40,7 +40,7 @@ class Case(NamedTuple):
 @cache
 def cases() -> tuple[Case, ...]:
     """Return what is forged: all kinds of certificates."""
-    return (*_selections(), *_allocations(), *_partitions(), *_queues())
+    return (*_selections(), *_seasons(), *_allocations(), *_partitions(), *_queues(), *_logs())
 
 
 def _plain(result: Any) -> Tree:
@@ -65,6 +65,23 @@ def _selections() -> Iterator[Case]:
             yield Case(night, _plain(result), _fewer(night, result))
     night = load(BUNDLED / "dssp" / "predictions.json")
     yield Case(night, _plain(solve(night, formulation="schedule", certificate=True)), None)
+
+
+def _seasons() -> Iterator[Case]:
+    from instances.constraints import FairShare
+    from instances.fair_share import Each
+    from schedopt import evaluate, generate, solve
+
+    for seed, window in enumerate((1, 2, 3)):
+        rule = FairShare(by="team", each=Each(at_most=0.3), window=window)
+        season = generate("dssp", "season", seed=seed, options={"nights": 3})
+        season = msgspec.structs.replace(season, constraints=(rule,))
+        result = solve(season, certificate=True)
+        if result.bound_checked:
+            right = _plain(result)
+            worse = evaluate(season, "nightly-carried")
+            better = worse.violations or worse.objective == result.objective
+            yield Case(season, right, None if better else _dressed(right, worse))
 
 
 def _fewer(night: Any, result: Any) -> Tree | None:
@@ -130,6 +147,21 @@ def _queues() -> Iterator[Case]:
         if result.proven:
             right = _plain(result)
             yield Case(instance, right, _scaled(right, 1.1))
+
+
+def _logs() -> Iterator[Case]:
+    from instances.msfq import Instance
+    from instances.msfq.logs import Jobs
+    from schedopt import solve
+
+    for seed in range(3):
+        draw = np.random.default_rng(seed)
+        submit, need = np.sort(draw.integers(0, 40, 20)), draw.integers(1, 5, 20)
+        jobs = Jobs.of(submit, need, draw.integers(1, 20, 20).astype(float))
+        queue = Instance(name=f"log-{seed}", servers=4, log="log.parquet").with_jobs(jobs)
+        result = solve(queue, certificate=True)
+        if result.bound_checked:
+            yield Case(queue, _plain(result), None)
 
 
 def _scaled(document: Tree, by: float) -> Tree:

@@ -1,4 +1,6 @@
-"""What the bound of a selection is re-proved from: `validation.dssp.bound` shares no code with it.
+"""What bounds on selections and seasons are re-proved from.
+
+The checker, `validation.dssp.bound`, shares no code with this.
 
 A tree of branchings with multipliers, made anew for the bound that is claimed: so whichever engine
 found it, what is proved does not rest on that engine.
@@ -21,6 +23,7 @@ from solvers.binary.tree import Node, Tree, clock
 from solvers.result import Limits, Result
 
 if TYPE_CHECKING:
+    from formulations.dssp.season import Season
     from formulations.dssp.selection import Selection
 
 Certificate = dict[str, object]
@@ -32,12 +35,14 @@ FEW = 60
 """Free columns up to which branching is quicker than loading what solves knapsacks."""
 
 
-def certificate(model: Selection, result: Result, limits: Limits) -> tuple[Certificate | None, str]:
+def certificate(
+    model: Selection | Season, result: Result, limits: Limits
+) -> tuple[Certificate | None, str]:
     """Return what the bound of a result can be re-proved from.
 
     Parameters
     ----------
-    model : Selection
+    model : Selection or Season
         What was selected from, or what bounds a schedule.
     result : Result
     limits : Limits
@@ -53,7 +58,9 @@ def certificate(model: Selection, result: Result, limits: Limits) -> tuple[Certi
     if result.bound is None or model.changed:
         return None, "the model was changed natively" if model.changed else "no bound"
     program = model.program()
-    whole = Arrays.of_rows(program.rewards, [*program.rows, *_counts(program)])
+    whole = Arrays.of_rows(
+        program.rewards, [*program.rows, *(_counts(program) if model.name == "selection" else ())]
+    )
     start = closed_columns(program)
     if whole.hopeless or whole.propagate(start) is None:
         return {"kind": "branchings", "rows": list(whole.keys), "nodes": [{}]}, ""
@@ -76,11 +83,10 @@ def certificate(model: Selection, result: Result, limits: Limits) -> tuple[Certi
     return {"kind": "branchings", "rows": list(whole.keys), "nodes": nodes}, ""
 
 
-def _claimed(model: Selection, program: Program, result: Result) -> int:
+def _claimed(model: Selection | Season, program: Program, result: Result) -> int:
     """Return the claim in units: of an optimum the exact worth of the selection."""
     if result.solution is not None and result.bound == result.objective:
-        index = model.instance.index
-        return program.worth(index[name] for name in result.solution.selected)
+        return program.worth(model.columns(result.solution))
     return floor(Fraction(result.bound or 0.0) * program.scale)
 
 

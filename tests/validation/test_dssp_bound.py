@@ -18,13 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.constraints import FairShare
-from formulations.dssp import Selection
-from instances.constraints import Constraint
+from formulations.dssp import Season, Selection
+from instances.constraints import Constraint, Forbid
 from instances.dssp import Instance, Job
 from instances.dssp.generators import GENERATORS
 from instances.files import load
 from schedopt import check, solve
 from schedopt.verbs.generate import generate
+from solvers.binary.arrays import Arrays
 from solvers.binary.certificate import certificate
 from solvers.result import Document, Limits, Result
 from validation.dssp.blocks import Block, costs_at_least
@@ -200,8 +201,27 @@ def test_a_bound_without_a_certificate_says_why() -> None:
     assert "branches in 0 s, and more open" in why
 
 
-def test_a_season_of_nights_is_believed_and_says_so() -> None:
-    result = solve(generate("dssp", "season", seed=0), certificate=True)
-    assert result.proven
-    assert not result.bound_checked
-    assert "no certificate (branchings are of one night alone)" in str(result.message)
+@pytest.mark.parametrize("memory", [{"window": 2}, {"half_life": 1.5}, {"of": "selected"}])
+def test_a_season_of_nights_is_re_proved(memory: dict[str, Any]) -> None:
+    night = generate("dssp", "season", seed=1, options={"nights": 3})
+    team = sorted(night.groups["team"])
+    shares = {"at_most": {team[0]: 0.2}, "at_least": {team[1]: 0.1}}
+    rule = FairShare(name="fair", by="team", **shares, **memory)
+    result = solve(night, constraints=[rule], certificate=True)
+    assert result.proven and result.bound_checked
+    rows = Arrays.of(Season(night).add(rule).program()).keys
+    assert isinstance(result.certificate, dict)
+    assert set(result.certificate["rows"]) == set(rows)  # the checker knows each of them
+    document = claim(result)
+    assert check(night, document).bound == "re-proved"
+    less = claim(result, bound=(result.bound or 0) - 1)
+    assert reproved(night, [rule], result.certificate, less) is not None
+
+
+def test_what_a_season_is_re_proved_from_holds_for_no_other_rule() -> None:
+    night = generate("dssp", "season", seed=1, options={"nights": 3})
+    forbid = Forbid(name="not", jobs=tuple(job.name for job in night.jobs[:30]))
+    result = solve(night, constraints=[forbid], certificate=True)
+    assert result.bound_checked
+    assert isinstance(result.certificate, dict)
+    assert reproved(night, [], result.certificate, claim(result)) is not None

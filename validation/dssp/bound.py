@@ -1,4 +1,4 @@
-"""Re-prove a bound on a selection's reward in whole numbers, without a solver.
+"""Re-prove a bound on the reward of a selection or a season in whole numbers, without a solver.
 
 The certificate is a tree of branchings on columns: jobs, or what lifts a row. For whole multipliers
 y of rows (above 0 of an upper bound, below 0 of a lower) and a whole weight w >= 0, no selection of
@@ -37,7 +37,8 @@ from solvers.result import Document
 from validation.dssp.blocks import Block, TooManyError, costs_at_least
 from validation.dssp.chosen import facts_of
 from validation.dssp.facts import Facts
-from validation.dssp.program import FREE, ROOMY, Program, Row, Whole
+from validation.dssp.program import FREE, ROOMY, Night, Program, Row, Whole
+from validation.dssp.season_program import Season
 
 ROUNDING = Fraction(1, 10**14)
 """Of a claim: what a sum of rewards in double precision may be off by."""
@@ -118,8 +119,15 @@ class _Proof:
     ) -> None:
         if claim.sense != "maximize":
             raise NotShownError(f"reward is maximized, not {claim.sense}d")
-        facts, rules = _bounded(instance, constraints, claim)
-        self.program = program = Program(facts, rules, given.rows)
+        facts: Facts
+        program: Program
+        if claim.formulation == "season":
+            program = Season(instance, constraints, given.rows, claim)
+            facts = program.facts
+        else:
+            facts, rules = _bounded(instance, constraints, claim)
+            program = Night(facts, rules, given.rows)
+        self.program = program
         self.nodes = given.nodes
         self.values: Values = np.full(len(program.names), FREE, dtype=np.int8)
         self.rows = dict(program.rows)
@@ -303,10 +311,10 @@ def _target(program: Program, values: Values, claim: Document, facts: Facts) -> 
     if claim.bound is None or not isfinite(claim.bound):
         raise NotShownError(f"no bound is claimed but {claim.bound}")
     bound, exact = Fraction(claim.bound), None
-    chosen = claim.solution.get("selected")
-    if claim.bound == claim.objective and isinstance(chosen, list):
+    chosen = _chosen(claim)
+    if claim.bound == claim.objective and chosen is not None:
         reward = {job.name: as_written(job.reward) for job in facts.night.jobs}
-        exact = sum((reward.get(name, Fraction(0)) for name in set(map(str, chosen))), Fraction(0))
+        exact = sum((reward.get(name, Fraction(0)) for name in chosen), Fraction(0))
     if exact is not None and abs(exact - bound) <= ROUNDING * bound:
         bound = exact
     elif claim.formulation == "schedule":  # a sum of parts of rewards
@@ -314,6 +322,20 @@ def _target(program: Program, values: Values, claim: Document, facts: Facts) -> 
     fixed = sum(program.rewards[values == 1].tolist())
     step = gcd(*program.rewards[values == FREE].tolist()) or 1
     return int(fixed + ((floor(bound * program.scale) - fixed) // step + 1) * step)
+
+
+def _chosen(claim: Document) -> set[str] | None:
+    """Return the jobs that a document says are run, on whichever night."""
+    nights = claim.solution.get("nights") if claim.formulation == "season" else [claim.solution]
+    if not isinstance(nights, list):
+        return None
+    found: set[str] = set()
+    for night in nights:
+        selected = night.get("selected") if isinstance(night, dict) else None
+        if not isinstance(selected, list):
+            return None
+        found.update(map(str, selected))
+    return found
 
 
 __all__ = ["reproved"]

@@ -6,9 +6,10 @@ others too. Each row is in lowest terms, its bounds rounded inwards, as sums of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, floor, gcd, lcm
 from typing import Any, Final
 
@@ -68,75 +69,60 @@ class Program:
 
     Parameters
     ----------
+    names : list of str
+        The columns.
+    earned : list of str
+        The job that each of them earns the reward of.
     facts : Facts
         Of the raw instance.
-    constraints : sequence of Constraint
-        All side constraints.
-    asked : sequence of str
-        The keys of rows that are asked for: of the many windows only these are written.
 
     Attributes
     ----------
     names : list of str
-        The columns: the jobs that can be selected at all, then what lifts rows.
+        The columns, then what lifts rows.
     rewards : ndarray of object, shape (columns,)
         Whole, in units of 1/`scale`: the largest of which the rewards of all jobs are multiples.
     scale : Fraction
     rows : dict of str to Row
-        By key: ``capacity``; ``count``, which follows from it; ``capacity from A to B``, of jobs
-        that live between the two; and the name of a side constraint, a colon, and the part of it.
+        By key.
     """
 
-    def __init__(
-        self, facts: Facts, constraints: Sequence[Constraint], asked: Sequence[str]
-    ) -> None:
-        self.names = [
-            name
-            for name, demand in facts.demand.items()
-            if facts.fits(name)
-            and demand <= facts.rate * (facts.due[name] - facts.release[name])
-            and (demand <= facts.capacity or facts.due[name] > facts.deadline)
-        ]
-        self._index = {name: j for j, name in enumerate(self.names)}
-        jobs = len(self.names)
+    def __init__(self, names: list[str], earned: list[str], facts: Facts) -> None:
+        self.names = names
         self.rows: dict[str, Row] = {}
-        demand = {name: facts.demand[name] for name in self.names}
-        due = {n: d for n, d in demand.items() if d and facts.due[n] <= facts.deadline}
-        self._write("capacity", due, None, facts.capacity)
-        self._write("count", dict.fromkeys(due, Fraction(1)), None, _most(due, facts))
-        for key, window in windows(facts, asked, "capacity from "):
-            inside = {name: demand[name] for name in window.jobs if name in demand}
-            self._write(key, inside, None, facts.rate * window.length)
-        for position, rule in enumerate(constraints):
-            if known(rule):
-                for part in parts(rule, facts, asked):
-                    self._state(label(rule, position), part)
+        self._index = {name: j for j, name in enumerate(names)}
         reward = {job.name: as_written(job.reward) for job in facts.night.jobs}
-        earned = [reward[name] for name in self.names[:jobs]]
         self.scale = Fraction(lcm(*(r.denominator for r in reward.values())))
         self.scale /= gcd(*(int(r * self.scale) for r in reward.values())) or 1
-        numbers = [int(r * self.scale) for r in earned] + [0] * (len(self.names) - jobs)
-        self.rewards = whole(numbers).astype(object)
+        self._earned = [int(reward[job] * self.scale) for job in earned]
+
+    @cached_property
+    def rewards(self) -> Whole:
+        """What each column earns, in units."""
+        return whole(self._earned + [0] * (len(self.names) - len(self._earned))).astype(object)
 
     def column(self, name: str) -> int | None:
         """Return the place of a column, None where there is none of that name."""
         return self._index.get(name)
 
-    def _state(self, name: str, part: Part) -> None:
-        """Write a part of a side constraint; one that can be lifted, with a column that does."""
-        key, body = f"{name}: {part.what}", dict(part.body)
-        if part.unless_all and key not in self.rows and self._index.keys() >= {*part.unless_all}:
+    def lifted(
+        self, key: str, body: Mapping[str, Fraction], lower: Fraction, sets: Iterable[list[str]]
+    ) -> None:
+        """Write a row that need not hold where a column of each of some sets is 1."""
+        groups = [[name for name in columns if name in self._index] for columns in sets]
+        open_, body = [c for name, c in body.items() if name in self._index], dict(body)
+        if all(groups) and key not in self._index and key not in self.rows:
             self._index[key] = len(self.names)
             self.names.append(key)
-            for job in part.unless_all:
-                lifted = {key: Fraction(1), job: Fraction(-1)}
-                self._write(f"{key}: {job}", lifted, None, Fraction(0))
-            open_ = (c for job, c in body.items() if job in self._index)
-            least = sum((c for c in open_ if c < 0), Fraction(0))
-            body[key] = max(Fraction(0), (part.lower or Fraction(0)) - least)
-        self._write(key, body, part.lower, part.upper)
+            for columns in groups:
+                one_of = {key: Fraction(1)} | dict.fromkeys(columns, Fraction(-1))
+                self.write(f"{key}: {columns[0]}", one_of, None, Fraction(0))
+            body[key] = max(Fraction(0), lower - sum((c for c in open_ if c < 0), Fraction(0)))
+            self.write(key, body, lower, None)
+        elif not all(groups):
+            self.write(key, body, lower, None)
 
-    def _write(
+    def write(
         self,
         key: str,
         body: Mapping[str, Fraction],
@@ -147,6 +133,59 @@ class Program:
         if key not in self.rows:  # a second of one key is left out
             known = {self._index[name]: c for name, c in body.items() if name in self._index}
             self.rows[key] = Row.of(known, lower, upper)
+
+
+def selectable(facts: Facts) -> list[str]:
+    """Return the jobs that can be selected at all."""
+    return [
+        name
+        for name, demand in facts.demand.items()
+        if facts.fits(name)
+        and demand <= facts.rate * (facts.due[name] - facts.release[name])
+        and (demand <= facts.capacity or facts.due[name] > facts.deadline)
+    ]
+
+
+class Night(Program):
+    """The program of a selection.
+
+    Its rows are ``capacity``; ``count``, which follows from it; ``capacity from A to B``, of jobs
+    that live between the two; and the name of a side constraint, a colon, and the part of it.
+
+    Parameters
+    ----------
+    facts : Facts
+        Of the raw instance.
+    constraints : sequence of Constraint
+        All side constraints.
+    asked : sequence of str
+        The keys of rows that are asked for: of the many windows only these are written.
+    """
+
+    def __init__(
+        self, facts: Facts, constraints: Sequence[Constraint], asked: Sequence[str]
+    ) -> None:
+        names = selectable(facts)
+        super().__init__(names, names.copy(), facts)
+        demand = {name: facts.demand[name] for name in self.names}
+        due = {n: d for n, d in demand.items() if d and facts.due[n] <= facts.deadline}
+        self.write("capacity", due, None, facts.capacity)
+        self.write("count", dict.fromkeys(due, Fraction(1)), None, _most(due, facts))
+        for key, window in windows(facts, asked, "capacity from "):
+            inside = {name: demand[name] for name in window.jobs if name in demand}
+            self.write(key, inside, None, facts.rate * window.length)
+        for position, rule in enumerate(constraints):
+            if known(rule):
+                for part in parts(rule, facts, asked):
+                    self._state(label(rule, position), part)
+
+    def _state(self, name: str, part: Part) -> None:
+        """Write a part of a side constraint; one that can be lifted, with a column that does."""
+        key = f"{name}: {part.what}"
+        if part.unless_all and part.lower is not None:
+            self.lifted(key, part.body, part.lower, [[job] for job in part.unless_all])
+        else:
+            self.write(key, part.body, part.lower, part.upper)
 
 
 def whole(numbers: Sequence[int]) -> Whole:
@@ -169,4 +208,4 @@ def _most(demand: Mapping[str, Fraction], facts: Facts) -> Fraction:
     return Fraction(count)
 
 
-__all__ = ["FREE", "Program", "Row", "Whole", "whole"]
+__all__ = ["FREE", "Night", "Program", "Row", "Whole", "selectable", "whole"]

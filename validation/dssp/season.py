@@ -23,6 +23,8 @@ from validation.report import Report, same
 
 Nights = dict[str, tuple[int, int]]
 """The first and the last night of each job."""
+Period = tuple[str, dict[int, Fraction], Fraction]
+"""Until when a share is taken, what each night counts for, and what the past does."""
 
 
 def check(
@@ -51,24 +53,13 @@ def check(
     InputError
         If ``fill`` is not a number above 0.
     """
-    one = msgspec.structs.replace(
-        season,
-        nights=1,
-        constraints=(),
-        jobs=tuple(
-            msgspec.structs.replace(job, first_night=1, last_night=None) for job in season.jobs
-        ),
-    )
+    one, nights = alone(season), nights_of(season)
     facts = facts_of(one, claim)
-    nights = {
-        job.name: (job.first_night, season.nights if job.last_night is None else job.last_night)
-        for job in season.jobs
-    }
     given = len(solution.nights)
     report.expect(given == season.nights, f"nights: {given}, and there are {season.nights}")
     worth = Fraction(0)
     for n, night in enumerate(solution.nights, start=1):
-        alone = Selected(
+        chosen = Selected(
             selected=night.selected,
             demand=night.demand,
             capacity=solution.capacity,
@@ -79,7 +70,7 @@ def check(
         worth += reward
         own = Report()
         selection.check(
-            one, alone, msgspec.structs.replace(claim, objective=float(reward)), (), own
+            one, chosen, msgspec.structs.replace(claim, objective=float(reward)), (), own
         )
         report.violations += [f"night {n}: {what}" for what in own.violations]
     _once(nights, solution, report)
@@ -93,6 +84,20 @@ def check(
             report.unchecked.append(f"{name}: {error}")
         else:
             report.violations.extend(f"{name}: {what}" for what in found)
+
+
+def alone(season: Instance) -> Instance:
+    """Return the jobs of a season as those of one night without side constraints."""
+    jobs = (msgspec.structs.replace(job, first_night=1, last_night=None) for job in season.jobs)
+    return msgspec.structs.replace(season, nights=1, constraints=(), jobs=tuple(jobs))
+
+
+def nights_of(season: Instance) -> Nights:
+    """Return the first and the last night of each job."""
+    return {
+        job.name: (job.first_night, season.nights if job.last_night is None else job.last_night)
+        for job in season.jobs
+    }
 
 
 def _once(nights: Nights, solution: SelectedNights, report: Report) -> None:
@@ -127,17 +132,9 @@ def _unfair(
 ) -> Iterator[str]:
     """Say where a season breaks a fair share."""
     run = frozenset(solution.selected)
-    bounds: dict[str, tuple[float | None, float | None]] = {
-        group: (rule.at_most.get(group), rule.at_least.get(group))
-        for group in {**rule.at_most, **rule.at_least}
-    }
-    if rule.each is not None:
-        for job in facts.night.jobs:
-            group = job.groups.get(rule.by)
-            if group is not None and group not in rule.at_most | rule.at_least:
-                bounds[group] = (rule.each.at_most, rule.each.at_least)
-    for ends, counted, before in _over(rule, len(solution.nights)):
-        base = _past_total(rule) * before
+    bounds = bounded(rule, facts)
+    for ends, counted, before in over(rule, len(solution.nights)):
+        base = past_total(rule) * before
         for n, counts in counted.items():
             all_of_it = facts.capacity
             if rule.of == "selected":
@@ -162,7 +159,21 @@ def _unfair(
                     yield f"{group} gets {part}, at least {least:.6g} asked"
 
 
-def _over(rule: FairShare, nights: int) -> Iterator[tuple[str, dict[int, Fraction], Fraction]]:
+def bounded(rule: FairShare, facts: Facts) -> dict[str, tuple[float | None, float | None]]:
+    """Return the cap and the floor of each group that has one."""
+    bounds: dict[str, tuple[float | None, float | None]] = {
+        group: (rule.at_most.get(group), rule.at_least.get(group))
+        for group in {**rule.at_most, **rule.at_least}
+    }
+    if rule.each is not None:
+        for job in facts.night.jobs:
+            group = job.groups.get(rule.by)
+            if group is not None and group not in rule.at_most | rule.at_least:
+                bounds[group] = (rule.each.at_most, rule.each.at_least)
+    return bounds
+
+
+def over(rule: FairShare, nights: int) -> Iterator[Period]:
     """Yield what a fair share is of: until when, what each night counts for, and the past."""
     has_past = rule.past_total is not None or len(rule.past) > 0
     for last in range(1, nights + 1):
@@ -192,7 +203,8 @@ def _faded(age: int, half_life: float) -> Fraction:
     return Fraction(round(2.0 ** (40.0 - age / half_life)), 2**40)
 
 
-def _past_total(rule: FairShare) -> Fraction:
+def past_total(rule: FairShare) -> Fraction:
+    """Return what there was to use before the first night."""
     if rule.past_total is not None:
         return as_written(rule.past_total)
     return sum((as_written(used) for used in rule.past.values()), Fraction(0))

@@ -20,7 +20,7 @@ def certificate(model: Formulation, result: Result, limits: Limits) -> dict[str,
 
     Parameters
     ----------
-    model : Selection or Schedule
+    model : Selection, Season or Schedule
     result : Result
     limits : Limits
         The time limit is kept, by the branching.
@@ -30,17 +30,18 @@ def certificate(model: Formulation, result: Result, limits: Limits) -> dict[str,
     NoCertificateError
         If the branching does not end in time, or the checker does not follow it.
     """
-    from formulations.dssp import Schedule, Selection
+    from formulations.dssp import Schedule, Season, Selection
     from solvers.binary.certificate import certificate as branched
     from validation.dssp.bound import reproved
 
+    selection: Selection | Season
     if isinstance(model, Schedule):
         night = bounding(model.instance)
         selection = Selection(night).add(*(model.added if night is model.instance else ()))
-    elif isinstance(model, Selection):
+    elif isinstance(model, Selection | Season):
         selection = model
     else:
-        raise NoCertificateError("branchings are of one night alone")
+        raise NoCertificateError(f"branchings say nothing of {model.name}")
     found, why = branched(selection, result, limits)
     if found is None:
         raise NoCertificateError(why)
