@@ -76,3 +76,10 @@ class Tasks:
             for s in range(self.first_stage[j + 1] - 2, self.first_stage[j] - 1, -1):
                 paths[s] += paths[s + 1]
         return paths
+
+    @cached_property
+    def following_paths(self) -> Floats:
+        """The longest path from the end of each stage to its job's end, shape (stages,)."""
+        paths = np.append(self.remaining_paths[1:], 0.0)
+        paths[self.first_stage[1:] - 1] = 0.0
+        return paths

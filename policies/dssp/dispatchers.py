@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from instances.dssp import Instance, Scheduled, Tasks
+from instances.dssp import Instance, Scheduled
 from instances.dssp.tasks import Floats, Ints
 from instances.errors import InputError
 from policies.dssp.dispatch import Held, Played, play, schedule_of
@@ -130,7 +130,7 @@ def lcpf(night: Instance) -> Floats:
 def cpa(night: Instance) -> Floats:
     """-(L_i + longest path through the later stages)."""
     tasks = night.tasks
-    return -(tasks.lengths + _after(tasks))
+    return -(tasks.lengths + tasks.following_paths[tasks.stage_of])
 
 
 @dispatcher("ltcpu", source=PAPER, summary="the job of largest total demand T_1")
@@ -169,7 +169,7 @@ def stf(night: Instance) -> Floats:
 def spa(night: Instance) -> Floats:
     """L_i + longest path through the later stages."""
     tasks = night.tasks
-    return tasks.lengths + _after(tasks)
+    return tasks.lengths + tasks.following_paths[tasks.stage_of]
 
 
 @dispatcher(
@@ -238,14 +238,7 @@ def least_slack(night: Instance) -> Floats:
     So the order of tasks that wait is always that of their slack, d_j - t - L_i - ....
     """
     tasks = night.tasks
-    return night.deadlines[tasks.job_of] - (tasks.lengths + _after(tasks))
-
-
-def _after(tasks: Tasks) -> Floats:
-    """Return, for each task, the longest path through the stages after its own."""
-    after = np.append(tasks.remaining_paths[1:], 0.0)
-    after[tasks.first_stage[1:] - 1] = 0.0
-    return after[tasks.stage_of]
+    return night.deadlines[tasks.job_of] - (tasks.lengths + tasks.following_paths[tasks.stage_of])
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

@@ -10,13 +10,14 @@ All is drawn from the seed, and no move looks at a clock: the same seed makes th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from instances.dssp.tasks import Floats
+from solvers.schedules.frontier import HALVINGS, Frontier
 from solvers.schedules.trial import Mask, Trials
 
 DROPPED: Final = 3
@@ -27,6 +28,9 @@ ROUND: Final = 800
 
 WARM, COLD = 2e-3, 1e-5
 """How much less a move may earn, as a part of all, at the start and at the end of a round."""
+
+PLANNED, REPEATED = 0.5, 6
+"""The part of the moves that dispatch the best sets of some room; and how often each of these."""
 
 UNDER, OVER = -0.002, 0.012
 """How much less or more of the capacity a move asks for than was done in time before.
@@ -64,7 +68,7 @@ class Annealing:
     keeps : callable
         Tells whether a set of jobs keeps all side constraints.
     seed : int
-    starts : sequence of ndarray of bool, shape (jobs,)
+    starts : iterable of ndarray of bool, shape (jobs,)
         Sets of jobs that are worth a first try.
 
     Attributes
@@ -83,7 +87,7 @@ class Annealing:
         caps: Sequence[tuple[Floats, float]],
         keeps: Callable[[Mask], bool],
         seed: int,
-        starts: Sequence[Mask],
+        starts: Iterable[Mask],
     ) -> None:
         self.trials, self.keeps = trials, keeps
         night = trials.night
@@ -102,17 +106,23 @@ class Annealing:
         self.moves = self.fruitless = 0
         self.gains = np.ones(2)  # how often a move with and without shifts was of use
         self.now = Kept(-1.0, np.zeros(len(night.jobs), dtype=np.bool_))
-        for start in starts:
-            for order in range(trials.orders):
-                self._try(Kept(0.0, start & trials.able, order), 0.0)
+        self.frontier = None if caps else Frontier(night, trials.able)
+        self._opening = self._opened(starts)
+        self._planned: list[Kept] = []
+        self._wanted = (-1.0, 0.0)  # worth, and about the least room for more
 
     def move(self) -> None:
-        """Make one move."""
+        """Make one move: dispatch once."""
+        if next(self._opening, False):
+            return
         step = self.moves % ROUND
         if step == 0 and self.best is not None:
             self.now = self.best
         self.moves += 1
         self.fruitless += 1
+        if self._planned or (self.frontier and self.draw.random() < PLANNED / REPEATED):
+            self._plan()
+            return
         jobs = self._changed(self.now.jobs)
         order, shift = self.now.order, self.now.shift
         if self.draw.random() < 0.05:
@@ -124,6 +134,63 @@ class Annealing:
         if self._try(Kept(0.0, jobs, order, shift), warmth):
             self.gains[how] += 1
         self.gains = np.maximum(self.gains * 0.99, 0.1)
+
+    def _opened(self, starts: Iterable[Mask]) -> Iterator[bool]:
+        """Try sets to start from, then halve what the best set that is in time may ask for."""
+        for start in starts:
+            yield from self._each(start & self.trials.able)
+        if self.frontier is None or self.best is None:
+            return
+        low, high = float(self.demands[self.best.jobs].sum()), self.capacity
+        for _ in range(HALVINGS):
+            if high - low < 1e-4 * self.capacity:
+                return
+            room = (low + high) / 2
+            before, jobs = self.best.worth, self.frontier.best(room)
+            if float(self.trials.night.rewards[jobs].sum()) > before:
+                yield from self._each(jobs)
+                if self.best.worth <= before:
+                    high = room
+                    continue
+            low = room
+
+    def first(self, starts: Iterable[Mask]) -> None:
+        """Dispatch sets to start from, one after the other, until some of one is in time."""
+        for start in starts:
+            for order in (0, self.trials.orders // 2):
+                if self.best is not None and self.best.worth > 0:
+                    return
+                self._try(Kept(0.0, start & self.trials.able, order), 0.0)
+
+    def _each(self, jobs: Mask) -> Iterator[bool]:
+        """Dispatch some jobs in every order."""
+        for order in range(self.trials.orders):
+            self._try(Kept(0.0, jobs, order), 0.0)
+            yield True
+
+    def _plan(self) -> None:
+        """Dispatch a set that is worth more than the best: some of them in several ways."""
+        draw, frontier = self.draw, self.frontier
+        if not self._planned and self.best is not None and frontier is not None:
+            if self._wanted[0] != self.best.worth:
+                self._wanted = (self.best.worth, frontier.least(self.best.worth))
+            least = self._wanted[1]
+            room = least + (frontier.capacity - least) * draw.random() ** 2
+            without = np.zeros(len(self.demands), dtype=np.bool_)
+            some = np.flatnonzero(self.best.jobs)
+            count = int(draw.integers(0, DROPPED + 1))
+            without[draw.choice(some, min(count, len(some)), replace=False)] = True
+            jobs = frontier.best(room, without)
+            if float(self.trials.night.rewards[jobs].sum()) <= self.best.worth:
+                return
+            for order in draw.permutation(self.trials.orders)[:REPEATED].tolist():
+                shift = self.best.shift if draw.random() < 0.5 else None
+                self._planned.append(Kept(0.0, jobs, order, shift))
+        if self._planned:
+            tried = self._planned.pop()
+            if draw.random() < 0.7:
+                tried.shift = self._shifted(tried.jobs, tried.shift)
+            self._try(tried, 0.0)
 
     def _changed(self, jobs: Mask) -> Mask:
         """Drop up to a few jobs, mostly of little reward for their demand, and fill up again."""

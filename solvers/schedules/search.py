@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from instances.constraints import Seats
-from instances.dssp import Instance
+from instances.dssp import Instance, Job
 from instances.dssp.tasks import Floats, Ints
 from solvers.running import Run
 from solvers.schedules.annealing import ROUND, Annealing
+from solvers.schedules.frontier import Frontier
 from solvers.schedules.trial import Mask, Trials
 
 
@@ -37,11 +39,28 @@ class Found(NamedTuple):
     moves: int
 
 
+@cache
+def compile_kernels(held: bool) -> None:
+    """Run a trial on next to nothing, so that compiling is not counted as searching.
+
+    Parameters
+    ----------
+    held : bool
+        Whether there are releases or seats.
+    """
+    jobs = [Job(name=f"j{i}", reward=1.0, release=float(held), stages=((1.0,),)) for i in range(2)]
+    night = Instance(name="compiled", processors=1, deadline=4.0, jobs=tuple(jobs))
+    trials = Trials(night, ())
+    for order in range(0, trials.orders, 2):
+        trials.run(trials.able, order, None)
+    Frontier(night, trials.able).best(1.0)
+
+
 def search(
     night: Instance,
     run: Run,
     *,
-    starts: Sequence[Mask],
+    starts: Iterable[Mask],
     keeps: Callable[[Mask], bool],
     caps: Sequence[tuple[Floats, float]] = (),
     seats: Sequence[Seats] = (),
@@ -58,7 +77,7 @@ def search(
         With stages for every job.
     run : Run
         Whose limits have the seed; an interruption ends the search and keeps what it found.
-    starts : sequence of ndarray of bool, shape (jobs,)
+    starts : iterable of ndarray of bool, shape (jobs,)
         Sets of jobs that are worth a first try.
     keeps : callable
         Tells whether a set of jobs keeps all side constraints.
@@ -79,7 +98,8 @@ def search(
     """
     stop = threading.Event()
     seeds = np.random.SeedSequence(run.limits.seed).generate_state(workers).tolist()
-    made: list[Annealing] = []
+    starts, made = list(starts), list[Annealing]()
+    compile_kernels(bool(seats) or bool((night.releases > 0).any()))
     failed: list[Exception] = []
 
     def work(seed: int) -> None:
@@ -92,6 +112,7 @@ def search(
                     stop.set()
                     break
                 annealing.move()
+            annealing.first(starts)
         except Exception as error:  # noqa: BLE001 - raised again by whoever asked
             failed.append(error)
             stop.set()

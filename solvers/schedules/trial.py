@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from instances.constraints import Seats
 from instances.dssp import Instance
 from instances.dssp.tasks import Floats, Ints
+from solvers.schedules.packing import TAILS, Packing
 
 Mask = NDArray[np.bool_]
 
@@ -19,7 +20,9 @@ class Trials:
     """Dispatches sets of jobs, compiled, and says what each job earns.
 
     The task with the least time to spare on the way to its job's deadline goes first, or that of
-    the job with the least such time from its start; jobs may be put off or brought forward.
+    the job with the least such time from its start; jobs may be put off or brought forward. In
+    some orders the last tasks are packed (see `packing_kernels`), where there are no releases, no
+    seats, and nothing is paid for what is late.
 
     Parameters
     ----------
@@ -48,15 +51,15 @@ class Trials:
         self._capacity = np.array([rule.capacity for rule in seats], dtype=np.int64)
         self.held = bool(len(seats)) or bool((night.releases > 0).any())
         self._kernel: Any = held_kernels.by_key if self.held else dispatch_kernels.by_key
-        after = np.append(tasks.remaining_paths[1:], 0.0)
-        after[tasks.first_stage[1:] - 1] = 0.0
         paths = tasks.remaining_paths[tasks.first_stage[:-1]]
         due = night.deadlines
         self._order = dispatch_kernels.order_of(-tasks.lengths, tasks.first_task)
-        by_task = due[tasks.job_of] - (tasks.lengths + after[tasks.stage_of])
+        by_task = due[tasks.job_of] - (tasks.lengths + tasks.following_paths[tasks.stage_of])
         by_job = due[tasks.job_of] - paths[tasks.job_of]
         self._keys = [by_task[self._order], by_job[self._order]]
-        self.orders = len(self._keys)
+        plain = not self.held and len(night.late) < 2 and len(tasks.lengths) > 0
+        self._packing = Packing(night, self._order) if plain else None
+        self.orders = len(self._keys) * (1 + len(TAILS) * plain)
         self._lengths = tasks.lengths[self._order]
         self._job_of = tasks.job_of[self._order]
         self._starts = np.full(len(tasks.lengths), np.inf)  # what is never run never starts
@@ -75,15 +78,18 @@ class Trials:
         ----------
         jobs : ndarray of bool, shape (jobs,)
         order : int
-            Which order of tasks.
+            Which order of tasks, and whether from some time on they are packed.
         shift : ndarray of float, shape (jobs,), optional
             By how much each job is put off in it.
         """
         night, tasks = self.night, self.tasks
-        keys = self._keys[order]
+        keys = self._keys[order % len(self._keys)]
         if shift is not None:
             keys = keys + shift[self._job_of]
         some: Ints = np.flatnonzero(jobs)
+        how = order // len(self._keys)
+        if how and self._packing:
+            return self._earned(self._packing.run(keys, some, TAILS[how - 1], self._starts))
         held: tuple[Any, ...] = ()
         if self.held:
             some = some[np.argsort(night.releases[some], kind="stable")]
