@@ -1,4 +1,4 @@
-"""msfq instances by name: one-or-all systems, and random systems of several classes."""
+"""msfq instances by name: one-or-all systems, random systems of several classes, random logs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from instances.arithmetic import divisors
 from instances.errors import InputError, shown
+from instances.msfq import rigid
 from instances.msfq.records import Instance, JobClass
 from instances.options import Option, is_count, is_number
 from instances.recipes import Recipe
@@ -101,6 +102,14 @@ GENERATORS: dict[str, Recipe] = {
             },
             "several classes whose needs divide k, with random parts and mean sizes",
             "our own",
+        ),
+        Recipe(
+            "lublin-feitelson",
+            rigid.made,
+            rigid.OPTIONS,
+            "a log: needs, run times that go with them, arrivals by the hour of the day",
+            "Lublin and Feitelson, JPDC 63, 2003",
+            beside=True,
         ),
     )
 }
