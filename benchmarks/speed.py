@@ -11,6 +11,7 @@ from benchmarks import (
     epoch,
     hesrpt,
     msfq,
+    msfq_replay,
     startup,
 )
 from benchmarks.timing import machine, out
@@ -32,6 +33,8 @@ TABLES = (
     epoch.uniform,
     msfq.simulators,
     msfq.thresholds,
+    msfq_replay.replays,
+    msfq_replay.ten_million,
 )
 
 
