@@ -1,17 +1,23 @@
 """How far each policy is from the best that could have been, on logs; and how fast it replays them.
 
 ``python -m benchmarks.msfq_logs LOG...`` takes logs of any kind that converts to jobs; without any,
-those of the Parallel Workloads Archive that lie beside the project.
+those of the Parallel Workloads Archive that lie beside the project, the model of Lublin and
+Feitelson, and the paper's own: arrivals of its one-or-all system, written down.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 import schedopt
+from instances.msfq import Instance
 from instances.msfq.log_converters import convert
+from instances.msfq.logs import Jobs
 from policies.registry import NotApplicableError, registered
 
 LOGS = Path(__file__).parents[1].parent / "shared" / "data" / "swf"
@@ -21,9 +27,22 @@ POLICIES = (
 )  # fmt: skip
 
 
-def table(path: Path) -> None:
-    queue = convert(path)
-    print(f"\n{queue.description}\nload {queue.load:.3f} on {queue.servers} servers")
+def models() -> Iterator[Instance]:
+    """Yield a log from each model."""
+    wanted = {"jobs": 5000, "load": 0.8}
+    yield schedopt.generate("msfq", "lublin-feitelson", seed=1, options=wanted)
+    draw, count, servers, load = np.random.default_rng(1), 20_000, 32, 0.9
+    need = np.where(draw.random(count) < 0.9, 1, servers)  # section 6.2
+    rate = load * servers / (0.9 + 0.1 * servers)
+    jobs = Jobs.of(np.cumsum(draw.exponential(1 / rate, count)), need, draw.exponential(1, count))
+    name = f"one-or-all, {servers} servers, {count:,} arrivals"
+    yield Instance(name=name, servers=servers, log="log.parquet").with_jobs(jobs)
+
+
+def table(queue: Instance) -> None:
+    """Print what every policy gets on a log, and how far that is above all bounds."""
+    print(f"\n{queue.description or queue.name}")
+    print(f"{len(queue.jobs):,} jobs, load {queue.load:.3f} on {queue.servers} servers")
     began = time.perf_counter()
     solved = schedopt.solve(queue, certificate=True)
     least = solved.bound or 0.0
@@ -52,11 +71,13 @@ def table(path: Path) -> None:
 
 
 def main() -> None:
-    given = [Path(path) for path in sys.argv[1:]] or sorted(LOGS.glob("*.swf*"))
-    if not given:
-        sys.exit(f"no logs in {LOGS}")
-    for path in given:
-        table(path)
+    began = time.perf_counter()
+    given = [Path(path) for path in sys.argv[1:]]
+    for path in given or sorted(LOGS.glob("*.swf*")):
+        table(convert(path))
+    for queue in () if given else models():
+        table(queue)
+    print(f"\n{time.perf_counter() - began:.0f} s in all")
 
 
 if __name__ == "__main__":

@@ -107,7 +107,8 @@ def arrivals(gaps: Floats) -> Floats:
     day, left = np.divmod(passed, BUCKETS)
     spent = np.concatenate([[0.0], np.cumsum(weights())])
     spent[-1] = BUCKETS
-    return (day * BUCKETS + np.interp(left, spent, np.arange(BUCKETS + 1.0))) * BUCKET
+    found: Floats = (day * BUCKETS + np.interp(left, spent, np.arange(BUCKETS + 1.0))) * BUCKET
+    return found
 
 
 def _below(

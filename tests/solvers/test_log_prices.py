@@ -102,7 +102,7 @@ def brute_force(jobs: Jobs, servers: int) -> Fraction:
 @given(seed=SEEDS)
 def test_windows_equal_brute_force(seed: int) -> None:
     draw = np.random.default_rng(seed)
-    n, servers = int(draw.integers(1, 6)), int(draw.integers(2, 7))
+    n, servers = int(draw.integers(1, 7)), int(draw.integers(2, 7))
     jobs = Jobs.of(
         np.sort(draw.integers(0, 8, n + 2)),
         draw.integers(1, servers + 1, n + 2),

@@ -91,6 +91,8 @@ def points(texts: pl.Series, lines: NDArray[np.int64], zone: str | None = None) 
     )
     bad = local.is_null() & offset.is_null() & known
     if bad.any():
+        neither = bad & numbers.is_null()  # where numbers and dates are mixed, numbers are wrong
+        bad = neither if neither.any() else bad
         raise _wrong(plain, bad, lines, "a number or a date such as 2024-03-31T02:30:00")
     skipped, twice = none, none
     utc = local.dt.replace_time_zone("UTC")
@@ -136,6 +138,8 @@ def lengths(texts: pl.Series, lines: NDArray[np.int64], unit: float = 1.0) -> Fl
         read = read + part.fill_null(0.0) * seconds
     bad = numbers.is_null() & read.is_null() & known
     if bad.any():
+        neither = bad & numbers.is_null()  # where numbers and dates are mixed, numbers are wrong
+        bad = neither if neither.any() else bad
         raise _wrong(plain, bad, lines, "a number, or [[days-]hours:]minutes:seconds")
     return _seconds((numbers * unit).zip_with(numbers.is_not_null(), read), known)
 

@@ -1,0 +1,81 @@
+"""Does any policy beat a lower bound? On random small logs, ``python -m benchmarks.msfq_beaten``.
+
+Every policy for logs, with estimates as given and exact, and every policy by class is replayed on
+each; bounds are all relaxations, and prices of servers re-proved from their certificate every tenth
+time. One line in the end, and exit status 1 where a bound was beaten.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+import numpy as np
+
+from formulations.msfq import LogBound
+from instances.msfq import Bracketed, Instance
+from instances.msfq.logs import Jobs
+from policies.msfq.logs.registration import LOG_POLICIES, started
+from schedopt.problems.msfq.tried import best_policy
+from solvers import logs
+from solvers.result import Limits
+from validation.msfq.bound import reproved
+
+ROUNDING = 1e-9
+
+
+def drawn(seed: int) -> Instance:
+    """Draw a log of 1 to 12 jobs in which much falls together."""
+    draw = np.random.default_rng([15, seed])
+    n, servers = int(draw.integers(1, 13)), int(draw.integers(1, 13))
+    submit = np.sort(draw.integers(0, max(2, 3 * n // int(draw.integers(1, 5))), n))
+    wide = draw.random() < 0.5
+    need = draw.integers(1, servers + 1, n) if wide else draw.geometric(0.4, n)
+    run = draw.integers(1, 10, n).astype(np.float64)
+    if draw.random() < 0.3:
+        run = run * draw.random(n) + 0.01
+    estimate = run * np.where(draw.random(n) < 0.4, 1.0, draw.integers(1, 6, n))
+    user = [str(who) for who in draw.integers(0, 3, n).tolist()]
+    jobs = Jobs.of(submit, np.minimum(servers, need), run, estimate, user=user)
+    objective = "weighted" if draw.random() < 0.3 else "mean"
+    bare = Instance(name=f"log-{seed}", servers=servers, log="log.csv", objective=objective)  # type: ignore[arg-type]
+    return bare.with_jobs(jobs)
+
+
+def beaten(queue: Instance, *, prove: bool) -> list[str]:
+    """Return what is wrong on a log: policies below the bound, or a bound that is not re-proved."""
+    model = LogBound(queue, rounds=60)
+    known: Bracketed = best_policy(queue)
+    result = logs.solve(model, Limits(), known)
+    bound, jobs = result.bound or 0.0, queue.jobs
+    weights = jobs.need * jobs.run if queue.objective == "weighted" else None
+    wrong = []
+    for name in LOG_POLICIES:
+        for estimates in ("given", "exact"):
+            starts = started(queue, name, estimates)
+            got = float(np.average(starts + jobs.run - jobs.submit, weights=weights))
+            if got < bound * (1 - ROUNDING):
+                wrong.append(f"{queue.name}: {name} {estimates} gets {got}, below {bound}")
+    if prove and result.options.get("best_bound") != "busy-dates":
+        told = reproved(queue, (), model.certificate(), result.document())
+        wrong += [f"{queue.name}: {told}"] if told else []
+    return wrong
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--logs", type=int, default=10_000)
+    count = words.parse_args().logs
+    began, wrong = time.perf_counter(), []
+    for seed in range(count):
+        wrong += beaten(drawn(seed), prove=seed % 10 == 0)
+    for line in wrong[:20]:
+        print(line)
+    print(f"{count:,} random logs under {len(LOG_POLICIES)} policies, estimates given and exact: "
+          f"{len(wrong)} beat a bound; {time.perf_counter() - began:.0f} s")  # fmt: skip
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
