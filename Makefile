@@ -41,7 +41,7 @@ lint: $(READY)   ## mend what can be mended, then say what is left
 speed: $(READY)  ## the benchmark tables of the README, measured on this machine
 	$(BIN)/python -m benchmarks.speed
 
-seasons: $(READY) ## what fairness over nights costs, and what not knowing tomorrow costs (half an hour)
+seasons: $(READY) ## what fairness over nights costs, and what not knowing tomorrow costs (a quarter of an hour), resumable
 	$(BIN)/python -m benchmarks.seasons
 
 growth: $(READY) ## how time and memory grow with size, drawn in docs/growth.png (ten minutes)
@@ -68,7 +68,7 @@ archive-solve: $(READY) ## solve again what is open in the archive, or believed,
 schema: $(READY) ## write the JSON Schemas anew from the record types
 	$(BIN)/python -m instances.schema
 
-agree: $(READY)  ## 100,000 random instances by two methods each, and 3,000 forged results; goes on where it stopped
+agree: $(READY)  ## 100,000 random instances by two methods each, and 3,000 forged results, resumable
 	$(BIN)/python -m benchmarks.agree
 	$(BIN)/python -m benchmarks.forging
 

@@ -175,15 +175,15 @@ def _used(
     rule: FairShare, calendar: Calendar, period: Period, group: str, share: Fraction
 ) -> dict[int, Fraction]:
     """Return what each column adds to what a group uses, less its share of what is selected."""
-    mine = set(calendar.season.groups[rule.by][group])
+    members = calendar.season.groups[rule.by][group]
+    mine = set(members)
     demand = calendar.season.planned.demands.fractions
     body: dict[int, Fraction] = {}
-    for x, (j, n) in enumerate(calendar.columns):
-        counts = period.nights.get(n)
-        if not counts or not demand[j] or (rule.of == "capacity" and j not in mine):
-            continue
+    for j in members if rule.of == "capacity" else range(len(calendar.of_job)):
         part = Fraction(j in mine) - (share if rule.of == "selected" else 0)
-        body[x] = part * counts * demand[j]
+        for n, x in calendar.of_job[j].items() if demand[j] else ():
+            if counts := period.nights.get(n):
+                body[x] = part * counts * demand[j]
     return body
 
 

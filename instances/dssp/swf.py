@@ -1,16 +1,21 @@
-"""A log in the Standard Workload Format as a night of jobs, each of a single stage."""
+"""A log in the Standard Workload Format as a night of jobs, or several, each of a single stage."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Unpack
 
+from msgspec.structs import replace
+
 from instances.dssp.jobs import Job
 from instances.dssp.records import Instance
 from instances.dssp.rewards import REWARDS
 from instances.errors import InputError
-from instances.options import Option, checked, is_number
+from instances.options import Option, checked, is_count, is_number
 from instances.swf import WINDOW, Entry, Window, read_log
+
+DAY = 86_400.0
+"""Seconds."""
 
 OPTIONS = WINDOW | {
     "deadline": Option(None, "a number of seconds above 0", lambda v: is_number(v) and v > 0),
@@ -18,6 +23,10 @@ OPTIONS = WINDOW | {
         "size", f"one of {', '.join(REWARDS)}", lambda v: isinstance(v, str) and v in REWARDS
     ),
     "predicted": Option(False, "true or false", lambda v: isinstance(v, bool)),
+    "nights": Option(1, "a whole number from 1 to 3660", lambda v: is_count(v) and v <= 3660),
+    "patience": Option(
+        0, "nights that a job can wait: 0 or more", lambda v: v == 0 or (is_count(v) and v <= 3660)
+    ),
 }
 """The options of `convert`; ``deadline`` has no default."""
 
@@ -29,9 +38,11 @@ def convert(
     deadline: float | None = None,
     reward: str = "size",
     predicted: bool = False,
+    nights: int = 1,
+    patience: int = 0,
     **window: Unpack[Window],
 ) -> Instance:
-    """Make a night of the jobs of a window: all are there at its beginning.
+    """Make a night of the jobs of a window, all there at its beginning; or a night of each day.
 
     A job that held n processors for t seconds becomes one stage of n tasks of length t. Dispatchers
     need not start them together, as the machine had to. Priorities count up in the order of
@@ -49,6 +60,11 @@ def convert(
         How rewards are made.
     predicted : bool
         Whether planning knows what users asked for in place of what happened, where the log says.
+    nights : int
+        More than 1 makes a season: so many days from ``start``, each with a night in which what
+        came on that day can be run.
+    patience : int
+        How many nights more a job of a season can wait.
     **window
         ``processors``, ``start``, ``end`` and ``jobs``, as `instances.swf.read_log` takes them.
 
@@ -57,10 +73,19 @@ def convert(
     InputError
         With the file, the line, what was found and what was expected.
     """
-    asked = {"name": name, "deadline": deadline, "reward": reward, "predicted": predicted, **window}
+    asked = {
+        "name": name, "deadline": deadline, "reward": reward, "predicted": predicted,
+        "nights": nights, "patience": patience, **window,
+    }  # fmt: skip
     checked({key: value for key, value in asked.items() if value is not None}, OPTIONS, "swf")
     if deadline is None:
         raise InputError("option 'deadline', which a log cannot tell", place="option")
+    if patience and nights == 1:
+        raise InputError("option 'nights', since of one night nothing can wait", place="option")
+    began = window.get("start") or 0.0
+    if nights > 1:
+        ends = began + nights * DAY
+        window["end"] = min(window.get("end") or ends, ends)
     log = read_log(path, **window)
     notes = [
         f"{missing} of unknown {by}"
@@ -75,11 +100,19 @@ def convert(
             f"{known} have an estimate of their user's, by which option predicted=true plans"
         )
     jobs = (_job(entry, rank, reward, predicted) for rank, entry in enumerate(log.entries))
+    if nights > 1:
+        days = [int((entry.submit - began) // DAY) + 1 for entry in log.entries]
+        jobs = (
+            replace(job, first_night=day, last_night=min(nights, day + patience))
+            for job, day in zip(jobs, days, strict=True)
+        )
+        notes.append(f"a night for each of {nights} days, and patience for {patience} more")
     return Instance(
         name=name or log.stem,
         description=log.described(*notes),
         processors=log.processors,
         deadline=float(deadline),
+        nights=nights,
         jobs=tuple(jobs),
     )
 
