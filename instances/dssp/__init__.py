@@ -4,10 +4,17 @@ Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Applicati
 Rendering", SPAA 2005.
 """
 
-from instances.dssp.answers import PlacedTask, Scheduled, Selected, SelectedNight, SelectedNights
+from instances.dssp.answers import (
+    PlacedTask,
+    Scheduled,
+    ScheduledNights,
+    Selected,
+    SelectedNight,
+    SelectedNights,
+)
 from instances.dssp.bounding import bounding
 from instances.dssp.jobs import Job, Stages
-from instances.dssp.placing import scheduled, selected, selected_nights
+from instances.dssp.placing import one_night, scheduled, selected, selected_nights
 from instances.dssp.records import FILL, Instance, SideConstraint
 from instances.dssp.tasks import Tasks
 from instances.dssp.windows import (
@@ -22,6 +29,7 @@ __all__ = [
     "Job",
     "PlacedTask",
     "Scheduled",
+    "ScheduledNights",
     "Selected",
     "SelectedNight",
     "SelectedNights",
@@ -30,6 +38,7 @@ __all__ = [
     "Tasks",
     "Window",
     "bounding",
+    "one_night",
     "refuse_nights",
     "scheduled",
     "selected",

@@ -102,3 +102,15 @@ class Scheduled(Selected, frozen=True, kw_only=True, forbid_unknown_fields=True)
     completion: dict[str, float]
     makespan: float
     utilization: float
+
+
+class ScheduledNights(SelectedNights, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A selection for each of several nights, and a schedule for each.
+
+    Attributes
+    ----------
+    schedules : tuple of Scheduled
+        The first night first, of that night's jobs alone; times are from its night's start.
+    """
+
+    schedules: tuple[Scheduled, ...]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import fsum
 
+import msgspec
 import numpy as np
 
+from instances.constraints import Constraint, Seats
 from instances.dssp.answers import (
     PlacedTask,
     Scheduled,
@@ -70,6 +72,37 @@ def selected_nights(
             for night in found
         ),
         capacity=season.capacity(fill),
+    )
+
+
+def one_night(season: Instance, names: Iterable[str], rules: Sequence[Constraint]) -> Instance:
+    """Return an instance of the jobs of one night of several, with the seats that they hold.
+
+    Parameters
+    ----------
+    season : Instance
+    names : iterable of str
+        The jobs that are run on it, one or more.
+    rules : sequence of Constraint
+        All side constraints; those that are no seats say nothing of how a night is run.
+    """
+    run = set(names)
+    held = [
+        msgspec.structs.replace(
+            rule, use={name: seats for name, seats in rule.use.items() if name in run}
+        )
+        for rule in rules
+        if isinstance(rule, Seats)
+    ]
+    return msgspec.structs.replace(
+        season,
+        nights=1,
+        jobs=tuple(
+            msgspec.structs.replace(job, first_night=1, last_night=None)
+            for job in season.jobs
+            if job.name in run
+        ),
+        constraints=tuple(held),
     )
 
 

@@ -34,8 +34,9 @@ def season(night: Recipe) -> Recipe:
     """
 
     def make(seed: int, values: Mapping[str, Any]) -> Instance:
-        nights, teams = values["nights"], values["teams"]
-        whole = night(seed, nights=nights, stages=False, teams=teams, reward=values["reward"])
+        nights = values["nights"]
+        how = {name: values[name] for name in ("stages", "teams", "reward")}
+        whole = night(seed, nights=nights, **how)
         draw = np.random.Generator(np.random.PCG64([seed, nights]))
         names = list(dict.fromkeys(job.groups["team"] for job in whole.jobs))
         weights = 1 / np.arange(1, len(names) + 1)
@@ -77,6 +78,11 @@ def season(night: Recipe) -> Recipe:
             ),
             "bursts": Option(1.0, "a number from 0 to 5", lambda b: is_number(b) and 0 <= b <= 5),
             "reward": night.options["reward"],
+            "stages": Option(
+                False,
+                "true (task lengths) or false (demand and critical path only)",
+                lambda value: isinstance(value, bool),
+            ),
         },
         "nights whose jobs may wait, with teams that are busy by turns",
         "ours: the nights of render-night; who is busy when, and who can wait, are our own choice",

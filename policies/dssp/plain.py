@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from heapq import heappop, heappush
 
 import numpy as np
@@ -37,7 +38,7 @@ class _Run:
         self.completion = [float("nan")] * len(night.jobs)
         self.stage = self.tasks.first_stage[:-1].tolist()
         self.unfinished = [0] * len(night.jobs)
-        self.runnable: list[tuple[float, int, int]] = []  # key, job, task
+        self.runnable: list[tuple[float, int, int]] = []  # key, job, task, in that order
         self.pool: list[tuple[int, int]] = []  # task, job
         self.working: list[tuple[float, int, int]] = []  # end, processor, job
         self.idle = list(range(min(night.processors, max(1, len(self.lengths)))))[::-1]
@@ -73,7 +74,7 @@ class _Run:
             if self.keys is None:
                 self.pool.append((task, job))
             else:
-                self.runnable.append((float(self.keys[task]), job, task))
+                insort(self.runnable, (float(self.keys[task]), job, task))
 
     def dispatch(self) -> None:
         """Start tasks as long as there is an idle processor and one that finds its seats."""
@@ -85,15 +86,18 @@ class _Run:
 
     def seated(self, job: int) -> bool:
         """Tell whether a task of a job finds the seats that it holds."""
-        return bool((self.use[:, job] <= self.left).all())
+        return not len(self.left) or bool((self.use[:, job] <= self.left).all())
 
     def take(self) -> tuple[int, int] | None:
         """Take the next task that finds its seats, and its job; None where there is none."""
-        able = [item for item in self.runnable if self.seated(item[1])]
-        if able:
-            self.runnable.remove(min(able))
-            _, job, task = min(able)
-            return task, job
+        waiting: set[int] = set()  # jobs that do not find their seats
+        for i, (_, job, task) in enumerate(self.runnable):
+            if job in waiting:
+                continue
+            if self.seated(job):
+                del self.runnable[i]
+                return task, job
+            waiting.add(job)
         found = [i for i, (_, job) in enumerate(self.pool) if self.seated(job)]
         if not found:
             return None

@@ -39,9 +39,7 @@ def suits(instance: AnyInstance, output: Path | None) -> None:
 
     record = problem_of(instance)
     if is_plan(output) and not record.plans(instance):
-        expected = (
-            f"a name ending in .json: {instance.name} ({record.name}) has no plan of one night"
-        )
+        expected = f"a name ending in .json: {instance.name} ({record.name}) has no plan of jobs"
         raise InputError(expected, found=shown(str(output)))
 
 

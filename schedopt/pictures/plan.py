@@ -37,7 +37,11 @@ def plan(table: pl.DataFrame) -> Figure:
     """
     import polars as pl
 
-    timed = table.filter(pl.col("run") & pl.col("start").is_not_null()).sort("start", "end", "job")
+    several = _of_season(table)
+    order = (["night"] if several else []) + ["start", "end", "job"]
+    if several:
+        table = table.with_columns(pl.col("night").cast(pl.Int64))
+    timed = table.filter(pl.col("run") & pl.col("start").is_not_null()).sort(*order)
     if timed.is_empty():
         raise InputError("a plan in which a job runs, and when", found="none")
     out = table.filter(~pl.col("run")).sort("reward", descending=True, maintain_order=True)
@@ -45,7 +49,8 @@ def plan(table: pl.DataFrame) -> Figure:
     lines = len(shown) + len(named)
     figure = Figure(figsize=(9, 1.4 + 0.26 * lines), layout="constrained")
     axes = figure.subplots()
-    by = next((title for title in table.columns[4:-4] if title not in FIXED), None)
+    fixed = (*FIXED, "night") if several else FIXED
+    by = next((title for title in table.columns[4:-4] if title not in fixed), None)
     groups = [str(group or "none") for group in table[by].to_list()] if by else []
     look = colours(dict.fromkeys(groups)) if len(set(groups)) <= len(COLOURS) else {}
     last = max(map(float, shown["end"].to_list()))
@@ -60,10 +65,17 @@ def plan(table: pl.DataFrame) -> Figure:
         axes.annotate(f" {wide}", (end, row), va="center", fontsize=7)
     _left_out(axes, named.to_dicts(), len(shown), last / unit)
     names = [label(job) for job in [*shown["job"], *named["job"]]]
+    if several:
+        nights = shown["night"].to_list()
+        names[: len(shown)] = [f"night {n}: {name}" for n, name in zip(nights, names, strict=False)]
+        for row in range(1, len(shown)):
+            if nights[row] != nights[row - 1]:
+                axes.axhline(row - 0.5, color=PALE, linewidth=0.8)
     axes.set_yticks(range(lines), names, fontsize=8)
     axes.set_xlim(0, max(1.14 * last / unit, 1e-9))
     axes.set_ylim(lines - 0.4, -0.6)
-    axes.set_xlabel(f"time, {word}" if word else "time")
+    since = " from the night's start" if several else ""
+    axes.set_xlabel(f"time{since}, {word}" if word else f"time{since}")
     hidden = len(timed) - len(shown)
     more = f" (the first {MOST}; {hidden:,} more)" if hidden else ""
     late = len(timed.filter(pl.col("late") > 0))
@@ -77,6 +89,13 @@ def plan(table: pl.DataFrame) -> Figure:
     if look or late:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
     return figure
+
+
+def _of_season(table: pl.DataFrame) -> bool:
+    """Tell whether a plan is of several nights: their numbers stand before the times."""
+    return table.columns[-5] == "night" and all(
+        str(night).isdecimal() for night in table["night"].drop_nulls().to_list()
+    )
 
 
 def _left_out(axes: Axes, jobs: list[dict[str, object]], first: int, end: float) -> None:

@@ -34,9 +34,9 @@ Plan = tuple[Column, ...]
 """The columns, all of one length, no two of one title."""
 
 
-def groupings(names: Sequence[str]) -> list[str]:
+def groupings(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
     """Return the titles of columns of groupings: their names, unless a plan has such a column.
 
-    Then the title is ``grouping NAME``.
+    Then the title is ``grouping NAME``; ``taken`` are further columns of the plan.
     """
-    return [f"grouping {name}" if name in FIXED else name for name in names]
+    return [f"grouping {name}" if name in (*FIXED, *taken) else name for name in names]

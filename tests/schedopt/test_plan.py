@@ -157,7 +157,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     two = refused("evaluate", night, "--policy", "greedy,core", "-o", tmp_path / "x.csv")
     assert "a plan is of one" in two
     other = refused("solve", "example:twins", "-o", tmp_path / "x.csv")
-    assert "(hesrpt) has no plan of one night" in other
+    assert "(hesrpt) has no plan of jobs" in other
     assert not (tmp_path / "x.csv").exists()
 
 

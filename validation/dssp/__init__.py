@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from instances.constraints import Constraint
-from instances.dssp import Instance, Scheduled, Selected, SelectedNights, SideConstraint
+from instances.dssp import (
+    Instance,
+    Scheduled,
+    ScheduledNights,
+    Selected,
+    SelectedNights,
+    SideConstraint,
+)
 from solvers.result import Document
 from validation.dssp import schedule, season, selection
 from validation.report import Report
@@ -18,7 +25,7 @@ CONSTRAINTS = tuple[SideConstraint, ...]
 def solution_type(solution: Mapping[str, Any]) -> type[Selected] | type[SelectedNights]:
     """Return the record that a solution of this shape is."""
     if "nights" in solution:
-        return SelectedNights
+        return ScheduledNights if "schedules" in solution else SelectedNights
     return Scheduled if "tasks" in solution else Selected
 
 

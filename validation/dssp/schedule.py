@@ -53,6 +53,23 @@ def check(
     InputError
         If ``fill`` is not a number above 0.
     """
+    ends, slack = run(night, solution, claim, constraints, report)
+    least, most = earned(night, ends, slack)
+    objective = claim.objective
+    near = objective is not None and (
+        least <= objective <= most or same(objective, least) or same(objective, most)
+    )
+    report.expect(near, f"objective: the schedule earns {most:.12g}, not {objective}")
+
+
+def run(
+    night: Instance,
+    solution: Scheduled,
+    claim: Document,
+    constraints: Sequence[Constraint],
+    report: Report,
+) -> tuple[dict[str, float], float]:
+    """Check all but the objective; return when each job ends, and what times may be off by."""
     facts = facts_of(night, claim)
     chosen = check_chosen(solution, facts, constraints, report)
     slack = ROUNDING * max((abs(task.end) for task in solution.tasks), default=0.0)
@@ -72,7 +89,7 @@ def check(
         same(share, solution.utilization, 1.0),
         f"utilization: {share:.12g}, not {solution.utilization:.12g}",
     )
-    _objective(night, claim, ends, slack, report)
+    return ends, slack
 
 
 def _placed(
@@ -189,19 +206,13 @@ def _completion(solution: Scheduled, ends: dict[str, float], slack: float, repor
     )
 
 
-def _objective(
-    night: Instance, claim: Document, ends: dict[str, float], slack: float, report: Report
-) -> None:
-    """Check what the schedule earns; at a jump of U_D the rounding of times may go either way."""
+def earned(night: Instance, ends: dict[str, float], slack: float) -> tuple[float, float]:
+    """Return what a schedule earns; at a jump of U_D the rounding of times may go either way."""
     reward = {job.name: job.reward for job in night.jobs}
     due = {job.name: job.deadline or night.deadline for job in night.jobs}
     least = fsum(reward[n] * _paid(night, due[n], end + slack) for n, end in ends.items())
     most = fsum(reward[n] * _paid(night, due[n], end - slack) for n, end in ends.items())
-    objective = claim.objective
-    near = objective is not None and (
-        least <= objective <= most or same(objective, least) or same(objective, most)
-    )
-    report.expect(near, f"objective: the schedule earns {most:.12g}, not {objective}")
+    return least, most
 
 
 def _paid(night: Instance, deadline: float, completion: float) -> float:

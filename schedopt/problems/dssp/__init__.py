@@ -225,28 +225,30 @@ class Dssp(Problem["Instance"]):
 
     def carried_out(self, instance: Instance, result: Result) -> Result | None:
         """Return a schedule as it is; a selection as the best dispatcher runs it."""
-        from schedopt.problems.dssp import planning
+        from schedopt.problems.dssp import planning, season_planned
 
+        if _of_nights(result):
+            return season_planned.dispatched_nights(instance, result)
         return planning.dispatched(instance, result)
 
     def plans(self, instance: Instance) -> bool:
-        """Tell whether there is one night to plan."""
-        return instance.nights == 1
+        """Tell that results are plans of jobs."""
+        return True
 
     def plan(self, instance: Instance, result: Result, run: Result | None) -> Plan:
-        """Return a row for each job: whether it runs, why not, and when."""
-        from schedopt.problems.dssp import planning
+        """Return a row for each job: whether it runs, on which night, why not, and when."""
+        from schedopt.problems.dssp import planning, season_planned
 
+        if _of_nights(result):
+            return season_planned.plan(instance, result, run)
         return planning.plan(instance, result, run)
 
     def sections(self, instance: Instance, result: Result, run: Result | None) -> Iterator[Section]:
         """Yield the timeline, the shares, what rules cost whom, and what happens to each job."""
-        from schedopt.problems.dssp import paging
+        from schedopt.problems.dssp import paging, season_paging
 
-        if _of_nights(result):
-            yield from super().sections(instance, result, run)
-        else:
-            yield from paging.sections(instance, result, run)
+        page = season_paging if _of_nights(result) else paging
+        yield from page.sections(instance, result, run)
 
     def draw(self, instance: Instance) -> Figure:
         """Draw each job's critical path against its demand."""

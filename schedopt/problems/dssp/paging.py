@@ -67,10 +67,10 @@ def sections(night: Instance, result: Result[Selected], run: Result | None) -> I
         tables=groups,
         terms=SHARES if groups else {},
     )
-    lost = _lost(night, why)
-    if lost.rows:
+    taken = lost(night, why)
+    if taken.rows:
         words = "Jobs that would pay, or that a rule shuts out, under the rule that keeps them out."
-        yield Section("Who loses what to which rule", words=words, tables=(lost,), terms=REASONS)
+        yield Section("Who loses what to which rule", words=words, tables=(taken,), terms=REASONS)
     dropped = showing.dropped(night, result)
     if dropped is not None:
         words = "The most rewarding first."
@@ -93,7 +93,7 @@ def _timeline(night: Instance, result: Result[Selected], run: Result[Scheduled])
     )
 
 
-def _lost(night: Instance, why: Mapping[str, Reason]) -> ShownTable:
+def lost(night: Instance, why: Mapping[str, Reason]) -> ShownTable:
     """Return what each group loses to each rule."""
     by = next(iter(night.groups), None)
     found: dict[tuple[str, str], list[int]] = {}
@@ -116,11 +116,12 @@ def _all(night: Instance, result: Result[Selected], run: Result[Scheduled] | Non
     """Return the plan as text."""
     columns = plan(night, result, run)
     heads = tuple("runs" if column.title == "run" else column.title for column in columns)
-    rows = zip(*(map(_text, column.cells) for column in columns), strict=True)
+    rows = zip(*(map(text, column.cells) for column in columns), strict=True)
     return ShownTable(title="plan", heads=heads, rows=tuple(rows)).filled()
 
 
-def _text(cell: Cell) -> str:
+def text(cell: Cell) -> str:
+    """Return a cell of a plan as a page shows it."""
     if isinstance(cell, bool):
         return "yes" if cell else "no"
     if isinstance(cell, int | float):

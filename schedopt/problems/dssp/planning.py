@@ -154,7 +154,7 @@ def plan(night: Instance, result: Result[Selected], run: Result[Scheduled] | Non
     why, chosen = reasons(night, result), set(found.selected)
     names = [job.name for job in night.jobs]
     schedule = None if run is None else run.solution
-    starts, widths = ({}, {}) if schedule is None else _spans(schedule)
+    starts, widths = ({}, {}) if schedule is None else spans(schedule)
     ends = {} if schedule is None else schedule.completion
     late = {} if schedule is None else lateness(night, schedule)
     return (
@@ -173,7 +173,7 @@ def plan(night: Instance, result: Result[Selected], run: Result[Scheduled] | Non
     )
 
 
-def _spans(schedule: Scheduled) -> tuple[dict[str, float], dict[str, int]]:
+def spans(schedule: Scheduled) -> tuple[dict[str, float], dict[str, int]]:
     """Return when each job starts, and the most processors that it holds at once."""
     moments: dict[str, list[tuple[float, int]]] = {}
     for task in schedule.tasks:

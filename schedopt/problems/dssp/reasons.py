@@ -29,10 +29,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from formulations.dssp import Selection
+from formulations.dssp import Season, Selection
 from instances.constraints import Constraint
 from instances.decimals import as_written
-from instances.dssp import Instance, Selected
+from instances.dssp import Instance, Selected, SelectedNights
 from schedopt.formats import number
 
 if TYPE_CHECKING:
@@ -51,30 +51,36 @@ class Reason:
         The name of the rule; empty for the other kinds.
     words : str
         The same in a few words for people.
+    shut_out : bool
+        Whether the rule admits the job in no selection.
     """
 
     kind: Literal["never", "rule", "outbid"]
     rule: str = ""
     words: str = ""
+    shut_out: bool = False
 
     def __str__(self) -> str:
         return f"rule:{self.rule}" if self.kind == "rule" else self.kind
 
 
-def reasons(night: Instance, result: Result[Selected]) -> dict[str, Reason]:
+def reasons(night: Instance, result: Result) -> dict[str, Reason]:
     """Return why each job that a result leaves out is left out, in the file's order.
 
     Parameters
     ----------
     night : Instance
     result : Result
-        With a solution, a selection or a schedule of this instance; without one nothing is said.
+        With a solution, a selection, a schedule or a season of this instance; without one nothing
+        is said.
     """
     found = result.solution
-    if not isinstance(found, Selected):
+    if not isinstance(found, Selected | SelectedNights):
         return {}
     fill = found.capacity / night.capacity()
     fill = float(result.options["fill"]) if _is_fill(result, fill) else fill
+    if isinstance(found, SelectedNights):
+        return left_out_of_season(night, found, result.constraints, fill)
     return left_out(night, found.selected, result.constraints, fill)
 
 
@@ -101,13 +107,58 @@ def left_out(
     """
     chosen = {night.index[name] for name in selected}
     model = Selection(night, fill=fill).add(*added)
-    judge = _Judge(night, model.program(), chosen)
+    demands = [int(demand) for demand in night.planned.demands.numbers]
+    judge = _Judge([job.name for job in night.jobs], demands, model.program(), chosen)
     found: dict[str, Reason] = {}
     for j, job in enumerate(night.jobs):
         if j in chosen:
             continue
         found[job.name] = judge.reason(j) if model.open[j] else _never(night, j)
     return found
+
+
+def left_out_of_season(
+    season: Instance, found: SelectedNights, added: Sequence[Constraint] = (), fill: float = 1.0
+) -> dict[str, Reason]:
+    """Return why each job that runs on no night is left out, in the file's order.
+
+    Each of its nights is looked at: a job is kept out by a rule where one of them has room for it
+    but for the rule, or where the rule admits it on none of them. Else it is outbid.
+
+    Parameters
+    ----------
+    season : Instance
+    found : SelectedNights
+    added : sequence of Constraint
+        Side constraints beyond the instance's.
+    fill : float
+        The selection parameter r.
+    """
+    model = Season(season, fill=fill).add(*added)
+    columns = model.calendar.columns
+    numbers = season.planned.demands.numbers
+    labels = [f"{season.jobs[j].name} (night {n})" for j, n in columns]
+    demands = [int(numbers[j]) for j, _ in columns]
+    chosen = set(model.columns(found))
+    judge = _Judge(labels, demands, model.program(), chosen)
+    run = set(found.selected)
+    why: dict[str, Reason] = {}
+    for j, job in enumerate(season.jobs):
+        if job.name in run:
+            continue
+        nights = model.calendar.of_job[j]
+        if not model.open[next(iter(nights.values()))]:
+            why[job.name] = _never(season, j)
+            continue
+        told = {n: judge.reason(column) for n, column in nights.items()}
+        kept_out = [
+            Reason("rule", reason.rule, f"night {n}: {reason.words}")
+            for n, reason in told.items()
+            if reason.kind == "rule" and not reason.shut_out
+        ]
+        outbid = [reason for reason in told.values() if reason.kind == "outbid"]
+        why[job.name] = next(iter([*kept_out, *outbid, *told.values()]))
+    return why
 
 
 def _never(night: Instance, j: int) -> Reason:
@@ -126,15 +177,20 @@ class _Judge:
 
     Parameters
     ----------
-    night : Instance
+    names : sequence of str
+        What each column of the program is called: a job, or a job on a night.
+    demands : sequence of int
+        Of each column.
     program : Program
         Its rows without a name are the machine's, the others the rules'.
     chosen : set of int
-        The positions of the jobs that are run.
+        The columns of the jobs that are run.
     """
 
-    def __init__(self, night: Instance, program: Program, chosen: set[int]) -> None:
-        self.night, self.program = night, program
+    def __init__(
+        self, names: Sequence[str], demands: Sequence[int], program: Program, chosen: set[int]
+    ) -> None:
+        self.names, self.program = names, program
         self.chosen = chosen
         self.held = set(program.completed(chosen))
         self.touching: dict[int, list[tuple[int, int]]] = {}
@@ -145,15 +201,19 @@ class _Judge:
                 self.touching.setdefault(column, []).append((i, coefficient))
                 used += coefficient if column in self.held else 0
             self.used.append(used)
-        demands = night.planned.demands.numbers
         self.cheapest = sorted(  # least reward for its demand first
-            chosen, key=lambda k: Fraction(program.rewards[k], max(1, int(demands[k])))
+            chosen, key=lambda k: Fraction(program.rewards[k], max(1, demands[k]))
         )
+        self.in_row: dict[int, list[int]] = {}
+        for k in self.cheapest:
+            for i, part in self.touching.get(k, ()):
+                if part > 0:
+                    self.in_row.setdefault(i, []).append(k)
 
     def reason(self, j: int) -> Reason:
         """Return why an open job is left out."""
         if alone := self._shut_out(j):
-            return Reason("rule", alone, f"{alone} admits it in no selection")
+            return Reason("rule", alone, f"{alone} admits it in no selection", shut_out=True)
         dropped = self._room_for(j)
         if dropped is None:
             return Reason("outbid", words="what would have to make way is worth as much or more")
@@ -165,7 +225,7 @@ class _Judge:
     def _words(self, name: str, without: Sequence[int], dropped: Sequence[int]) -> str:
         if not dropped:
             return f"there is room for it, but it would break {name}"
-        names = [self.night.jobs[k].name for k in dropped]
+        names = [self.names[k] for k in dropped]
         less = names[0] if len(names) == 1 else f"{len(names)} jobs"
         how = "dropping them" if without and len(names) > 1 else "dropping it" if without else "it"
         return f"worth more than {less} in its place, but {how} would break {name}"
@@ -189,7 +249,7 @@ class _Judge:
         if not short:
             return ()
         dropped: list[int] = []
-        for k in self.cheapest:
+        for k in self.in_row.get(short[0], ()) if len(short) == 1 else self.cheapest:
             parts = self.touching.get(k, ())
             if any(i in short and part > 0 for i, part in parts):
                 dropped.append(k)

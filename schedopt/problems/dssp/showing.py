@@ -70,7 +70,7 @@ def lines(night: Instance, result: Result[Selected]) -> Lines:
     )
 
 
-def dropped(night: Instance, result: Result[Selected]) -> ShownTable | None:
+def dropped(night: Instance, result: Result) -> ShownTable | None:
     """Return a table of the jobs that are left out and why, the most rewarding first."""
     found = reasons(night, result)
     if not found:

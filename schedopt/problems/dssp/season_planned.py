@@ -1,0 +1,144 @@
+"""The plan of a season: on which night each job runs, when, and why the others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+from msgspec import UNSET
+
+from instances.dssp import (
+    Instance,
+    Scheduled,
+    ScheduledNights,
+    Selected,
+    SelectedNights,
+    one_night,
+)
+from instances.errors import InputError
+from schedopt.formats import counted
+from schedopt.problems.dssp.planning import dispatched, lateness, spans
+from schedopt.problems.dssp.reasons import reasons
+from schedopt.problems.planned import Column, Plan, groupings
+from solvers.result import Result
+
+if TYPE_CHECKING:
+    from instances.constraints import Constraint
+
+NIGHT = "night"
+
+
+def dispatched_nights(season: Instance, result: Result[SelectedNights]) -> Result | None:
+    """Return a result that says when: each night as the best dispatcher runs it.
+
+    Parameters
+    ----------
+    season : Instance
+    result : Result
+
+    Returns
+    -------
+    Result or None
+        None where there is no selection, or where a job has no tasks.
+    """
+    found = result.solution
+    if not isinstance(found, SelectedNights) or any(job.stages is None for job in season.jobs):
+        return None
+    rules: Sequence[Constraint] = (*season.constraints, *result.constraints)
+    earned, late, schedules, names = 0.0, 0, list[Scheduled](), list[str]()
+    for night in found.nights:
+        if not night.selected:
+            schedules.append(_nothing(found.capacity))
+            continue
+        alone = one_night(season, night.selected, rules)
+        chosen = Selected(
+            selected=night.selected, demand=night.demand, capacity=found.capacity, shares={}
+        )
+        asked: Result[Selected] = msgspec.structs.replace(
+            cast("Result[Any]", result), solution=chosen, constraints=()
+        )
+        run = dispatched(alone, asked)
+        if run is None or not isinstance(run.solution, Scheduled):
+            raise InputError("a dispatcher", found="none")
+        schedules.append(run.solution)
+        names.append(str(run.policy).rpartition("+")[2])
+        earned += float(run.objective or 0.0)
+        late += sum(by > 0 for by in lateness(alone, run.solution).values())
+    done, total = len(found.selected) - late, len(found.selected)
+    by = ", ".join(dict.fromkeys(names)) or "nobody"
+    return msgspec.structs.replace(
+        result,
+        formulation=UNSET,
+        solver=UNSET,
+        policy=f"{result.policy or result.formulation}+dispatched",
+        termination="completed",
+        solution_status="feasible",
+        objective=earned,
+        bound=None,
+        gap=None,
+        certificate=UNSET,
+        message=f"dispatched night by night, by {by}: {done:,} of {counted(total, 'job')} in time",
+        solution=ScheduledNights(
+            nights=found.nights, capacity=found.capacity, schedules=tuple(schedules)
+        ),
+    )
+
+
+def _nothing(capacity: float) -> Scheduled:
+    return Scheduled(
+        selected=(), demand=0.0, capacity=capacity, shares={},
+        tasks=(), completion={}, makespan=0.0, utilization=0.0,
+    )  # fmt: skip
+
+
+def plan(
+    season: Instance, result: Result[SelectedNights], run: Result[ScheduledNights] | None
+) -> Plan:
+    """Return the plan of a season, a row for each job in the file's order.
+
+    Parameters
+    ----------
+    season : Instance
+    result : Result
+        What is chosen.
+    run : Result or None
+        The same as it is run: see `dispatched_nights`. Times are from each night's start.
+
+    Raises
+    ------
+    InputError
+        If the result has no selection of nights.
+    """
+    found = result.solution
+    if not isinstance(found, SelectedNights):
+        raise InputError("a result with the jobs of several nights", found="none to plan from")
+    why = reasons(season, result)
+    on = {name: n for n, night in enumerate(found.nights, start=1) for name in night.selected}
+    starts: dict[str, float] = {}
+    widths: dict[str, int] = {}
+    ends: dict[str, float] = {}
+    late: dict[str, float] = {}
+    for schedule in () if run is None or run.solution is None else run.solution.schedules:
+        began, wide = spans(schedule)
+        starts |= began
+        widths |= wide
+        ends |= schedule.completion
+        late |= lateness(season, schedule)
+    names = [job.name for job in season.jobs]
+    titles = groupings([*season.groups], (NIGHT,))
+    return (
+        Column("job", str, names),
+        Column("run", bool, [name in on for name in names]),
+        Column("reason", str, [str(why.get(name, "")) for name in names]),
+        Column("reward", float, [job.reward for job in season.jobs]),
+        *(
+            Column(title, str, [job.groups.get(by) for job in season.jobs])
+            for by, title in zip(season.groups, titles, strict=True)
+        ),
+        Column(NIGHT, int, [on.get(name) for name in names]),
+        Column("processors", int, [widths.get(name) for name in names]),
+        Column("start", float, [starts.get(name) for name in names]),
+        Column("end", float, [ends.get(name) for name in names]),
+        Column("late", float, [late.get(name) for name in names]),
+    )
