@@ -41,7 +41,7 @@ lint: $(READY)   ## mend what can be mended, then say what is left
 speed: $(READY)  ## the benchmark tables of the README, measured on this machine
 	$(BIN)/python -m benchmarks.speed
 
-seasons: $(READY) ## what fairness over nights costs, and what not knowing tomorrow costs (a quarter of an hour), resumable
+seasons: $(READY) ## what fairness over nights costs, and what not knowing tomorrow costs (half an hour at most; goes on where it stopped)
 	$(BIN)/python -m benchmarks.seasons
 
 growth: $(READY) ## how time and memory grow with size, drawn in docs/growth.png (ten minutes)

@@ -88,8 +88,10 @@ def measured(cell: Cell, limit: float) -> dict[str, Any]:
             rules.append(FairShare(name="fair", **rule))
         row: dict[str, Any] = {}
         if memory is None:
-            row["greedy"] = schedopt.evaluate(season, "nightly-greedy").objective
-            row["alone"] = schedopt.evaluate(season, "nightly").objective
+            for key, policy in (("greedy", "nightly-greedy"), ("alone", "nightly")):
+                run = schedopt.evaluate(season, policy)
+                row[key] = run.objective
+                found.append(run.solution)
         else:
             if alone is None:  # shares of each night alone: the same whatever is remembered
                 alone = schedopt.evaluate(season, "nightly", constraints=rules).objective
@@ -116,15 +118,22 @@ def tightened(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return rows
 
 
+def lifted(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return rows whose best without a rule is at least what any other season is worth."""
+    worths = [row[key] for row in rows.values() for key in ("best", "alone", "greedy", "carried")
+              if row.get(key) is not None]  # fmt: skip
+    return rows | {FREE: rows[FREE] | {"best": max(worths)}}
+
+
 def interval(low: float, high: float) -> str:
     """Return a percentage, or from where to where it is where that is not known."""
-    first, last = f"{100 * low:.1f}", f"{100 * high:.1f}"
+    first, last = (f"{100 * max(end, 0.0):.1f}" for end in (low, high))
     return f"{first}%" if first == last else f"{first} to {last}%"
 
 
 def line(rows: Sequence[dict[str, Any]], name: str) -> list[str]:
     """Return the cells of a memory: means over seasons."""
-    here = [(row["rows"][name], row["rows"][FREE]) for row in rows]
+    here = [(row[name], row[FREE]) for row in (lifted(row["rows"]) for row in rows)]
     proven = sum(one["bound"] <= one["best"] * (1 + 1e-9) for one, _ in here)
     fairness, myopia, alone = "", "", ""
     if name == FREE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,9 @@ from instances.errors import InputError, shown
 from schedopt.cli.common import DOCUMENTS, deliver, say, writable
 
 if TYPE_CHECKING:
+    from instances.constraints import Constraint
     from instances.protocol import AnyInstance
+    from schedopt.sweep.varied import Question, Variation
     from solvers.result import Result
 
 PLANS = (".csv", ".parquet")
@@ -71,7 +73,9 @@ def plan(instance: AnyInstance, found: Result, output: Path) -> None:
             say(f"violation: {violation}")
 
 
-def page(instance: AnyInstance, found: Result, report: Path | None) -> None:
+def page(
+    instance: AnyInstance, found: Result, report: Path | None, rows: Sequence[Variation] = ()
+) -> None:
     """Write the page of one result, if one is asked for."""
     if report is None:
         return
@@ -79,5 +83,39 @@ def page(instance: AnyInstance, found: Result, report: Path | None) -> None:
     from schedopt.verbs import plan as plans
 
     run = plans.carried_out(instance, found) if found.solution is not None else None
-    one.write(instance, found, report, run)
+    one.write(instance, found, report, run, rows)
     say(f"wrote {report}: open it in a browser")
+
+
+def asked(
+    instance: AnyInstance,
+    vary: Sequence[str] | None,
+    report: Path | None,
+    rules: Sequence[Constraint],
+    how: Mapping[str, object],
+) -> Sequence[Question]:
+    """Return what curves on a page ask for; a place that is not there is refused at once.
+
+    Raises
+    ------
+    InputError
+        If so, or if there is no page.
+    """
+    if not vary:
+        return ()
+    if report is None:
+        raise InputError("--report FILE.html beside it, or `schedopt whatif`", place="--vary")
+    from schedopt.verbs.whatif import questions
+
+    return questions(instance, vary, constraints=rules, how=how)
+
+
+def varied(questions: Sequence[Question]) -> Sequence[Variation]:
+    """Return the rows of curves on a page."""
+    if not questions:
+        return ()
+    from schedopt.terminal.progress import bar
+    from schedopt.verbs.whatif import solved
+
+    with bar("combinations") as progress:
+        return solved(questions, progress=progress)

@@ -63,6 +63,10 @@ Write = Annotated[
 Report = Annotated[
     Path | None, typer.Option(help="An .html page of this one result: pictures, tables.")
 ]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(help="PLACE=VALUES as `whatif` takes them: curves for --report; repeatable."),
+]
 PlanOutput = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Write it: .json, or the plan as .csv or .parquet."),
@@ -99,6 +103,7 @@ def solve(
     explain: Explain = False,
     write: Write = None,
     report: Report = None,
+    vary: Vary = None,
     json: Json = False,
     output: PlanOutput = None,
 ) -> None:
@@ -115,25 +120,24 @@ def solve(
     from schedopt.verbs.write import write as write_model
 
     options = split(option)
-    delivering.ready(output, [file, *(constraints or ()), *named_in(options)])
-    writable(report, (".html",), [file, *(constraints or ()), *named_in(options)])
-    writable(write, MODELS, [file, *(constraints or ()), *named_in(options)])
+    read = [file, *(constraints or ()), *named_in(options)]
+    delivering.ready(output, read)
+    writable(report, (".html",), read)
+    writable(write, MODELS, read)
     instance = load(file)
     delivering.suits(instance, output)
     rules = declared(constraints, instance)
     if write:
         write_model(instance, write, formulation=formulation, constraints=rules, options=options)
+    how: dict[str, Any] = {"formulation": formulation, "solver": solver, "options": options}
+    how |= {"time_limit": time_limit, "gap": gap, "seed": seed}
+    asked = delivering.asked(instance, vary, report, rules, how)
     with live(file.name) as watch:
         result = run(
             instance,
-            formulation=formulation,
-            solver=solver,
+            **how,
             constraints=rules,
-            time_limit=time_limit,
-            gap=gap,
             threads=threads,
-            seed=seed,
-            options=options,
             watch=watch,
             certificate=certificate,
             confirm=confirm,
@@ -141,7 +145,7 @@ def solve(
             progress=ticking("further solves"),
         )
     delivering.result(instance, result, json, output, lambda: show(instance, result))
-    delivering.page(instance, result, report)
+    delivering.page(instance, result, report, delivering.varied(asked))
     raise typer.Exit(status(result))
 
 

@@ -331,6 +331,11 @@ class Problem(Generic[I]):
         """Return what a policy's result measures beyond the objective, by name."""
         return {}
 
+    def shares(self, result: Result) -> Mapping[str, Mapping[str, float]]:
+        """Return the share of each group of each grouping; nothing where there are no shares."""
+        found: Mapping[str, Mapping[str, float]] = getattr(result.solution, "shares", {})
+        return found
+
     def lines(self, instance: I, result: Result) -> Lines:
         """Yield what a result says beyond its objective, as headings and texts."""
         yield from ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
@@ -16,8 +16,10 @@ from schedopt.formats import number, percent
 from schedopt.problems import problem_of
 from schedopt.problems.sheet import Section
 from schedopt.problems.shown import ShownTable
+from schedopt.report import further
 from schedopt.report.drawings import svg
 from schedopt.report.writing import asset, content_policy, named, script
+from schedopt.sweep.varied import Variation
 from solvers.result import Result
 
 SCRIPTS = ("base.js", "theme.js", "sorting.js", "one.js")
@@ -40,7 +42,11 @@ _NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+%?")
 
 
 def write(
-    instance: AnyInstance, result: Result, path: str | Path, run: Result | None = None
+    instance: AnyInstance,
+    result: Result,
+    path: str | Path,
+    run: Result | None = None,
+    rows: Sequence[Variation] = (),
 ) -> None:
     """Write the page of one result.
 
@@ -53,6 +59,8 @@ def write(
         A name that ends in .html.
     run : Result, optional
         The same as it is run, where that is known: see `schedopt.verbs.plan.carried_out`.
+    rows : sequence of Variation
+        What `schedopt.verbs.whatif.whatif` found of the same instance, to be drawn as curves.
 
     Raises
     ------
@@ -60,13 +68,22 @@ def write(
         If the name ends otherwise, or the place cannot be written to.
     """
     named(path)
-    write_bytes(Path(path), page(instance, result, run).encode())
+    write_bytes(Path(path), page(instance, result, run, rows).encode())
 
 
-def page(instance: AnyInstance, result: Result, run: Result | None = None) -> str:
+def page(
+    instance: AnyInstance,
+    result: Result,
+    run: Result | None = None,
+    rows: Sequence[Variation] = (),
+) -> str:
     """Return the page of one result."""
     record = problem_of(instance)
-    parts = record.sections(instance, result, run)
+    parts = [
+        *record.sections(instance, result, run),
+        *further.prices(result),
+        *further.what_if(rows),
+    ]
     return Template(asset("one.html")).substitute(
         policy=content_policy(script(SCRIPTS)),
         style=asset("page.css"),

@@ -99,6 +99,7 @@ class Question:
 
 def answer(question: Question) -> Variation:
     """Solve one combination."""
+    from schedopt.problems import problem_of
     from schedopt.verbs.solve import solve
 
     instance, rules, options = question.read()
@@ -107,6 +108,7 @@ def answer(question: Question) -> Variation:
     result = solve(instance, constraints=rules, options=given, **how)
     document = result.document()
     solution = document.solution
+    shares = problem_of(instance).shares(result)
     return Variation(
         instance=document.instance,
         problem=document.problem,
@@ -123,7 +125,7 @@ def answer(question: Question) -> Variation:
             for name, value in solution.items()
             if isinstance(value, int | float) and not isinstance(value, bool)
         },
-        shares=solution.get("shares", {}),
+        shares={by: dict(parts) for by, parts in shares.items()},
         violations=document.violations,
         conflict=document.conflict,
         message=str(document.message or ""),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -67,12 +68,6 @@ def whatif(
     """
     if not 1 <= jobs <= most_at_once():
         raise InputError(f"from 1 to {most_at_once()} processes", found=shown(jobs), place="jobs")
-    if isinstance(what, str | Path):
-        what = load(what)
-    if not vary:
-        raise InputError("PLACE=VALUES", found="nothing", place="--vary")
-    record = problem_of(what)
-    varied = [Vary.of(text, lambda text: record.quantity(text, unit)) for text in vary]
     how = {
         "formulation": formulation,
         "solver": solver,
@@ -81,22 +76,54 @@ def whatif(
         "seed": seed,
         "options": dict(options or {}),
     }
+    asked = questions(what, vary, unit=unit, constraints=constraints, how=how)
+    return solved(asked, jobs, None if output is None else Path(output), progress)
+
+
+def questions(
+    what: AnyInstance | str | Path,
+    vary: Sequence[str],
+    *,
+    unit: str = "s",
+    constraints: Sequence[Constraint] = (),
+    how: Mapping[str, Any],
+) -> list[Question]:
+    """Return what is to be solved, each combination read and judged.
+
+    Parameters
+    ----------
+    what, vary, unit, constraints
+        As `whatif` takes them.
+    how : mapping
+        Further arguments of `schedopt.solve`.
+
+    Raises
+    ------
+    InputError
+        If a place or a value is not right.
+    """
+    if isinstance(what, str | Path):
+        what = load(what)
+    if not vary:
+        raise InputError("PLACE=VALUES", found="nothing", place="--vary")
+    record = problem_of(what)
+    varied = [Vary.of(text, lambda text: record.quantity(text, unit)) for text in vary]
     document = msgspec.json.decode(msgspec.json.encode(what))
     rules = tuple(msgspec.json.decode(msgspec.json.encode(list(constraints))))
-    questions = [
+    asked = [
         Question(document, rules, values, how, key([document, rules, values, how]))
         for values in combinations(varied)
     ]
-    for question in questions:
+    for question in asked:
         question.read()
-    return _solved(questions, jobs, None if output is None else Path(output), progress)
+    return asked
 
 
-def _solved(
+def solved(
     questions: Sequence[Question],
-    jobs: int,
-    output: Path | None,
-    progress: Callable[[int, int], None] | None,
+    jobs: int = 1,
+    output: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[Variation]:
     """Return a row for each question; those that the output holds already are taken from it."""
     kept = output is not None and output.suffix.lower() == FORMATS[0]

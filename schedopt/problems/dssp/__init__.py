@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from instances.naming import pick
@@ -202,6 +202,12 @@ class Dssp(Problem["Instance"]):
         if _dispatches(policy) and bounding(instance) is not instance:
             return Question(bounding(instance), ruled=False)
         return super().question(instance, policy, options, constraints)
+
+    def shares(self, result: Result) -> Mapping[str, Mapping[str, float]]:
+        """Return the share of each group; of several nights, of the capacity of all of them."""
+        from schedopt.problems.dssp import season_shown
+
+        return season_shown.shares(result) if _of_nights(result) else super().shares(result)
 
     def lines(self, instance: Instance, result: Result) -> Lines:
         """Yield what a result says beyond its objective."""

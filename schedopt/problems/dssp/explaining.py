@@ -19,6 +19,7 @@ from formulations.dssp.windows import able
 from instances.constraints import Constraint, FairShare, Require, label
 from instances.decimals import as_written
 from instances.dssp import Instance
+from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.explained import Explanation, LeftOut, More, RulePrice
 from solvers import selecting
 from solvers.clock import now
@@ -89,6 +90,7 @@ class _Explaining:
         self.able = able(self.night, model.fill)
         out = [j for j, job in enumerate(self.night.jobs) if job.name not in self.chosen]
         self.out = out
+        self.quick = reasons(self.night, result)
         self.total = len(self.rules) + 2 + sum(bool(self.able[j]) for j in out)
         self.done = 0
 
@@ -195,7 +197,8 @@ class _Explaining:
             for name, other in zip(self.names, without, strict=True)
             if job.name in other.chosen and other.worth is not None and other.worth > self.worth
         )
-        reason = f"rule:{blocking[0]}" if blocking else "outbid"
+        quick = str(self.quick.get(job.name, "outbid"))
+        reason = f"rule:{blocking[0]}" if blocking else quick
         if needed is None:
             words = "not solved again in the time that there was"
         elif needed <= job.reward:

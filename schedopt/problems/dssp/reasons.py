@@ -80,8 +80,19 @@ def reasons(night: Instance, result: Result) -> dict[str, Reason]:
     fill = found.capacity / night.capacity()
     fill = float(result.options["fill"]) if _is_fill(result, fill) else fill
     if isinstance(found, SelectedNights):
-        return left_out_of_season(night, found, result.constraints, fill)
-    return left_out(night, found.selected, result.constraints, fill)
+        quick = left_out_of_season(night, found, result.constraints, fill)
+    else:
+        quick = left_out(night, found.selected, result.constraints, fill)
+    return quick | _explained(result)
+
+
+def _explained(result: Result) -> dict[str, Reason]:
+    """Return the reasons that solving again has found, where that was asked for."""
+    told: dict[str, Reason] = {}
+    for one in (result.explanation or {}).get("left_out", ()):
+        kind, _, rule = one["reason"].partition(":")
+        told[one["job"]] = Reason(kind, rule, one["words"])
+    return told
 
 
 def _is_fill(result: Result[Selected], fill: float) -> bool:

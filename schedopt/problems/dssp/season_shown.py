@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from instances.dssp import Instance, SelectedNights
@@ -61,6 +62,20 @@ def tables(season: Instance, result: Result[SelectedNights]) -> Tables:
         yield ShownTable(title=f"{by}{more}" if by else "nights", heads=heads, rows=tuple(rows))
 
 
+def shares(result: Result[SelectedNights]) -> dict[str, dict[str, float]]:
+    """Return the share of each group of each grouping, of the capacity of all nights."""
+    found = result.solution
+    if found is None:
+        return {}
+    return {
+        by: {
+            group: fsum(night.shares[by][group] for night in found.nights) / len(found.nights)
+            for group in groups
+        }
+        for by, groups in found.nights[0].shares.items()
+    }
+
+
 def largest(found: SelectedNights, by: str) -> list[str]:
     """Return the groups of a grouping that get most over all nights, in alphabetical order."""
     shares: dict[str, float] = {}
@@ -93,6 +108,7 @@ def draw(documents: Sequence[Result[SelectedNights]]) -> Figure:
         axes.set_ylabel("share of the capacity")
         axes.set_title(label(name), loc="left", fontsize=10)
     rows[-1].set_xlabel("night")
+    rows[-1].xaxis.get_major_locator().set_params(integer=True)
     rows[0].legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
     first = documents[0]
     figure.suptitle(
