@@ -17,6 +17,8 @@ from instances import files
 from instances.dssp import Instance
 from instances.errors import InputError
 from schedopt.cli import app
+from schedopt.problems.dssp.reasons import reasons
+from schedopt.verbs.plan import plan
 from validation.dssp.constraints import broken
 from validation.dssp.facts import Facts
 
@@ -120,3 +122,15 @@ def test_a_season_is_explained_too() -> None:
     told: Any = schedopt.solve(instance, explain=True).explanation
     assert told["rules"][0]["cost"] == 1 and told["rules"][0]["gains"] == ["b"]
     assert [one["reason"] for one in told["left_out"]] == ["rule:cap", "never"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_plan_and_explanation_give_one_reason(seed: int) -> None:
+    instance = night(seed)
+    result = schedopt.solve(instance, explain=True)
+    told: Any = result.explanation
+    why = {job: str(reason) for job, reason in reasons(instance, result).items()}
+    assert why == {one["job"]: one["reason"] for one in told["left_out"]}
+    table = plan(instance, result)
+    rows = table.filter(~table["run"])
+    assert dict(zip(rows["job"], rows["reason"], strict=True)) == why
