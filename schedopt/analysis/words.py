@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from policies.registry import registered
 from schedopt.analysis.averages import FEW
 from schedopt.analysis.contenders import SAME, Scores, all_scores
 from schedopt.analysis.pairs import Pair, against
@@ -101,7 +102,8 @@ def _others(told: _Told) -> Iterator[str]:
 
 
 def _caution(told: _Told) -> Iterator[str]:
-    """Yield what to keep in mind: few instances, runs without a gap."""
+    """Yield what to keep in mind: two phases, few instances, runs without a gap."""
+    yield from _phases(told)
     count = len(told.scores.best)
     if 0 < count < FEW:
         say = "says" if count == 1 else "say"
@@ -116,6 +118,21 @@ def _caution(told: _Told) -> Iterator[str]:
     if left:
         be = "is" if left == 1 else "are"
         yield f"{counted(left, 'run')} without a gap {be} left out of all means."
+
+
+def _phases(told: _Told) -> Iterator[str]:
+    """Yield who only chooses jobs, where others run what they choose as well."""
+    known = registered(told.scores.problem)
+    policies = dict.fromkeys(row.policy for row in told.rows)
+    phases = {name: known[name].phase if name in known else "" for name in policies}
+    choose = [name for name, phase in phases.items() if phase == "choose"]
+    run = [name for name, phase in phases.items() if phase in ("dispatch", "both") or "+" in name]
+    if choose and run:
+        only = "chooses" if len(choose) == 1 else "choose"
+        yield (
+            f"{_listed(choose)} only {only} what to run, and what is not in time when it is run is "
+            f"no loss there; {_listed(run)} {'runs' if len(run) == 1 else 'run'} it as well."
+        )
 
 
 def _tied(told: _Told, other: Standing) -> bool:

@@ -90,3 +90,10 @@ def test_without_references_the_wins_decide() -> None:
     ]
     assert "a is best on 1 of 1 instance." in said(rows)
     assert "No policy has a result that counts." in said([row(objective=None)])
+
+
+def test_choosing_is_not_taken_for_running() -> None:
+    rows = [*nights("greedy", [0.0] * 12), *nights("core+lcpf", [0.1] * 12)]
+    assert "greedy only chooses what to run" in said(rows)
+    assert "core+lcpf runs it as well." in said(rows)
+    assert "only chooses" not in said(nights("greedy", [0.0] * 12) + nights("core", [0.1] * 12))
