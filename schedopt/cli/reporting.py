@@ -17,8 +17,13 @@ def ready(report: Path | None, read: Iterable[str | Path]) -> None:
     Raises
     ------
     InputError
-        If its name does not end in .html, its folder is not there, or it is one of ``read``.
+        If its name does not end in .html, its folder is not there, it is one of ``read``, or what
+        draws its charts is not installed.
     """
+    if report is not None:
+        from schedopt.report import need_plotly
+
+        need_plotly()
     writable(report, (".html",), read)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 
@@ -175,9 +176,25 @@ class _Plotly(msgspec.Struct, frozen=True):
     packed: str
 
 
+def need_plotly() -> None:
+    """Refuse to make a report without what draws its charts.
+
+    Raises
+    ------
+    InputError
+        If plotly is not installed.
+    """
+    if find_spec("plotly") is None:
+        raise InputError(
+            "plotly, which the extra `report` brings: pip install 'schedopt[report]'",
+            found="none",
+        )
+
+
 @cache
 def _plotly() -> _Plotly:
     """Return plotly's script, and packed as the page carries it: at two fifths of its size."""
+    need_plotly()
     from plotly.offline import get_plotlyjs
 
     source = str(get_plotlyjs())
