@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, gcd, isfinite, lcm
+from math import ceil, floor, isfinite
 from typing import NamedTuple
 
-from instances.decimals import as_written
+from instances.decimals import as_written, lowest
 
 Number = float | Fraction
 
@@ -103,13 +103,12 @@ def whole_row(
 ) -> WholeRow:
     """Return a row over columns in lowest terms; infinite bounds are none."""
     kept = {j: exact(c) for j, c in sorted(coefficients.items()) if c != 0}
-    scale = Fraction(lcm(*(c.denominator for c in kept.values())))
-    scale /= max(1, gcd(*(int(c * scale) for c in kept.values())))
+    whole, scale = lowest(list(kept.values()))
     return WholeRow(
         key,
         name,
         tuple(kept),
-        tuple(int(c * scale) for c in kept.values()),
+        tuple(whole),
         ceil(exact(lower) * scale) if finite(lower) else None,
         floor(exact(upper) * scale) if finite(upper) else None,
     )
@@ -127,6 +126,5 @@ def exact(number: Number) -> Fraction:
 
 def whole_rewards(rewards: Sequence[Fraction]) -> tuple[tuple[int, ...], Fraction]:
     """Return rewards as whole numbers without a common divisor, and the units in a reward of 1."""
-    scale = Fraction(lcm(*(reward.denominator for reward in rewards)))
-    scale /= max(1, gcd(*(int(reward * scale) for reward in rewards)))
-    return tuple(int(reward * scale) for reward in rewards), scale
+    whole, scale = lowest(rewards)
+    return tuple(whole), scale

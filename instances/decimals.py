@@ -7,11 +7,11 @@ is exactly 1, whatever the doubles next to them add up to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import floor, lcm
+from math import floor, gcd, lcm
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,9 @@ SAFE = 10.0**15
 
 def as_written(number: float) -> Fraction:
     """Return the decimal that a number stands for."""
-    return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
+    if isinstance(number, int) or (-SAFE < number < SAFE and number == int(number)):
+        return Fraction(int(number))
+    return Fraction(repr(float(number)))
 
 
 def scale_of(numbers: Floats, most: float = 1e22) -> int:
@@ -114,6 +116,14 @@ class Whole:
     def down(self, number: Fraction) -> int:
         """Return a number in these units, rounded down."""
         return floor(number * self.scale)
+
+
+def lowest(numbers: Sequence[Fraction]) -> tuple[list[int], Fraction]:
+    """Return fractions as whole numbers without a common divisor, and the units in 1."""
+    unit = lcm(*{number.denominator for number in numbers})
+    whole = [number.numerator * (unit // number.denominator) for number in numbers]
+    common = gcd(*whole) or 1
+    return [number // common for number in whole] if common > 1 else whole, Fraction(unit, common)
 
 
 def total(numbers: Iterable[float]) -> Fraction:

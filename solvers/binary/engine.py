@@ -1,10 +1,10 @@
 """Solve a selection as a 0-1 program: first an engine, then exactly what it leaves undecided.
 
 An engine such as HiGHS solves the program in floating point, loosened where its tolerance could
-hide something (see `scaled`). What it finds is looked at in whole numbers. What it calls infeasible,
-and the optimum of few columns, is shown once more by the search in `tree`, without rounding; so is
-what it cannot tell apart, two rewards or two sides of a row. Else the result says that it is not
-proven, and why.
+hide something (see `scaled`). What it finds is looked at in whole numbers. What it calls
+infeasible, and the optimum of few columns, is shown once more by the search in `tree`, without
+rounding; so is what it cannot tell apart, two rewards or two sides of a row. Else the result says
+that it is not proven, and why.
 """
 
 from __future__ import annotations
@@ -195,10 +195,10 @@ class Solver:
                 return self._proven(self.best)
             sharp = right and self.scaled.sharp_rewards
             if sharp and bound < worth + self.scaled.step * Fraction(999, 1000):
-                if (self.start == FREE).sum() <= SMALL and (decided := self._searched(MOMENT)):
-                    return decided
-                if self._agreed(worth):
-                    return self._proven(self.best)
+                few = (self.start == FREE).sum() <= SMALL
+                decided = self._searched(MOMENT) if few else None
+                if decided or self._agreed(worth):
+                    return decided or self._proven(self.best)
                 right = False
             bound = max(bound, Fraction(worth))
             near = bound - worth <= Fraction(self.limits.gap) * max(1, worth)  # in units

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor, gcd, lcm
+from math import ceil, floor, gcd
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from instances.constraints import Constraint, label
-from instances.decimals import as_written
+from instances.decimals import as_written, lowest
 from validation.dssp.facts import Facts
 from validation.dssp.parts import Part, known, parts, windows
 
@@ -42,11 +42,10 @@ class Row:
     ) -> Row:
         """Write a row in lowest terms."""
         kept = {j: c for j, c in body.items() if c}
-        scale = Fraction(lcm(*(c.denominator for c in kept.values())))
-        scale /= gcd(*(int(c * scale) for c in kept.values())) or 1
+        numbers, scale = lowest(list(kept.values()))
         return cls(
             np.array(list(kept), dtype=np.intp),
-            whole([int(c * scale) for c in kept.values()]),
+            whole(numbers),
             None if lower is None else ceil(lower * scale),
             None if upper is None else floor(upper * scale),
         )
@@ -54,13 +53,17 @@ class Row:
     def reduced(self, values: NDArray[np.int8]) -> Row:
         """Return the row over the free columns alone, in lowest terms again."""
         held = values[self.columns]
-        used = Fraction(sum(self.coefficients[held == 1].tolist()))
         free = held == FREE
-        names, numbers = self.columns[free].tolist(), self.coefficients[free].tolist()
-        return Row.of(
-            {j: Fraction(c) for j, c in zip(names, numbers, strict=True)},
-            None if self.lower is None else self.lower - used,
-            None if self.upper is None else self.upper - used,
+        if free.all():
+            return self
+        used = sum(self.coefficients[held == 1].tolist())
+        numbers = self.coefficients[free].tolist()
+        common = gcd(*numbers) or 1
+        return Row(
+            self.columns[free],
+            whole([number // common for number in numbers]),
+            None if self.lower is None else -((used - self.lower) // common),
+            None if self.upper is None else (self.upper - used) // common,
         )
 
 
@@ -92,9 +95,9 @@ class Program:
         self.rows: dict[str, Row] = {}
         self._index = {name: j for j, name in enumerate(names)}
         reward = {job.name: as_written(job.reward) for job in facts.night.jobs}
-        self.scale = Fraction(lcm(*(r.denominator for r in reward.values())))
-        self.scale /= gcd(*(int(r * self.scale) for r in reward.values())) or 1
-        self._earned = [int(reward[job] * self.scale) for job in earned]
+        numbers, self.scale = lowest(list(reward.values()))
+        units = dict(zip(reward, numbers, strict=True))
+        self._earned = [units[job] for job in earned]
 
     @cached_property
     def rewards(self) -> Whole:
@@ -137,6 +140,12 @@ class Program:
 
 def selectable(facts: Facts) -> list[str]:
     """Return the jobs that can be selected at all."""
+    night = facts.night
+    plain = not facts.windowed and facts.deadline == as_written(night.deadline)
+    if plain and all(job.critical_path is not None for job in night.jobs):
+        room = floor(facts.capacity * facts.scale)  # doubles are in the order of their decimals
+        in_time = (job for job in night.jobs if (job.critical_path or 0.0) <= night.deadline)
+        return [job.name for job in in_time if facts.units[job.name] <= room]
     return [
         name
         for name, demand in facts.demand.items()
@@ -199,10 +208,10 @@ def whole(numbers: Sequence[int]) -> Whole:
 
 def _most(demand: Mapping[str, Fraction], facts: Facts) -> Fraction:
     """Return how many jobs fit: as many as of the lightest."""
-    used, count = Fraction(0), 0
-    for size in sorted(demand.values()):
+    used, count, room = 0, 0, floor(facts.capacity * facts.scale)
+    for size in sorted(facts.units[name] for name in demand):
         used += size
-        if used > facts.capacity:
+        if used > room:
             break
         count += 1
     return Fraction(count)
