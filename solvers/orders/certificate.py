@@ -10,32 +10,31 @@ import numpy as np
 from formulations.hesrpt import Allocation
 from formulations.hesrpt.rules import Rules
 from instances.constraints import Constraint, FairShare, Shares, label
-from instances.hesrpt import Allocated, Table, Whole
+from instances.hesrpt import Allocated
 from solvers.clock import now
 from solvers.orders import closed_form
+from solvers.orders.diagram import FEW_PATHS, MOST_SETS, Diagram
 from solvers.orders.kernels import Floats, Ints, slope, speed
 from solvers.orders.makespan import least_makespan
-from solvers.orders.price_kernels import next_price, prices_of
-from solvers.orders.prices import bounds_of, curves, levels_of
+from solvers.orders.price_kernels import prices_of
+from solvers.orders.prices import bounds_of, compiled, curves, levels_of
 from solvers.orders.programs import solve_program
-from solvers.orders.search import OrderSearch
-from solvers.orders.subset_kernels import elasticities, least_after, price_table
+from solvers.orders.search import MOST_JOBS, OrderSearch, alike
 from solvers.orders.timelines import count_timelines, timelines
 from solvers.result import Limits, Result
 
 Certificate = dict[str, object]
-Branches = dict[str, object]
 SLACK = 1e-11
 """What prices are lowered by, lest intervals around them find too much earned."""
 ENOUGH = 5e-10
 """The part of a bound that a certificate may leave unproven; twice that counts as rounding."""
-MOST_JOBS, MOST_BRANCHES = 16, 30_000
-"""Jobs, and branches, up to which trees of last jobs are made."""
+MOST_ORDERS = 2_000
+"""Orders that are left to prices of their own."""
+ABOVE = 1e-6
+"""How far above the bound diagrams close, lest rounding elsewhere leaves more orders open."""
 MOST_TIMELINES = 2_000
 MOST_SPREAD = 1e4
 """Costs that differ by more than this leave too few digits to prices beside each other."""
-MANY = 2_000
-"""Sets that are priced between two looks at the clock."""
 SHRINKINGS = 30
 """How often jobs are made smaller or larger, to find where a timeline just can be."""
 LONGEST = 30.0
@@ -126,27 +125,42 @@ class _Maker:
         return {"kind": "ranks", "prices": (prices * (1.0 - slack)).tolist()}
 
     def by_orders(self) -> Certificate | None:
-        """Return a tree of last jobs, in which each end is closed by prices beside sets."""
+        """Return passes over sets of last jobs, and prices for the few orders that they leave."""
         count, costs = len(self.names), self.instance.costs
-        whole = any(
-            isinstance(speedup, Whole) and not isinstance(speedup.base, Table)
-            for speedup in self.instance.speedups
-        )
-        if count > MOST_JOBS or whole or costs.max() > MOST_SPREAD * costs.min():
+        _, after, sets = alike(self.instance, self.rules)
+        if count > MOST_JOBS or sets > MOST_SETS or costs.max() > MOST_SPREAD * costs.min():
             return None
-        table = np.zeros((1 << count, count))
-        flat = elasticities(self.curves)
-        for first in range(0, len(table), MANY):
-            price_table(self.curves, costs, flat, table, first, MANY)
-            if not self.left():
+        compiled()
+        diagram = Diagram(self.curves, self.instance.sizes, costs, after)
+        while diagram.paths > FEW_PATHS and not diagram.stalled:
+            for _ in diagram.advance(self.goal * (1.0 + ABOVE)):
+                if not self.left():
+                    return None
+        if diagram.paths > MOST_ORDERS:
+            return None
+        orders = []
+        for order in diagram.orders():
+            prices = prices_of(self.curves, order, levels_of(costs, order)) * (1.0 - SLACK)
+            if not self.worth(prices) >= self.goal:
+                program = Allocation(self.instance, order=[self.names[j] for j in order[::-1]])
+                program.rules = self.rules
+                solved = solve_program(program, self.left())
+                if solved.prices is None or not self.left():
+                    return None
+                prices = solved.prices * (1.0 - SLACK)
+            if not self.goal <= self.worth(prices) < inf:
                 return None
-        after = np.zeros(len(table))
-        least_after(table, self.instance.sizes, 0, np.arange(count), np.zeros(count), after)
-        tree = _Tree(self, table, after)
-        branches = tree.grown(0, 0, 0.0)
-        if branches is None:
-            return None
-        found: Certificate = {"kind": "orders", "tree": branches}
+            orders.append({"last_first": order.tolist(), "prices": prices[order].tolist()})
+        passes = []
+        for how in diagram.history:
+            entry: dict[str, object] = {"rents": how.rents}
+            if how.points:
+                entry["points"] = how.points
+            if how.parts > 1:
+                entry |= {"parts": how.parts, "beyond": how.beyond, "block": how.block}
+            passes.append(entry)
+        goal = self.goal * (1.0 - SLACK)
+        found: Certificate = {"kind": "diagram", "goal": goal, "passes": passes, "orders": orders}
         return {**found, "by": self.by} if self.by else found
 
     def together(self) -> Certificate | None:
@@ -214,54 +228,6 @@ class _Maker:
             if spared + self.worth(solved.prices) >= self.goal:
                 return solved.prices
         return None
-
-
-class _Tree:
-    """The branches that it takes to prove a bound, grown depth first."""
-
-    def __init__(self, maker: _Maker, table: Floats, after: Floats) -> None:
-        self.maker, self.table, self.after = maker, table, after
-        self.sizes, self.costs = maker.instance.sizes, maker.instance.costs
-        self.order = np.zeros(len(self.sizes), dtype=np.int64)
-        self.prices = np.zeros(len(self.sizes))
-        self.count = 0
-
-    def grown(self, depth: int, done: int, base: float) -> Branches | None:
-        """Return the branches below some placed jobs, None where the bound cannot be proven."""
-        total = len(self.sizes)
-        if depth == total:
-            return {} if base >= self.maker.goal else None
-        found: Branches = {}
-        level = float(self.costs[self.order[:depth]].sum())
-        for j in range(total):
-            if (done >> j) & 1:
-                continue
-            more = done | (1 << j)
-            closed = self.table[done, j] * self.sizes[j] + self.after[more]
-            if not base + closed < self.maker.goal:
-                continue
-            self.count += 1
-            if self.count > MOST_BRANCHES or not self.maker.left():
-                return None
-            self.order[depth] = j
-            price = next_price(
-                self.maker.curves,
-                self.prices,
-                self.order,
-                depth + 1,
-                level + float(self.costs[j]),
-                depth + 1,
-            )
-            if price == inf:  # it cannot complete first, for teams that the proof does not see
-                return None
-            self.prices[j] = price * (1.0 - SLACK)
-            below = self.grown(depth + 1, more, base + float(self.prices[j] * self.sizes[j]))
-            entry = [float(self.prices[j]), below]
-            self.prices[j] = 0.0
-            if below is None:
-                return None
-            found[self.maker.names[j]] = entry
-        return found
 
 
 def _seen(model: Allocation) -> tuple[str | None, Rules]:

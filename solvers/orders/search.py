@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 
 import numpy as np
@@ -12,10 +12,10 @@ from formulations.hesrpt.rules import Rules
 from instances.hesrpt import Allocated, Instance, allocated
 from solvers.clock import now
 from solvers.orders import closed_form
+from solvers.orders.diagram import FEW_PATHS, MOST_PATHS, MOST_SETS, Diagram
 from solvers.orders.kernels import Floats, Ints
 from solvers.orders.price_kernels import played, prices_of
 from solvers.orders.prices import bounds_of, compiled, curves, levels_of
-from solvers.orders.subset_kernels import elasticities, price_table
 from solvers.orders.tree_kernels import (
     NEAR,
     PAUSED,
@@ -35,12 +35,12 @@ TRIALS = 20_000
 """Moves that the local search tries at the most, beyond one round."""
 MOST_SEARCHED = 60
 """Jobs up to which branch and bound is tried; beyond, the bound is its root's."""
-MOST_TABLED = 18
-"""Jobs up to which prices are tabled by the set of those that complete last."""
 WORK = 200_000
 """Nodes, or moves, times jobs cubed between two looks at the clock."""
-SETS = 2_000
-"""Sets that are tabled between two looks at the clock."""
+MOST_JOBS = 60
+"""Jobs up to which sets of jobs are binary numbers."""
+WORTH = 1.1
+"""How much worse an order of a diagram may be than the best that jobs are moved in it."""
 TOGETHER = 1e-12
 """Completions that are this near, relatively, are at one time: only rounding keeps them apart."""
 
@@ -71,12 +71,15 @@ class OrderSearch:
         The best order, from the last to complete.
     rest : float
         A bound on what is neither explored nor among the `leaves`; infinite at the end.
+    nodes : int
+        How many nodes of diagrams, or of branch and bound, were made.
     one_order : bool
         Whether one order is all there is to try: it is given, or shortest jobs first is optimal. It
         is for one speedup and equal costs: where a job completes before a smaller one, their
         remaining sizes were equal once, and from then on they can change places.
     method : str
-        How the bound is proven: ``closed form``, ``subsets`` or ``branch and bound``.
+        How the bound is proven: ``closed form``, ``subsets``, ``diagrams``, or ``branch and bound``
+        for jobs of more sets than diagrams can hold.
     """
 
     def __init__(
@@ -98,31 +101,29 @@ class OrderSearch:
         self._curves = curves(instance, bounds)
         self._given = order is not None
         self._p = None if rules.bounds else instance.power
-        alike = len(instance.speedups) == 1 and bool(np.ptp(self.costs) == 0)
-        self._shortest_first = alike and not rules.bounds and not self._given
+        equal = len(instance.speedups) == 1 and bool(np.ptp(self.costs) == 0)
+        self._shortest_first = equal and not rules.bounds and not self._given
         self.one_order = self._given or self._shortest_first
         self.method = "branch and bound"
         if self.one_order:
             self.method = "closed form"
         elif self._p is not None and count <= closed_form.MOST_JOBS:
             self.method = "subsets"
-        sets = 1 << count if self.method == "branch and bound" and count <= MOST_TABLED else 0
-        self.search = Search(
-            sizes=self.sizes,
-            costs=self.costs,
-            classes=_alike(instance, rules),
-            table=np.zeros((sets, count)),
-            work=np.zeros(sets),
-            playable=self.playable,
-        )
-        self._tabled = 0
+        classes, after, sets = alike(instance, rules)
+        self.search = Search(self.sizes, self.costs, classes, self.playable)
+        self.diagram: Diagram | None = None
+        if self.method == "branch and bound" and sets <= MOST_SETS and count <= MOST_JOBS:
+            self.method = "diagrams"
+            self.diagram = Diagram(self._curves, self.sizes, self.costs, after)
+        self._pass: Iterator[None] | None = None
+        self._left: list[tuple[float, Order]] = []
         self._tree: Tree | None = None
         self._descended = False
         self._cost, self._move, self._vain = inf, 0, 0
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether bound and value are final."""
-        if self.method != "branch and bound":
+        if self.method not in ("diagrams", "branch and bound"):
             self._directly()
             return True
         until = now() + seconds
@@ -132,20 +133,52 @@ class OrderSearch:
             self.bound = max(self.bound, self._least())
             if not self._descended:
                 return False
-        if len(self.sizes) > MOST_SEARCHED:
-            return True
-        return self._table(until) and self._explore(until)
+        if self.diagram is not None:
+            return self._narrow(self.diagram, until)
+        return len(self.sizes) > MOST_SEARCHED or self._explore(until)
 
-    def _table(self, until: float) -> bool:
-        """Fill the table of prices after sets; tell whether it is full."""
-        table = self.search.table
-        flat = elasticities(self._curves)
-        while self._tabled < len(table):
-            price_table(self._curves, self.costs, flat, table, self._tabled, SETS)
-            self._tabled += SETS
-            if now() >= until:
-                break
-        return self._tabled >= len(table)
+    def _narrow(self, diagram: Diagram, until: float) -> bool:
+        """Make passes over the diagram until few orders are left; tell whether it has ended."""
+        while diagram.paths > FEW_PATHS and not diagram.stalled:
+            if self._pass is None:
+                self._pass = diagram.advance(self.value * (1.0 - NEAR))
+            for _ in self._pass:
+                if now() >= until:
+                    return False
+            self._pass = None
+            self.bound = max(self.bound, min(diagram.bound, self.value))
+            if diagram.paths and self.playable:
+                self._improve(diagram.cheapest())
+        self.rest = diagram.bound
+        if diagram.paths <= MOST_PATHS:
+            self._left = [self._price(order) for order in diagram.orders()]
+            self.rest = inf
+        least = [self.rest, self.value, *(bound for bound, _ in self.leaves())]
+        self.bound = max(self.bound, min(least))
+        return True
+
+    def _improve(self, order: Order) -> None:
+        """Move jobs in an order while that helps, a round at the most for each job."""
+        cost, vain, move, count = inf, 0, 0, len(order)
+        ends = played(self._curves, self.sizes, self.prices(order), NOTHING)
+        cost = float(self.costs @ ends)
+        while vain < count * count and move < count**3 and cost < self.value * WORTH:
+            cost, vain = insertion(self._curves, self.search, order, cost, move, count * count)
+            move += count * count
+        if cost < self.value:
+            self.value, self.order = cost, order
+
+    def _price(self, order: Order) -> tuple[float, Order]:
+        """Take an order's cost as incumbent if it is better; return what the order proves."""
+        lam = self.prices(order)
+        bound = float(lam @ self.sizes)
+        if self.playable and bound < self.value * (1.0 - NEAR):
+            cost = float(self.costs @ played(self._curves, self.sizes, lam, NOTHING))
+            if cost < self.value:
+                self.value, self.order = cost, order
+            if bound >= cost * (1.0 - NEAR):
+                bound = inf
+        return bound, order
 
     def _explore(self, until: float) -> bool:
         """Branch and bound; tell whether it has ended."""
@@ -210,7 +243,9 @@ class OrderSearch:
 
     @property
     def nodes(self) -> int:
-        """How many nodes branch and bound has explored."""
+        """How many nodes diagrams had, or branch and bound has explored."""
+        if self.diagram is not None:
+            return self.diagram.made
         return 0 if self._tree is None else int(self._tree.numbers[2])
 
     def _least(self) -> float:
@@ -222,11 +257,12 @@ class OrderSearch:
 
     def leaves(self) -> list[tuple[float, Order]]:
         """Return (bound, order) of the orders that could still be better, the least bound first."""
+        limit = self.value * (1 - NEAR)
         if self._tree is None:
-            return []
+            left = [leaf for leaf in self._left if leaf[0] < limit]
+            return sorted(left, key=lambda leaf: leaf[0])
         count = int(self._tree.numbers[1])
         values = self._tree.values[:count]
-        limit = self.value * (1 - NEAR)
         rank = [i for i in np.argsort(values, kind="stable") if values[i] < limit]
         return [(float(values[i]), self._tree.leaves[i].copy()) for i in rank]
 
@@ -237,10 +273,11 @@ class OrderSearch:
             self.sizes[order], self.costs[order], self._p or 1.0, self.instance.servers
         )
 
-    def prices(self) -> Floats:
-        """Return the price of each job's work for the order, shape (M,)."""
+    def prices(self, order: Order | None = None) -> Floats:
+        """Return the price of each job's work for an order, or the best, shape (M,)."""
         compiled()
-        return prices_of(self._curves, self.order, levels_of(self.costs, self.order))
+        order = self.order if order is None else order
+        return prices_of(self._curves, order, levels_of(self.costs, order))
 
     def solution(self) -> Allocated:
         """Return the best solution: shares by the prices of its order, played to the end."""
@@ -292,16 +329,45 @@ def _in_order(ends: Floats) -> bool:
     return bool((ends[:-1] <= ends[1:] * (1.0 + TOGETHER)).all())
 
 
-def _alike(instance: Instance, rules: Rules) -> Ints:
-    """Return a number for each job, the same for jobs that nothing tells apart, shape (M,)."""
-    seen: dict[tuple[object, ...], int] = {}
+def alike(instance: Instance, rules: Rules) -> tuple[Ints, Ints, float]:
+    """Return which jobs nothing tells apart, who need not complete before whom, and how many sets.
+
+    Of jobs of one speedup, and side constraints, one that is as large and costs no more need not
+    complete before the other: where it does, their remaining sizes were equal once, and from then
+    on they can change places. Of equal ones the last in the file completes last.
+
+    Returns
+    -------
+    classes : ndarray of int64
+        The same number for jobs that nothing tells apart, shape (M,).
+    after : ndarray of int64
+        For each job those that complete after it, as binary numbers, shape (M,); 0 for all where
+        there are more than `MOST_JOBS`.
+    sets : float
+        How many sets of last jobs there are, at the most.
+    """
     asked: list[list[object]] = [[] for _ in instance.jobs]
     for number, bound in enumerate(rules.bounds):
         for j in bound.jobs:
             alone = len(bound.jobs) == 1
-            asked[j].append((bound.at_least, bound.at_most) if alone else number)
-    found = []
-    for j, job in enumerate(instance.jobs):
-        key = (instance.kinds[j], job.size, instance.costs[j], *asked[j])
-        found.append(seen.setdefault(key, j))
-    return np.array(found)
+            asks = (bound.name, bound.at_least, bound.at_most)
+            asked[j].append(asks if alone else number)
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for j in range(len(instance.jobs)):
+        groups.setdefault((instance.kinds[j], *asked[j]), []).append(j)
+    sizes, costs = instance.sizes, instance.costs
+    classes, after = np.arange(len(sizes)), np.zeros(len(sizes), dtype=np.int64)
+    sets = 1.0
+    for jobs in groups.values():
+        jobs.sort(key=lambda j: (-sizes[j], costs[j], -j))
+        chain = True
+        for place, j in enumerate(jobs):
+            before = [i for i in jobs[:place] if costs[i] <= costs[j]]
+            chain = chain and len(before) == place
+            for i in before:
+                if sizes[i] == sizes[j] and costs[i] == costs[j]:
+                    classes[j] = classes[i]
+                if len(sizes) <= MOST_JOBS:
+                    after[j] |= 1 << i
+        sets *= len(jobs) + 1.0 if chain else 2.0 ** min(len(jobs), 1000)
+    return classes, after, sets

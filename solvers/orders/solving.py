@@ -202,6 +202,8 @@ class _Job:
                 return self.over_programs(leaves, search.bound, search.rest)
         if not self.message and not search.one_order and search.method == "branch and bound":
             self.message = "too many jobs to search all orders"
+        if not self.message and done and search.rest < self.value * (1 - NEAR):
+            self.message = "the diagrams of all orders stay too wide to prove more"
         return self.ended()
 
     def near_enough(self) -> bool:
@@ -306,10 +308,10 @@ class _Job:
         else:
             distance = gap(self.value, snap_bound(self.value, bound))
             proven = distance is not None and distance <= tolerance
-            if stopped == "completed" and distance is not None:
+            if stopped in ("completed", "time-limit") and distance is not None:
                 if distance <= max(self.limits.gap, tolerance):
                     stopped = "optimal"
-                elif not self.message:
+                elif stopped == "completed" and not self.message:
                     self.message = "the bound that the search proves does not meet the best found"
             own = gap(self.value, snap_bound(self.value, self.own_bound))
             over: Literal["all", "given"] | None = None

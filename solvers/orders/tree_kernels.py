@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from solvers.compiling import njit
 from solvers.orders.kernels import Curves, Floats, Ints, speed
 from solvers.orders.price_kernels import cost_of, next_price, played, prices_of
-from solvers.orders.subset_kernels import least_after
 
 Bools = NDArray[np.bool_]
 DONE, PAUSED, FULL = 0, 1, 2
@@ -27,11 +26,6 @@ class Search(NamedTuple):
         By job, shape (M,).
     classes : ndarray of int64
         The same number for jobs that nothing tells apart, shape (M,).
-    table : ndarray
-        The least price of each job after each set of last jobs, shape (2^M, M); shape (0, M) where
-        there are too many sets.
-    work : ndarray
-        Shape (2^M,), or (0,).
     playable : bool
         Whether shares that follow the prices keep all side constraints.
     """
@@ -39,8 +33,6 @@ class Search(NamedTuple):
     sizes: Floats
     costs: Floats
     classes: Ints
-    table: Floats
-    work: Floats
     playable: bool
 
 
@@ -162,15 +154,6 @@ def look_ahead(
 
 
 @njit(cache=True)
-def set_of(jobs: Ints, count: int) -> int:
-    """Return the first of some jobs as a set: a binary number."""
-    found = 0
-    for d in range(count):
-        found |= 1 << jobs[d]
-    return found
-
-
-@njit(cache=True)
 def _copy(source: Ints, target: Ints) -> None:
     """Copy one array into another; numba compiles a slice for four seconds, of messages mostly."""
     for i in range(len(source)):
@@ -183,14 +166,9 @@ def _branch(c: Curves, s: Search, t: Tree, lam: Floats, placed: Bools, depth: in
     total = len(s.sizes)
     rest = np.flatnonzero(~placed)
     ahead = t.ahead[depth]
-    done = set_of(t.order, depth)
-    few = len(s.table) > 0
     alone = 0.0
-    if few:
-        least_after(s.table, s.sizes, done, rest, ahead, s.work)
-    else:
-        for j in rest:
-            alone += ahead[j] * s.sizes[j]
+    for j in rest:
+        alone += ahead[j] * s.sizes[j]
     count = 0
     for i in range(len(rest)):
         j = rest[i]
@@ -200,11 +178,7 @@ def _branch(c: Curves, s: Search, t: Tree, lam: Floats, placed: Bools, depth: in
                 twin = True
         if twin:
             continue
-        price = ahead[j]
-        if few:
-            price = max(price, s.table[done, j])
-        after = s.work[1 << i] if few else alone - ahead[j] * s.sizes[j]  # or no number
-        bound = t.base[depth] + price * s.sizes[j] + after
+        bound = t.base[depth] + alone
         if not bound < np.inf:  # side constraints do not let it complete now
             continue
         at = count
@@ -311,13 +285,20 @@ def insertion(
 ) -> tuple[float, int]:
     """Try moving single jobs, and keep what lowers the cost of playing the prices.
 
+    An order whose prices prove that it costs as much is not played.
+
     Returns (cost, how many moves since the last that helped). ``order``, from the last job, is
     changed in place. Moves are numbered, a job at a to b as a·M + b: from ``move``, ``moves``.
     """
     total = len(order)
     trial = order.copy()
+    lam, vain = np.zeros(total), 0
+    level = 0.0
     levels = np.zeros(total)
-    vain = 0
+    for i in range(total):
+        level += s.costs[order[i]]
+        levels[i] = level
+    own = prices_of(c, order, levels)
     for number in range(move, move + moves):
         a, b = (number // total) % total, number % total
         if vain >= total * total:
@@ -331,14 +312,25 @@ def insertion(
         for i in range(a, b, step):
             trial[i] = trial[i + step]
         trial[b] = j
-        level = 0.0
+        same = min(a, b) if own[order[0]] < np.inf else 0  # jobs before it keep their prices
+        level, bound = 0.0, 0.0
+        lam[:] = 0.0
         for i in range(total):
-            level += s.costs[trial[i]]
-            levels[i] = level
-        lam = prices_of(c, trial, levels)
+            j = trial[i]
+            level += s.costs[j]
+            lam[j] = own[j]
+            if i >= same:
+                lam[j] = next_price(c, lam, trial, i + 1, level, i + 1)
+            bound += lam[j] * s.sizes[j]
+            if not bound < cost:
+                break
+        if not bound < cost:
+            continue
         value = cost_of(s.costs, played(c, s.sizes, lam, np.zeros((0, 0))))
         if value < cost * (1.0 - 1e-12):
             cost = value
             _copy(trial, order)
+            for i in range(total):
+                own[i] = lam[i]
             vain = 0
     return cost, vain

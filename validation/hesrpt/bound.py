@@ -14,6 +14,9 @@ let jobs earn more, which makes the bound weaker and never wrong.
 ``orders``
     A tree of last jobs. A branch places a job before those that are placed, at a price; what is no
     branch is closed by the prices of `validation.hesrpt.beside`, added up by a dynamic program.
+``diagram``
+    Passes over sets of last jobs, which close what costs a goal (`validation.hesrpt.diagram`), and
+    prices for the few orders that they leave.
 ``together``
     For the makespan: prices under which all jobs together earn no more than 1 in a unit of time.
 ``timelines``
@@ -33,16 +36,16 @@ import msgspec
 from instances.constraints import Constraint
 from instances.hesrpt import Instance
 from solvers.result import Document
-from validation.hesrpt.prices import (
+from validation.hesrpt.kinds import (
     Certificate,
-    NotShownError,
     Order,
     Orders,
-    Proof,
+    Passes,
     Ranks,
     Timelines,
     Together,
 )
+from validation.hesrpt.prices import NotShownError, Proof
 
 ROUNDING = 1e-9
 
@@ -104,6 +107,8 @@ def _proven(
         return proof.of_ranks(given, constraints)
     if isinstance(given, Orders):
         return proof.of_orders(given.tree)
+    if isinstance(given, Passes):
+        return proof.of_passes(given)
     if isinstance(given, Together):
         return proof.of_makespan(given)
     return proof.of_timelines(given, claim)

@@ -12,59 +12,22 @@ from instances.constraints import Constraint, FairShare, Shares
 from instances.hesrpt import Instance, Power
 from solvers.result import Document
 from validation.hesrpt.beside import Beside
+from validation.hesrpt.diagram import Diagram
 from validation.hesrpt.earning import Bools
 from validation.hesrpt.intervals import Floats, Interval
+from validation.hesrpt.kinds import Order, Passes, Ranks, Timelines, Together
 from validation.hesrpt.machine import machine_of, without_musts
 from validation.hesrpt.timelines import Epochs, timelines
 
 Positions = NDArray[np.intp]
-MOST_IN_ROWS, MOST_IN_SETS = 2_500, 16
-"""Jobs of one order, and of all sets of last jobs, that are looked at."""
+MOST_IN_ROWS, MOST_IN_SETS, MOST_IN_PASSES = 2_500, 16, 60
+"""Jobs of one order, of all sets of last jobs, and of passes over these, that are looked at."""
+MOST_PASSES, MOST_LEFT = 200, 5_000
+"""Passes, and orders that they leave, that are looked at."""
 
 
 class NotShownError(ValueError):
     """A step that does not follow; the message says which."""
-
-
-class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
-    """A certificate as a document holds it."""
-
-
-class Order(_Given, frozen=True, tag="order"):
-    """Prices for one order, and the grouping whose shares they reckon with."""
-
-    prices: dict[str, float]
-    by: str | None = None
-
-
-class Ranks(_Given, frozen=True, tag="ranks"):
-    """Prices by place, from the last to complete."""
-
-    prices: list[float]
-
-
-class Orders(_Given, frozen=True, tag="orders"):
-    """A tree: for each job that is a branch, its price and the branches below."""
-
-    tree: dict[str, object]
-    by: str | None = None
-
-
-class Together(_Given, frozen=True, tag="together"):
-    """Prices for all jobs together."""
-
-    prices: dict[str, float]
-    by: str | None = None
-
-
-class Timelines(_Given, frozen=True, tag="timelines"):
-    """Prices for each timeline, by job in the file's order."""
-
-    prices: list[list[float]]
-    by: str | None = None
-
-
-Certificate = Order | Ranks | Orders | Together | Timelines
 
 
 class Proof:
@@ -274,10 +237,64 @@ class Proof:
             least = min(least, self._branches(below, _Place(done, base, prices), closing, rows))
         return least
 
+    def of_passes(self, given: Passes) -> float:
+        """Return what passes over sets of last jobs prove for all orders, with prices for some."""
+        count = len(self.names)
+        if not np.isfinite(given.goal) or count > MOST_IN_PASSES or len(given.passes) > MOST_PASSES:
+            raise NotShownError("diagram: no such goal, or too many jobs or passes")
+        after = [0] * count
+        for j in range(count):
+            for i in range(count):
+                if i != j and self._no_sooner(i, j):
+                    after[j] |= 1 << i
+        diagram = Diagram(self.machine, self.sizes, self.costs, after)
+        for each in given.passes:
+            diagram.narrow(each, given.goal)
+        own = {tuple(one.last_first): one.prices for one in given.orders}
+        rows: dict[bytes, Floats] = {}
+        least = given.goal
+        for order in diagram.orders(MOST_LEFT):
+            if order not in own or len(own[order]) != count:
+                names = ", ".join(self.names[j] for j in order)
+                raise NotShownError(f"diagram: nothing closes the order {names}")
+            prices = np.zeros(count)
+            for j, price in zip(order, _sound(np.array(own[order], dtype=float)), strict=True):
+                prices[j] = price
+                row = prices.copy()
+                present = np.zeros(count, dtype=np.bool_)
+                present[list(order[: order.index(j) + 1])] = True
+                rows[row.tobytes() + present.tobytes()] = np.stack([row, present])
+            least = min(least, self.worth(prices))
+        if rows:
+            both = np.array(list(rows.values()))
+            self.expect_rows(both[:, 0], both[:, 1] > 0)
+        return least
+
+    def _no_sooner(self, i: int, j: int) -> bool:
+        """Tell whether job i need not complete before job j, which differs in size and cost alone.
+
+        It is as large at the least and costs as much at the most. Where it completes first, their
+        remaining sizes were equal once; from then on they can change places.
+        """
+        a, b = self.instance.jobs[i], self.instance.jobs[j]
+        weights = (a.weight, b.weight)
+        if self.instance.objective != "weighted-flow-time":
+            weights = (1.0, 1.0)
+        if not (a.size >= b.size and weights[0] <= weights[1]):
+            return False
+        equal = a.size == b.size and weights[0] == weights[1]
+        return (i > j or not equal) and a.speedup == b.speedup and self._ruled_alike(i, j)
+
     def _alike(self, i: int, j: int) -> bool:
         """Tell whether nothing tells two jobs apart, so that they can change places."""
         a, b = self.instance.jobs[i], self.instance.jobs[j]
         same = a.size == b.size and a.weight == b.weight and a.speedup == b.speedup
+        return same and self._ruled_alike(i, j)
+
+    def _ruled_alike(self, i: int, j: int) -> bool:
+        """Tell whether side constraints ask the same of two jobs."""
+        a, b = self.instance.jobs[i], self.instance.jobs[j]
+        same = True
         for rule in self.constraints:
             if isinstance(rule, Shares):
                 same = same and (a.name in rule.jobs) == (b.name in rule.jobs)

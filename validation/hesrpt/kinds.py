@@ -1,0 +1,64 @@
+"""The kinds of certificates of allocations, as documents hold them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from validation.hesrpt.diagram import Pass
+
+
+class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
+    """A certificate as a document holds it."""
+
+
+class Order(_Given, frozen=True, tag="order"):
+    """Prices for one order, and the grouping whose shares they reckon with."""
+
+    prices: dict[str, float]
+    by: str | None = None
+
+
+class Ranks(_Given, frozen=True, tag="ranks"):
+    """Prices by place, from the last to complete."""
+
+    prices: list[float]
+
+
+class Orders(_Given, frozen=True, tag="orders"):
+    """A tree: for each job that is a branch, its price and the branches below."""
+
+    tree: dict[str, object]
+    by: str | None = None
+
+
+class Together(_Given, frozen=True, tag="together"):
+    """Prices for all jobs together."""
+
+    prices: dict[str, float]
+    by: str | None = None
+
+
+class Timelines(_Given, frozen=True, tag="timelines"):
+    """Prices for each timeline, by job in the file's order."""
+
+    prices: list[list[float]]
+    by: str | None = None
+
+
+class OneOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Prices for one order, both from the last job to complete; jobs by their place in the file."""
+
+    last_first: list[int]
+    prices: list[float]
+
+
+class Passes(_Given, frozen=True, tag="diagram"):
+    """Passes over sets of last jobs, and the orders that cost less than the goal in none."""
+
+    goal: float
+    passes: list[Pass]
+    orders: list[OneOrder]
+    by: str | None = None
+
+
+Certificate = Order | Ranks | Orders | Together | Timelines | Passes
