@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import schedopt
-from instances.msfq import Instance
+from instances.msfq import Instance, Preempted
 from instances.msfq.log_converters import convert
 from instances.msfq.logs import Jobs
 from policies.registry import NotApplicableError, registered
@@ -24,6 +24,7 @@ LOGS = Path(__file__).parents[1].parent / "shared" / "data" / "swf"
 POLICIES = (
     "fcfs", "first-fit", "msf", "adaptive-quickswap", "static-quickswap", "easy", "easy-sjbf",
     "conservative", "sjf", "saf", "ljf", "wfp3", "f1", "multifactor", "fair-share-decay",
+    "server-filling", "server-filling-srpt", "preemptive-srpt",
 )  # fmt: skip
 
 
@@ -62,6 +63,12 @@ def table(queue: Instance) -> None:
             print(f"{name:20}{reason}")
             continue
         rate = len(queue.jobs) / (time.perf_counter() - began)
+        if isinstance(got, Preempted):  # of which the bound need not hold
+            print(
+                f"{name:20}{got.mean_response_time:11.1f}{got.confidence or 0:9.1f}{'preempts':>12}"
+                f"{'':10}{got.mean_bounded_slowdown:10.2f}{'':8}{rate:12,.0f}"
+            )
+            continue
         over = got.mean_response_time / least - 1
         print(
             f"{name:20}{got.mean_response_time:11.1f}{got.confidence or 0:9.1f}{over:12.2%}"

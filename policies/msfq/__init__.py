@@ -1,7 +1,7 @@
 """msfq policies: what is run at a queue of multiserver jobs. Importing this registers them."""
 
 from policies.msfq import one_or_all, rules, static_quickswap
-from policies.msfq.logs import log_policy, registered
+from policies.msfq.logs import log_policy, preemptive, registered
 from policies.msfq.registration import admission_rule
 from policies.msfq.rule import Rule, Twin
 from policies.msfq.state import Job, Running, State
@@ -15,6 +15,7 @@ __all__ = [
     "admission_rule",
     "log_policy",
     "one_or_all",
+    "preemptive",
     "registered",
     "rules",
     "static_quickswap",

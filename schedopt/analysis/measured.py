@@ -42,7 +42,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """The measured contenders of one instance, the best first.
+    """The measured contenders of one instance, the best first, preemptive references last.
 
     Attributes
     ----------
@@ -76,7 +76,10 @@ def measured(rows: Iterable[Row]) -> list[Measured]:
 
 
 def _measured(rows: Sequence[Row], names: dict[str, str]) -> Measured:
-    told = sorted(((names[row.key], row) for row in rows), key=lambda pair: pair[1].objective or 0)
+    told = sorted(
+        ((names[row.key], row) for row in rows),
+        key=lambda pair: (_beside(pair[1]), pair[1].objective or 0),
+    )
     first = told[0][1]
     found = (_difference(name, row, first) for name, row in told[1:])
     return Measured(
@@ -158,8 +161,13 @@ def differences_table(found: Measured) -> ShownTable:
     )
 
 
+def _beside(row: Row) -> bool:
+    """Tell whether a row has a reference, but answers another question than it."""
+    return row.reference is not None and row.gap is None
+
+
 def _over(row: Row, bound: float | None) -> str:
-    if row.objective is None or not bound:
+    if row.objective is None or not bound or _beside(row):
         return ""
     return percent(row.objective / bound - 1)
 

@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 
 from instances.constraints import Constraint, ResponseTime, label
 from instances.errors import InputError
-from instances.msfq import Bracketed, Instance, LogAnswer, Measures, Replayed, Windowed
+from instances.msfq import (
+    Bracketed,
+    Instance,
+    LogAnswer,
+    Measures,
+    Preempted,
+    Replayed,
+    Windowed,
+)
 from instances.msfq.logs import Jobs
 from solvers.result import Document
+from validation.msfq import preempted
 from validation.report import Report, same
 
 Floats = NDArray[np.float64]
@@ -24,6 +33,8 @@ def solution_type(solution: Mapping[str, object]) -> type[LogAnswer]:
     """Return the record that a log's solution of this shape is."""
     if "policies" in solution:
         return Bracketed
+    if "pieces" in solution:
+        return Preempted
     return Windowed if "starts" in solution else Replayed
 
 
@@ -40,7 +51,7 @@ def check(
     ----------
     queue : Instance
         The raw instance, of a log.
-    solution : Replayed, Bracketed or Windowed
+    solution : Replayed, Preempted, Bracketed or Windowed
     claim : Document
         The document: its objective.
     constraints : sequence of Constraint
@@ -48,6 +59,11 @@ def check(
     report : Report
         Takes what is found.
     """
+    if isinstance(solution, Preempted):
+        response = preempted.check(queue, solution, claim, report)
+        if response is not None:
+            _sides(queue.jobs, response, constraints, report)
+        return
     rows, starts = _starts(queue, solution, report)
     if report.violations:
         return

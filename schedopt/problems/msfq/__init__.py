@@ -129,6 +129,10 @@ class Msfq(Problem["Instance"]):
         # The best of all thresholds, but other policies may be better: it bounds none of them.
         return Question(instance, options=own, bounding=False)
 
+    def comparable(self, result: Result, reference: Result) -> bool:
+        """Tell whether both preempt nobody: a preemptive reference answers another question."""
+        return not hasattr(result.solution, "preemptions")
+
     def measures(self, result: Result) -> dict[str, float]:
         """Return what a replay of a log measures."""
         from schedopt.problems.msfq import showing

@@ -6,7 +6,7 @@ import msgspec
 
 from instances.msfq import Instance
 from instances.msfq.answers import Answer, ClassTime, Simulated, Thresholded
-from instances.msfq.log_answers import Bracketed, LogAnswer, Measures, Replayed, Windowed
+from instances.msfq.log_answers import Bracketed, LogAnswer, Measures, Preempted, Replayed, Windowed
 from schedopt.formats import number, percent
 from schedopt.problems.shown import Lines, ShownTable, Tables
 from solvers.result import Result
@@ -40,6 +40,9 @@ def lines(queue: Instance, result: Result[Answer | LogAnswer]) -> Lines:
         yield "mean wait", number(found.mean_wait)
         yield "mean bounded slowdown", number(found.mean_bounded_slowdown)
         yield "utilization", f"{found.utilization:.1%}"
+    elif isinstance(found, Preempted):
+        yield "mean bounded slowdown", number(found.mean_bounded_slowdown)
+        yield "preemptions", f"{found.preemptions:,}; a reference, which no cluster runs"
     elif isinstance(found, Bracketed):
         yield "best policy", found.policy
     elif isinstance(found, Windowed):
@@ -49,6 +52,8 @@ def lines(queue: Instance, result: Result[Answer | LogAnswer]) -> Lines:
 def measures(result: Result[Answer | LogAnswer]) -> dict[str, float]:
     """Return what a replay of a log measures, as the tables of a bench head it."""
     found = result.solution
+    if isinstance(found, Preempted):
+        return {"response": found.mean_response_time, "slowdown": found.mean_bounded_slowdown}
     if not isinstance(found, Replayed):
         return {}
     return {
