@@ -138,7 +138,12 @@ class Annealing:
     def _opened(self, starts: Iterable[Mask]) -> Iterator[bool]:
         """Try sets to start from, then halve what the best set that is in time may ask for."""
         for start in starts:
-            yield from self._each(start & self.trials.able)
+            jobs = start & self.trials.able
+            yield from self._each(jobs)
+            if self.frontier and self.best is not None:
+                asked = float(self.trials.night.rewards[jobs].sum())
+                if self.best.worth >= asked > 0:  # those that follow are worth less
+                    break
         if self.frontier is None or self.best is None:
             return
         low, high = float(self.demands[self.best.jobs].sum()), self.capacity

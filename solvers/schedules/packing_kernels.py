@@ -244,15 +244,10 @@ def _widened(tail: Tail, q: int, u: int, span: float, work: Array) -> bool:
             work[0] -= len(tail.bins)
             for i in range(len(tail.bins)):
                 p, d = tail.bins[i], tail.lengths[k] - tail.lengths[i]
-                if (
-                    d > gain
-                    and p >= 0
-                    and p != q
-                    and tail.end[p] + d <= span
-                    and _run(tail, p, i, k) < np.inf
-                    and _run(tail, q, k, i) < np.inf
-                ):
-                    gain, one, other = d, k, i
+                if d > gain and p >= 0 and p != q and tail.end[p] + d <= span:
+                    work[0] -= 16
+                    if _run(tail, p, i, k) < np.inf and _run(tail, q, k, i) < np.inf:
+                        gain, one, other = d, k, i
             k = tail.after[k]
         if one < 0 or work[0] < 0:
             return False
@@ -270,9 +265,11 @@ def _mended(tail: Tail, u: int, span: float, work: Array) -> bool:
     while work[0] > 0:
         room, q = 0.0, -1
         for p in range(len(tail.end)):
-            if tail.end[p] + tail.lengths[u] <= span and _run(tail, p, -1, u) < np.inf:
-                _put(tail, u, p)
-                return True
+            if tail.end[p] + tail.lengths[u] <= span:
+                work[0] -= 8
+                if _run(tail, p, -1, u) < np.inf:
+                    _put(tail, u, p)
+                    return True
             room += max(0.0, span - tail.end[p])
             if q < 0 or tail.end[p] < tail.end[q]:
                 q = p

@@ -13,7 +13,7 @@ from instances.constraints import Seats
 from instances.dssp import Instance, Job
 from instances.dssp.tasks import Floats, Ints
 from solvers.running import Run
-from solvers.schedules.annealing import ROUND, Annealing
+from solvers.schedules.annealing import Annealing
 from solvers.schedules.frontier import Frontier
 from solvers.schedules.trial import Mask, Trials
 
@@ -66,7 +66,7 @@ def search(
     seats: Sequence[Seats] = (),
     target: float | None = None,
     seconds: float | None = None,
-    rounds: int = 4,
+    patience: int = 3_200,
     workers: int = 1,
 ) -> Found | None:
     """Search until the target is met, time is over, or many moves were of no use.
@@ -90,8 +90,8 @@ def search(
         What is enough.
     seconds : float, optional
         How long to search.
-    rounds : int
-        Rounds of moves of no use after which a worker gives up.
+    patience : int
+        Moves of no use after which a worker gives up.
     workers : int
         Each with a seed of its own. One worker makes the same moves each time, however long it is
         given.
@@ -106,7 +106,7 @@ def search(
         try:
             annealing = Annealing(Trials(night, seats), caps, keeps, seed, starts)
             made.append(annealing)
-            while annealing.fruitless < rounds * ROUND and not stop.is_set():
+            while annealing.fruitless < patience and not stop.is_set():
                 best = annealing.best
                 if best and target is not None and best.worth >= target * (1 - 1e-12):
                     stop.set()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from builders.dssp_windows import best_schedule, best_selection, windowed_night
@@ -12,6 +14,8 @@ from instances.constraints import Seats
 from instances.dssp import Instance, Job, bounding
 from instances.errors import InputError
 from instances.files import example
+from policies.dssp.dispatch import Held, play
+from policies.dssp.plain import play_plainly
 from policies.registry import NotApplicableError, registered
 from schedopt import evaluate, solve
 
@@ -40,21 +44,35 @@ def test_random_nights_against_every_subset() -> None:
                 assert found.objective <= result.objective
 
 
-@pytest.mark.parametrize("part", range(2))
-def test_schedules_of_random_nights_against_every_order(part: int) -> None:
-    agree(part, 20)
-
-
-def agree(seed: int, count: int) -> None:
-    """Compare `Schedule` with brute force; no selection is worth less than what is earned."""
-    rng = np.random.default_rng(seed)
-    for i in range(count):
+@pytest.mark.parametrize("part", range(100 if ALL else 2))
+def test_random_nights_against_every_order(part: int) -> None:
+    """Two thousand nights in `make test-all`, forty else."""
+    rng = np.random.default_rng(part)
+    for i in range(20):
         instance = windowed_night(rng, jobs=4, tasks=3, stages=2, late=True)
-        result = solve(instance, formulation="schedule", threads=1)
-        assert result.termination == "optimal", i
-        assert not result.violations, i
-        assert result.objective == pytest.approx(best_schedule(instance), abs=1e-9), i
-        assert solve(bounding(instance)).objective >= result.objective - 1e-9, i
+        scheduled_is_optimal(instance, f"{part} {i}")
+        dispatched_is_what_is_defined(instance, rng)
+
+
+def scheduled_is_optimal(instance: Instance, which: str) -> None:
+    """Compare `Schedule` with brute force; no selection is worth less than what is earned."""
+    result = solve(instance, formulation="schedule", threads=1)
+    assert result.termination == "optimal", which
+    assert not result.violations, which
+    assert result.objective == pytest.approx(best_schedule(instance), abs=1e-9), which
+    assert solve(bounding(instance)).objective >= result.objective - 1e-9, which
+
+
+def dispatched_is_what_is_defined(instance: Instance, rng: np.random.Generator) -> None:
+    """Compare the compiled simulator with the plain one, to the last bit."""
+    tasks = len(instance.tasks.lengths)
+    jobs = Held.of(instance).able(np.arange(len(instance.jobs)))
+    by_task: dict[str, Any] = {"keys": rng.integers(0, 3, tasks).astype(float)}
+    by_job: dict[str, Any] = {"keys": rng.random(len(instance.jobs))}
+    for choice in (by_task, by_job, {"draws": rng.random(tasks)}):
+        compiled, plain = play(instance, jobs, **choice), play_plainly(instance, jobs, **choice)
+        for ours, defined in zip(compiled, plain, strict=True):
+            np.testing.assert_array_equal(ours, defined)
 
 
 def test_what_lives_between_two_times_fits_there() -> None:

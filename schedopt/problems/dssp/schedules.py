@@ -135,7 +135,7 @@ def _searched(
         seats=model.seats,
         target=target,
         seconds=seconds,
-        rounds=1 if few else 4,
+        patience=min(8_000, max(200, 40 * len(night.tasks.lengths))) if few else 3_200,
         workers=workers(limits),
     )
     if found is None:
