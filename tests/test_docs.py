@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders.cli import scripted
 from typer.main import get_command
 
 from schedopt.cli import app
@@ -44,8 +45,9 @@ def test_every_snippet_of_a_page_works(page: Path, tmp_path: Path) -> None:
     blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
     shell = "".join(code for language, code in blocks if language == "sh")
     python = "".join(code for language, code in blocks if language == "python")
-    for command in (["bash", "-euc", shell], [sys.executable, "-c", python]):
-        done = run(command, tmp_path)
+    scripted(shell, tmp_path)
+    if python:
+        done = run([sys.executable, "-c", python], tmp_path)
         assert done.returncode == 0, done.stderr
 
 

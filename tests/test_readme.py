@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from builders.cli import scripted
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -19,18 +18,8 @@ def test_every_command_and_snippet_works(tmp_path: Path) -> None:
     scripts = "".join(re.findall(r"```sh\n(.*?)```", TEXT, flags=re.DOTALL))
     lines = [line for line in scripts.splitlines() if not line.startswith(("make", "source"))]
     (tmp_path / "snippet.py").write_text("".join(re.findall(r"```python\n(.*?)```", TEXT, re.S)))
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    script = "\n".join(["set -e", *lines, f"{sys.executable} snippet.py"])
-    done = subprocess.run(
-        ["bash", "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "optimal" in done.stdout
+    printed = scripted("\n".join([*lines, f"{sys.executable} snippet.py"]), tmp_path)
+    assert "optimal" in printed
     assert sum("schedopt" in line for line in lines) >= 8
 
 

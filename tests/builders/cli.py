@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
 import subprocess
 import sys
+from contextlib import chdir
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -46,3 +51,63 @@ def refused(*words: object) -> str:
     assert isinstance(done.exception, InputError), (done.exception, done.output)
     assert done.stdout == ""
     return str(done.exception)
+
+
+SHELL = re.compile(r"[|&;<>$`*?~(){}\\#]|--policy-file")
+"""What a line needs a shell for; a file of policies would stay registered in this process."""
+
+KEEPS = re.compile(r"^\s*(?:cd|export|source|set|for .*[^e]$|while|if|\w+=)", re.MULTILINE)
+"""What the lines after it depend on."""
+
+
+def scripted(text: str, folder: Path) -> str:
+    """Run a script in a folder, line by line, and return what it prints; all must succeed.
+
+    Lines that need no shell are run in this very process: starting another one for each of them
+    would take longer than what they do.
+    """
+    lines = _lines(text)
+    if KEEPS.search(text):
+        return _shell(lines, folder)
+    printed = []
+    for ours, group in groupby(lines, lambda line: line.startswith("schedopt ") and not _odd(line)):
+        if not ours:
+            printed.append(_shell(list(group), folder))
+            continue
+        with chdir(folder):
+            printed += [invoked(*shlex.split(line, comments=True)[1:]) for line in group]
+    return "".join(printed)
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a script, each with those that continue it, or that it reads itself."""
+    lines: list[str] = []
+    end = None
+    for line in text.replace("\\\n", " ").splitlines():
+        if end is not None:
+            lines[-1] += f"\n{line}"
+            end = None if line == end else end
+        elif line.strip():
+            lines.append(line)
+            here = re.search(r"<<-?\s*['\"]?(\w+)", line)
+            end = here and here[1]
+    return lines
+
+
+def _odd(line: str) -> bool:
+    bare = re.sub(r"'[^']*'|\"[^\"$`]*\"", "", line.partition("  #")[0])
+    return bool(SHELL.search(bare))
+
+
+def _shell(lines: list[str], folder: Path) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euc", "\n".join(lines)],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, (lines, done.stdout, done.stderr)
+    return done.stdout

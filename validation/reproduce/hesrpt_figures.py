@@ -185,7 +185,7 @@ def _ratios(quick: bool) -> dict[str, list[float]]:
     "hesrpt/figure-4",
     title="heSRPT beside its competitors",
     source=f"{PAPER}, Figure 4 and section 4.2",
-    workload="N = 10^6, 500 jobs of Pareto(1.5) sizes, medians of ten seeds (quick: one of 250 jobs).",
+    workload="N = 10^6, 500 jobs of Pareto(1.5) sizes, medians of ten seeds (quick: one, 250).",
 )
 def figure_4(quick: bool) -> Outcome:
     """Judge each sentence of section 4.2 by ratios of medians."""
