@@ -56,7 +56,7 @@ def refused(*words: object) -> str:
 SHELL = re.compile(r"[|&;<>$`*?~(){}\\#]|--policy-file")
 """What a line needs a shell for; a file of policies would stay registered in this process."""
 
-KEEPS = re.compile(r"^\s*(?:cd|export|source|set|for .*[^e]$|while|if|\w+=)", re.MULTILINE)
+KEEPS = re.compile(r"^\s*(?:(?:cd|export|source|set|for|while|if)\b|\w+=)", re.MULTILINE)
 """What the lines after it depend on."""
 
 
