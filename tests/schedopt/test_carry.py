@@ -16,6 +16,7 @@ from instances import files
 from instances.dssp import Instance, selected_nights
 from instances.errors import InputError
 from schedopt.cli import app
+from schedopt.problems import problem_of
 from solvers.result import Result
 
 
@@ -139,3 +140,18 @@ def test_a_usage_table_tells_the_same(tmp_path: Path) -> None:
         schedopt.carry(table, half_life="soon")
     with pytest.raises(InputError, match="half-life or --window"):
         schedopt.carry(table)
+
+
+def test_a_cap_that_the_past_exceeds_is_told_with_the_least_that_can_be_kept() -> None:
+    job = schedopt.dssp.Job(name="a", reward=1, demand=2, critical_path=1, groups={"team": "fx"})
+    night = Instance(name="n", processors=1, deadline=10, jobs=(job,))
+    rule = schedopt.FairShare(
+        name="fair", by="team", at_most={"fx": 0.3}, past={"fx": 9}, past_total=10
+    )
+    result = schedopt.solve(night, constraints=[rule])
+    assert result.conflict == ("fair",)
+    (told,) = [words for name, words in problem_of(night).lines(night, result) if "fx" in name]
+    assert "used 45.0%" in told and "at_most 0.45," in told
+    for most, ended in ((0.45, "optimal"), (0.449, "infeasible")):
+        kept = msgspec.structs.replace(rule, at_most={"fx": most})
+        assert schedopt.solve(night, constraints=[kept]).termination == ended

@@ -274,6 +274,8 @@ class Dssp(Problem["Instance"]):
 def _of_nights(result: Result) -> bool:
     from instances.dssp import SelectedNights
 
+    if result.solution is None:
+        return result.formulation == "season"
     return isinstance(result.solution, SelectedNights)
 
 

@@ -19,6 +19,7 @@ from instances.dssp import Selected, SelectedNights
 from instances.dssp.clock import Clock
 from instances.errors import InputError, shown
 from instances.fair_share import Each, weight
+from schedopt.formats import counted
 from solvers.result import Document
 
 DIGITS = 12
@@ -26,6 +27,10 @@ DIGITS = 12
 
 OWN = ("night", "demand", "capacity")
 """The columns of a usage table that are no groupings."""
+
+
+EARLIEST = date(1970, 1, 1).toordinal()
+"""A number of a night from which on it was a date."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ def carry(
     if not used:
         raise InputError("results with a solution, or a usage table", found="none")
     used = _in_order(used, bool(results), len(tables))
-    notes = [f"{len(used)} nights, the last of them number {used[-1].night}"]
+    notes = [f"{counted(len(used), 'night')}, the last of them {_called(used[-1].night)}"]
     carried = [rule for rule in rules if isinstance(rule, FairShare)]
     if not carried and results:
         carried = [rule for rule in _rules_of(results[-1]) if isinstance(rule, FairShare)]
@@ -194,6 +199,11 @@ def _night(text: str) -> int:
         raise InputError(expected, found=shown(text), place="night") from None
 
 
+def _called(night: int) -> str:
+    """Return a night as its table calls it: numbers so large are dates."""
+    return f"number {night}" if night < EARLIEST else date.fromordinal(night).isoformat()
+
+
 def _amount(text: str, column: str) -> Fraction:
     try:
         amount = float(text)
@@ -222,10 +232,10 @@ def _remembering(
     Its own half-life or window makes one night more of it.
     """
     last = used[-1].night
-    counted = [night for night in used if window is None or last - night.night < window - 1]
+    kept = [night for night in used if window is None or last - night.night < window - 1]
     past: dict[str, Fraction] = {}
     total = Fraction(0)
-    for night in counted:
+    for night in kept:
         counts = weight(last - night.night, half_life)
         if rule.of == "capacity" and night.capacity is None:
             expected = "a column `capacity`, of which shares are taken"

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 PLAINLY = 3_000
 """Tasks up to which the plain simulator is done before the compiled one is loaded."""
 
+HOPE = " (--formulation schedule looks for a choice that can be)"
+"""What may be done about late jobs."""
+
 ON_TIME = 1 + 1e-11
 """A completion that is later than the deadline by less than this factor is rounded."""
 
@@ -79,7 +82,7 @@ def dispatched(night: Instance, result: Result[Selected], most: int | None = Non
         bound=None,
         gap=None,
         certificate=UNSET,
-        message=f"dispatched by {name}: {done:,} of {total:,} jobs in time",
+        message=f"dispatched by {name}: {done:,} of {total:,} jobs in time{HOPE if late else ''}",
         solution=schedule,
     )
 

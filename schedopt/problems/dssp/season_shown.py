@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from instances.dssp import Instance, SelectedNights
 from schedopt.formats import counted
+from schedopt.problems.dssp import showing
 from schedopt.problems.shown import Lines, ShownTable, Tables
 from solvers.result import Result
 
@@ -22,6 +23,7 @@ def lines(season: Instance, result: Result[SelectedNights]) -> Lines:
     """Yield how many jobs are run on how many nights."""
     found = result.solution
     if found is None:
+        yield from showing.used_up(season, result)
         return
     used = sum(night.demand for night in found.nights) / found.capacity / len(found.nights)
     run, total = len(found.selected), len(season.jobs)

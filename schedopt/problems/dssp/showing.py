@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from math import floor
+from fractions import Fraction
+from math import ceil, floor
 
 from formulations.dssp.windows import able
 from instances.constraints import Constraint, FairShare
+from instances.decimals import as_written
 from instances.dssp import Instance, Scheduled, Selected
 from instances.fair_share import weight
 from schedopt.formats import counted, natural, number
@@ -35,6 +37,7 @@ def lines(night: Instance, result: Result[Selected]) -> Lines:
     """Yield how many jobs are selected and, of what is run, how many complete in time."""
     found = result.solution
     if not isinstance(found, Selected):
+        yield from used_up(night, result)
         return
     total, chosen = len(night.jobs), set(found.selected)
     open_ = able(night, found.capacity / night.capacity())
@@ -68,6 +71,29 @@ def lines(night: Instance, result: Result[Selected]) -> Lines:
         f"makespan {schedule.makespan / night.deadline:.2f} deadlines, "
         f"processors busy {schedule.utilization:.1%} of the time until the deadline",
     )
+
+
+def used_up(night: Instance, result: Result) -> Lines:
+    """Yield which groups used so much before that a cap cannot be kept, whatever is run."""
+    rules = [*night.constraints, *result.constraints]
+    capacity = as_written(float(result.options.get("fill", 1.0))) * night.exact_capacity(1.0)
+    for rule in rules if result.termination == "infeasible" else ():
+        if not isinstance(rule, FairShare) or rule.of != "capacity" or rule.window == 1:
+            continue
+        counts = weight(1, rule.half_life)
+        used = {group: as_written(amount) for group, amount in rule.past.items()}
+        told = rule.past_total
+        total = sum(used.values(), Fraction(0)) if told is None else as_written(told)
+        for group, share in rule.caps(night.groups.get(rule.by, {})).items():
+            everything = counts * total + capacity
+            part = counts * used.get(group, Fraction(0)) / everything
+            if part > as_written(share):
+                yield (
+                    f"{rule.by} {group}",
+                    f"used {float(part):.1%} of the first night and what is remembered before it, "
+                    f"and its cap is {share:.1%}: no choice keeps it. A cap of its own, at_most "
+                    f"{ceil(1000 * part) / 1000:g}, is the least that can be kept tonight",
+                )
 
 
 def dropped(night: Instance, result: Result) -> ShownTable | None:
