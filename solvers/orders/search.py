@@ -148,7 +148,7 @@ class OrderSearch:
             self._pass = None
             self.bound = max(self.bound, min(diagram.bound, self.value))
             if diagram.paths and self.playable:
-                self._improve(diagram.cheapest())
+                self._improve(diagram.cheapest(), until)
         self.rest = diagram.bound
         if diagram.paths <= MOST_PATHS:
             self._left = [self._price(order) for order in diagram.orders()]
@@ -157,14 +157,22 @@ class OrderSearch:
         self.bound = max(self.bound, min(least))
         return True
 
-    def _improve(self, order: Order) -> None:
-        """Move jobs in an order while that helps, a round at the most for each job."""
-        cost, vain, move, count = inf, 0, 0, len(order)
+    def _improve(self, order: Order, until: float) -> None:
+        """Move jobs in an order while that helps, a round at the most for each job.
+
+        Under side constraints prices take far longer: there only an order that is better is moved.
+        """
+        vain, move, count = 0, 0, len(order)
         ends = played(self._curves, self.sizes, self.prices(order), NOTHING)
         cost = float(self.costs @ ends)
-        while vain < count * count and move < count**3 and cost < self.value * WORTH:
-            cost, vain = insertion(self._curves, self.search, order, cost, move, count * count)
-            move += count * count
+        moves = max(1, WORK // count**3)
+        worth = self.value * (1.0 - NEAR if self._curves.bounded else WORTH)
+        while vain < count * count and move < count**3 and cost < worth:
+            better, last = insertion(self._curves, self.search, order, cost, move, moves)
+            vain = last if better < cost else vain + moves
+            cost, move = better, move + moves
+            if now() >= until:
+                break
         if cost < self.value:
             self.value, self.order = cost, order
 

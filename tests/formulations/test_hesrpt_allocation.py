@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 from random import Random
 
 import msgspec
@@ -244,6 +244,31 @@ def test_weights_of_twenty_jobs_are_certified() -> None:
     instance = cluster(x, Power(p=0.4), 1000, weights=w, objective="weighted-flow-time")
     result = schedopt.solve(instance)
     assert result.proven and result.solution.certified == "all" and result.violations == ()
+
+
+def test_thirteen_unlike_jobs_are_certified_and_re_proved() -> None:
+    random = np.random.default_rng(1)
+    x, w = random.pareto(1.5, 13) + 1, random.integers(1, 5, 13)
+    own = [Power(p=p) for p in random.uniform(0.2, 0.95, 13).round(3).tolist()]
+    instance = cluster(x, Power(p=0.5), 100, weights=w, own=own, objective="weighted-flow-time")
+    result = schedopt.solve(instance, certificate=True)
+    assert result.proven and result.solution.certified == "all" and result.violations == ()
+    assert result.bound_checked is True
+
+
+def test_jobs_that_differ_in_size_and_weight_alone_keep_their_order() -> None:
+    """Of jobs of one speedup, a smaller one that weighs as much completes no later."""
+    x = [5.0, 1.0, 4.0, 2.0, 3.0] * 4
+    own = [Amdahl(parallel=0.9)] * 10 + [Power(p=0.5)] * 10
+    weights = [6 - size for size in x]  # the smaller, the heavier
+    instance = cluster(
+        x, Power(p=0.5), 16, weights=weights, own=own, objective="weighted-flow-time"
+    )
+    result = schedopt.solve(instance)
+    assert result.proven
+    for some in (range(10), range(10, 20)):
+        ends = [result.solution.completion[f"j{j}"] for j in sorted(some, key=lambda j: x[j])]
+        assert all(a <= b * (1 + 1e-9) for a, b in pairwise(ends))
 
 
 @pytest.mark.parametrize(
