@@ -64,7 +64,8 @@ MEASURED = (
     "batch means over the log. Resampled logs draw each user's weeks anew (Zakay and Feitelson, "
     "2014), the same for every policy; between which differences 95% of them lie says how sure it "
     "is who is better: not settled where 0 lies between. They bring together weeks of users who "
-    "never met: where submits are when servers were free, as in some logs, they queue far more."
+    "never met: where submits are when servers were free, as in some logs, they queue far more. "
+    "The bound is for schedules that preempt nobody; a reference that preempts is not held to it."
 )
 
 
