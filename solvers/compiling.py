@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numba import njit
@@ -23,10 +24,20 @@ from numba.misc.appdirs import AppDirs
 
 from solvers.clock import compiling
 
-__all__ = ["digest", "folder", "njit"]
+__all__ = ["compiled", "digest", "folder", "njit"]
 
+F = TypeVar("F", bound=Callable[..., object])
+_njit: Any = njit
 OURS = frozenset({"instances", "formulations", "solvers", "policies", "validation", "schedopt"})
 Names = dict[str, Any]
+
+
+def compiled(function: F) -> F:
+    """Compile a loop without reference counts, which would take most of its time.
+
+    It must make no array of its own, nor a view of one: memory would never be freed.
+    """
+    return _njit(cache=True, _nrt=False, error_model="numpy")(function)  # type: ignore[no-any-return]
 
 
 def folder() -> Path:

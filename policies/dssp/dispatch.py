@@ -114,6 +114,8 @@ def play(
         places,
         completion,
     )
+    if isinstance(order, slice):
+        return Played(starts, places, completion)
     played = Played(np.empty_like(starts), np.empty_like(places), completion)
     played.starts[order], played.processors[order] = starts, places
     return played

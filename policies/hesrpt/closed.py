@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from instances.sorting import steady_order
+
 Floats = NDArray[np.float64]
 NOTHING = 50.0
 """Between logarithms of rates this far apart, the smaller rate is nothing to a float."""
@@ -53,7 +55,7 @@ def hesrpt_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Float
     y_k = x_k/(-expm1(c·log1p(-1/k)))^p the epoch of k jobs lasts (y_k - y_{k+1}·(k/(k+1))^(c·p))
     by s(N).
     """
-    order = np.lexsort((-np.arange(len(sizes)), -sizes))  # of equal sizes the first completes first
+    order = steady_order(sizes)[::-1]  # of equal sizes the first completes first
     x = sizes[order]
     k = np.arange(1.0, len(x) + 1)
     completion, logs = np.empty(len(x)), np.empty(len(x))
@@ -77,7 +79,7 @@ def equi_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Floats]
 
     With m jobs left each has done (N/m)^p a unit of time.
     """
-    order = np.argsort(sizes, kind="stable")
+    order = steady_order(sizes)
     x = sizes[order]
     jobs = np.arange(len(x), 0, -1.0)
     completion = np.empty(len(x))
@@ -87,7 +89,7 @@ def equi_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Floats]
 
 def srpt_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Floats]:
     """Return SRPT's completion times, and the logarithms of proportions that amount to it."""
-    order = np.argsort(sizes, kind="stable")
+    order = steady_order(sizes)
     completion, logs = np.empty(len(sizes)), np.empty(len(sizes))
     completion[order] = np.cumsum(sizes[order]) / servers**p
     logs[order] = np.arange(len(sizes), 0, -1.0) * NOTHING / p

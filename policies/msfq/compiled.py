@@ -19,22 +19,8 @@ def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Run) 
     """Play a rule by its twin: see `simulation.play`."""
     from policies.msfq import kernels
 
-    count, trace = len(queue.classes), run.trace
-    empty, whole_numbers = np.empty(0), np.int64
-    inputs: dict[str, Any] = {
-        "k": queue.servers,
-        "total_rate": queue.arrival_rate,
-        **_jobs(queue),
-        **_of_rule(queue, rule),
-        "arrivals": run.arrivals,
-        "warm": run.warm,
-        "sized": run.sized,
-        "to_the_end": run.each,
-        "trace_times": empty if trace is None else trace.times,
-        "trace_classes": np.empty(0, whole_numbers) if trace is None else trace.classes,
-        "trace_sizes": empty if trace is None else trace.sizes,
-        "grid": run.grid,
-    }
+    count, trace, whole_numbers = len(queue.classes), run.trace, np.int64
+    inputs = _inputs(queue, rule, run)
     found: dict[str, Any] = {
         "sums": np.zeros((run.batches, count)),
         "counts": np.zeros((run.batches, count), whole_numbers),
@@ -49,7 +35,8 @@ def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Run) 
     first = None if trace is None else float(trace.times[0])
     state = _state(queue, run.seed, first, rule)
     pool = _pool(INITIAL_JOB_SLOTS)
-    advance = kernels.advance_by(twin)
+    lean = not (run.sized or run.each or len(run.grid))
+    advance = kernels.advance_by(twin, lean)
     while True:
         advance(**inputs, **state, **pool, **found)
         if state["whole"][kernels.DONE]:
@@ -78,6 +65,26 @@ def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Run) 
     )  # fmt: skip
 
 
+def _inputs(queue: Instance, rule: Rule, run: Run) -> dict[str, Any]:
+    """Return what is given, by the kernel's names."""
+    trace = run.trace
+    empty = np.empty(0)
+    return {
+        "k": queue.servers,
+        "total_rate": queue.arrival_rate,
+        **_jobs(queue),
+        **_of_rule(queue, rule),
+        "arrivals": run.arrivals,
+        "warm": run.warm,
+        "sized": run.sized,
+        "to_the_end": run.each,
+        "trace_times": empty if trace is None else trace.times,
+        "trace_classes": np.empty(0, np.int64) if trace is None else trace.classes,
+        "trace_sizes": empty if trace is None else trace.sizes,
+        "grid": run.grid,
+    }
+
+
 def _pool(places: int) -> dict[str, Any]:
     """Return room for so many jobs in the system, all of it spare."""
     from policies.msfq.kernels import AFTER
@@ -95,9 +102,11 @@ def _state(queue: Instance, seed: int, first: float | None, rule: Rule) -> dict[
 
     count, k = len(queue.classes), queue.servers
     draw, when, turn = (stream(seed, number) for number in (1, 2, 3))
-    real, whole = np.zeros(7), np.zeros(12, np.int64)
+    real, whole = np.zeros(7), np.zeros(14, np.int64)
     whole[kernels.FREE] = k
     whole[kernels.BATCH] = whole[kernels.FAULT] = -1
+    ahead = kernels.DRAWN_AHEAD
+    whole[kernels.GAPS_USED] = whole[kernels.PICKS_USED] = ahead
     gap = exponential(when) / queue.arrival_rate if first is None else first
     real[kernels.NEXT_ARRIVAL] = gap
     holding = rule.holding[0] if rule.holding else np.inf
@@ -108,6 +117,7 @@ def _state(queue: Instance, seed: int, first: float | None, rule: Rule) -> dict[
     bits_in = np.zeros(1)
     return {
         "whole": whole, "real": real, "draw": draw, "when": when, "turn": turn,
+        "gaps": np.zeros(ahead), "picks": np.zeros(ahead),
         "waiting": np.zeros(count, np.int64), "running": np.zeros(count, np.int64),
         "first": np.full(count, -1), "last": np.full(count, -1), "head": np.zeros(count),
         "since": np.zeros(count), "base": base, "served": np.zeros(base[-1], np.int64),

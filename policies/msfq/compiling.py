@@ -1,7 +1,4 @@
-"""How the simulators are compiled: without reference counts, which would take most of the time.
-
-What is compiled so must make no array of its own, nor a view of one: memory would never be freed.
-"""
+"""How the simulators are compiled: anew for each rule, which is a constant in the code."""
 
 from __future__ import annotations
 
@@ -11,17 +8,13 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any
 
-from solvers.compiling import njit
+from solvers.compiling import compiled, njit
 
-F = TypeVar("F", bound=Callable[..., Any])
+__all__ = ["compiled", "digest", "ready", "specialized"]
+
 _njit: Any = njit
-
-
-def compiled(function: F) -> F:
-    """Compile a function of the simulators."""
-    return _njit(cache=True, _nrt=False, error_model="numpy")(function)  # type: ignore[no-any-return]
 
 
 def ready(function: Any) -> Any:

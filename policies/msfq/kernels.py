@@ -17,7 +17,7 @@ import numpy as np
 
 from policies.msfq.admission_kernels import ANY, NONE, ask_the_rule, fcfs
 from policies.msfq.compiling import compiled, digest, ready, specialized
-from policies.msfq.random_kernels import exponential, size, uniform
+from policies.msfq.random_kernels import exponential, exponentials, more, size_of
 from policies.msfq.rule import Twin
 
 BUCKETS = 96 * 128
@@ -26,28 +26,40 @@ LOWEST = (1023 - 40) * 128
 OWN = tuple(f"policies.msfq.{name}" for name in ("kernels", "random_kernels", "admission_kernels"))
 
 NUMBER, IN_SYSTEM, MOST, BATCH, FREE, HEAP, SPARE, COUNTING, TICK, PHASE, DONE, FAULT = range(12)
+GAPS_USED, PICKS_USED = 12, 13
 """Places in ``whole``: jobs so far, in the system, the most ever, ...."""
+DRAWN_AHEAD = 512
+"""Random numbers that are drawn at a time: a loop of nothing else overlaps their latencies."""
 NOW, NEXT_ARRIVAL, NEXT_TURN, BEGAN, BUSY_SINCE, BUSY_AREA, SERVICE = range(7)
 """Places in ``real``."""
+NATURAL = 2**63 - 1
+"""A mask that tells the compiler that a place is no negative one, counted from the end: each look
+at an array is then three instructions shorter."""
 ARRIVAL, COMPLETION, TURN = range(3)
 CAME_AT, TAKES, WHICH, AFTER = range(4)
 """Of a job in the pool: when it came, how long it takes, its number, and who is next in line."""
 
 
-next_start, after_arrival, NOTE_PHASES = fcfs, ask_the_rule, False
+next_start, after_arrival, NOTE_PHASES, LEAN = fcfs, ask_the_rule, False, False
 """What stands here for a rule's twin: `advance_by` puts the rule's own in their place."""
 
 
 @cache
-def advance_by(twin: Twin) -> Any:
-    """Return `advance` compiled for a rule, the rule a constant in it."""
+def advance_by(twin: Twin, lean: bool = False) -> Any:
+    """Return `advance` compiled for a rule, the rule a constant in it.
+
+    Where it is lean, it is for exponential sizes that are drawn as jobs complete, and knows neither
+    traces nor each job's own response time nor samples at given times.
+    """
     module = import_module(twin.module)
     after = getattr(module, twin.after_arrival) if twin.after_arrival else ask_the_rule
-    words = ("advance", twin.next_start, twin.after_arrival, "phases" if twin.phases else "")
+    words = ("advance", twin.next_start, twin.after_arrival, "phases" * twin.phases,
+             "lean" * lean)  # fmt: skip
     parts = {
         "next_start": ready(getattr(module, twin.next_start)),
         "after_arrival": ready(after),
         "NOTE_PHASES": twin.phases,
+        "LEAN": lean,
     }
     name = "_".join(filter(None, (*words, digest(twin.module, *OWN))))
     return specialized(advance, name, parts)
@@ -58,7 +70,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     starts: Any, memory: Any, numbers: Any, slots: Any, by_need: Any, holding: Any,
     arrivals: int, warm: int, sized: bool, to_the_end: bool,
     trace_times: Any, trace_classes: Any, trace_sizes: Any,
-    whole: Any, real: Any, draw: Any, when: Any, turn: Any,
+    whole: Any, real: Any, draw: Any, when: Any, turn: Any, gaps: Any, picks: Any,
     waiting: Any, running: Any, first: Any, last: Any, head: Any, since: Any,
     pool: Any, of_class: Any,
     base: Any, served: Any, ends: Any, ended: Any,
@@ -89,6 +101,8 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
         The state, see `NUMBER` and `NOW`.
     draw, when, turn : ndarray
         Streams of random numbers.
+    gaps, picks : ndarray
+        What was drawn ahead from ``when``, exponential, and from ``draw``.
     waiting, running, first, last, head, since : ndarray, shape (C,)
         The queues: how many, their ends in the pool, who leads; when they changed last.
     pool, of_class : ndarray, shape (P, 4) and (P,)
@@ -99,13 +113,28 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
         What is found: see `simulation.Played`.
     """
     count = needs.size
-    traced = trace_times.size > 0
+    sized = not LEAN and sized
+    traced = not LEAN and trace_times.size > 0
+    each = not LEAN and responses.size > 0
+    sampled = not LEAN and grid.size > 0
     number, in_system, batch, free = whole[NUMBER], whole[IN_SYSTEM], whole[BATCH], whole[FREE]
     heap, spare, counting = whole[HEAP], whole[SPARE], whole[COUNTING] > 0
     batch_ends = warm + (batch + 1) * (arrivals - warm) // sums.shape[0]
     now, service = real[NOW], real[SERVICE]
+    busy_area, busy_since, most, phase = (
+        real[BUSY_AREA],
+        real[BUSY_SINCE],
+        whole[MOST],
+        whole[PHASE],
+    )
+    gap_at, pick_at = whole[GAPS_USED], whole[PICKS_USED]
     next_arrival, next_turn = real[NEXT_ARRIVAL], real[NEXT_TURN]
     while spare >= 0:
+        if gap_at == DRAWN_AHEAD:
+            gap_at = 0
+            exponentials(when, gaps)
+        if pick_at > DRAWN_AHEAD - 3:
+            pick_at = more(draw, picks, pick_at)
         kind, c, pick = ARRIVAL, 0, 0.0
         if sized:
             at = next_arrival if number < arrivals else np.inf
@@ -113,8 +142,10 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                 at, kind = ends[1], COMPLETION
         else:
             rate = service + (total_rate if number < arrivals else 0.0)
-            at = now + exponential(when) / rate if rate > 0.0 else np.inf
-            pick = uniform(draw) * rate
+            at = now + gaps[gap_at] / rate if rate > 0.0 else np.inf
+            pick = picks[pick_at] * rate
+            gap_at += rate > 0.0
+            pick_at += 1
             if pick < service:
                 kind = COMPLETION
             else:
@@ -124,7 +155,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
         if at == np.inf or (number >= arrivals and (in_system == 0 or not to_the_end)):
             whole[DONE] = 1
             break
-        while whole[TICK] < grid.size and grid[whole[TICK]] < at:
+        while sampled and whole[TICK] < grid.size and grid[whole[TICK]] < at:
             for i in range(count):
                 samples[whole[TICK], i] = waiting[i] + running[i]
             whole[TICK] += 1
@@ -132,16 +163,19 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
         if kind == ARRIVAL:
             if number == warm:
                 counting = True
-                _begin(now, real, since, areas, phases, whole[PHASE])
+                real[BEGAN], busy_since, busy_area = now, now, 0.0
+                _begin(now, since, areas, phases, phase)
             if traced:
                 c = trace_classes[number]
             else:
                 if sized:
-                    pick = uniform(draw) * total_rate
+                    pick = picks[pick_at] * total_rate
+                    pick_at += 1
                 while c < count - 1 and pick >= rates[c]:
                     pick -= rates[c]
                     c += 1
-            job = spare
+            c &= NATURAL
+            job = spare & NATURAL
             spare = int(pool[job, AFTER])
             pool[job, CAME_AT], pool[job, WHICH] = now, number
             if sized:
@@ -149,18 +183,20 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                 if traced:
                     pool[job, TAKES] = trace_sizes[number]
                 else:
-                    pool[job, TAKES] = size(draw, shapes, c, values, starts) / services[c]
+                    u, v = picks[pick_at], picks[pick_at + 1]
+                    pick_at += 2
+                    pool[job, TAKES] = size_of(u, v, shapes, c, values, starts) / services[c]
             areas[c] += (waiting[c] + running[c]) * (now - since[c])
             since[c] = now
             pool[job, AFTER] = -1
             if waiting[c]:
-                pool[last[c], AFTER] = job
+                pool[last[c] & NATURAL, AFTER] = job
             else:
                 first[c], head[c] = job, number
             last[c] = job
             waiting[c] += 1
             in_system += 1
-            whole[MOST] = max(whole[MOST], in_system)
+            most = max(most, in_system)
             if counting:
                 came[c] += 1
                 if number == batch_ends:
@@ -170,37 +206,38 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                         levels[batch, i] = waiting[i] + running[i]
             number += 1
             if sized and number < arrivals:
-                gap = exponential(when) / total_rate
-                next_arrival = trace_times[number] if traced else now + gap
+                next_arrival = trace_times[number] if traced else now + gaps[gap_at] / total_rate
+                gap_at += 1
         elif kind == COMPLETION:
             if sized:
-                job = ended[1]
+                job = ended[1] & NATURAL
                 heap = _pop(ends, ended, heap, pool)
-                c = of_class[job]
+                c = of_class[job] & NATURAL
             else:
                 while c < count - 1 and pick >= running[c] * services[c]:
                     pick -= running[c] * services[c]
                     c += 1
                 while running[c] == 0:  # rounding at the very end of the range
                     c -= 1
-                place = base[c] + min(int(pick / services[c]), running[c] - 1)
-                job = served[place]
-                served[place] = served[base[c] + running[c] - 1]
+                c &= NATURAL
+                place = (base[c] + min(int(pick / services[c]), running[c] - 1)) & NATURAL
+                job = served[place] & NATURAL
+                served[place] = served[(base[c] + running[c] - 1) & NATURAL]
             areas[c] += (waiting[c] + running[c]) * (now - since[c])
             since[c] = now
-            real[BUSY_AREA] += (k - free) * (now - real[BUSY_SINCE])
-            real[BUSY_SINCE] = now
+            busy_area += (k - free) * (now - busy_since)
+            busy_since = now
             running[c] -= 1
             free += needs[c]
             service = service - services[c] if free < k else 0.0
             in_system -= 1
             response = now - pool[job, CAME_AT]
             if counting and pool[job, WHICH] >= warm:
-                sums[batch, c] += response
-                counts[batch, c] += 1
+                sums[batch & NATURAL, c] += response
+                counts[batch & NATURAL, c] += 1
                 bits_in[0] = response
                 histogram[c, min(max((bits[0] >> 45) - LOWEST, 0), BUCKETS - 1)] += 1
-            if responses.size:
+            if each:
                 responses[int(pool[job, WHICH])] = response
             pool[job, AFTER] = spare
             spare = job
@@ -223,32 +260,35 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             if c >= count or not waiting[c] or needs[c] > free:
                 whole[DONE], whole[FAULT] = 1, c
                 return
-            job = first[c]
+            c &= NATURAL
+            job = first[c] & NATURAL
             first[c] = int(pool[job, AFTER])
             waiting[c] -= 1
             if waiting[c]:
-                head[c] = pool[first[c], WHICH]
-            real[BUSY_AREA] += (k - free) * (now - real[BUSY_SINCE])
-            real[BUSY_SINCE] = now
+                head[c] = pool[first[c] & NATURAL, WHICH]
+            busy_area += (k - free) * (now - busy_since)
+            busy_since = now
             free -= needs[c]
             if sized:
                 heap = _push(ends, ended, heap, now + pool[job, TAKES], job, pool)
             else:
-                served[base[c] + running[c]] = job
+                served[(base[c] + running[c]) & NATURAL] = job
                 service += services[c]
             running[c] += 1
         if NOTE_PHASES:
-            whole[PHASE] = _note_phase(memory, waiting, running, k, whole[PHASE], now, phases)
+            phase = _note_phase(memory, waiting, running, k, phase, now, phases)
     whole[NUMBER], whole[IN_SYSTEM], whole[BATCH], whole[FREE] = number, in_system, batch, free
     whole[HEAP], whole[SPARE], whole[COUNTING] = heap, spare, counting
+    whole[MOST], whole[PHASE] = most, phase
+    whole[GAPS_USED], whole[PICKS_USED] = gap_at, pick_at
     real[NOW], real[SERVICE] = now, service
+    real[BUSY_AREA], real[BUSY_SINCE] = busy_area, busy_since
     real[NEXT_ARRIVAL], real[NEXT_TURN] = next_arrival, next_turn
 
 
 @compiled
-def _begin(now: float, real: Any, since: Any, areas: Any, phases: Any, phase: int) -> None:
+def _begin(now: float, since: Any, areas: Any, phases: Any, phase: int) -> None:
     """Begin to count: forget what the warm-up has left."""
-    real[BEGAN], real[BUSY_SINCE], real[BUSY_AREA] = now, now, 0.0
     for c in range(since.size):
         since[c], areas[c] = now, 0.0
     for p in range(phases.shape[1]):

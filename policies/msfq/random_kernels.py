@@ -53,9 +53,35 @@ def exponential(s: Any) -> float:
 
 
 @compiled
+def exponentials(s: Any, numbers: Any) -> None:
+    """Fill in exponential numbers of mean 1."""
+    for i in range(numbers.size):
+        numbers[i] = uniform(s)
+    for i in range(numbers.size):
+        numbers[i] = -log(numbers[i])
+
+
+@compiled
+def more(s: Any, numbers: Any, used: int) -> int:
+    """Fill up numbers in (0, 1), those that are left at the beginning; return how many are used."""
+    left = numbers.size - used
+    for i in range(left):
+        numbers[i] = numbers[used + i]
+    for i in range(left, numbers.size):
+        numbers[i] = uniform(s)
+    return 0
+
+
+@compiled
 def size(s: Any, shapes: Any, c: int, values: Any, starts: Any) -> Any:
     """Return a job size of mean 1; two numbers are drawn whatever the shape (see `sizes`)."""
     u, v = uniform(s), uniform(s)
+    return size_of(u, v, shapes, c, values, starts)
+
+
+@compiled
+def size_of(u: float, v: float, shapes: Any, c: int, values: Any, starts: Any) -> Any:
+    """Return the job size of mean 1 that two numbers in (0, 1) make."""
     code, p, q, r = int(shapes[c, 0]), shapes[c, 1], shapes[c, 2], shapes[c, 3]
     if code == 0:
         return -log(u)

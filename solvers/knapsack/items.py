@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.decimals import Whole, as_written
+from instances.sorting import steady_order
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -112,7 +113,7 @@ class Items:
     @cached_property
     def order(self) -> NDArray[np.intp]:
         """The items by non-increasing ratio, in the file's order on ties."""
-        return np.argsort(-self.ratios, kind="stable")
+        return steady_order(-self.ratios)
 
     @cached_property
     def relaxed(self) -> float:

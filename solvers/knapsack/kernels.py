@@ -266,26 +266,30 @@ def solution(at: Cursor, size: int, tree: Tree) -> Mask:
 
 
 @njit(cache=True)
-def first_incumbent(weights: Floats, rewards: Floats, room: float, broken: int) -> Mask:
+def first_incumbent(
+    weights: Floats, rewards: Floats, room: float, broken: int, window: int
+) -> Mask:
     """Return a good solution: greedy, or the break solution with a pair of items exchanged.
 
     For each item of the break solution the best partner outside that fits in its place is found
-    among those sorted by weight.
+    among those sorted by weight; both are at most so many items from the break item.
     """
     chosen = np.zeros(weights.size, dtype=np.bool_)
     chosen[:broken] = True
     left, value = room - weights[:broken].sum(), 0.0
-    outside = broken + np.argsort(weights[broken:])
+    begin, end = max(0, broken - window), min(weights.size, broken + window)
+    outside = broken + np.argsort(weights[broken:end])
     best = np.empty(outside.size, dtype=np.int64)  # the best of each prefix of these
     for i in range(outside.size):
         best[i] = outside[i]
         if i > 0 and rewards[best[i - 1]] >= rewards[outside[i]]:
             best[i] = best[i - 1]
-    fits = np.searchsorted(weights[outside], left + weights[:broken], side="right")
+    fits = np.searchsorted(weights[outside], left + weights[begin:broken], side="right")
     out, into = -1, -1
-    for i in range(broken):
-        if fits[i] > 0 and rewards[best[fits[i] - 1]] - rewards[i] > value:
-            out, into = i, best[fits[i] - 1]
+    for i in range(begin, broken):
+        fit = fits[i - begin]
+        if fit > 0 and rewards[best[fit - 1]] - rewards[i] > value:
+            out, into = i, best[fit - 1]
             value = rewards[into] - rewards[out]
     greedy, room_left = 0.0, left
     for j in range(broken, weights.size):

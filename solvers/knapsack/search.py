@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from math import floor, fsum, inf
+from math import floor, fsum
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from instances.decimals import Whole
+from instances.sorting import steady_order
 from solvers.clock import now
+from solvers.knapsack.counting import bound_by_count
 from solvers.knapsack.filling import fill
 from solvers.knapsack.items import LARGEST, Floats, Items, Mask
 
 _CHUNK: Final = 1 << 21  # states between two looks at the clock and the keyboard: some 30 ms
 _FIRST_CHUNK: Final = 1 << 15  # what the bound by the number of items is not worth its time for
+_WINDOW: Final = 2048  # items on either side of the break item that the first incumbent looks at
+_WINDOW_CHUNK: Final = 1 << 12  # what a better incumbent is not worth its time for
 _STATE_BYTES: Final = 2 * (8 + 8 + 4)  # room, reward and node, in two lists
 _NODE_BYTES: Final = 4 + 4 + 4  # parent and item, and a place while sweeping
 
@@ -78,6 +82,7 @@ class Core:
         whole = Whole.of(given)
         roomy = sum(whole.numbers.tolist()) < LARGEST and whole.scale <= 10**22
         self._scale = float(whole.scale) if roomy else 1.0
+        self._roomy = roomy
         self._given = whole.numbers.astype(np.float64) if roomy else given
         needs = _valid("demands", demands)
         if self._given.shape != needs.shape:
@@ -89,11 +94,11 @@ class Core:
         self._exact = roomy and self._items.exact
         with np.errstate(under="ignore"):
             ratios = self._items.rewards / self._items.weights
-        self._order = np.argsort(-ratios, kind="stable")
+        self._order = steady_order(-ratios)
         self._ratios = np.append(ratios[self._order], 0.0)
         self._weights = self._items.weights[self._order]
         self._rewards = self._items.rewards[self._order]
-        self._tightened = False
+        self._tightened, self._windowed = False, False
         self._chosen: tuple[float, Mask, float] | None = None
         self._start()
 
@@ -156,7 +161,7 @@ class Core:
                 (self._weights, self._rewards, self._ratios),
                 self._states,
                 self._tree,
-                _CHUNK if self._tightened else _FIRST_CHUNK + 4 * self._rewards.size,
+                self._chunk(),
             )
             if code == kernels.PROVEN:
                 self._proven = True
@@ -164,6 +169,8 @@ class Core:
                 self._grow_states()
             elif code == kernels.NODES_FULL:
                 self._grow_tree()
+            elif self._windowed:
+                self._look_further()
             elif not self._tightened:
                 self._tighten()
             if now() >= end:
@@ -181,9 +188,11 @@ class Core:
         broken = int(np.searchsorted(filled, room, side="right"))
         used = float(filled[broken - 1]) if broken else 0.0
         reward = float(rewards[:broken].sum())
-        self._free = fsum(self._given[self._items.free])
+        self._free = self._total(self._items.free)
         self._proven = broken == rewards.size
-        self._first = self._incumbent(room, broken)
+        self._windowed = max(broken, rewards.size - broken) > _WINDOW
+        self._room, self._broken = room, broken
+        self._first = self._incumbent(_WINDOW)
         self._whole = bool(np.array_equal(rewards, np.floor(rewards)))
         root = reward + (room - used) * float(self._ratios[broken])
         self._slip = 2.0**-48 * root  # what rounding can do to a bound
@@ -207,11 +216,29 @@ class Core:
         self._states[1][0, 0] = reward
         self._states[2][0, 0] = kernels.BREAK
 
-    def _incumbent(self, room: float, broken: int) -> Mask:
+    def _chunk(self) -> int:
+        """Return how many states to look at before anything else is tried."""
+        if self._windowed:
+            return _WINDOW_CHUNK
+        return _CHUNK if self._tightened else _FIRST_CHUNK + 4 * self._rewards.size
+
+    def _look_further(self) -> None:
+        """Look for a better selection among all items: the search does not end at once."""
+        self._windowed = False
+        first = self._incumbent(self._rewards.size)
+        value = self._rewards[first].sum()
+        if value > self._cursor["value"][0]:
+            from solvers.knapsack import kernels
+
+            self._first = first
+            self._cursor["value"], self._cursor["best"] = value, kernels.START
+
+    def _incumbent(self, window: int) -> Mask:
         """Return the selection to start from, over the items by ratio."""
         from solvers.knapsack import kernels
 
-        first: Mask = kernels.first_incumbent(self._weights, self._rewards, room, broken)
+        room, broken = self._room, self._broken
+        first: Mask = kernels.first_incumbent(self._weights, self._rewards, room, broken, window)
         if broken < self._rewards.size and self._ratios[0] == self._ratios[-2]:
             filled = fill(self._weights, room, broken)
             if self._rewards[filled].sum() > self._rewards[first].sum():
@@ -230,8 +257,13 @@ class Core:
             chosen = np.empty_like(by_ratio)
             chosen[self._order] = by_ratio
             jobs = self._items.jobs(chosen)
-            self._chosen = (found, jobs, fsum(self._given[jobs]))
+            self._chosen = (found, jobs, self._total(jobs))
         return self._chosen[1], self._chosen[2]
+
+    def _total(self, jobs: Mask) -> float:
+        """Return what some jobs are worth; whole numbers below 2^52 in all are summed exactly."""
+        given = self._given[jobs]
+        return float(given.sum()) if self._roomy else fsum(given)
 
     def _grow_states(self) -> None:
         """Double the lists of states."""
@@ -271,74 +303,6 @@ class Core:
         )
         at["bound"] = max(value, min(float(at["bound"][0]), bound))
         self._tightened = True
-
-
-def bound_by_count(
-    rewards: Floats, weights: Floats, room: float, value: float, enough: float = -inf
-) -> float:
-    """Bound what a solution better than `value` can be worth by how many items it can have.
-
-    At most `most` of the lightest fit, and at least `fewest` of the most rewarding are asked for.
-    For every multiplier m the relaxation with rewards R_j - m is a bound if m·`most` (m > 0) or
-    m·`fewest` (m < 0) is added. That is convex in m: its minimum is found by bisection.
-
-    Parameters
-    ----------
-    rewards, weights : ndarray of float, shape (n,)
-        The items.
-    room : float
-        What the weights may sum to.
-    value : float
-        The reward of a known solution.
-    enough : float
-        A bound below this is not improved on.
-
-    Returns
-    -------
-    float
-        The bound, rounded up.
-    """
-    most = int(np.searchsorted(np.cumsum(np.sort(weights)), room, side="right"))
-    fewest = 1 + int(np.searchsorted(np.cumsum(np.sort(rewards)[::-1]), value, side="right"))
-    bound, count = _relaxation(rewards, weights, room, 0.0, 0)
-    if fewest <= count <= most:
-        return bound
-    limit = most if count > most else fewest
-    largest = float(rewards.max())
-    low, high = (0.0, largest) if count > most else (-largest, 0.0)
-    for _ in range(60):
-        middle = (low + high) / 2
-        relaxed, count = _relaxation(rewards, weights, room, middle, limit)
-        bound = min(bound, relaxed)
-        if bound < enough:
-            break
-        if count > limit:
-            low = middle
-        else:
-            high = middle
-    return bound
-
-
-def _relaxation(
-    rewards: Floats, weights: Floats, room: float, multiplier: float, limit: int
-) -> tuple[float, float]:
-    """Return the value of the relaxation, rounded up, and how many items, and parts, it takes."""
-    left = rewards - multiplier
-    worth = np.flatnonzero(left > 0)
-    order = worth[np.argsort(-left[worth] / weights[worth])]
-    filled = np.cumsum(weights[order])
-    split = int(np.searchsorted(filled, room, side="right"))
-    count, price = float(split), 0.0
-    if split < order.size:
-        first = order[split]
-        price = float(left[first] / weights[first])
-        count += float((room - (filled[split - 1] if split else 0.0)) / weights[first])
-    # Whatever the price is, this is a bound; each term is off by 2^-52 of what it is made of.
-    gains = rewards[order] - price * weights[order] - multiplier
-    made = np.abs(rewards[order]) + price * weights[order] + abs(multiplier)
-    terms = [price * room, multiplier * limit, *gains[gains > 0].tolist()]
-    off = 2.0**-51 * (fsum(made.tolist()) + price * room + abs(multiplier) * limit)
-    return fsum(terms) + off, count
 
 
 def _valid(name: str, numbers: ArrayLike) -> Floats:

@@ -1,7 +1,8 @@
 """The dispatch simulator of `policies.dssp.dispatch`, compiled: the same steps over flat arrays.
 
-Processors that work are a binary heap by (time of release, processor); jobs with runnable tasks are
-a binary heap by (key of their next task, job).
+By key, processors that work are a tournament by (time of release, processor), and jobs with
+runnable tasks one by (key of their next task, job): see `tournament`. Where tasks are drawn, the
+processors are a heap.
 """
 
 from __future__ import annotations
@@ -9,7 +10,17 @@ from __future__ import annotations
 import numpy as np
 
 from instances.dssp.tasks import Floats, Ints
-from solvers.compiling import njit
+from instances.sorting import steady_order
+from solvers.compiling import compiled, njit
+from solvers.schedules.tournament import (
+    NEVER,
+    NOBODY,
+    begin,
+    comparable,
+    leaves_for,
+    replay,
+    without,
+)
 
 
 @njit(cache=True, inline="always")
@@ -78,14 +89,27 @@ def _drop(keys: Floats, items: Ints, size: int) -> int:
     return size
 
 
-@njit(cache=True, nogil=True)
 def order_of(keys: Floats, first_task: Ints) -> Ints:
-    """Return the tasks by stage, each stage's by key, and the file's order on ties."""
+    """Return the tasks by stage, each stage's by key, and the file's order on ties.
+
+    All are sorted at once, which is fastest, and then dealt to their stages.
+    """
     order = np.empty(len(keys), np.int64)
-    for s in range(len(first_task) - 1):
-        first, end = first_task[s], first_task[s + 1]
-        order[first:end] = first + np.argsort(keys[first:end], kind="mergesort")
+    _deal(steady_order(keys), first_task, order)
     return order
+
+
+@njit(cache=True, nogil=True)
+def _deal(by_key: Ints, first_task: Ints, order: Ints) -> None:
+    """Fill in the order by stage of tasks in order."""
+    stage_of = np.empty(len(by_key), np.int32)
+    for s in range(len(first_task) - 1):
+        stage_of[first_task[s] : first_task[s + 1]] = s
+    free = first_task[:-1].copy()
+    for task in by_key:
+        s = stage_of[task]
+        order[free[s]] = task
+        free[s] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -107,38 +131,63 @@ def by_key(
     """
     count = len(first_stage) - 1
     stage = first_stage[:-1].copy()
-    upcoming = np.zeros(count, np.int64)
-    unfinished = np.zeros(count, np.int64)
-    ready_keys, ready_jobs, ready = np.empty(count), np.empty(count, np.int64), 0
-    ends, workers, busy = np.empty(processors), np.empty(processors, np.int64), 0
-    works_on = np.empty(processors, np.int64)
-    idle = np.arange(processors - 1, -1, -1)
-    free = processors
-    now = 0.0
+    upcoming, unfinished = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    numbers = comparable(keys)
+    half = leaves_for(count)
+    best, who = np.full(2 * half, NOBODY), np.zeros(2 * half, np.int64)
     for j in jobs:
         upcoming[j] = first_task[stage[j]]
         unfinished[j] = first_task[stage[j] + 1] - first_task[stage[j]]
-        ready = _push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
+        best[half + j] = numbers[upcoming[j]]
+    begin(best, who)
+    times = np.full(2 * leaves_for(processors), np.inf)
+    ends, worker = times.view(np.int64), np.zeros(len(times), np.int64)
+    begin(ends, worker)
+    _play(
+        lengths, numbers, first_task, first_stage, starts, places, completion, stage, upcoming,
+        unfinished, best, who, times, ends, worker, np.arange(processors - 1, -1, -1),
+        np.zeros(processors, np.int64),
+    )  # fmt: skip
+
+
+@compiled
+def _play(
+    lengths: Floats, numbers: Ints, first_task: Ints, first_stage: Ints, starts: Floats,
+    places: Ints, completion: Floats, stage: Ints, upcoming: Ints, unfinished: Ints,
+    best: Ints, who: Ints, times: Floats, ends: Ints, worker: Ints, idle: Ints, works_on: Ints,
+) -> None:  # fmt: skip
+    """Play to the end: `best` and `who` of the jobs, `ends` (the bits of `times`) of processors.
+
+    A processor that falls idle while a task waits for it gets one at the same instant, unless
+    another falls idle with it: so its matches are played once, with the time at which it is idle
+    next.
+    """
+    half, free = len(times) >> 1, len(idle)
+    now = 0.0
     while True:
-        while free > 0 and ready > 0:
-            j = ready_jobs[0]
+        while free > 0 and best[1] != NOBODY:
+            j = who[1]
             task = upcoming[j]
             upcoming[j] = task + 1
             if task + 1 == first_task[stage[j] + 1]:
-                ready = _drop(ready_keys, ready_jobs, ready)
-            elif keys[task + 1] != keys[task]:
-                _sink(ready_keys, ready_jobs, ready, keys[task + 1], j)
+                replay(best, who, j, NOBODY)
+            elif numbers[task + 1] != numbers[task]:
+                replay(best, who, j, numbers[task + 1])
             free -= 1
             place = idle[free]
             starts[task], places[task] = now, place
             works_on[place] = j
-            busy = _push(ends, workers, busy, now + lengths[task], place)
-        if busy == 0:
+            times[half + place] = now + lengths[task]
+            replay(ends, worker, place, ends[half + place])
+        if free == len(idle):
             return
-        now = ends[0]
-        while busy > 0 and ends[0] == now:
-            place = workers[0]
-            busy = _drop(ends, workers, busy)
+        now, at = times[1], ends[1]
+        following = at
+        while following == at:
+            place = worker[1]
+            following = without(ends, place)
+            if following == at or best[1] == NOBODY:
+                replay(ends, worker, place, NEVER)
             idle[free] = place
             free += 1
             j = works_on[place]
@@ -150,7 +199,7 @@ def by_key(
                 else:
                     upcoming[j] = first_task[stage[j]]
                     unfinished[j] = first_task[stage[j] + 1] - first_task[stage[j]]
-                    ready = _push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
+                    replay(best, who, j, numbers[upcoming[j]])
 
 
 @njit(cache=True, nogil=True)

@@ -294,3 +294,14 @@ def test_every_policy_serves_every_class() -> None:
         assert (played.counts.sum(axis=0) > 0).all(), name
     papers = {"adaptive-quickswap", "fcfs", "first-fit", "msf", "msfq", "nmsr", "static-quickswap"}
     assert papers <= set(rules()) & set(registered("msfq"))
+
+
+@pytest.mark.parametrize("name", ["fcfs", "msfq", "adaptive-quickswap"])
+def test_the_lean_simulator_is_the_one_that_knows_more(name: str) -> None:
+    queue = at_load(8, 0.9) if name == "msfq" else SEVERAL
+    lean = play(queue, plan(queue, name), arrivals=20_000, seed=3)
+    more = play(queue, plan(queue, name), arrivals=20_000, seed=3, grid=[1.0])
+    assert lean.counts.sum() > 10_000
+    for field in Played._fields:
+        if field != "samples":
+            np.testing.assert_array_equal(getattr(lean, field), getattr(more, field), field)

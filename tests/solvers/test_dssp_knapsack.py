@@ -13,8 +13,9 @@ from ortools.algorithms.python import knapsack_solver
 from policies.dssp.by_rewards import optimum
 from solvers.knapsack import kernels as core_kernels
 from solvers.knapsack import search as core_module
+from solvers.knapsack.counting import bound_by_count
 from solvers.knapsack.items import Items
-from solvers.knapsack.search import Core, CoreMemoryError, bound_by_count
+from solvers.knapsack.search import Core, CoreMemoryError
 
 Floats = NDArray[np.float64]
 

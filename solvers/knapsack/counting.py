@@ -1,0 +1,95 @@
+"""Bounds on a knapsack by how many items a better solution can have."""
+
+from __future__ import annotations
+
+from math import fsum, inf
+
+import numpy as np
+
+from solvers.knapsack.items import Floats
+
+
+def bound_by_count(
+    rewards: Floats, weights: Floats, room: float, value: float, enough: float = -inf
+) -> float:
+    """Bound what a solution better than `value` can be worth by how many items it can have.
+
+    At most `most` of the lightest fit, and at least `fewest` of the most rewarding are asked for.
+    For every multiplier m the relaxation with rewards R_j - m is a bound if m·`most` (m > 0) or
+    m·`fewest` (m < 0) is added. That is convex in m: its minimum is where the tangents of either
+    side meet, or nearly; where that gains less than half of the interval, it is halved next.
+
+    Parameters
+    ----------
+    rewards, weights : ndarray of float, shape (n,)
+        The items.
+    room : float
+        What the weights may sum to.
+    value : float
+        The reward of a known solution.
+    enough : float
+        A bound below this is not improved on.
+
+    Returns
+    -------
+    float
+        The bound, rounded up.
+    """
+    most = int(np.searchsorted(np.cumsum(np.sort(weights)), room, side="right"))
+    fewest = 1 + int(np.searchsorted(np.cumsum(np.sort(rewards)[::-1]), value, side="right"))
+    bound, count = _relaxation(rewards, weights, room, 0.0, 0)
+    if fewest <= count <= most:
+        return bound
+    limit = most if count > most else fewest
+    here, slope = bound, limit - count  # a tangent, where one is known
+    left = right = (0.0, 0.0, 0.0)
+    largest = float(rewards.max())
+    if count > most:
+        left, right = (0.0, here, slope), (largest, largest * limit, float(limit))
+    else:
+        left, right = (-largest, inf, 0.0), (0.0, here, slope)
+    halve = left[1] == inf
+    for _ in range(60):
+        width = right[0] - left[0]
+        middle = (left[0] + right[0]) / 2 if halve else _meeting(left, right)
+        relaxed, count = _relaxation(rewards, weights, room, middle, limit)
+        bound = min(bound, relaxed)
+        if bound < enough:
+            break
+        if count > limit:
+            left = (middle, relaxed, limit - count)
+        else:
+            right = (middle, relaxed, limit - count)
+        halve = left[1] == inf or right[0] - left[0] > width / 2
+    return bound
+
+
+def _meeting(left: tuple[float, float, float], right: tuple[float, float, float]) -> float:
+    """Return where two tangents meet, each a place, a value and a slope; within the two places."""
+    (a, value, falls), (b, other, rises) = left, right
+    if rises <= falls:
+        return (a + b) / 2
+    return min(max(a, (other - value + falls * a - rises * b) / (falls - rises)), b)
+
+
+def _relaxation(
+    rewards: Floats, weights: Floats, room: float, multiplier: float, limit: int
+) -> tuple[float, float]:
+    """Return the value of the relaxation, rounded up, and how many items, and parts, it takes."""
+    left = rewards - multiplier
+    worth = np.flatnonzero(left > 0)
+    order = worth[np.argsort(-left[worth] / weights[worth])]
+    filled = np.cumsum(weights[order])
+    split = int(np.searchsorted(filled, room, side="right"))
+    count, price = float(split), 0.0
+    if split < order.size:
+        first = order[split]
+        price = float(left[first] / weights[first])
+        count += float((room - (filled[split - 1] if split else 0.0)) / weights[first])
+    # Whatever the price is, this is a bound; each term is off by 2^-52 of what it is made of,
+    # whose sum is off by far less than the half.
+    gains = rewards[order] - price * weights[order] - multiplier
+    made = np.abs(rewards[order]) + price * weights[order] + abs(multiplier)
+    terms = [price * room, multiplier * limit, *gains[gains > 0].tolist()]
+    off = 2.0**-50 * (float(made.sum()) + price * room + abs(multiplier) * limit)
+    return fsum(terms) + off, count
