@@ -61,6 +61,8 @@ def curves(rows: Sequence[Varied]) -> Figure:
         _draw(panel, shares, f"share by {by}")
         panel.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axes[-1].set_xlabel(label(along))
+    if all(isinstance(row.values[along], int) for row in rows):
+        axes[-1].xaxis.get_major_locator().set_params(integer=True)
     figure.suptitle(label(rows[0].instance), fontsize=10)
     return figure
 
