@@ -20,6 +20,9 @@ LIMIT = 2.0
 OVER, SHARE = 0.5, 0.02
 """What a run may pass its limit by: seconds, and a share of the limit."""
 
+MOST = 120.0
+"""Seconds after which a run that does not end is ended."""
+
 FIRST = 4.0
 """CPU seconds that the first solve on a machine may take once `schedopt warm` has run."""
 
@@ -57,12 +60,16 @@ def limits() -> None:
 
 def _solved(file: Path, cache: Path, formulation: str) -> dict[str, float]:
     words = ["solve", str(file), "--formulation", formulation, "--time-limit", str(LIMIT), "--json"]
-    done = subprocess.run(  # noqa: S603  ours
-        [sys.executable, "-m", "schedopt", *words],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
-        capture_output=True,
-        check=False,
-    )
+    try:
+        done = subprocess.run(  # noqa: S603  ours
+            [sys.executable, "-m", "schedopt", *words],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+            capture_output=True,
+            timeout=MOST,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {"build": 0.0, "solve": MOST}
     found: dict[str, float] = json.loads(done.stdout)["seconds"]
     return found
 

@@ -10,6 +10,7 @@ from benchmarks import (
     dssp_shares,
     epoch,
     hesrpt,
+    limits,
     msfq,
     msfq_replay,
     startup,
@@ -19,6 +20,8 @@ from benchmarks.timing import machine, out
 TABLES = (
     startup.starting,
     bench_rows.rows,
+    limits.limits,
+    limits.first,
     dssp_shares.fair_share,
     dssp_shares.many_teams,
     dssp_selection.knapsack,
