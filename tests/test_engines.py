@@ -98,12 +98,26 @@ INF = highspy.kHighsInf
             20.0,
             id="HiGHS-2975",
         ),
+        pytest.param(
+            [100.0, 0.01, 0.0],
+            [INF, INF, INF],
+            {2},
+            [
+                (3.0, 3.0, {0: 1.0, 2: 1.0}),
+                (-INF, 0.0, {1: -1.0, 2: 1.0}),
+                (-INF, 0.0, {1: -1.0, 2: -1.0}),
+                (-INF, 3.0, {2: 1.0}),
+                (-INF, -0.45, {2: -1.0}),
+            ],
+            0.03,
+            id="HiGHS-3073",
+        ),
     ],
 )
 def test_presolve_keeps_the_optimum(
     costs: list[float], upper: list[float], whole: set[int], rows: Rows, least: float
 ) -> None:
-    """HiGHS 1.14.0 finds 15 and 99,999: its presolve fixes a whole column to the wrong value."""
+    """HiGHS 1.14.0 finds 15, 99,999 and 200.01: its presolve fixes a whole column to the wrong value."""
     assert least_by_highs(costs, upper, whole, rows) == pytest.approx(least)
 
 

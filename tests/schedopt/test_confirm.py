@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.dssp import Selection
+from formulations.msfq import OptimalPolicy
 from schedopt import solve
 from schedopt.problems import problem
 from schedopt.verbs.solve import confirmed
@@ -42,6 +43,24 @@ def test_a_queue_is_confirmed_by_what_is_recomputed() -> None:
     assert "confirmed by recomputation" in str(result.message)
     assert "no certificate" not in str(result.message)  # it needs none
     assert result.bound_checked
+
+
+def test_an_optimal_policy_is_confirmed_by_finite_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    from solvers.queues import again as finite
+
+    monkeypatch.setattr(finite, "MOST", 12_000)
+    result = solve(at_load(2, 0.5), formulation="optimal-policy", confirm=True)
+    assert result.proven
+    assert "confirmed by policy-iteration" in str(result.message)
+    model = OptimalPolicy(at_load(2, 0.5))
+    other = finite.solve(model, result, Limits())
+    assert other is not None and other.objective is not None and result.objective is not None
+    assert other.objective == pytest.approx(result.objective, rel=1e-8)
+    model.model.small_cost *= 1.01  # another question, so two methods disagree
+    again = problem("msfq").confirm(model, result, Limits())
+    assert confirmed(result, again).termination == "error"
+    monkeypatch.setattr(finite, "MOST", 50)  # too small to tell
+    assert finite.solve(OptimalPolicy(at_load(8, 0.5)), result, Limits()) is None
 
 
 def test_the_command_line_says_so_too() -> None:

@@ -94,10 +94,16 @@ class Msfq(Problem["Instance"]):
         return model.certificate()
 
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
-        """Recompute an exact curve by the checker's own method; nothing else."""
-        from formulations.msfq import Threshold
-        from schedopt.problems.msfq import confirming
+        """Recompute an exact curve as the checker does, an optimal policy by policy iteration.
 
+        A log's bound, and the other methods of a curve, have no second method.
+        """
+        from formulations.msfq import OptimalPolicy, Threshold
+        from schedopt.problems.msfq import confirming
+        from solvers.queues import again
+
+        if isinstance(model, OptimalPolicy):
+            return again.solve(model, result, limits)
         if not isinstance(model, Threshold) or model.method != "exact":
             return None
         return confirming.recomputed(model, result)
