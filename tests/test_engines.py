@@ -117,7 +117,7 @@ INF = highspy.kHighsInf
 def test_presolve_keeps_the_optimum(
     costs: list[float], upper: list[float], whole: set[int], rows: Rows, least: float
 ) -> None:
-    """HiGHS 1.14.0 finds 15, 99,999 and 200.01: its presolve fixes a whole column to the wrong value."""
+    """HiGHS 1.14.0 finds 15, 99,999 and 200.01: presolve fixes a whole column to a wrong value."""
     assert least_by_highs(costs, upper, whole, rows) == pytest.approx(least)
 
 
