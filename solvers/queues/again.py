@@ -6,13 +6,13 @@ there is more room. So two sizes are solved: where they agree, that is the optim
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from solvers.clock import now
 from solvers.result import Limits, Result
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def solve(model: OptimalPolicy, result: Result, limits: Limits) -> Result | None
     Source: Puterman, Markov Decision Processes, Wiley 1994, section 8.6.
     """
     seconds = PATIENCE if limits.time_limit is None else limits.time_limit
-    end = time.perf_counter() + seconds
+    end = now() + seconds
     k, most = model.system.k, MOST
     large = round((most / ((k + 2) * max(2, k))) ** 0.5)  # a large job is k times a small one
     if large < 2 * k:
@@ -78,7 +78,7 @@ def least(process: Process, shape: Shape, end: float) -> float | None:
     shape : tuple of int
         What runs, 0..k and k + 1 for a large job, small jobs waiting, large jobs waiting.
     end : float
-        When to give up, of `time.perf_counter`.
+        When to give up, of `solvers.clock.now`.
     """
     running, small, large = np.indices(shape)
     k = process.system.k
@@ -87,7 +87,7 @@ def least(process: Process, shape: Shape, end: float) -> float | None:
     cost = cost + process.large_cost * (large + runs)
     values = small + float(k) * large  # whatever can be started is
     gain = np.inf
-    while time.perf_counter() < end:
+    while now() < end:
         found, values = _evaluated(process, cost, _best(values, k))
         if found >= gain * (1 - 1e-13):
             return float(min(gain, found))
