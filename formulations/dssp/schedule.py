@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 
 from formulations.cp_sat import WholeModel
-from formulations.dssp.grid import Grid, Ints, whole_rewards, whole_rows
+from formulations.dssp.grid import (
+    LARGEST,
+    LARGEST_SUM,
+    Grid,
+    Ints,
+    whole_rewards,
+    whole_rows,
+)
 from formulations.dssp.replaying import replay
 from formulations.dssp.rows import Row, rows
 from formulations.protocol import Hints, Settings, Side, Value, Variable
@@ -139,9 +146,11 @@ class Schedule(WholeModel):
             model.add_cumulative(self._intervals, [1] * len(self._intervals), processors)
         for start, end, jobs, demands in self._windows(processors):  # implied (equation 2)
             room = processors * (end - start)
-            bounded = np.minimum(demands, room + 1).tolist()
-            x = [self._x[j] for j in jobs]
-            model.add(cp_model.LinearExpr.weighted_sum(x, bounded) <= room)
+            bounded = np.minimum(demands, room + 1)
+            unit = 1 + max(int(bounded.max()) // LARGEST, int(bounded.sum()) // LARGEST_SUM)
+            x = [self._x[j] for j in jobs]  # in larger units, rounded down, it is still implied
+            body = cp_model.LinearExpr.weighted_sum(x, (bounded // unit).tolist())
+            model.add(body <= room // unit)
         model.maximize(sum(self._earned(j) for j in range(len(night.jobs))))
 
     def _windows(self, processors: int) -> Iterator[tuple[int, int, list[int], Ints]]:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.dssp import Schedule
+from formulations.dssp.grid import LARGEST
 from instances.constraints import AtLeast, FairShare, Forbid, Require
 from instances.dssp import Instance, Job
 from instances.dssp.reductions import matching, partition
@@ -232,3 +233,13 @@ def test_a_time_limit_keeps_the_incumbent() -> None:
     assert result.objective is not None and result.bound is not None
     assert result.bound >= result.objective > 10_000
     assert result.options["relaxation"] == 10_550
+
+
+def test_no_row_has_coefficients_beyond_what_the_engine_adds_up() -> None:
+    length = float(1 << 28)
+    jobs = tuple(Job(name=f"j{i}", reward=1.0 + i, stages=((length,) * 6,)) for i in range(3))
+    night = Instance(name="long", processors=4, deadline=2 * length, jobs=jobs)
+    model = Schedule(night)
+    rows = [row.linear for row in model.model.proto.constraints]
+    assert max(abs(c) for row in rows for c in row.coeffs) <= LARGEST < 6 * length
+    assert solve(model, threads=1).objective == 3.0

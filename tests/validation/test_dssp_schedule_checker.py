@@ -147,3 +147,13 @@ def test_many_faults_are_counted_not_listed() -> None:
     changed = copy.deepcopy(msgspec.to_builtins(result.document()))
     del changed["solution"]["tasks"][:500]
     assert any("and 490 more" in violation for violation in judged(changed, night))
+
+
+@pytest.mark.parametrize(("start", "told"), [(5.5, False), (4.5, True)])
+def test_what_takes_no_time_asks_for_no_processor(start: float, told: bool) -> None:
+    given = document()
+    instant = given["solution"]["tasks"][4]
+    instant |= {"processor": 1, "start": start, "end": start}  # where a[1][0] runs from 3 to 7
+    report = check(a_night(), msgspec.convert(given, Document))
+    assert any("stages that start before" in line for line in report.violations) == told
+    assert told or not report.violations

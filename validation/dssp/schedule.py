@@ -147,7 +147,10 @@ def _stages(
 
 
 def _processors(night: Instance, solution: Scheduled, slack: float, report: Report) -> None:
-    """Check that processors exist, and work on one task at a time; what takes no time is none."""
+    """Check that processors exist, and work on one task at a time.
+
+    A task of no length asks for none: it keeps its release and its stage, but may stand anywhere.
+    """
     on: dict[int, list[PlacedTask]] = defaultdict(list)
     for task in solution.tasks:
         on[task.processor].append(task)
