@@ -10,12 +10,18 @@ import numpy as np
 from formulations.msfq.process import Process
 from solvers.queues import improvement, levels
 from solvers.queues.level_kernels import Decisions, Floats
+from solvers.queues.policy_iteration import APART
 from solvers.queues.tails import Tail, of_policy
 
-MOST_STEPS = 10
+MOST_STEPS = 20
 """Corrections of values at most."""
+SMALL = 300_000
+"""Decisions up to which equations are solved without interpolation."""
 LIFTS = 8
 """How often the values of a policy are taken to be steeper beyond its box."""
+CLOSED, LARGE_CLOSED = (0.5, 1.2), (0.25, 1.1)
+"""The part by which values fall short less where they are taken to be steeper, as a guess, and by
+how much more they are; for small boxes and for large ones."""
 
 
 @dataclass
@@ -61,6 +67,7 @@ def attained(
     found = None
     lifts, raised = np.zeros(2), np.zeros(2)
     short = np.zeros(2)
+    guess, more = LARGE_CLOSED if decisions.size > SMALL else CLOSED
     for _ in range(LIFTS):
         tail = of_policy(process, decisions, slopes, lifts)
         if tail is None:
@@ -73,8 +80,8 @@ def attained(
         last, short = short, _shortfalls(decisions, values, tail)
         if (short <= 0.0).all():
             break
-        closed = np.where(raised > 0.0, (last - short) / np.maximum(raised, 1e-300), 0.5)
-        raised = np.where(short > 0.0, 1.2 * short / np.clip(closed, 0.05, 1.0), 0.0)
+        closed = np.where(raised > 0.0, (last - short) / np.maximum(raised, 1e-300), guess)
+        raised = np.where(short > 0.0, more * short / np.clip(closed, 0.05, 1.0), 0.0)
         lifts = lifts + raised
     return found
 
@@ -95,24 +102,26 @@ def _settled(
     costs = (process.small_cost, process.large_cost)
     levels_, layers, width = values.shape
     best, left = np.zeros((levels_ + 1, layers, width + 1)), np.empty_like(values)
-    lowest, highest = -np.inf, np.inf
-    for _ in range(MOST_STEPS):
+    before, gain = np.inf, 0.0
+    apart = APART if decisions.size > SMALL else 1
+    for step in range(MOST_STEPS):
         improvement.at_events(values, best, decisions, False, tail.top, tail.side)
         improvement.residuals(values, best, rates, costs, left)
-        solved = yield from levels.solve(decisions, (left,), rates, 1)
-        values += solved.values
-        improvement.at_events(values, best, decisions, False, tail.top, tail.side)
-        improvement.sweep(
-            values, best, decisions, False, rates, costs, float(solved.gains[0]),
-            tail.top, tail.side, 1,
-        )  # fmt: skip
-        before = highest - lowest
-        lowest, highest = improvement.proven(
-            values, decisions, False, rates, costs, tail.top, tail.side, tail.bends
-        )
-        yield
-        if highest - lowest <= tolerance * highest or highest - lowest >= 0.9 * before:
+        spread = float(np.ptp(left))
+        if step and not tolerance * abs(gain) < spread < 0.9 * before:
             break
+        before = spread
+        solved = yield from levels.solve(decisions, (left,), rates, apart)
+        values += solved.values
+        gain = float(solved.gains[0])
+    improvement.at_events(values, best, decisions, False, tail.top, tail.side)
+    improvement.sweep(
+        values, best, decisions, False, rates, costs, gain, tail.top, tail.side, 1
+    )  # fmt: skip
+    lowest, highest = improvement.proven(
+        values, decisions, False, rates, costs, tail.top, tail.side, tail.bends
+    )
+    yield
     return lowest, highest
 
 

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from solvers.queues import level_kernels as kernels
 from solvers.queues.level_kernels import Decisions, Entry, Floats, Numbers, Rates
 
-DENSE, STRETCH = 64, 0.05
+DENSE, STRETCH = 16, 0.3
 """Nodes stand at every i up to the first number, from there on ever further apart by that part of
 what i is more."""
-FEW = 240
+FEW = 16
 """Up to how many values nothing is interpolated."""
 
 

@@ -16,16 +16,18 @@ from formulations.msfq.system import System
 from instances.errors import InputError
 from instances.msfq import ClassTime, OptimalTable
 from solvers.clock import now
-from solvers.queues import approximation
-from solvers.queues.attained import attained, slopes_of
+from solvers.queues import approximation, levels
+from solvers.queues.attained import SMALL, attained, slopes_of
 from solvers.queues.exact import exact
 from solvers.queues.given import evaluation
 from solvers.queues.level_kernels import Decisions
 from solvers.queues.policy_iteration import Bounded, BoxSearch
 from solvers.queues.tails import bends
 
-GROWTH = 1.5
-"""How much longer each box is than the one before."""
+GROWTH, LEAP = 1.5, 2.0
+"""How much longer each box is than the one before, near the end and before."""
+CLOSE = 0.02
+"""The gap from which on a box is worth several prices, and growth is slow."""
 TRUSTED = 0.65
 """The part of a box's levels whose decisions do not depend on where it ends."""
 WIDE = 2.7
@@ -156,7 +158,9 @@ class PolicySearch:
         previous, rise = 0.0, STEEP * bends(process)[2]
         while True:
             search = BoxSearch(process, decisions, price)
-            for _ in search.work(max(PRICED * options["tolerance"], ROUGH * gap)):
+            for _ in search.work(
+                max(PRICED * options["tolerance"], ROUGH * gap), 3 if gap < CLOSE else 1
+            ):
                 self._take(search.best)
                 yield
             self._take(search.best)
@@ -167,7 +171,7 @@ class PolicySearch:
             previous = search.best.bound
             best = self.incumbent or best
             gap = (best.cost - self._bound) / best.cost
-            larger = next_box(search.best)
+            larger = next_box(search.best, GROWTH if gap < CLOSE else LEAP)
             larger = max(larger[0], wanted[0]), max(larger[1], wanted[1])
             if gap <= options["tolerance"] or _states(k, larger) > options["most"]:
                 return
@@ -193,7 +197,8 @@ class PolicySearch:
             return
         if best is not None and worth.cost >= best.cost:
             return
-        small_time = yield from _small_time(process.system, decisions)
+        times = _small_time if decisions.size <= SMALL else _about_small
+        small_time = yield from times(process.system, decisions)
         box = found.decisions.shape[2] - 1, len(found.decisions) - 1
         self.incumbent = Incumbent(decisions, worth.cost, small_time, box, found.gain)
 
@@ -217,16 +222,16 @@ def first_box(process: Process, best: Incumbent) -> tuple[int, int]:
     return max(least[0], int(2.0 * small) + 3 * system.k), max(least[1], int(2.0 * large))
 
 
-def next_box(found: Bounded) -> tuple[int, int]:
+def next_box(found: Bounded, growth: float) -> tuple[int, int]:
     """Return the box to go on to: longer, and as wide as its decisions ask for."""
     levels, _, width = found.decisions.shape
     turns = _turns(found.decisions).max(axis=1)
     high = int(TRUSTED * (levels - 1))
     low = high // 2
     rise = max((turns[high] - turns[low]) / (high - low), 0.0)
-    large = int(GROWTH * (levels - 1))
+    large = int(growth * (levels - 1))
     needed = WIDE * (turns[high] + rise * (TRUSTED * large - high))
-    return int(np.clip(needed, 1.15 * (width - 1), GROWTH * (width - 1))), large
+    return int(np.clip(needed, 1.15 * (width - 1), growth * (width - 1))), large
 
 
 def _states(k: int, box: tuple[int, int]) -> int:
@@ -304,6 +309,16 @@ def _thresholds(process: Process) -> Iterator[Incumbent]:
         decisions[1, 1 : l + 1] = 0
         decisions[1, 0] = 2
         yield Incumbent(decisions, cost, small, (1, 1), cost)
+
+
+def _about_small(system: System, decisions: Decisions) -> Generator[None, None, float]:
+    """Return the mean response time of small jobs where jobs beyond the box are lost."""
+    levels_, k, width = decisions.shape
+    small = np.zeros((levels_, k + 2, width))
+    small += np.arange(width) / system.l1
+    small[:, : k + 1] += (np.arange(k + 1.0) / system.l1)[:, None]
+    solved = yield from levels.solve(decisions, (small,), system.rates, 1)
+    return float(solved.gains[0])
 
 
 def _small_time(system: System, decisions: Decisions) -> Generator[None, None, float]:

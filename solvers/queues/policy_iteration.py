@@ -21,14 +21,18 @@ from solvers.queues.tails import Tail, bends, from_below
 
 SWEEPS = 20
 MOST_STEPS = 30
-FEW_STEPS = 6
+FEW_STEPS = 20
 """Sweeps in each step, steps at most for the first prices, and for each later ones."""
 SETTLED = 1e-7
 """Relative: how much the costs of states differ where values are as good as the best policy's."""
 TRIALS = 8
 """How often prices are moved at most."""
-STEP = 1.08
-"""By how much the price at the top is raised where little is known."""
+FIRST = 5.0
+"""By how many times what is missing the price at the top is raised at most."""
+SMALL = 100_000
+"""Decisions up to which their equations are solved without interpolation."""
+APART = 20
+"""How far nodes of `levels.solve` may be apart: what they leave over is corrected."""
 EASY = 0.97
 """The part of what a small job more costs at the side that a bound takes for it."""
 Steps = Generator[None, None, None]
@@ -84,6 +88,7 @@ class BoxSearch:
         self._values = np.zeros((self._box[1] + 1, k + 2, self._box[0] + 1))
         self._events = np.zeros((self._box[1] + 2, k + 2, self._box[0] + 2))
         self._left = np.empty_like(self._values)
+        self._apart = APART if decisions.size > SMALL else 1
         self._gain = 0.0
         self._fresh = True
         self.best: Bounded | None = None
@@ -95,13 +100,15 @@ class BoxSearch:
         self._prices = small, large
         self._tail = from_below(self._process, self._box, self._prices)
 
-    def work(self, tolerance: float) -> Steps:
+    def work(self, tolerance: float, trials: int = TRIALS) -> Steps:
         """Improve until bounds change by less; yields every now and then.
 
         Parameters
         ----------
         tolerance : float
             Relative: how much the price at the top may still be worth.
+        trials : int
+            How many prices are looked at that are not too high, at most.
         """
         yield from self._settle(MOST_STEPS)
         tried: list[tuple[float, float, float]] = []  # price, how much is missing, gain
@@ -110,14 +117,20 @@ class BoxSearch:
             if missing >= 0.0 and (at_side := self._at_side()) < self._prices[0]:
                 self._price(EASY * at_side, self._prices[1])
                 yield from self._settle(FEW_STEPS)
-            self._prove()
-            tried.append((self._prices[1], self._at_top() - self._prices[1], self._gain))
+                missing = self._at_top() - self._prices[1]
+            if missing >= 0.0 or len(tried) > 1:
+                self._prove()
+            tried.append((self._prices[1], missing, self._gain))
             if not np.isfinite(self._gain) or self._worth(tried) <= tolerance * self._gain:
                 break
-            if len(tried) > 1 and self.best and self.best.bound >= (1 - tolerance) * self._gain:
+            if sum(missing >= 0.0 for _, missing, _ in tried) >= trials:
                 break
+            if missing < 0.0 and self.best and self.best.bound >= (1 - tolerance) * self._gain:
+                break  # a higher price than what can be shown makes a gain that no bound exceeds
             self._price(self._prices[0], _next_price(tried))
             yield from self._settle(FEW_STEPS)
+        if self.best is None:
+            self._prove()
 
     @staticmethod
     def _worth(tried: list[tuple[float, float, float]]) -> float:
@@ -131,6 +144,7 @@ class BoxSearch:
 
     def _settle(self, most: int) -> Steps:
         """Take better decisions until there are none."""
+        before = np.inf
         for step in range(most):
             changed, tail = 1, self._tail
             improvement.at_events(
@@ -149,10 +163,13 @@ class BoxSearch:
             if not np.isfinite(spread):
                 self._gain = np.nan
                 return
-            if step and (not changed or spread <= SETTLED * self._gain):
+            if step and (spread <= SETTLED * self._gain or (not changed and spread > 0.9 * before)):
                 return
+            before = spread
             self._fresh = False
-            solved = yield from levels.solve(self._decisions, (self._left,), self._rates, 1)
+            solved = yield from levels.solve(
+                self._decisions, (self._left,), self._rates, self._apart
+            )
             self._values += solved.values
             self._gain = float(solved.gains[0])
 
@@ -187,7 +204,7 @@ def _next_price(tried: list[tuple[float, float, float]]) -> float:
     """Return the price at the top to try next: where nothing would be missing, or just below."""
     price, missing, _ = tried[-1]
     if len(tried) < 2:
-        return price * STEP if missing > 0.0 else price + 1.5 * missing
+        return price + (FIRST * missing if missing > 0.0 else 1.5 * missing)
     fine = [t for t in tried if t[1] >= 0.0]
     over = [t for t in tried if t[1] < 0.0]
     if fine and over:
@@ -198,5 +215,5 @@ def _next_price(tried: list[tuple[float, float, float]]) -> float:
         return price + 2.0 * missing
     (p0, m0, _), (p1, m1, _) = sorted(tried)[-2:]
     if m1 >= m0:
-        return p1 * STEP
-    return min(p1 + 0.9 * m1 * (p1 - p0) / (m0 - m1), p1 * STEP**2)
+        return p1 + FIRST * m1
+    return p1 + min(0.97 * m1 * (p1 - p0) / (m0 - m1), FIRST * m1)
