@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from rich.table import Table
 
+from benchmarks.ceilings import cpu
 from benchmarks.timing import agree, best_of, out, verdict
 from formulations.hesrpt import Allocation
 from instances.constraints import FairShare, Shares
@@ -54,14 +55,15 @@ def closed_form() -> None:
     table = Table(*heads, title=title, title_justify="left")
     for jobs in (500, 2_000, 1_000_000):
         instance = GENERATORS["pareto"](1, jobs=jobs)
-        seconds, (times, _) = best_of(3, partial(hesrpt_times, instance.sizes, 0.5, 1e6))
+        work = partial(hesrpt_times, instance.sizes, 0.5, 1e6)
+        seconds, (times, _) = cpu(work), work()
         cells = ["-", "-"]
         if jobs <= 2_000:
             spent, (ends, _) = best_of(1, partial(play, instance, hesrpt, record=False))
             cells = [f"{spent:.3f}", f"{np.abs(times / ends - 1).max():.1e}"]
         table.add_row(f"{jobs:,}", f"{seconds:.4f}", *cells)
     out.print(table)
-    verdict(seconds < 1, f"a million jobs in about a second ({seconds:.2f} s)")
+    verdict(seconds <= 0.1, f"a million jobs in 0.1 s, before 0.20 ({seconds:.3f} s)")
 
 
 def program() -> None:

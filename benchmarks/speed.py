@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchmarks import (
     bench_rows,
+    ceilings,
     dssp_dispatch,
     dssp_schedule,
     dssp_selection,
@@ -18,6 +19,7 @@ from benchmarks import (
 from benchmarks.timing import machine, out
 
 TABLES = (
+    ceilings.machine_limits,
     startup.starting,
     bench_rows.rows,
     limits.limits,
@@ -25,7 +27,9 @@ TABLES = (
     dssp_shares.fair_share,
     dssp_shares.many_teams,
     dssp_selection.knapsack,
+    dssp_selection.strongly_correlated,
     dssp_selection.reading,
+    dssp_selection.reading_many,
     dssp_dispatch.dispatch,
     dssp_schedule.schedules,
     hesrpt.closed_form,
