@@ -13,7 +13,7 @@ from instances.constraints import Constraint, FairShare, Shares, label
 from instances.hesrpt import Allocated
 from solvers.clock import now
 from solvers.orders import closed_form
-from solvers.orders.diagram import FEW_PATHS, MOST_SETS, Diagram
+from solvers.orders.diagram import MOST_SETS, Diagram
 from solvers.orders.kernels import Floats, Ints, slope, speed
 from solvers.orders.makespan import least_makespan
 from solvers.orders.price_kernels import prices_of
@@ -30,8 +30,9 @@ ENOUGH = 5e-10
 """The part of a bound that a certificate may leave unproven; twice that counts as rounding."""
 MOST_ORDERS = 2_000
 """Orders that are left to prices of their own."""
-ABOVE = 1e-6
-"""How far above the bound diagrams close, lest rounding elsewhere leaves more orders open."""
+ABOVE, LEFT = 3e-4, 400
+"""How far above the bound diagrams close, and how many orders they leave: another's prices may be a
+little lower, and must not leave more orders open."""
 MOST_TIMELINES = 2_000
 MOST_SPREAD = 1e4
 """Costs that differ by more than this leave too few digits to prices beside each other."""
@@ -132,7 +133,7 @@ class _Maker:
             return None
         compiled()
         diagram = Diagram(self.curves, self.instance.sizes, costs, after)
-        while diagram.paths > FEW_PATHS and not diagram.stalled:
+        while diagram.paths > LEFT and not diagram.stalled:
             for _ in diagram.advance(self.goal * (1.0 + ABOVE)):
                 if not self.left():
                     return None

@@ -41,10 +41,8 @@ FINE = ((30_000, 0.1), (5_000, 0.05), (0, 0.025))
 """Steps between rents, in logarithms, by how many edges are left at least."""
 BEYOND = 0.7
 """How far above its rent, in logarithms, the gains of a node's paths are compared."""
-PRIME = 7
-"""Every other pass compares them at points of another block, so many further on."""
-HARDLY, MOST_VAIN = 0.98, 3
-"""Of edges, the part that is left where hardly any is closed; and how many such passes are made."""
+HARDLY, MOST_VAIN = 0.8, 3
+"""Of paths, the part that is left where hardly any is closed; and how many such passes are made."""
 DIGITS = 1e-7
 """Gains that differ relatively by less are not told apart."""
 
@@ -111,7 +109,7 @@ class Diagram:
     passes : int
     history : list of Pass
     stalled : bool
-        Whether the last passes closed hardly an edge.
+        Whether the last passes closed hardly a path.
     """
 
     def __init__(self, c: Curves, sizes: Floats, costs: Floats, after: Ints) -> None:
@@ -140,7 +138,7 @@ class Diagram:
             most = min(4 * MOST_NODES, MOST_GAINS // len(grid.points))
             parts = next((k for k in (4, 2) if k**3 * self.nodes <= most), 1)
         blocks = len(grid.points) // len(grid.rents)
-        block = self.passes // 2 * (self.passes % 2) * PRIME % blocks
+        block = (self.passes % 2) * (2 + self.passes) % blocks  # every other pass at other points
         how = Pass(
             grid.rents.tolist(),
             grid.points.tolist() if blocks > 1 else [],
@@ -168,9 +166,9 @@ class Diagram:
         self.passes += 1
         self.nodes = sum(len(layer.base) for layer in found)
         self.made += self.nodes
-        before = self.edges
+        before = self.paths
         self._close(goal, len(front.base))
-        self._vain = self._vain + 1 if self.edges > HARDLY * before else 0
+        self._vain = self._vain + 1 if self.paths > HARDLY * before else 0
         self.stalled = self._vain >= MOST_VAIN
 
     def grid(self) -> Grid:
