@@ -30,6 +30,8 @@ ENOUGH = 5e-10
 """The part of a bound that a certificate may leave unproven; twice that counts as rounding."""
 MOST_ORDERS = 2_000
 """Orders that are left to prices of their own."""
+MOST_IN_TEAMS = 6
+"""Jobs up to which diagrams of teams are handed on: beyond, what another closes is not the same."""
 ABOVE, LEFT = 3e-4, 400
 """How far above the bound diagrams close, and how many orders they leave: another's prices may be a
 little lower, and must not leave more orders open."""
@@ -129,7 +131,8 @@ class _Maker:
         """Return passes over sets of last jobs, and prices for the few orders that they leave."""
         count, costs = len(self.names), self.instance.costs
         _, after, sets = alike(self.instance, self.rules)
-        if count > MOST_JOBS or sets > MOST_SETS or costs.max() > MOST_SPREAD * costs.min():
+        most = MOST_IN_TEAMS if len(self.curves.team_mosts) else MOST_JOBS
+        if count > most or sets > MOST_SETS or costs.max() > MOST_SPREAD * costs.min():
             return None
         compiled()
         diagram = Diagram(self.curves, self.instance.sizes, costs, after)

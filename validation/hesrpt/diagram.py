@@ -28,7 +28,7 @@ CHUNK = 1_000_000
 """Edges times points that are looked at together."""
 SLACKS = (4e-12, 1e-9)
 """What prices are lowered by before they are checked; the first that is sure is taken."""
-STEPS, MOST_PLAIN = 8, 0.95
+STEPS, MOST_PLAIN = 25, 0.95
 """Steps of Newton's method towards a price; the largest p whose powers surely stay in floats."""
 DIGITS = 1e-7
 """What gains are told apart by, relatively."""
