@@ -124,8 +124,10 @@ def play(
 def prepared(night: Instance, keys: Floats | None) -> tuple[Tasks, Floats | None]:
     """Return the tasks, and a key for each of them."""
     tasks = night.tasks
-    if keys is None or len(keys) == len(tasks.lengths):
-        return tasks, keys
+    if keys is None:
+        return tasks, None
+    if len(keys) == len(tasks.lengths):
+        return tasks, np.ascontiguousarray(keys, dtype=np.float64)
     rank = np.empty(len(keys))
     rank[np.argsort(keys, kind="stable")] = np.arange(len(keys))
     return tasks, rank[tasks.job_of]
