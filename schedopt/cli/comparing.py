@@ -49,7 +49,9 @@ def bench(
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="Names with commas between, or PROBLEM=NAMES; repeatable. All else."),
+        typer.Option(
+            help="Names with commas between, or PROBLEM=NAMES; repeatable. All by default."
+        ),
     ] = None,
     policy_file: PolicyFiles = None,
     jobs: Annotated[int | None, typer.Option(help="Processes; 1 by default.")] = None,
@@ -61,11 +63,11 @@ def bench(
     constraints: Constraints = None,
     time_limit: TimeLimit = None,
     certificate: Annotated[
-        bool, typer.Option("--certificate", help="Re-prove the bounds of the optima.")
+        bool, typer.Option("--certificate", help="Certify each optimum's bound, and re-prove it.")
     ] = False,
     grace: Annotated[
         float | None,
-        typer.Option(help="Seconds beyond the time limit until what hangs is ended; 60."),
+        typer.Option(help="Seconds beyond the time limit before a hung run is killed; 60."),
     ] = None,
     json: Json = False,
     output: Annotated[

@@ -48,7 +48,7 @@ FormulationOptions = Annotated[
 
 Explain = Annotated[
     bool,
-    typer.Option("--explain", help="Why jobs are left out; what rules cost, more would bring."),
+    typer.Option("--explain", help="Say why jobs are left out, and what each rule costs."),
 ]
 Certificate = Annotated[
     bool, typer.Option("--certificate", help="Add what `check` can re-prove the bound from.")
@@ -58,7 +58,7 @@ Confirm = Annotated[
 ]
 Write = Annotated[
     Path | None,
-    typer.Option(help="Write the model too, as .lp or .mps; --time-limit 0 does little else."),
+    typer.Option(help="Write the model as .lp or .mps; with --time-limit 0, hardly solve it."),
 ]
 Report = Annotated[
     Path | None, typer.Option(help="An .html page of this one result: pictures, tables.")
