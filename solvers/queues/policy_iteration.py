@@ -29,7 +29,7 @@ TRIALS = 8
 """How often prices are moved at most."""
 FIRST = 5.0
 """By how many times what is missing the price at the top is raised at most."""
-SMALL = 100_000
+SMALL = 8_000
 """Decisions up to which their equations are solved without interpolation."""
 APART = 20
 """How far nodes of `levels.solve` may be apart: what they leave over is corrected."""
