@@ -106,7 +106,10 @@ def solve(
         result, why = _certified(record, model, result, limits)
     if explain:
         result = _explained(record, model, result, limits, progress)
-    result = _checked(model, result)
+    answer, result = result, _checked(model, result)
+    if answer.certificate and not result.bound_checked:  # it is short of the bound, and of no use
+        why = f" ({'; '.join(v for v in result.violations if v.startswith('bound: '))})"
+        result = _checked(model, msgspec.structs.replace(answer, certificate=msgspec.UNSET))
     if certificate and result.bound is not None and not result.bound_checked:
         note = f"no certificate{why}: the bound is believed"
         result = msgspec.structs.replace(result, message=_together(result.message, note))

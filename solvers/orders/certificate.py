@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import permutations
 from math import inf
 
 import msgspec
@@ -13,7 +15,7 @@ from instances.constraints import Constraint, FairShare, Shares, label
 from instances.hesrpt import Allocated
 from solvers.clock import now
 from solvers.orders import closed_form
-from solvers.orders.diagram import MOST_SETS, Diagram
+from solvers.orders.diagram import MOST_SETS, Diagram, Pass
 from solvers.orders.kernels import Floats, Ints, slope, speed
 from solvers.orders.makespan import least_makespan
 from solvers.orders.price_kernels import prices_of
@@ -31,10 +33,13 @@ ENOUGH = 5e-10
 MOST_ORDERS = 2_000
 """Orders that are left to prices of their own."""
 MOST_IN_TEAMS = 6
-"""Jobs up to which diagrams of teams are handed on: beyond, what another closes is not the same."""
+"""Jobs up to which every order has prices of its own where there are teams: of what rents of teams
+close, another's arithmetic closes less."""
 ABOVE, LEFT = 3e-4, 400
 """How far above the bound diagrams close, and how many orders they leave: another's prices may be a
 little lower, and must not leave more orders open."""
+BEYOND = 1e300
+"""A cost that no order has, so that nothing is closed."""
 MOST_TIMELINES = 2_000
 MOST_SPREAD = 1e4
 """Costs that differ by more than this leave too few digits to prices beside each other."""
@@ -135,15 +140,21 @@ class _Maker:
         if count > most or sets > MOST_SETS or costs.max() > MOST_SPREAD * costs.min():
             return None
         compiled()
-        diagram = Diagram(self.curves, self.instance.sizes, costs, after)
-        while diagram.paths > LEFT and not diagram.stalled:
-            for _ in diagram.advance(self.goal * (1.0 + ABOVE)):
-                if not self.left():
-                    return None
-        if diagram.paths > MOST_ORDERS:
-            return None
+        goal: float = BEYOND
+        passes: list[dict[str, object]] = [{"rents": [1.0]}]
+        left = _every_order(after)
+        if not len(self.curves.team_mosts):
+            diagram = Diagram(self.curves, self.instance.sizes, costs, after)
+            while diagram.paths > LEFT and not diagram.stalled:
+                for _ in diagram.advance(self.goal * (1.0 + ABOVE)):
+                    if not self.left():
+                        return None
+            if diagram.paths > MOST_ORDERS:
+                return None
+            passes, left = [_pass(how) for how in diagram.history], diagram.orders()
+            goal = self.goal * (1.0 + ABOVE) * (1.0 - 1e-9)  # closed alike: nodes part alike
         orders = []
-        for order in diagram.orders():
+        for order in left:
             prices = prices_of(self.curves, order, levels_of(costs, order)) * (1.0 - SLACK)
             if not self.worth(prices) >= self.goal:
                 program = Allocation(self.instance, order=[self.names[j] for j in order[::-1]])
@@ -155,15 +166,6 @@ class _Maker:
             if not self.goal <= self.worth(prices) < inf:
                 return None
             orders.append({"last_first": order.tolist(), "prices": prices[order].tolist()})
-        passes = []
-        for how in diagram.history:
-            entry: dict[str, object] = {"rents": how.rents}
-            if how.points:
-                entry["points"] = how.points
-            if how.parts > 1:
-                entry |= {"parts": how.parts, "beyond": how.beyond, "block": how.block}
-            passes.append(entry)
-        goal = self.goal * (1.0 + ABOVE) * (1.0 - 1e-9)  # closed alike, so that nodes part alike
         found: Certificate = {"kind": "diagram", "goal": goal, "passes": passes, "orders": orders}
         return {**found, "by": self.by} if self.by else found
 
@@ -232,6 +234,28 @@ class _Maker:
             if spared + self.worth(solved.prices) >= self.goal:
                 return solved.prices
         return None
+
+
+def _every_order(after: Ints) -> Iterator[Ints]:
+    """Yield orders, the last job first, in which those that can complete after a job do."""
+    for order in permutations(range(len(after))):
+        done = 0
+        for j in order:
+            if after[j] & ~done:
+                break
+            done |= 1 << j
+        else:
+            yield np.array(order, dtype=np.int64)
+
+
+def _pass(how: Pass) -> dict[str, object]:
+    """Return a pass as a document holds it."""
+    entry: dict[str, object] = {"rents": how.rents}
+    if how.points:
+        entry["points"] = how.points
+    if how.parts > 1:
+        entry |= {"parts": how.parts, "beyond": how.beyond, "block": how.block}
+    return entry
 
 
 def _seen(model: Allocation) -> tuple[str | None, Rules]:

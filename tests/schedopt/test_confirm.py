@@ -93,3 +93,14 @@ def test_selecting_again_is_right(seed: int) -> None:
         reward = {job.name: Fraction(str(job.reward)) for job in night.jobs}
         assert sum((reward[name] for name in found.solution.selected), Fraction(0)) == best
     assert problem("dssp").confirm(Selection(night), found, Limits()) is not None
+
+
+def test_a_certificate_that_proves_too_little_is_not_handed_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("validation.dssp.bound.reproved", lambda *given: "a leaf is missing")
+    result = solve("example:two-shots", certificate=True)
+    assert result.proven
+    assert result.violations == ()
+    assert result.certificate is msgspec.UNSET
+    assert "no certificate (bound: a leaf is missing): the bound is believed" in result.message

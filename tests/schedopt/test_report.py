@@ -131,7 +131,7 @@ def test_a_bench_becomes_a_page_with_pictures_and_certificates(tmp_path: Path) -
         rows[0].reference,
         True,
     )
-    assert (trap["formulation"], trap["solver"]) == ("selection", "highs")
+    assert (trap["formulation"], trap["solver"]) == ("selection", "core")
     assert (fig8["formulation"], fig8["solver"]) == ("partition", "epochs")
     again = tmp_path / "again.html"
     write(rows, again, sweep=sweep)
