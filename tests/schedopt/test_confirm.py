@@ -98,9 +98,9 @@ def test_selecting_again_is_right(seed: int) -> None:
 def test_a_certificate_that_proves_too_little_is_not_handed_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("validation.dssp.bound.reproved", lambda *given: "a leaf is missing")
-    result = solve("example:two-shots", certificate=True)
+    monkeypatch.setattr("validation.hesrpt.bound.reproved", lambda *given: "a price is missing")
+    result = solve("example:twins", certificate=True)
     assert result.proven
     assert result.violations == ()
     assert result.certificate is msgspec.UNSET
-    assert "no certificate (bound: a leaf is missing): the bound is believed" in result.message
+    assert "no certificate (bound: a price is missing): the bound is believed" in result.message
