@@ -39,6 +39,9 @@ def dispatcher(
 ) -> Callable[[Key], Key]:
     """Register a function ``key(night) -> keys`` of jobs or tasks as a dispatcher.
 
+    It returns a number for each job, shape (jobs,), or for each task, shape (tasks,): of what can
+    run, the least goes first. ``core+name`` dispatches what a selector selects.
+
     Parameters
     ----------
     name, source, summary : str

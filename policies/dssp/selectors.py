@@ -43,6 +43,9 @@ def selector(
 ) -> Callable[[Callable[..., Mask]], Callable[..., Mask]]:
     """Register a function ``choose(items, **options) -> mask`` as a policy with option `fill`.
 
+    It is given the profits and weights of the jobs that can be in time, shape (items,), and the
+    room, and returns a mask over them; ``name+lcpf`` dispatches what it selects.
+
     Parameters
     ----------
     name, source, summary : str

@@ -13,6 +13,7 @@ from policies.registry import Policy, register
 
 PAPER = "McCann and Zahorjan, TR 94-10-05, University of Washington, 1994"
 Packing = Callable[[Instance], Sequence[Sequence[int]]]
+"""From an instance to the jobs of each epoch, by position."""
 
 
 def equi_epochs(ascending: Sequence[int], nodes: int) -> list[int]:
@@ -86,6 +87,8 @@ def heuristic_epochs(instance: Instance, members: Sequence[int]) -> list[list[in
 
 def packing(name: str, *, source: str, summary: str) -> Callable[[Packing], Packing]:
     """Register a function from an instance to the positions of each epoch's jobs as a policy.
+
+    An epoch's nodes are shared out as the instance's inequity allows.
 
     Parameters
     ----------

@@ -32,7 +32,10 @@ def share_policy(
     setting: Callable[[Instance], dict[str, float]] | None = None,
     waits: str = "",
 ) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
-    """Register a share function as a policy.
+    """Register a share function as a policy: ``shares(instance, jobs, left)``.
+
+    It is given the positions of the jobs in the system and what is left of each, shape (present,),
+    the least first, and returns their shares, which sum to at most 1.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from formulations.msfq import LogBound, OptimalPolicy, Threshold, Window
 from instances.msfq import (
@@ -27,10 +27,13 @@ from instances.msfq import (
     Windowed,
 )
 from instances.msfq.logs import Jobs, Labels
+from schedopt.problems.lazily import lazily
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from policies.msfq import admission_rule
 
 __all__ = [
     "BoundedPareto",
@@ -57,34 +60,11 @@ __all__ = [
     "Thresholded",
     "Window",
     "Windowed",
+    "admission_rule",
     "sample_path",
 ]
 
-
-R = TypeVar("R", bound=Callable[..., object])
-
-
-def admission_rule(name: str, *, source: str, summary: str) -> Callable[[R], R]:
-    """Register an admission rule of your own as a policy, which `evaluate` and `bench` then run.
-
-    Parameters
-    ----------
-    name : str
-        The policy's name.
-    source : str
-        Where it is defined.
-    summary : str
-        What it does, in a line.
-
-    Returns
-    -------
-    callable
-        Takes the rule: a function that is given the state and returns the next job to start, None
-        for none.
-    """
-    from policies.msfq import admission_rule as register
-
-    return register(name, source=source, summary=summary)
+__getattr__ = lazily(__name__, {"admission_rule": "policies.msfq"})
 
 
 def sample_path(

@@ -1,0 +1,26 @@
+"""Names that a module for users takes from elsewhere when they are first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazily(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a module's ``__getattr__``, which imports what is asked for.
+
+    Parameters
+    ----------
+    module : str
+        The module's own name, for messages.
+    homes : mapping of str to str
+        The module that each name lives in.
+    """
+
+    def found(name: str) -> Any:
+        if name in homes:
+            return getattr(import_module(homes[name]), name)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return found
