@@ -6,6 +6,7 @@ from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+from instances.frames import Framed
 from schedopt.analysis.summary import overview, summary
 from schedopt.analysis.tables import standings
 from schedopt.formats import counted
@@ -13,11 +14,10 @@ from schedopt.problems.shown import ShownTable
 from schedopt.sweep.rows import Row, table
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
 
-class RowTable(list[Row]):
+class RowTable(Framed, list[Row]):
     """A list of the rows of a bench that shows what they say, not each of them.
 
     In a notebook it is the summary's tables; `to_polars` and `to_pandas` return a frame.
@@ -28,18 +28,6 @@ class RowTable(list[Row]):
         import polars as pl
 
         return pl.read_parquet(BytesIO(table(self, ".parquet")))
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the rows as a frame of pandas: a column for each field, options as JSON.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        import pandas as pd
-
-        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
     def __repr__(self) -> str:
         """Return how many rows there are of what; `list(rows)` shows each."""
