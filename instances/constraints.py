@@ -7,7 +7,7 @@ each formulation, and whether a solution keeps it by each checker; neither is kn
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import msgspec
 
@@ -35,6 +35,7 @@ __all__ = [
     "Share",
     "Shares",
     "Together",
+    "check_added",
     "check_names",
     "check_references",
     "label",
@@ -297,6 +298,34 @@ def check_names(constraints: Sequence[Constraint], place: str = "constraints") -
                 place=f"{place}[{i}].name",
             )
         seen[name] = i
+
+
+class Ruled(Protocol):
+    """An instance with side constraints."""
+
+    @property
+    def constraints(self) -> Sequence[Constraint]:
+        """Its side constraints."""
+
+    @property
+    def index(self) -> Mapping[str, int]:
+        """The position of each of its jobs, or classes, by name."""
+
+    @property
+    def groups(self) -> Mapping[str, Mapping[str, object]]:
+        """Its groupings, each with its groups."""
+
+
+def check_added(instance: Ruled, added: Sequence[Constraint]) -> None:
+    """Check side constraints that are added to those of an instance.
+
+    Raises
+    ------
+    InputError
+        If one has a name that is taken, or names a job or a group that does not exist.
+    """
+    check_names([*instance.constraints, *added])
+    check_references(added, instance.index, instance.groups)
 
 
 def check_references(

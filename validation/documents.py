@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from instances.constraints import Constraint, check_names, check_references
+from instances.constraints import Constraint, check_added
 from instances.decoding import convert
 from instances.errors import InputError, shown
 from instances.files import instance_type
@@ -51,8 +51,7 @@ def check(
     checker = importlib.import_module(f"validation.{result.problem}")
     if constraints is None:
         constraints = convert(result.constraints, checker.CONSTRAINTS, "constraints")
-        check_names([*instance.constraints, *constraints])
-        check_references(constraints, instance.index, instance.groups)
+        check_added(instance, constraints)
     report = Report()
     sense = getattr(checker, "SENSE", result.sense)
     report.expect(result.sense == sense, f"sense: {result.sense}, where it is {sense}")

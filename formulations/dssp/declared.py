@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from formulations.dssp.rows import Row
 from formulations.protocol import Side
-from instances.constraints import Constraint, check_names, check_references, label
+from instances.constraints import Constraint, check_added, label
 from instances.dssp import Instance
 
 if TYPE_CHECKING:
@@ -77,9 +77,7 @@ class Declared:
             kind that cannot be taken here.
         """
         began = time.perf_counter()
-        together = [*self.instance.constraints, *self.added, *constraints]
-        check_names(together)
-        check_references(together, self.instance.index, self.instance.groups)
+        check_added(self.instance, [*self.added, *constraints])
         for constraint in constraints:
             position = len(self.instance.constraints) + len(self.added)
             self._state(constraint, label(constraint, position))

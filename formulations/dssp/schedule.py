@@ -20,7 +20,7 @@ from formulations.dssp.grid import (
 from formulations.dssp.replaying import replay
 from formulations.dssp.rows import Row, rows
 from formulations.protocol import Hints, Settings, Side, Value, Variable
-from instances.constraints import Constraint, Seats, check_names, check_references, label
+from instances.constraints import Constraint, Seats, check_added, label
 from instances.dssp import (
     Instance,
     Scheduled,
@@ -241,9 +241,7 @@ class Schedule(WholeModel):
             kind that a schedule cannot take.
         """
         began = time.perf_counter()
-        together = [*self.instance.constraints, *self.added, *constraints]
-        check_names(together)
-        check_references(together, self.instance.index, self.instance.groups)
+        check_added(self.instance, [*self.added, *constraints])
         native = self.native
         for constraint in constraints:
             position = len(self.instance.constraints) + len(self.added)

@@ -13,8 +13,7 @@ from instances.constraints import (
     Apart,
     Constraint,
     Together,
-    check_names,
-    check_references,
+    check_added,
     label,
 )
 from instances.epoch import Instance, Partitioned, partitioned
@@ -127,9 +126,7 @@ class Partition(Declared):
             If one names a job that does not exist, has a name that is taken, or is of a kind that a
             partition cannot take; or if native constraints are there already.
         """
-        together = [*self.rules, *constraints]
-        check_names(together)
-        check_references(together, self.instance.index, self.instance.groups)
+        check_added(self.instance, [*self.added, *constraints])
         _check_kinds(constraints)
         self._check_form(constraints)
         if constraints and self.native:

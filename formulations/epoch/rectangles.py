@@ -14,8 +14,7 @@ from instances.constraints import (
     Apart,
     Constraint,
     Together,
-    check_names,
-    check_references,
+    check_added,
     label,
 )
 from instances.epoch import Instance, Rectangle, Scheduled
@@ -170,9 +169,7 @@ class Rectangles:
             If one names a job that does not exist, has a name that is taken, or is of a kind that
             rectangles cannot take; or if native constraints are there already.
         """
-        every = [*self.rules, *constraints]
-        check_names(every)
-        check_references(every, self.instance.index, self.instance.groups)
+        check_added(self.instance, [*self.added, *constraints])
         _check_kinds(constraints)
         if constraints and self.native:
             raise InputError("side constraints before native ones", found="native ones")

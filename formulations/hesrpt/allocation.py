@@ -14,7 +14,7 @@ from formulations.hesrpt.duals import Duals
 from formulations.hesrpt.epochs import Epochs, lay_out
 from formulations.hesrpt.order import ORDER, Order, positions, smiths_order
 from formulations.hesrpt.rules import Bound, Rules
-from instances.constraints import Constraint, check_names, check_references, label
+from instances.constraints import Constraint, check_added, label
 from instances.errors import InputError
 from instances.hesrpt import Allocated, Amdahl, Instance, Power, allocated, check_meaning, points
 from instances.hesrpt.speedups import Speedup, Whole
@@ -291,9 +291,7 @@ class Allocation:
         """
         began = time.perf_counter()
         declared = [c for c in constraints if isinstance(c, Constraint)]
-        together = [*self.instance.constraints, *self.added, *declared]
-        check_names(together)
-        check_references(together, self.instance.index, self.instance.groups)
+        check_added(self.instance, [*self.added, *declared])
         for constraint in declared:
             name = label(constraint, len(self.instance.constraints) + len(self.added))
             check_meaning(constraint, name)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from formulations.msfq.system import Floats, one_or_all
 from formulations.protocol import Hints, Settings, Side, Value
-from instances.constraints import Constraint, ResponseTime, check_names, check_references, label
+from instances.constraints import Constraint, ResponseTime, check_added, label
 from instances.errors import InputError, shown
 from instances.msfq import ClassTime, Instance, Thresholded
 from instances.options import Option, checked
@@ -117,15 +117,13 @@ class Threshold:
         InputError
             If one is of another kind than ``response-time``, or of a class that is not there.
         """
-        together = [*self.instance.constraints, *self.added, *constraints]
         taken: list[ResponseTime] = []
         for constraint in constraints:
             if not isinstance(constraint, ResponseTime):
                 raise InputError("a kind that a threshold takes (one of 'response-time')",
                                  found=shown(constraint.kind()), place="constraints")  # fmt: skip
             taken.append(constraint)
-        check_names(together)
-        check_references(together, self.instance.index, self.instance.groups)
+        check_added(self.instance, [*self.added, *taken])
         self.added = (*self.added, *taken)
         return self
 

@@ -8,7 +8,7 @@ from functools import cache
 
 import msgspec
 
-from instances.constraints import Constraint, check_names, check_references
+from instances.constraints import Constraint, check_added
 from instances.errors import MOST_FOUND, InputError, clipped
 from instances.files import decode, encode, parse
 from instances.options import Options
@@ -148,8 +148,7 @@ def _steps(task: Task) -> Iterator[Step]:
             file=task.source.label,
         )
     instance = task.source.load()
-    check_names([*instance.constraints, *task.constraints])
-    check_references(task.constraints, instance.index, instance.groups)
+    check_added(instance, task.constraints)
     references = _References(instance, task)
     for run in task.runs:
         policy = references.record.policy(run.policy, task.constraints)

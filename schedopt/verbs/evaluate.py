@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import msgspec
 
-from instances.constraints import Constraint, check_names, check_references
+from instances.constraints import Constraint, check_added
 from instances.errors import InputError, shown
 from instances.options import MARKS, Options, checked
 from instances.protocol import AnyInstance
@@ -93,8 +93,7 @@ def evaluate(
         what = load(what)
     names = [policy] if isinstance(policy, str) else list(policy)
     added = list(constraints)
-    check_names([*what.constraints, *added])
-    check_references(added, what.index, what.groups)
+    check_added(what, added)
     chosen = known_policies(problem_of(what).name, names, options or {}, added)
     told_apart(chosen, options or {})
     results = [_evaluated(what, p, options or {}, seed, added) for p in chosen]
