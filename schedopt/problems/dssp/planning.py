@@ -7,7 +7,7 @@ jobs, then done the earliest, then the first in the list.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -154,21 +154,54 @@ def plan(night: Instance, result: Result[Selected], run: Result[Scheduled] | Non
     found = result.solution
     if not isinstance(found, Selected):
         raise InputError("a result with the jobs of one night", found="none to plan from")
-    why, chosen = reasons(night, result), set(found.selected)
-    names = [job.name for job in night.jobs]
-    schedule = None if run is None else run.solution
-    starts, widths = ({}, {}) if schedule is None else spans(schedule)
-    ends = {} if schedule is None else schedule.completion
-    late = {} if schedule is None else lateness(night, schedule)
+    schedules = () if run is None or run.solution is None else (run.solution,)
+    return columns(night, set(found.selected), reasons(night, result), schedules)
+
+
+def columns(
+    instance: Instance,
+    chosen: Container[str],
+    why: Mapping[str, object],
+    schedules: Iterable[Scheduled],
+    *further: Column,
+) -> Plan:
+    """Return the columns of a plan, a row for each job in the file's order.
+
+    Parameters
+    ----------
+    instance : Instance
+        A night, or a season.
+    chosen : container of str
+        The jobs that run.
+    why : mapping
+        For each job that does not, the reason.
+    schedules : iterable of Scheduled
+        What says when; each job is in one at most.
+    *further : Column
+        What stands before the times.
+    """
+    starts: dict[str, float] = {}
+    widths: dict[str, int] = {}
+    ends: dict[str, float] = {}
+    late: dict[str, float] = {}
+    for schedule in schedules:
+        began, wide = spans(schedule)
+        starts |= began
+        widths |= wide
+        ends |= schedule.completion
+        late |= lateness(instance, schedule)
+    names = [job.name for job in instance.jobs]
+    titles = groupings([*instance.groups], [column.title for column in further])
     return (
         Column("job", str, names),
         Column("run", bool, [name in chosen for name in names]),
         Column("reason", str, [str(why.get(name, "")) for name in names]),
-        Column("reward", float, [job.reward for job in night.jobs]),
+        Column("reward", float, [job.reward for job in instance.jobs]),
         *(
-            Column(title, str, [job.groups.get(by) for job in night.jobs])
-            for by, title in zip(night.groups, groupings([*night.groups]), strict=True)
+            Column(title, str, [job.groups.get(by) for job in instance.jobs])
+            for by, title in zip(instance.groups, titles, strict=True)
         ),
+        *further,
         Column("processors", int, [widths.get(name) for name in names]),
         Column("start", float, [starts.get(name) for name in names]),
         Column("end", float, [ends.get(name) for name in names]),

@@ -18,9 +18,9 @@ from instances.dssp import (
 )
 from instances.errors import InputError
 from schedopt.formats import counted
-from schedopt.problems.dssp.planning import dispatched, lateness, spans
+from schedopt.problems.dssp.planning import columns, dispatched, lateness
 from schedopt.problems.dssp.reasons import reasons
-from schedopt.problems.planned import Column, Plan, groupings
+from schedopt.problems.planned import Column, Plan
 from solvers.result import Result
 
 if TYPE_CHECKING:
@@ -113,32 +113,7 @@ def plan(
     found = result.solution
     if not isinstance(found, SelectedNights):
         raise InputError("a result with the jobs of several nights", found="none to plan from")
-    why = reasons(season, result)
     on = {name: n for n, night in enumerate(found.nights, start=1) for name in night.selected}
-    starts: dict[str, float] = {}
-    widths: dict[str, int] = {}
-    ends: dict[str, float] = {}
-    late: dict[str, float] = {}
-    for schedule in () if run is None or run.solution is None else run.solution.schedules:
-        began, wide = spans(schedule)
-        starts |= began
-        widths |= wide
-        ends |= schedule.completion
-        late |= lateness(season, schedule)
-    names = [job.name for job in season.jobs]
-    titles = groupings([*season.groups], (NIGHT,))
-    return (
-        Column("job", str, names),
-        Column("run", bool, [name in on for name in names]),
-        Column("reason", str, [str(why.get(name, "")) for name in names]),
-        Column("reward", float, [job.reward for job in season.jobs]),
-        *(
-            Column(title, str, [job.groups.get(by) for job in season.jobs])
-            for by, title in zip(season.groups, titles, strict=True)
-        ),
-        Column(NIGHT, int, [on.get(name) for name in names]),
-        Column("processors", int, [widths.get(name) for name in names]),
-        Column("start", float, [starts.get(name) for name in names]),
-        Column("end", float, [ends.get(name) for name in names]),
-        Column("late", float, [late.get(name) for name in names]),
-    )
+    schedules = () if run is None or run.solution is None else run.solution.schedules
+    night = Column(NIGHT, int, [on.get(job.name) for job in season.jobs])
+    return columns(season, on, reasons(season, result), schedules, night)
