@@ -10,6 +10,7 @@ import pyomo.environ as pyo
 import pytest
 
 import schedopt
+from benchmarks.engines import fair_night
 from instances.errors import InputError
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
@@ -20,37 +21,11 @@ LINEAR = suited("pyomo")
 HERE = [name for name in ("scip", "cbc", "glpk") if SOLVERS[name].available]
 
 
-def fair_night(seed: int, jobs: int = 12) -> schedopt.dssp.Instance:
-    """Jobs of three teams under caps and floors that bind, contradict each other, or do neither."""
-    random = Random(seed)  # noqa: S311
-    teams = ["fx", "light", "anim"]
-    rules: list[schedopt.FairShare] = [
-        schedopt.FairShare(by="team", at_most={random.choice(teams): random.randrange(1, 9) / 10}),
-        schedopt.FairShare(by="team", at_least={random.choice(teams): random.randrange(5) / 10}),
-    ]
-    return schedopt.dssp.Instance(
-        name=f"fair-{seed}",
-        processors=random.randrange(1, 5),
-        deadline=10.0,
-        constraints=tuple(rules),
-        jobs=tuple(
-            schedopt.dssp.Job(
-                name=f"j{j}",
-                reward=random.randrange(30),
-                demand=random.randrange(1, 80) / random.choice([1, 2, 10]),
-                critical_path=1.0,
-                groups={"team": random.choice(teams)},
-            )
-            for j in range(jobs)
-        ),
-    )
-
-
 @pytest.mark.parametrize("name", HERE)
 def test_engines_agree_on_fair_shares(name: str) -> None:
     ends = set()
     for seed in range(8):
-        night = fair_night(seed)
+        night = fair_night(seed, 12)
         expected, found = (solve(night, solver=solver) for solver in ("highs", name))
         assert found.solver == name
         assert found.violations == ()
