@@ -210,8 +210,12 @@ class _References:
         self._known[called] = found
 
     def of(self, policy: Policy, options: Options) -> Result:
-        """Return a policy's reference, which is known."""
-        return self._known[_called(self._question(policy, options))]
+        """Return a policy's reference, which is known; without a bound, where it bounds others."""
+        question = self._question(policy, options)
+        found = self._known[_called(question)]
+        if question is None or question.bounding or found.solution_status == "none":
+            return found
+        return msgspec.structs.replace(found, solution_status="feasible", bound=None, gap=None)
 
     def _question(self, policy: Policy, options: Options) -> Question | None:
         return self.record.question(self._instance, policy, options, self._task.constraints)
@@ -253,7 +257,7 @@ def _warm(problem: str) -> None:
 
 def _answered(question: Question, task: Task) -> Result:
     """Return the optimum of a question, on one thread."""
-    found = solve(
+    return solve(
         question.instance,
         formulation=question.formulation,
         constraints=task.constraints if question.ruled else (),
@@ -264,9 +268,6 @@ def _answered(question: Question, task: Task) -> Result:
         options=question.options,
         many=True,
     )
-    if question.bounding or found.solution_status == "none":
-        return found
-    return msgspec.structs.replace(found, solution_status="feasible", bound=None, gap=None)
 
 
 def _called(question: Question | None) -> str:

@@ -106,6 +106,20 @@ def test_bench_says_which_reference_it_used(tmp_path: Path) -> None:
     assert read_rows(output) == rows
 
 
+def test_the_best_threshold_is_a_proven_reference_for_msfq_alone(tmp_path: Path) -> None:
+    dump(at_load(8, 0.6), tmp_path / "q.json")
+    few = {"arrivals": 20_000}
+    rows = bench(tmp_path / "q.json", policies=["msf", "msfq", "first-fit"], options=few)
+    assert [row.reference_proven for row in rows] == [False, True, False]
+    assert [row.reference_bound is None for row in rows] == [True, False, True]
+    assert len({row.reference for row in rows}) == 1
+    (row,) = bench(tmp_path / "q.json", policies=["msfq"], options={**few, "method": "area"})
+    assert not row.reference_proven, "an approximation proves nothing"
+    (lazy,) = bench(tmp_path / "q.json", policies=["msfq"], options={**few, "variant": "lazy"})
+    assert lazy.reference_proven
+    assert lazy.reference != row.reference
+
+
 def test_every_document_has_a_picture(tmp_path: Path) -> None:
     two, three = at_load(2, 0.5), at_load(3, 0.5)
     results = [

@@ -132,8 +132,9 @@ class Msfq(Problem["Instance"]):
             return Question(instance, "optimal-policy")
         if instance.servers > SOME:
             own.setdefault("method", "area")
-        # The best of all thresholds, but other policies may be better: it bounds none of them.
-        return Question(instance, options=own, bounding=False)
+        # The best of all thresholds bounds each of them, but other policies may be better.
+        exact = own.get("method", "exact") == "exact" and not options.get("trace")
+        return Question(instance, options=own, bounding=policy.name == "msfq" and exact)
 
     def comparable(self, result: Result, reference: Result) -> bool:
         """Tell whether both preempt nobody: a preemptive reference answers another question."""
