@@ -14,6 +14,21 @@ def bound_by_count(
 ) -> float:
     """Bound what a solution better than `value` can be worth by how many items it can have.
 
+    See `priced_by_count` for the parameters.
+
+    Returns
+    -------
+    float
+        The bound, rounded up.
+    """
+    return priced_by_count(rewards, weights, room, value, enough)[0]
+
+
+def priced_by_count(
+    rewards: Floats, weights: Floats, room: float, value: float, enough: float = -inf
+) -> tuple[float, float]:
+    """Find the multiplier of the number of items that bounds best what is better than `value`.
+
     At most `most` of the lightest fit, and at least `fewest` of the most rewarding are asked for.
     For every multiplier m the relaxation with rewards R_j - m is a bound if m·`most` (m > 0) or
     m·`fewest` (m < 0) is added. That is convex in m: its minimum is where the tangents of either
@@ -32,17 +47,19 @@ def bound_by_count(
 
     Returns
     -------
-    float
-        The bound, rounded up.
+    bound : float
+        Rounded up.
+    multiplier : float
+        Above 0 of the most items, below 0 of the fewest; 0 where the count says nothing.
     """
     most = int(np.searchsorted(np.cumsum(np.sort(weights)), room, side="right"))
     fewest = 1 + int(np.searchsorted(np.cumsum(np.sort(rewards)[::-1]), value, side="right"))
     bound, count = _relaxation(rewards, weights, room, 0.0, 0)
     if fewest <= count <= most:
-        return bound
+        return bound, 0.0
     limit = most if count > most else fewest
     here, slope = bound, limit - count  # a tangent, where one is known
-    left = right = (0.0, 0.0, 0.0)
+    best, left, right = 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     largest = float(rewards.max())
     if count > most:
         left, right = (0.0, here, slope), (largest, largest * limit, float(limit))
@@ -53,7 +70,8 @@ def bound_by_count(
         width = right[0] - left[0]
         middle = (left[0] + right[0]) / 2 if halve else _meeting(left, right)
         relaxed, count = _relaxation(rewards, weights, room, middle, limit)
-        bound = min(bound, relaxed)
+        if relaxed < bound:
+            bound, best = relaxed, middle
         if bound < enough:
             break
         if count > limit:
@@ -61,7 +79,7 @@ def bound_by_count(
         else:
             right = (middle, relaxed, limit - count)
         halve = left[1] == inf or right[0] - left[0] > width / 2
-    return bound
+    return bound, best
 
 
 def _meeting(left: tuple[float, float, float], right: tuple[float, float, float]) -> float:

@@ -18,6 +18,8 @@ from validation.dssp.program import ROOMY, Whole
 MOST = 1_000_000
 """Pairs at a time, and `WORK` in all, beyond which nothing is shown."""
 WORK = 300_000_000
+FEW = 128
+"""Pairs up to which none is dropped."""
 LESS = 1 - 1e-9
 """Of a cost in floating point: below what rounding can have made of it."""
 
@@ -69,15 +71,17 @@ def costs_at_least(block: Block, least: int) -> bool:
     acts = np.array([activity], dtype=np.int64 if roomy else object)
     costs = np.array([0], dtype=acts.dtype)
     work = 0
+    enough = FEW
     for j in range(len(change)):
-        kept = ~_dear(block, acts, costs, float(ratio[j]), least)
-        acts, costs = acts[kept], costs[kept]
-        if not len(acts):
-            return True
+        if len(acts) > enough:  # to sift fewer takes longer than to carry them along
+            kept = ~_dear(block, acts, costs, float(ratio[j]), least)
+            acts, costs = _undominated(block, acts[kept], costs[kept])
+            if not len(acts):
+                return True
+            enough = max(FEW, 2 * len(acts))
         more = (costs < least - int(loss[j])).astype(bool)
         acts = np.concatenate((acts, acts[more] + change[j]))
         costs = np.concatenate((costs, costs[more] + loss[j]))
-        acts, costs = _undominated(block, acts, costs)
         work += len(acts)
         if len(acts) > MOST or work > WORK:
             raise TooManyError(f"more than {MOST:,} sets of changes to go through")

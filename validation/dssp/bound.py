@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import floor, gcd, isfinite
+from math import floor, isfinite
 from typing import Annotated
 
 import msgspec
@@ -30,14 +30,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.constraints import Constraint, Seats
-from instances.decimals import as_written
+from instances.decimals import as_written, total
 from instances.dssp import Instance, Job
 from instances.errors import InputError
 from solvers.result import Document
 from validation.dssp.blocks import Block, TooManyError, costs_at_least
 from validation.dssp.chosen import facts_of
 from validation.dssp.facts import Facts
-from validation.dssp.program import FREE, ROOMY, Night, Program, Row, Whole
+from validation.dssp.program import FREE, ROOMY, Night, Program, Row, Whole, whole
 from validation.dssp.season_program import Season
 
 ROUNDING = Fraction(1, 10**14)
@@ -179,7 +179,7 @@ class _Proof:
             if len(ruled) and not self._propagate(values):
                 return True
         if not (values == FREE).any():
-            return int(sum(self.program.rewards[values == 1].tolist())) < self.target
+            return int(self.program.rewards[values == 1].sum()) < self.target
         if not node.blocks or losses is None:
             return False
         losses, slack = self._losses(values, int(node.reasons[-1][0]), node.reasons[-1][1])
@@ -191,17 +191,21 @@ class _Proof:
         """Return w·R_j - sum_i y_i a_ij, shape (columns,), and L - w·target."""
         if weight < 0:
             raise NotShownError("a weight below 0")
-        left = self.program.rewards * weight
+        used = [(self._row(i), int(y)) for i, y in multipliers]
+        reach = weight * (self.program.worth + abs(self.target))
+        reach += sum(abs(price) * row.reach for row, price in used)
+        # No sum below is larger than that: with room for it, 64 bits hold them all.
+        kind: type = np.int64 if reach < ROOMY else object
+        left: Whole = self.program.rewards.astype(kind) * weight
         slack = -weight * self.target
-        for i, y in multipliers:
-            row, price = self._row(i), int(y)
+        for place, (row, price) in enumerate(used):
             bound = row.upper if price > 0 else row.lower
             if bound is None:
-                raise NotShownError(f"rows[{i}] has no bound on that side")
-            left[row.columns] -= row.coefficients.astype(object) * price
+                raise NotShownError(f"rows[{multipliers[place][0]}] has no bound on that side")
+            left[row.columns] -= row.coefficients.astype(kind) * price
             slack += price * bound
-        slack += sum(left[values == 1].tolist())
-        slack += sum(np.maximum(left[values == FREE], 0).tolist())
+        slack += int(left[values == 1].sum())
+        slack += int(np.maximum(left[values == FREE], 0).sum())
         return left, slack
 
     def _blocks_cost(self, values: Values, node: Node, losses: Whole, slack: int) -> bool:
@@ -237,9 +241,9 @@ class _Proof:
                 held = values[row.columns]
                 free = held == FREE
                 size = row.coefficients
-                fixed = sum(size[held == 1].tolist())
-                least = fixed + sum(np.minimum(size[free], 0).tolist())
-                most = fixed + sum(np.maximum(size[free], 0).tolist())
+                fixed, open_ = int(size[held == 1].sum()), size[free]
+                above = int(np.maximum(open_, 0).sum())
+                least, most = fixed + int(open_.sum()) - above, fixed + above
                 for bound, room, sign in ((row.upper, least, 1), (row.lower, most, -1)):
                     if bound is None:
                         continue
@@ -257,13 +261,13 @@ class _Proof:
 def _block(row: Row, values: Values, losses: Whole, price: int) -> Block:
     """Return what keeping a row asks of its free columns."""
     held = values[row.columns]
-    used, free = sum(row.coefficients[held == 1].tolist()), held == FREE
+    used, free = int(row.coefficients[held == 1].sum()), held == FREE
     own = losses[row.columns[free]]
     cost = np.abs(own)
     return Block(
         coefficients=row.coefficients[free],
         start=(own > 0).astype(bool),
-        losses=cost.astype(np.int64) if sum(cost.tolist()) < ROOMY else cost,
+        losses=whole(cost.tolist()),
         lower=None if row.lower is None else row.lower - used,
         upper=None if row.upper is None else row.upper - used,
         multiplier=price,
@@ -313,14 +317,13 @@ def _target(program: Program, values: Values, claim: Document, facts: Facts) -> 
     bound, exact = Fraction(claim.bound), None
     chosen = _chosen(claim)
     if claim.bound == claim.objective and chosen is not None:
-        reward = {job.name: as_written(job.reward) for job in facts.night.jobs}
-        exact = sum((reward.get(name, Fraction(0)) for name in chosen), Fraction(0))
+        exact = total(job.reward for job in facts.night.jobs if job.name in chosen)
     if exact is not None and abs(exact - bound) <= ROUNDING * bound:
         bound = exact
     elif claim.formulation == "schedule":  # a sum of parts of rewards
         bound += ROUNDING * bound
-    fixed = sum(program.rewards[values == 1].tolist())
-    step = gcd(*program.rewards[values == FREE].tolist()) or 1
+    fixed = int(program.rewards[values == 1].sum())
+    step = int(np.gcd.reduce(program.rewards[values == FREE])) or 1
     return int(fixed + ((floor(bound * program.scale) - fixed) // step + 1) * step)
 
 

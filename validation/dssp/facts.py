@@ -30,8 +30,8 @@ class Facts:
     ----------
     demand, critical_path : dict of str to Fraction
         T_1 and T_∞: predicted, else computed from the tasks.
-    units : dict of str to int
-        T_1 in units of 1/`scale`.
+    whole : Whole
+        T_1 of each job, in units of 1/`scale`.
     release, due : dict of str to Fraction
         From when on and by when each job is to run.
     rate, capacity : Fraction
@@ -45,12 +45,16 @@ class Facts:
         self.capacity = self.rate * self.deadline
         predicted = [job.demand for job in night.jobs if isinstance(job.demand, float)]
         if len(predicted) == len(night.jobs):
-            whole = Whole.of(np.array(predicted, dtype=np.float64))
+            self.whole = Whole.of(np.array(predicted, dtype=np.float64))
         else:
-            whole = Whole.of_fractions(map(_demand, night.jobs))
-        names = [job.name for job in night.jobs]
-        self.scale = whole.scale
-        self.units: dict[str, int] = dict(zip(names, whole.numbers.tolist(), strict=True))
+            self.whole = Whole.of_fractions(map(_demand, night.jobs))
+        self.scale = self.whole.scale
+
+    @cached_property
+    def units(self) -> dict[str, int]:
+        """T_1 of each job in units of 1/`scale`."""
+        names = [job.name for job in self.night.jobs]
+        return dict(zip(names, self.whole.numbers.tolist(), strict=True))
 
     @cached_property
     def demand(self) -> dict[str, Fraction]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.constraints import Constraint, label
+from instances.decimals import Whole as Decimals
 from instances.decimals import as_written, lowest
 from validation.dssp.facts import Facts
 from validation.dssp.parts import Part, known, parts, windows
@@ -36,6 +37,18 @@ class Row:
     lower: int | None
     upper: int | None
 
+    @cached_property
+    def reach(self) -> int:
+        """What the sizes of the coefficients, and of the bounds, sum to."""
+        return int(np.abs(self.coefficients).sum()) + abs(self.lower or 0) + abs(self.upper or 0)
+
+    @classmethod
+    def at_most(cls, columns: NDArray[np.intp], sizes: Whole, upper: int) -> Row:
+        """Write a row of whole sizes in lowest terms."""
+        kept = (sizes != 0).astype(bool)
+        common = int(np.gcd.reduce(sizes)) or 1
+        return cls(columns[kept], held(sizes[kept] // common), None, upper // common)
+
     @classmethod
     def of(
         cls, body: Mapping[int, Fraction], lower: Fraction | None, upper: Fraction | None
@@ -52,11 +65,11 @@ class Row:
 
     def reduced(self, values: NDArray[np.int8]) -> Row:
         """Return the row over the free columns alone, in lowest terms again."""
-        held = values[self.columns]
-        free = held == FREE
+        now = values[self.columns]
+        free = now == FREE
         if free.all():
             return self
-        used = sum(self.coefficients[held == 1].tolist())
+        used = int(self.coefficients[now == 1].sum())
         numbers = self.coefficients[free].tolist()
         common = gcd(*numbers) or 1
         return Row(
@@ -74,8 +87,8 @@ class Program:
     ----------
     names : list of str
         The columns.
-    earned : list of str
-        The job that each of them earns the reward of.
+    earned : ndarray of int
+        The position of the job that each of them earns the reward of.
     facts : Facts
         Of the raw instance.
 
@@ -83,26 +96,35 @@ class Program:
     ----------
     names : list of str
         The columns, then what lifts rows.
-    rewards : ndarray of object, shape (columns,)
+    rewards : ndarray of int, shape (columns,)
         Whole, in units of 1/`scale`: the largest of which the rewards of all jobs are multiples.
     scale : Fraction
     rows : dict of str to Row
         By key.
     """
 
-    def __init__(self, names: list[str], earned: list[str], facts: Facts) -> None:
+    def __init__(self, names: list[str], earned: NDArray[np.intp], facts: Facts) -> None:
         self.names = names
         self.rows: dict[str, Row] = {}
-        self._index = {name: j for j, name in enumerate(names)}
-        reward = {job.name: as_written(job.reward) for job in facts.night.jobs}
-        numbers, self.scale = lowest(list(reward.values()))
-        units = dict(zip(reward, numbers, strict=True))
-        self._earned = [units[job] for job in earned]
+        rewards = Decimals.of(np.array([job.reward for job in facts.night.jobs], dtype=np.float64))
+        common = int(np.gcd.reduce(rewards.numbers)) or 1
+        self.scale = Fraction(rewards.scale, common)
+        self._earned = rewards.numbers[earned] // common
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.names)}
 
     @cached_property
     def rewards(self) -> Whole:
         """What each column earns, in units."""
-        return whole(self._earned + [0] * (len(self.names) - len(self._earned))).astype(object)
+        lifts = np.zeros(len(self.names) - len(self._earned), dtype=np.int64)
+        return held(np.concatenate((self._earned, lifts)))
+
+    @cached_property
+    def worth(self) -> int:
+        """What all columns earn together, in units."""
+        return int(self.rewards.sum())
 
     def column(self, name: str) -> int | None:
         """Return the place of a column, None where there is none of that name."""
@@ -138,21 +160,27 @@ class Program:
             self.rows[key] = Row.of(known, lower, upper)
 
 
-def selectable(facts: Facts) -> list[str]:
-    """Return the jobs that can be selected at all."""
-    night = facts.night
-    plain = not facts.windowed and facts.deadline == as_written(night.deadline)
-    if plain and all(job.critical_path is not None for job in night.jobs):
+def selectable(facts: Facts) -> NDArray[np.intp]:
+    """Return the positions of the jobs that can be selected at all."""
+    jobs = facts.night.jobs
+    paths = [job.critical_path for job in jobs if job.critical_path is not None]
+    if plain(facts) and len(paths) == len(jobs):
         room = floor(facts.capacity * facts.scale)  # doubles are in the order of their decimals
-        in_time = (job for job in night.jobs if (job.critical_path or 0.0) <= night.deadline)
-        return [job.name for job in in_time if facts.units[job.name] <= room]
-    return [
-        name
-        for name, demand in facts.demand.items()
+        in_time = np.array(paths, dtype=np.float64) <= facts.night.deadline
+        return np.flatnonzero(in_time & (facts.whole.numbers <= room).astype(bool))
+    able = (
+        j
+        for j, (name, demand) in enumerate(facts.demand.items())
         if facts.fits(name)
         and demand <= facts.rate * (facts.due[name] - facts.release[name])
         and (demand <= facts.capacity or facts.due[name] > facts.deadline)
-    ]
+    )
+    return np.fromiter(able, dtype=np.intp)
+
+
+def plain(facts: Facts) -> bool:
+    """Tell whether all jobs may run from 0 to the deadline as it is written."""
+    return not facts.windowed and facts.deadline == as_written(facts.night.deadline)
 
 
 class Night(Program):
@@ -174,14 +202,19 @@ class Night(Program):
     def __init__(
         self, facts: Facts, constraints: Sequence[Constraint], asked: Sequence[str]
     ) -> None:
-        names = selectable(facts)
-        super().__init__(names, names.copy(), facts)
-        demand = {name: facts.demand[name] for name in self.names}
-        due = {n: d for n, d in demand.items() if d and facts.due[n] <= facts.deadline}
-        self.write("capacity", due, None, facts.capacity)
-        self.write("count", dict.fromkeys(due, Fraction(1)), None, _most(due, facts))
+        jobs, able = facts.night.jobs, selectable(facts)
+        super().__init__([jobs[j].name for j in able.tolist()], able, facts)
+        due = np.arange(len(able))
+        if not plain(facts):
+            late = [facts.due[name] > facts.deadline for name in self.names]
+            due = np.flatnonzero(~np.array(late, dtype=bool))
+        sizes, room = facts.whole.numbers[able[due]], floor(facts.capacity * facts.scale)
+        self.rows["capacity"] = Row.at_most(due, sizes, room)
+        if "count" in asked:
+            some = (sizes > 0).astype(np.int64)
+            self.rows["count"] = Row.at_most(due, some, _most(sizes[some == 1], room))
         for key, window in windows(facts, asked, "capacity from "):
-            inside = {name: demand[name] for name in window.jobs if name in demand}
+            inside = {name: facts.demand[name] for name in window.jobs}
             self.write(key, inside, None, facts.rate * window.length)
         for position, rule in enumerate(constraints):
             if known(rule):
@@ -206,15 +239,15 @@ def whole(numbers: Sequence[int]) -> Whole:
     return array
 
 
-def _most(demand: Mapping[str, Fraction], facts: Facts) -> Fraction:
+def held(numbers: Whole) -> Whole:
+    """Return whole numbers, 0 or more, as an array that no sum of them overflows."""
+    few = numbers.dtype != object and int(numbers.max(initial=0)) * len(numbers) < ROOMY
+    return numbers if few else whole(numbers.tolist())
+
+
+def _most(sizes: Whole, room: int) -> int:
     """Return how many jobs fit: as many as of the lightest."""
-    used, count, room = 0, 0, floor(facts.capacity * facts.scale)
-    for size in sorted(facts.units[name] for name in demand):
-        used += size
-        if used > room:
-            break
-        count += 1
-    return Fraction(count)
+    return int(np.searchsorted(np.cumsum(np.sort(held(sizes))), room, side="right"))
 
 
-__all__ = ["FREE", "Night", "Program", "Row", "Whole", "selectable", "whole"]
+__all__ = ["FREE", "Night", "Program", "Row", "Whole", "held", "plain", "selectable", "whole"]

