@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from instances.dssp.tasks import Floats, Ints
-from instances.sorting import steady_order
 from solvers.compiling import compiled, njit
 from solvers.schedules.tournament import (
     NEVER,
@@ -92,10 +91,12 @@ def _drop(keys: Floats, items: Ints, size: int) -> int:
 def order_of(keys: Floats, first_task: Ints) -> Ints:
     """Return the tasks by stage, each stage's by key, and the file's order on ties.
 
-    All are sorted at once, which is fastest, and then dealt to their stages.
+    All are sorted at once by numpy's unstable sort, which is fastest, and dealt to their stages;
+    ties are put in order there.
     """
     order = np.empty(len(keys), np.int64)
-    _deal(steady_order(keys), first_task, order)
+    _deal(np.argsort(keys), first_task, order)
+    _settle(keys, first_task, order)
     return order
 
 
@@ -110,6 +111,33 @@ def _deal(by_key: Ints, first_task: Ints, order: Ints) -> None:
         s = stage_of[task]
         order[free[s]] = task
         free[s] += 1
+
+
+@njit(cache=True, nogil=True)
+def _settle(keys: Floats, first_task: Ints, order: Ints) -> None:
+    """Put the tasks of a stage that have one key in the file's order."""
+    for s in range(len(first_task) - 1):
+        start, end = first_task[s], first_task[s + 1]
+        for i in range(start + 1, end + 1):
+            if i == end or keys[order[i]] != keys[order[start]]:
+                _sort(order, start, i)
+                start = i
+
+
+@njit(cache=True, nogil=True)
+def _sort(numbers: Ints, start: int, end: int) -> None:
+    """Sort a part of an array by Shell's method, which compiles in a moment; numpy's does not."""
+    gap = 1
+    while 3 * gap < end - start:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(start + gap, end):
+            number, at = numbers[i], i
+            while at >= start + gap and numbers[at - gap] > number:
+                numbers[at] = numbers[at - gap]
+                at -= gap
+            numbers[at] = number
+        gap //= 3
 
 
 @njit(cache=True, nogil=True)
@@ -132,31 +160,44 @@ def by_key(
     count = len(first_stage) - 1
     stage = first_stage[:-1].copy()
     upcoming, unfinished = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    after, until = np.zeros(count, np.int64), np.zeros(count, np.int64)
     numbers = comparable(keys)
     half = leaves_for(count)
     best, who = np.full(2 * half, NOBODY), np.zeros(2 * half, np.int64)
     for j in jobs:
         upcoming[j] = first_task[stage[j]]
-        unfinished[j] = first_task[stage[j] + 1] - first_task[stage[j]]
+        until[j] = first_task[stage[j] + 1]
+        unfinished[j] = until[j] - upcoming[j]
         best[half + j] = numbers[upcoming[j]]
+        after[j] = _following(numbers, upcoming[j], until[j])
     begin(best, who)
     times = np.full(2 * leaves_for(processors), np.inf)
     ends, worker = times.view(np.int64), np.zeros(len(times), np.int64)
     begin(ends, worker)
     _play(
         lengths, numbers, first_task, first_stage, starts, places, completion, stage, upcoming,
-        unfinished, best, who, times, ends, worker, np.arange(processors - 1, -1, -1),
+        after, until, unfinished, best, who, times, ends, worker, np.arange(processors - 1, -1, -1),
         np.zeros(processors, np.int64),
     )  # fmt: skip
 
 
 @compiled
+def _following(numbers: Ints, task: int, until: int) -> int:
+    """Return the number of the task after one, or that of nobody after a stage's last."""
+    return numbers[task + 1] if task + 1 < until else NOBODY
+
+
+@compiled
 def _play(
     lengths: Floats, numbers: Ints, first_task: Ints, first_stage: Ints, starts: Floats,
-    places: Ints, completion: Floats, stage: Ints, upcoming: Ints, unfinished: Ints,
-    best: Ints, who: Ints, times: Floats, ends: Ints, worker: Ints, idle: Ints, works_on: Ints,
+    places: Ints, completion: Floats, stage: Ints, upcoming: Ints, after: Ints,
+    until: Ints, unfinished: Ints, best: Ints, who: Ints, times: Floats, ends: Ints, worker: Ints,
+    idle: Ints, works_on: Ints,
 ) -> None:  # fmt: skip
     """Play to the end: `best` and `who` of the jobs, `ends` (the bits of `times`) of processors.
+
+    Of each job's upcoming task `after` has the next one's number, and `until` the end of its stage:
+    a number that is fetched when the task before it starts is there when it is needed.
 
     A processor that falls idle while a task waits for it gets one at the same instant, unless
     another falls idle with it: so its matches are played once, with the time at which it is idle
@@ -168,11 +209,10 @@ def _play(
         while free > 0 and best[1] != NOBODY:
             j = who[1]
             task = upcoming[j]
+            if after[j] != best[1]:
+                replay(best, who, j, after[j])
             upcoming[j] = task + 1
-            if task + 1 == first_task[stage[j] + 1]:
-                replay(best, who, j, NOBODY)
-            elif numbers[task + 1] != numbers[task]:
-                replay(best, who, j, numbers[task + 1])
+            after[j] = _following(numbers, task + 1, until[j])
             free -= 1
             place = idle[free]
             starts[task], places[task] = now, place
@@ -198,7 +238,9 @@ def _play(
                     completion[j] = now
                 else:
                     upcoming[j] = first_task[stage[j]]
-                    unfinished[j] = first_task[stage[j] + 1] - first_task[stage[j]]
+                    until[j] = first_task[stage[j] + 1]
+                    unfinished[j] = until[j] - upcoming[j]
+                    after[j] = _following(numbers, upcoming[j], until[j])
                     replay(best, who, j, numbers[upcoming[j]])
 
 
