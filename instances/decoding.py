@@ -10,8 +10,9 @@ from typing import Any, TypeVar, overload
 
 import msgspec
 
-from instances.decode_errors import explained, lenient, written
-from instances.errors import InputError, shown
+from instances.decode_errors import explained
+from instances.errors import InputError
+from instances.repeated_keys import refuse_repeated_keys
 
 T = TypeVar("T")
 _COMMENT = re.compile(rb"^[ \t]*//[^\r\n]*", re.MULTILINE)
@@ -49,9 +50,9 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
     """
     data = uncommented(data)
     try:
-        record = _decoded(data, wanted)
-        if _may_repeat_a_key(data):
-            _refuse_repeated_keys(data)
+        with _no_collection():
+            record = _decoded(data, wanted)
+            refuse_repeated_keys(data, record, wanted)
     except InputError as error:
         error.file = file
         raise
@@ -79,7 +80,9 @@ def uncommented(data: bytes) -> bytes:
     No string of JSON goes over the end of a line, so that none is taken for a comment; and places
     in the text stay what they are.
     """
-    return _COMMENT.sub(lambda line: b" " * len(line[0]), data) if b"//" in data else data
+    if b"/" not in data or b"//" not in data:  # one byte is found ten times as fast as two
+        return data
+    return _COMMENT.sub(lambda line: b" " * len(line[0]), data)
 
 
 @overload
@@ -107,20 +110,15 @@ def convert(raw: object, wanted: Any, place: str, *, file: str | None = None) ->
 
 def _decoded(data: bytes, wanted: Any) -> Any:
     try:
-        return _typed(data, wanted)
+        return msgspec.json.decode(data, type=wanted)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
         rewritten = _rewritten(data) if _WHOLE.match(str(failure)) else None
         if rewritten is None:
             raise explained(failure, data, wanted) from None
     try:
-        return _typed(rewritten, wanted)
+        return msgspec.json.decode(rewritten, type=wanted)
     except (msgspec.DecodeError, RecursionError) as failure:
         raise explained(failure, rewritten, wanted) from None
-
-
-def _typed(data: bytes, wanted: Any) -> Any:
-    with _no_collection():
-        return msgspec.json.decode(data, type=wanted)
 
 
 @contextmanager
@@ -151,66 +149,3 @@ def _with_whole_numbers(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _with_whole_numbers(item) for key, item in value.items()}
     return value
-
-
-def _may_repeat_a_key(data: bytes) -> bool:
-    """Tell whether some object may have a key twice; quick, and sure where it says no.
-
-    Each key has a colon. Decoding keeps one key of those that are equal, so that encoding again
-    gives fewer colons than there were, and never more unless one was written as an escape.
-    """
-    if b"\\u003" in data:
-        return True
-    try:
-        with _no_collection():
-            once = msgspec.json.encode(msgspec.json.decode(data))
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return True  # what the record skips may hold anything
-    return once.count(b":") < data.count(b":")
-
-
-class _Repeating(dict[str, Any]):
-    """An object that had the same key twice."""
-
-    def __init__(self, found: dict[str, Any], key: str) -> None:
-        super().__init__(found)
-        self.key = key
-
-
-def _refuse_repeated_keys(data: bytes) -> None:
-    def gathered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) == len(pairs):
-            return found
-        keys = [key for key, _ in pairs]
-        return _Repeating(found, next(key for i, key in enumerate(keys) if key in keys[:i]))
-
-    try:
-        document = lenient(data, gathered)
-    except RecursionError:
-        raise InputError("JSON", found="brackets nested thousands deep") from None
-    except UnicodeDecodeError:
-        raise InputError("text in UTF-8", found="bytes that are not") from None
-    for place, value in _objects(document):
-        if isinstance(value, _Repeating):
-            raise InputError(
-                "each key once in an object",
-                found=f"the key {shown(value.key)} twice",
-                place=written(place),
-            )
-
-
-def _objects(document: Any) -> Iterator[tuple[list[str | int], Any]]:
-    """Yield every object in a document with its place, outer ones first."""
-    waiting: list[tuple[list[str | int], Any]] = [([], document)]
-    while waiting:
-        place, value = waiting.pop()
-        inside: list[tuple[str | int, Any]] = []
-        if isinstance(value, dict):
-            yield place, value
-            inside = list(value.items())
-        elif isinstance(value, list):
-            inside = list(enumerate(value))
-        waiting += [
-            ([*place, key], item) for key, item in reversed(inside) if isinstance(item, dict | list)
-        ]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import importlib
 import os
+import re
 import tempfile
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -40,6 +42,7 @@ __all__ = [
 PROBLEMS = ("dssp", "hesrpt", "epoch", "msfq")
 MOST_BYTES = 256 * 2**20
 """No file is read beyond this: some ten million tasks, and the end of a compressed bomb."""
+_FIRST = re.compile(rb'\s*\{\s*"problem"\s*:\s*"([a-z]+)"')
 
 
 class _Head(msgspec.Struct):
@@ -126,8 +129,7 @@ def example(name: str) -> AnyInstance:
 
 def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
     """Decode an instance of any problem from JSON text; what it names beside its file is read."""
-    problem = problem_of(data, file=file)
-    instance = decode(data, instance_type(problem, file=file), file=file)
+    instance = _parsed(data, file)
     if file is None or not isinstance(instance, ReadsBeside):
         return instance
     try:
@@ -135,6 +137,14 @@ def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
     except InputError as error:
         error.file = error.file or file
         raise
+
+
+def _parsed(data: bytes, file: str | None) -> AnyInstance:
+    if (first := _FIRST.match(data)) and first[1].decode() in PROBLEMS:  # as all of ours begin
+        with suppress(InputError):
+            return decode(data, instance_type(first[1].decode()), file=file)
+    # Read once for the problem alone: what it is decides what is wrong with the rest.
+    return decode(data, instance_type(problem_of(data, file=file), file=file), file=file)
 
 
 def beside(data: bytes, *, file: str | None = None) -> tuple[str, ...]:

@@ -22,7 +22,12 @@ Night = Annotated[int, msgspec.Meta(ge=1, le=MOST_NIGHTS)]
 
 
 class Job(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    gc=False,  # it can be in no cycle
 ):
     """A job: tasks in stages, and what completing it by the deadline is worth.
 
@@ -67,22 +72,37 @@ class Job(
     first_night: Night = 1
     last_night: Night | None = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self) -> None:  # in as few steps as may be: there are files of millions
+        demand, path = self.demand, self.critical_path
+        if not (
+            0 <= self.reward < inf
+            and (demand is None or 0 <= demand < inf)
+            and (path is None or 0 <= path < inf)
+            and 0 <= self.release < inf
+        ):
+            self._refuse_numbers()
+        if self.deadline is not None:
+            check_deadline(self.deadline)
+        if self.first_night != 1 or self.last_night is not None:
+            self._check_nights()
+        if self.stages is not None:
+            self._check_stages(self.stages)
+        elif demand is None or path is None:
+            raise InputError("`stages`, or both `demand` and `critical_path`")
+
+    def _refuse_numbers(self) -> None:
         for field in ("reward", "demand", "critical_path", "release"):  # also if made in Python
             value = getattr(self, field)
             if value is not None and not 0 <= value < inf:
                 raise InputError("a finite number >= 0", found=shown(value), place=field)
-        check_deadline(self.deadline)
+
+    def _check_nights(self) -> None:
         if self.first_night < 1:
             expected = "a whole number >= 1"
             raise InputError(expected, found=shown(self.first_night), place="first_night")
         if self.last_night is not None and self.last_night < self.first_night:
             expected = f"at least {self.first_night}, the job's own `first_night`"
             raise InputError(expected, found=shown(self.last_night), place="last_night")
-        if self.stages is None and (self.demand is None or self.critical_path is None):
-            raise InputError("`stages`, or both `demand` and `critical_path`")
-        if self.stages is not None:
-            self._check_stages(self.stages)
 
     def _check_stages(self, stages: Stages) -> None:
         if not stages or not all(stages):

@@ -40,7 +40,7 @@ from instances.dssp.jobs import MOST_NIGHTS, Deadline, Job, Night, check_deadlin
 from instances.dssp.planned import Planned, guaranteed
 from instances.dssp.tasks import Tasks
 from instances.errors import InputError, shown
-from instances.naming import groups_of, index_of
+from instances.naming import check_unique, groups_of, index_of
 from instances.options import Option, is_number
 from instances.showing import Shown
 
@@ -118,14 +118,18 @@ class Instance(
         check_deadline(self.deadline)
         if not isfinite(self.processors * float(self.deadlines.max(initial=self.deadline))):
             raise InputError("a finite P·D", found="an overflow", place="deadline")
-        if not isfinite(sum(self.demands.tolist()) + sum(self.rewards.tolist())):
+        with np.errstate(over="ignore"):
+            total = float(self.demands.sum() + self.rewards.sum())
+        if not isfinite(total):
             raise InputError(
                 "finite sums of demands and rewards", found="an overflow", place="jobs"
             )
         self._check_late()
         self._check_nights()
         check_names(self.constraints)
-        check_references(self.constraints, self.index, self.groups)
+        check_unique(self.jobs)
+        if self.constraints:
+            check_references(self.constraints, self.index, self.groups)
 
     def _check_nights(self) -> None:
         if not 1 <= self.nights <= MOST_NIGHTS:
@@ -134,6 +138,8 @@ class Instance(
         if not isfinite(self.capacity() * self.nights):
             raise InputError("a finite P·D on all nights", found="an overflow", place="nights")
         for j, job in enumerate(self.jobs):
+            if job.first_night == 1 and job.last_night is None:
+                continue
             for field in ("first_night", "last_night"):
                 night = getattr(job, field)
                 if night is not None and night > self.nights:
@@ -160,28 +166,36 @@ class Instance(
     @cached_property
     def rewards(self) -> Floats:
         """R_j, shape (J,)."""
-        return np.array([job.reward for job in self.jobs], dtype=np.float64)
+        return np.fromiter((job.reward for job in self.jobs), np.float64, len(self.jobs))
 
     @cached_property
     def demands(self) -> Floats:
         """T_1(j) as planned, shape (J,), in processor time."""
-        return np.array([job.planned_demand for job in self.jobs], dtype=np.float64)
+        return np.fromiter(
+            (job.planned_demand if (given := job.demand) is None else given for job in self.jobs),
+            np.float64,
+            len(self.jobs),
+        )
 
     @cached_property
     def critical_paths(self) -> Floats:
         """T_∞(j) as planned, shape (J,), in time."""
-        return np.array([job.planned_critical_path for job in self.jobs], dtype=np.float64)
+        return np.fromiter(
+            (job.planned_critical_path for job in self.jobs), np.float64, len(self.jobs)
+        )
 
     @cached_property
     def releases(self) -> Floats:
         """When each job is released, shape (J,)."""
-        return np.array([job.release for job in self.jobs], dtype=np.float64)
+        return np.fromiter((job.release for job in self.jobs), np.float64, len(self.jobs))
 
     @cached_property
     def deadlines(self) -> Floats:
         """By when each job must complete, shape (J,): its own deadline, else the file's."""
-        own = [self.deadline if job.deadline is None else job.deadline for job in self.jobs]
-        return np.array(own, dtype=np.float64)
+        own = [job.deadline for job in self.jobs]
+        if own.count(None) == len(own):
+            return np.full(len(own), self.deadline, dtype=np.float64)
+        return np.array([self.deadline if d is None else d for d in own], dtype=np.float64)
 
     @cached_property
     def windowed(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instances import decoding, files
+from instances import decoding, files, repeated_keys
 from instances.errors import InputError
 from solvers.result import Result
 
@@ -60,6 +61,12 @@ def test_a_repeated_key_is_named_with_its_place(case: str) -> None:
     assert (error.place, error.found) == (place, f"the key {key} twice")
 
 
+@pytest.mark.parametrize("case", TWICE)
+def test_it_is_named_in_a_large_text_too(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeated_keys, "LARGE", 0)
+    test_a_repeated_key_is_named_with_its_place(case)
+
+
 def test_colons_and_escapes_in_names_are_no_repeated_keys() -> None:
     text = (
         f'{{{HEAD},"description":"::\\u003a\\u003c",'
@@ -91,6 +98,42 @@ def test_every_repeated_key_is_found(document: dict[str, Any], value: Any, data:
         decoding.decode(text.encode(), dict[str, Any])
     with pytest.raises(InputError, match="each key once"):
         decoding.decode(f'{{"in": [{text}]}}'.encode(), dict[str, Any])
+
+
+bundled = st.sampled_from(["night", "teams", "two-shots", "together", "floors", "one-or-all"])
+
+
+@given(bundled, st.data())
+def test_a_key_repeated_anywhere_in_a_large_instance_is_found(name: str, data: Any) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(repeated_keys, "LARGE", 0)
+        text = files.read_bytes(f"example:{name}")
+        whole = files.parse(text)
+        again = files.encode(whole)
+        assert files.parse(again) == whole, "nulls that encoding adds are no repeated keys"
+        at = data.draw(st.sampled_from([m.end() for m in re.finditer(rb'[{,]\s*"\w+":', again)]))
+        key = re.findall(rb'[{,]\s*("\w+":)', again[:at])[-1]
+        end = at + len(msgspec.json.encode(_first_value(again[at:])))
+        with pytest.raises(InputError, match="each key once"):
+            files.parse(again[:end] + b"," + key + again[at:end] + again[end:])
+
+
+def _first_value(text: bytes) -> Any:
+    value, _ = json.JSONDecoder().raw_decode(text.decode())
+    return value
+
+
+def test_a_large_instance_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeated_keys, "LARGE", 0)
+    texts = [files.encode(files.load(f"example:{name}")) for name in ("night", "mixed", "fig8")]
+    asked = []
+    plain = msgspec.json.decode
+    monkeypatch.setattr(
+        msgspec.json, "decode", lambda text, **how: asked.append(how) or plain(text, **how)
+    )
+    for text in texts:
+        files.parse(text)
+    assert [list(how) for how in asked] == [["type"]] * 3, "never without a type, and once"
 
 
 # --- whole numbers ---------------------------------------------------------------------------

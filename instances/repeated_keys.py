@@ -1,0 +1,171 @@
+"""Objects of JSON that have the same key twice, which decoding would let pass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from instances.decode_errors import lenient, written
+from instances.errors import InputError, shown
+
+LARGE = 100_000
+"""Bytes of text beyond which it pays to look at the type for a shorter way."""
+
+
+def refuse_repeated_keys(data: bytes, record: Any, wanted: Any) -> None:
+    """Make sure that no object of a text has a key twice.
+
+    Parameters
+    ----------
+    data : bytes
+        JSON.
+    record : object
+        What it was decoded to.
+    wanted : type
+        Of which type.
+
+    Raises
+    ------
+    InputError
+        With the place of the object, and the key.
+    """
+    if _may_repeat(data, record, wanted):
+        _refuse(data)
+
+
+def _may_repeat(data: bytes, record: Any, wanted: Any) -> bool:
+    r"""Tell whether some object may have a key twice; quick, and sure where it says no.
+
+    Each key has a colon. Decoding keeps one key of those that are equal, so that encoding again
+    gives fewer colons than there were, and never more unless one was written as ``\u003a``.
+    """
+    if b"\\" in data and b"\\u003" in data:  # one byte is found ten times as fast as several
+        return True
+    colons = _colons(data)
+    if len(data) > LARGE and _tagged(data, wanted) and _adds_nulls_at_most(wanted):
+        again = msgspec.json.encode(record)
+        if _colons(again) - again.count(b":null") >= colons:
+            return False  # else some key was written that holds its default
+    try:
+        once = msgspec.json.encode(msgspec.json.decode(data))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return True  # what the record skips may hold anything
+    return once.count(b":") < colons
+
+
+def _colons(data: bytes) -> int:
+    if len(data) <= LARGE:
+        return data.count(b":")
+    import numpy as np
+
+    text, block = np.frombuffer(data, np.uint8), 1 << 16
+    parts = (text[at : at + block] for at in range(0, len(text), block))
+    return sum(int(np.count_nonzero(part == ord(":"))) for part in parts)
+
+
+def _tagged(data: bytes, wanted: Any) -> bool:
+    """Tell whether a text surely has the tag of its outermost record, which encoding adds."""
+    config = getattr(wanted, "__struct_config__", None)
+    if config is None or config.tag is None:
+        return True
+    return re.match(rb'\s*\{\s*"%s"\s*:' % re.escape(config.tag_field.encode()), data) is not None
+
+
+@cache
+def _adds_nulls_at_most(wanted: Any) -> bool:
+    """Tell whether all keys that encoding a record gives, and decoding did not find, hold null.
+
+    So it is where every field that need not be there is left out while it holds its default, or is
+    null by default.
+    """
+    from msgspec import inspect
+
+    plain = (
+        inspect.NoneType, inspect.BoolType, inspect.IntType, inspect.FloatType, inspect.StrType,
+        inspect.LiteralType, inspect.AnyType,
+    )  # fmt: skip
+    seen: set[type] = set()
+
+    def fine(info: inspect.Type, alone: bool = True) -> bool:
+        match info:
+            case inspect.Metadata():
+                found = fine(info.type, alone)
+            case inspect.UnionType():
+                records = sum(isinstance(t, inspect.StructType) for t in info.types)
+                found = all(fine(t, alone=records < 2) for t in info.types)
+            case inspect.ListType() | inspect.VarTupleType():
+                found = fine(info.item_type)
+            case inspect.TupleType():
+                found = all(map(fine, info.item_types))
+            case inspect.DictType():
+                found = fine(info.key_type) and fine(info.value_type)
+            case inspect.StructType():  # one that is alone in its place need not have its tag
+                tagged = info.cls.__struct_config__.tag is not None
+                found = not (alone and tagged) and (info.cls in seen or whole(info))
+            case _:
+                found = isinstance(info, plain)
+        return found
+
+    def whole(info: inspect.StructType) -> bool:
+        seen.add(info.cls)
+        omits = info.cls.__struct_config__.omit_defaults and not info.array_like
+        known = (msgspec.NODEFAULT, list, dict, set)
+        return all(
+            (field.required or field.default is None or (omits and field.default_factory in known))
+            and fine(field.type)
+            for field in info.fields
+        )
+
+    info = inspect.type_info(wanted)
+    return whole(info) if isinstance(info, inspect.StructType) else fine(info)
+
+
+class _Repeating(dict[str, Any]):
+    """An object that had the same key twice."""
+
+    def __init__(self, found: dict[str, Any], key: str) -> None:
+        super().__init__(found)
+        self.key = key
+
+
+def _refuse(data: bytes) -> None:
+    def gathered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) == len(pairs):
+            return found
+        keys = [key for key, _ in pairs]
+        return _Repeating(found, next(key for i, key in enumerate(keys) if key in keys[:i]))
+
+    try:
+        document = lenient(data, gathered)
+    except RecursionError:
+        raise InputError("JSON", found="brackets nested thousands deep") from None
+    except UnicodeDecodeError:
+        raise InputError("text in UTF-8", found="bytes that are not") from None
+    for place, value in _objects(document):
+        if isinstance(value, _Repeating):
+            raise InputError(
+                "each key once in an object",
+                found=f"the key {shown(value.key)} twice",
+                place=written(place),
+            )
+
+
+def _objects(document: Any) -> Iterator[tuple[list[str | int], Any]]:
+    """Yield every object in a document with its place, outer ones first."""
+    waiting: list[tuple[list[str | int], Any]] = [([], document)]
+    while waiting:
+        place, value = waiting.pop()
+        inside: list[tuple[str | int, Any]] = []
+        if isinstance(value, dict):
+            yield place, value
+            inside = list(value.items())
+        elif isinstance(value, list):
+            inside = list(enumerate(value))
+        waiting += [
+            ([*place, key], item) for key, item in reversed(inside) if isinstance(item, dict | list)
+        ]
