@@ -102,6 +102,13 @@ class Whole:
             return np.asarray(self.numbers / self.scale, dtype=np.float64)
         return np.array([number / self.scale for number in self.numbers.tolist()], dtype=np.float64)
 
+    @property
+    def total(self) -> int:
+        """Their sum, exactly, in their unit."""
+        if self.numbers.dtype != object:
+            return int(self.numbers.sum())
+        return sum(self.numbers.tolist())
+
     def take(self, positions: NDArray[np.intp]) -> Whole:
         """Return those at some positions."""
         return Whole(self.numbers[positions], self.scale)

@@ -96,7 +96,8 @@ def _relaxation(
     """Return the value of the relaxation, rounded up, and how many items, and parts, it takes."""
     left = rewards - multiplier
     worth = np.flatnonzero(left > 0)
-    order = worth[np.argsort(-left[worth] / weights[worth])]
+    left, weights = left[worth], weights[worth]
+    order = np.argsort(-left / weights)
     filled = np.cumsum(weights[order])
     split = int(np.searchsorted(filled, room, side="right"))
     count, price = float(split), 0.0
@@ -106,8 +107,8 @@ def _relaxation(
         count += float((room - (filled[split - 1] if split else 0.0)) / weights[first])
     # Whatever the price is, this is a bound; each term is off by 2^-52 of what it is made of,
     # whose sum is off by far less than the half.
-    gains = rewards[order] - price * weights[order] - multiplier
-    made = np.abs(rewards[order]) + price * weights[order] + abs(multiplier)
+    gains = left - price * weights
     terms = [price * room, multiplier * limit, *gains[gains > 0].tolist()]
-    off = 2.0**-50 * (float(made.sum()) + price * room + abs(multiplier) * limit)
-    return fsum(terms) + off, count
+    asked = float(filled[-1]) if order.size else 0.0
+    made = float(left.sum()) + price * (asked + room) + abs(multiplier) * (2 * order.size + limit)
+    return fsum(terms) + 2.0**-50 * made, count

@@ -151,10 +151,12 @@ def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Fl
     """
     numbers = demands.numbers
     # More room than twice what everything needs would only coarsen the unit.
-    room = min(room, 2 * sum(numbers.tolist()))
+    room = min(room, 2 * demands.total)
     unit = 1 << max(0, room.bit_length() - 53)
-    if not generous or unit == 1:
-        return (-(-numbers // unit)).astype(np.float64), float(room // unit), unit == 1
+    if unit == 1:
+        return numbers.astype(np.float64), float(room), True
+    if not generous:
+        return (-(-numbers // unit)).astype(np.float64), float(room // unit), False
     weights = numbers // unit
     light = (weights == 0) & (numbers > 0)  # these weigh 1, and have room for it
     least = np.where(light, 1, weights).astype(np.float64)

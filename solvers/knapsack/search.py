@@ -80,7 +80,7 @@ class Core:
         given = _valid("rewards", rewards)
         # Rewards that are decimal fractions are as exact as whole ones, in a smaller unit.
         whole = Whole.of(given)
-        roomy = sum(whole.numbers.tolist()) < LARGEST and whole.scale <= 10**22
+        roomy = whole.total < LARGEST and whole.scale <= 10**22
         self._scale = float(whole.scale) if roomy else 1.0
         self._roomy = roomy
         self._given = whole.numbers.astype(np.float64) if roomy else given
