@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -39,6 +40,8 @@ class Option:
     written: bool = False
 
 
+SHORT = re.compile(r"-?[0-9]+[eE]\+?[0-9]+")
+"""A whole number with an exponent."""
 MARKS = ("{policy}", "{instance}")
 """What stands in the name of a file for the policy and for the instance that it is written of."""
 
@@ -97,7 +100,10 @@ def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -
 
 
 def split(pairs: Iterable[str]) -> dict[str, Any]:
-    """Split ``KEY=VALUE`` texts; a value that is a JSON number or truth value becomes one."""
+    """Split ``KEY=VALUE`` texts; a value that is a JSON number or truth value becomes one.
+
+    ``1e9`` is a whole number, as ``1000000000`` is.
+    """
     options: dict[str, Any] = {}
     for pair in pairs:
         key, separator, text = pair.partition("=")
@@ -106,9 +112,10 @@ def split(pairs: Iterable[str]) -> dict[str, Any]:
         if key in options:
             raise InputError("each option once", found=f"{key} twice", place="option")
         try:
-            options[key] = msgspec.json.decode(text.encode(), type=int | float | bool)
+            value = msgspec.json.decode(text.encode(), type=int | float | bool)
         except msgspec.DecodeError:
-            options[key] = text
+            value = text
+        options[key] = int(value) if SHORT.fullmatch(text) and abs(value) < 2**53 else value
     return options
 
 

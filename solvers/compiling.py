@@ -32,12 +32,14 @@ OURS = frozenset({"instances", "formulations", "solvers", "policies", "validatio
 Names = dict[str, Any]
 
 
-def compiled(function: F) -> F:
+def compiled(function: F, *, nogil: bool = False) -> F:
     """Compile a loop without reference counts, which would take most of its time.
 
-    It must make no array of its own, nor a view of one: memory would never be freed.
+    It must make no array of its own, nor a view of one: memory would never be freed. Where it is
+    long, ``nogil`` lets other threads go on meanwhile.
     """
-    return _njit(cache=True, _nrt=False, error_model="numpy")(function)  # type: ignore[no-any-return]
+    made = _njit(cache=True, nogil=nogil, _nrt=False, error_model="numpy")
+    return made(function)  # type: ignore[no-any-return]
 
 
 def folder() -> Path:

@@ -119,6 +119,8 @@ class Simulated(Answer, frozen=True, kw_only=True):
         Of a policy that has one.
     phases : dict of str to float, optional
         Mean durations, where asked for.
+    replications : int, optional
+        Independent runs that were put together, where there is more than one.
     note : str, optional
         What is to be said of the run beside its numbers.
     """
@@ -128,4 +130,5 @@ class Simulated(Answer, frozen=True, kw_only=True):
     utilization: float
     threshold: int | UnsetType = UNSET
     phases: dict[str, float] | UnsetType = UNSET
+    replications: int | UnsetType = UNSET
     note: str | UnsetType = UNSET

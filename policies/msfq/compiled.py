@@ -13,6 +13,8 @@ from policies.msfq.rule import Rule, Twin, slots
 
 INITIAL_JOB_SLOTS = 4096
 """Jobs in the system that there is room for to begin with; doubled whenever that is too few."""
+SLICE = 1 << 20
+"""Jobs after which compiled code returns for a moment, so that it can be interrupted."""
 
 
 def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Run) -> Played:
@@ -33,20 +35,25 @@ def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Run) 
         "samples": np.zeros((len(run.grid), count), whole_numbers),
     }
     first = None if trace is None else float(trace.times[0])
-    state = _state(queue, run.seed, first, rule)
+    state = _state(queue, run, first, rule)
     pool = _pool(INITIAL_JOB_SLOTS)
     lean = not (run.sized or run.each or len(run.grid))
     advance = kernels.advance_by(twin, lean)
+    whole, real = state["whole"], state["real"]
     while True:
+        whole[kernels.PAUSE] = whole[kernels.NUMBER] + SLICE
         advance(**inputs, **state, **pool, **found)
-        if state["whole"][kernels.DONE]:
+        if run.pace:
+            run.pace(int(whole[kernels.NUMBER]))
+        if whole[kernels.DONE]:
             break
+        if whole[kernels.SPARE] >= 0:
+            continue
         old = len(pool["of_class"])  # the pool is full: twice as many places
         pool = {name: np.concatenate([part, part]) for name, part in pool.items()}
         pool["pool"][old:, kernels.AFTER] = np.arange(old + 1, 2 * old + 1)
         pool["pool"][-1, kernels.AFTER] = -1
-        state["whole"][kernels.SPARE] = old
-    real, whole = state["real"], state["whole"]
+        whole[kernels.SPARE] = old
     if whole[kernels.FAULT] >= 0:
         raise fault(name, str(whole[kernels.FAULT]))
     now, free = real[kernels.NOW], whole[kernels.FREE]
@@ -95,14 +102,15 @@ def _pool(places: int) -> dict[str, Any]:
     return {"pool": pool, "of_class": np.zeros(places, np.int64)}
 
 
-def _state(queue: Instance, seed: int, first: float | None, rule: Rule) -> dict[str, Any]:
+def _state(queue: Instance, run: Run, first: float | None, rule: Rule) -> dict[str, Any]:
     """Return the state of an empty system, and the streams of random numbers."""
     from policies.msfq import kernels
     from policies.msfq.random_kernels import exponential, stream
 
     count, k = len(queue.classes), queue.servers
-    draw, when, turn = (stream(seed, number) for number in (1, 2, 3))
-    real, whole = np.zeros(7), np.zeros(14, np.int64)
+    own = 8 * run.replication
+    draw, when, turn = (stream(run.seed, own + number) for number in (1, 2, 3))
+    real, whole = np.zeros(7), np.zeros(15, np.int64)
     whole[kernels.FREE] = k
     whole[kernels.BATCH] = whole[kernels.FAULT] = -1
     ahead = kernels.DRAWN_AHEAD
@@ -158,15 +166,15 @@ def _of_rule(queue: Instance, rule: Rule) -> dict[str, Any]:
     }
 
 
-def draw(queue: Instance, arrivals: int, seed: int) -> Trace:
+def draw(queue: Instance, arrivals: int, seed: int, replication: int = 0) -> Trace:
     """Return the very jobs that a compiled simulation with common sizes draws from a seed."""
     from policies.msfq.random_kernels import jobs, stream
 
     times, classes = np.empty(arrivals), np.empty(arrivals, np.int64)
     sizes = np.empty(arrivals)
-    of = _jobs(queue)
+    of, own = _jobs(queue), 8 * replication
     jobs(
-        stream(seed, 1), stream(seed, 2), queue.arrival_rate, of["rates"], of["services"],
-        of["shapes"], of["values"], of["starts"], times, classes, sizes,
+        stream(seed, own + 1), stream(seed, own + 2), queue.arrival_rate, of["rates"],
+        of["services"], of["shapes"], of["values"], of["starts"], times, classes, sizes,
     )  # fmt: skip
     return Trace(times, classes, sizes)

@@ -24,7 +24,9 @@ def ready(function: Any) -> Any:
     return _njit(_nrt=False, error_model="numpy")(function)
 
 
-def specialized(template: Callable[..., Any], name: str, parts: Mapping[str, Any]) -> Any:
+def specialized(
+    template: Callable[..., Any], name: str, parts: Mapping[str, Any], *, nogil: bool = False
+) -> Any:
     """Compile a function anew with other globals, which are constants to the compiler.
 
     Parameters
@@ -35,12 +37,14 @@ def specialized(template: Callable[..., Any], name: str, parts: Mapping[str, Any
         Under which the compiled code is kept on disk. It must tell apart whatever the parts do.
     parts : mapping of str to object
         Globals of the template by name: compiled functions, numbers.
+    nogil : bool
+        Whether other threads go on while it runs.
     """
     if not isinstance(template, FunctionType):
         raise TypeError(f"{name} is to be made of a function that is not compiled")
     own = FunctionType(template.__code__, {**template.__globals__, **parts}, name)
     own.__qualname__, own.__module__ = name, template.__module__
-    return compiled(own)
+    return compiled(own, nogil=nogil)
 
 
 @cache

@@ -7,14 +7,25 @@ import numpy as np
 from instances.errors import InputError, shown
 from instances.msfq import Instance, Simulated
 from policies.msfq.played import Played
-from policies.msfq.rule import Plan
+from policies.msfq.replications import Replicated, pooled, replicated, usual
+from policies.msfq.rule import Plan, Watch
 from policies.msfq.simulation import play
 from policies.msfq.stability import require_settled, require_stable
 from policies.msfq.summary import summary
+from policies.registry import InterruptedRunError
 
 
 def evaluated(
-    queue: Instance, plan: Plan, *, seed: int, arrivals: int, trace: str | None, estimates: bool
+    queue: Instance,
+    plan: Plan,
+    *,
+    seed: int,
+    arrivals: int,
+    replications: int | None = None,
+    trace: str | None = None,
+    estimates: bool = False,
+    jobs: int = 1,
+    watch: Watch | None = None,
 ) -> Simulated:
     """Simulate a policy.
 
@@ -28,22 +39,34 @@ def evaluated(
         The same seed, the same jobs.
     arrivals : int
         Jobs.
-    trace : str or None
+    replications : int, optional
+        Independent runs that they are split into; as many as `replications.usual` says where it
+        is left out.
+    trace : str, optional
         A file of jobs to play in place of random ones.
     estimates : bool
         Whether a rule in plain Python knows how long each job takes.
+    jobs : int
+        Cores for the replications, which change nothing in the answer.
+    watch : callable, optional
 
     Raises
     ------
     UnstableError
         If the policy cannot be stable, starves a class, or lets jobs pile up.
     InputError
-        If the seed, the trace or the rule is not right.
+        If the seed, the trace, the replications or the rule is not right.
+    InterruptedRunError
+        If it was interrupted after some of the replications.
     """
     if not 0 <= seed < 2**31:
         raise InputError("a whole number from 0 to 2^31 - 1", found=shown(seed), place="seed")
     rule = plan.make()
+    runs = None
     if trace is not None:
+        if replications not in (None, 1):
+            found = shown(replications)
+            raise InputError("1: a trace is one run", found=found, place="option replications")
         from instances.msfq.traces import read_trace
 
         read, load = read_trace(trace, queue), None
@@ -55,17 +78,29 @@ def evaluated(
     else:
         read, region = None, require_stable(queue, plan.name)
         load = region.load
-        played = play(queue, plan, arrivals=arrivals, seed=seed, estimates=estimates)
-        require_settled(queue, plan.name, played, proven=region.exact)
-    note = _note(queue, plan, played, arrivals)
-    return summary(
-        queue, played, arrivals, threshold=rule.threshold, trace=read, load=load, note=note
-    )
+        runs = replicated(
+            queue, plan, arrivals=arrivals, seed=seed, jobs=jobs, watch=watch, estimates=estimates,
+            replications=replications or usual(queue, plan, arrivals, load),
+        )  # fmt: skip
+        for part in runs.done:
+            require_settled(queue, plan.name, part, proven=region.exact)
+        arrivals, played = runs.arrivals, pooled(runs.done)
+    solution = summary(
+        queue, played, arrivals, threshold=rule.threshold, trace=read, load=load,
+        replications=len(runs.done) if runs else 1, note=_note(queue, plan, played, arrivals, runs),
+    )  # fmt: skip
+    if runs and len(runs.done) < runs.of:
+        raise InterruptedRunError(solution)
+    return solution
 
 
-def _note(queue: Instance, plan: Plan, played: Played, arrivals: int) -> str:
+def _note(
+    queue: Instance, plan: Plan, played: Played, arrivals: int, runs: Replicated | None
+) -> str:
     """Return what is to be said of a run beside its numbers."""
     notes = []
+    if runs and len(runs.done) < runs.of:
+        notes.append(f"interrupted: {len(runs.done)} of {runs.of} replications are done")
     if plan.twin is None:
         notes.append(f"simulated in plain Python, {arrivals:,} arrivals")
     unseen = np.flatnonzero(played.counts.sum(axis=0) == 0)

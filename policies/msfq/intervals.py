@@ -30,6 +30,8 @@ ENOUGH = 50.0
 """Independent observations that an interval needs, judged by the load, which is known exactly."""
 FEWEST = 30.0
 """Independent batches that it needs too, judged by the run itself."""
+SETTLED = 25.0
+"""Independent observations that each of several replications needs: its warm-up is three then."""
 
 
 class Interval(NamedTuple):

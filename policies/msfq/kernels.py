@@ -26,8 +26,8 @@ LOWEST = (1023 - 40) * 128
 OWN = tuple(f"policies.msfq.{name}" for name in ("kernels", "random_kernels", "admission_kernels"))
 
 NUMBER, IN_SYSTEM, MOST, BATCH, FREE, HEAP, SPARE, COUNTING, TICK, PHASE, DONE, FAULT = range(12)
-GAPS_USED, PICKS_USED = 12, 13
-"""Places in ``whole``: jobs so far, in the system, the most ever, ...."""
+GAPS_USED, PICKS_USED, PAUSE = 12, 13, 14
+"""Places in ``whole``: jobs so far, in the system, the most ever, ...; after which job to pause."""
 DRAWN_AHEAD = 512
 """Random numbers that are drawn at a time: a loop of nothing else overlaps their latencies."""
 NOW, NEXT_ARRIVAL, NEXT_TURN, BEGAN, BUSY_SINCE, BUSY_AREA, SERVICE = range(7)
@@ -62,7 +62,7 @@ def advance_by(twin: Twin, lean: bool = False) -> Any:
         "LEAN": lean,
     }
     name = "_".join(filter(None, (*words, digest(twin.module, *OWN))))
-    return specialized(advance, name, parts)
+    return specialized(advance, name, parts, nogil=True)
 
 
 def advance(  # noqa: PLR0915 - in pieces it is half as fast
@@ -77,10 +77,10 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     sums: Any, counts: Any, levels: Any, areas: Any, came: Any,
     histogram: Any, bits_in: Any, bits: Any, phases: Any, responses: Any, grid: Any, samples: Any,
 ) -> None:  # fmt: skip
-    """Play a policy until all has happened, or until the pool of jobs is full.
+    """Play a policy until all has happened, until the pool of jobs is full, or until a pause.
 
-    Everything is in the arrays, so that it can be called again once the pool has grown. No array
-    is made in here: counting references would cost more than all the rest.
+    Everything is in the arrays, so that it can be called again once the pool has grown, or after a
+    pause. No array is made in here: counting references would cost more than all the rest.
 
     Parameters
     ----------
@@ -131,6 +131,8 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     next_arrival, next_turn = real[NEXT_ARRIVAL], real[NEXT_TURN]
     while spare >= 0:
         if gap_at == DRAWN_AHEAD:
+            if number >= whole[PAUSE]:  # asked here, where it costs nothing
+                break
             gap_at = 0
             exponentials(when, gaps)
         if pick_at > DRAWN_AHEAD - 3:

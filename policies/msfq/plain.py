@@ -37,7 +37,7 @@ class Times:
 
 def times(
     queue: Instance, name: str, rule: Rule, trace: Trace, *,
-    to_the_end: bool, seed: int = 0, estimates: bool = False,
+    to_the_end: bool, seed: int = 0, estimates: bool = False, replication: int = 0,
 ) -> Times:  # fmt: skip
     """Play jobs by a rule.
 
@@ -57,6 +57,8 @@ def times(
         Of the clock, where the rule goes round by one.
     estimates : bool
         Whether the rule knows how long each job takes.
+    replication : int
+        Which of the seed's independent runs.
 
     Raises
     ------
@@ -65,7 +67,7 @@ def times(
     """
     state, found = State(queue), Times(len(trace.times))
     ends: list[tuple[float, int]] = []
-    clock = _Clock(rule, seed)
+    clock = _Clock(rule, seed, replication)
     arrived, inside, count = 0, 0, len(trace.times)
     at, kinds, sizes = trace.times.tolist(), trace.classes.tolist(), trace.sizes.tolist()
     while True:
@@ -100,12 +102,12 @@ def times(
 class _Clock:
     """When a rule's turn moves on."""
 
-    def __init__(self, rule: Rule, seed: int) -> None:
+    def __init__(self, rule: Rule, seed: int, replication: int) -> None:
         self.next = np.inf
         if rule.holding:
             from policies.msfq.random_kernels import exponential, stream
 
-            self._draw, self._exponential = stream(seed, 3), exponential
+            self._draw, self._exponential = stream(seed, 8 * replication + 3), exponential
             self.next = self._exponential(self._draw) * rule.holding[rule.turn]
 
     def move_on(self, rule: Rule) -> None:
@@ -149,13 +151,14 @@ def play_plainly(queue: Instance, name: str, rule: Rule, run: Run) -> Played:
     if run.trace is None:
         from policies.msfq.compiled import draw
 
-        trace = draw(queue, run.arrivals, run.seed)
+        trace = draw(queue, run.arrivals, run.seed, run.replication)
     else:
         n = run.arrivals
         trace = Trace(run.trace.times[:n], run.trace.classes[:n], run.trace.sizes[:n])
     found = times(
-        queue, name, rule, trace, to_the_end=run.each, seed=run.seed, estimates=run.estimates
-    )
+        queue, name, rule, trace, to_the_end=run.each, seed=run.seed, estimates=run.estimates,
+        replication=run.replication,
+    )  # fmt: skip
     return _counted(queue, trace, found, run)
 
 

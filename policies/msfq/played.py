@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from instances.msfq.traces import Trace
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Pace = Callable[[int], None]
+"""Called now and then with how many jobs have come so far; what it raises ends the simulation."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,9 @@ class Run:
         Times at which to note the numbers in the system.
     estimates : bool
         Whether a rule in plain Python knows how long each job takes.
+    replication : int
+        Which of a seed's independent runs it is.
+    pace : callable, optional
     """
 
     arrivals: int
@@ -48,6 +54,8 @@ class Run:
     each: bool
     grid: Floats
     estimates: bool = False
+    replication: int = 0
+    pace: Pace | None = None
 
 
 class Played(NamedTuple):

@@ -12,12 +12,13 @@ from instances.msfq import Instance, Replayed, Simulated
 from instances.options import Option, is_count
 from policies.msfq.logs.measures import SLOWDOWN_BOUND
 from policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
-from policies.msfq.rule import Choice, Plan, Rule, Twin
+from policies.msfq.rule import Choice, Plan, Rule, Twin, Watch
 from policies.msfq.state import State
 from policies.registry import Policy, Suits, register
 
 FEWEST_ARRIVALS, ARRIVALS, PLAIN_ARRIVALS = 1000, 1_000_000, 50_000
 """Jobs of a simulation: at the least, of a compiled rule, and of one in plain Python."""
+MOST_REPLICATIONS = 1000
 
 
 class _Function(Rule):
@@ -89,6 +90,7 @@ def admission_rule(
                 summary=summary,
                 options=known,
                 random=True,
+                parallel=True,
                 trial={"arrivals": FEWEST_ARRIVALS},
                 suits=suits,
             )
@@ -110,6 +112,12 @@ def _common(twin: Twin | None) -> dict[str, Option]:
             ARRIVALS if twin else PLAIN_ARRIVALS,
             "a whole number from 1000 to 10^11",
             lambda v: is_count(v) and FEWEST_ARRIVALS <= v <= 10**11,
+        ),
+        "replications": Option(
+            None,
+            f"a whole number from 1 to {MOST_REPLICATIONS}; where left out as few as cores need, "
+            "and 1 for a short run",
+            lambda v: is_count(v) and v <= MOST_REPLICATIONS,
         ),
         "trace": Option(
             None,
@@ -165,7 +173,10 @@ def _run(
     queue: Instance,
     *,
     seed: int = 0,
+    jobs: int = 1,
+    watch: Watch | None = None,
     arrivals: int | None = None,
+    replications: int | None = None,
     trace: str | None = None,
     estimates: str = "none",
     starts: str | None = None,
@@ -182,8 +193,9 @@ def _run(
     if arrivals is None:
         arrivals = ARRIVALS if chosen.twin else PLAIN_ARRIVALS
     return evaluated(
-        queue, chosen, seed=seed, arrivals=arrivals, trace=trace, estimates=estimates == "exact"
-    )
+        queue, chosen, seed=seed, arrivals=arrivals, replications=replications, trace=trace,
+        estimates=estimates == "exact", jobs=jobs, watch=watch,
+    )  # fmt: skip
 
 
 def _replayed(

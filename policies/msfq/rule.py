@@ -10,6 +10,8 @@ from policies.msfq.state import Job, State
 
 Choice = int | Job | None
 """What starts next: the head of a class, a job, or nothing."""
+Watch = Callable[[int, int], None]
+"""Called with how many jobs have come so far, and how many will."""
 
 
 class Rule:

@@ -9,7 +9,7 @@ import numpy as np
 from instances.msfq import Instance
 from instances.msfq.traces import Trace
 from policies.msfq.intervals import BATCHES
-from policies.msfq.played import Floats, Played, Run
+from policies.msfq.played import Floats, Pace, Played, Run
 from policies.msfq.rule import Plan
 
 WARM_UP_FRACTION = 0.1
@@ -29,6 +29,8 @@ def play(
     grid: Sequence[float] | Floats = (),
     estimates: bool = False,
     plainly: bool = False,
+    replication: int = 0,
+    pace: Pace | None = None,
 ) -> Played:
     """Simulate a policy.
 
@@ -58,6 +60,11 @@ def play(
     plainly : bool
         Whether to play in plain Python even where the rule has a compiled twin; sizes then come
         with the jobs.
+    replication : int
+        Which of the seed's independent runs.
+    pace : callable, optional
+        Called now and then with how many jobs have come; a compiled simulation ends with what it
+        raises.
 
     Raises
     ------
@@ -78,6 +85,8 @@ def play(
         each=each,
         grid=np.asarray(grid, dtype=np.float64),
         estimates=estimates,
+        replication=replication,
+        pace=pace,
     )
     if plan.twin is None or plainly:
         from policies.msfq.plain import play_plainly

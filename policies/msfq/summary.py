@@ -10,7 +10,7 @@ import numpy as np
 
 from instances.msfq import ClassTime, Instance, Simulated
 from instances.msfq.traces import Trace
-from policies.msfq.intervals import ENOUGH, Interval, interval, observations
+from policies.msfq.intervals import ENOUGH, SETTLED, Interval, interval, observations
 from policies.msfq.played import Floats, Played
 
 PERCENTILES = (50, 90, 95, 99)
@@ -24,6 +24,7 @@ def summary(
     threshold: int | None = None,
     trace: Trace | None = None,
     load: float | None = None,
+    replications: int = 1,
     note: str = "",
 ) -> Simulated:
     """Return the solution record of a simulation; a trace's own jobs say what each class weighs.
@@ -43,6 +44,9 @@ def summary(
         The jobs, where they were not random.
     load : float, optional
         Under the policy, where that is known to be more than the instance's own.
+    replications : int
+        Independent runs that were put together; where each was too short to forget that it began
+        with an empty system there is no interval either.
     note : str
         What else is to be said of the run.
     """
@@ -50,9 +54,16 @@ def summary(
     means = totals / np.maximum(jobs, 1)
     weights = {name: _weights(queue, jobs, name, trace) for name in ("mean", "weighted")}
     enough = observations(queue, played.time, load) if trace is None else inf
-    found = _interval(played, means, weights[queue.objective], enough)
+    each = enough / replications
     notes = [note] if note else []
-    if found.half_width is None:
+    if replications > 1 and each < SETTLED:
+        enough = 0.0
+        notes.append(
+            f"too short replications for a confidence interval: each counts as {each:.0f} "
+            f"independent observations, of {SETTLED:.0f} that are needed"
+        )
+    found = _interval(played, means, weights[queue.objective], enough)
+    if found.half_width is None and enough:
         notes.append(
             f"too short a run for a confidence interval: it counts as {found.independent:.0f} "
             f"independent observations, of {ENOUGH:.0f} that are needed"
@@ -66,6 +77,7 @@ def summary(
         utilization=played.busy / (played.time * queue.servers) if played.time else 0.0,
         threshold=msgspec.UNSET if threshold is None else threshold,
         phases=_durations(played),
+        replications=replications if replications > 1 else msgspec.UNSET,
         note="; ".join(notes) or msgspec.UNSET,
     )
 

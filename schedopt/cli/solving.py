@@ -12,6 +12,7 @@ from instances.errors import InputError, printable
 from schedopt.cli import completing, delivering
 from schedopt.cli.common import (
     FAILED,
+    INTERRUPTED,
     Constraints,
     File,
     Json,
@@ -169,14 +170,19 @@ def evaluate(
         ),
     ] = None,
     constraints: Constraints = None,
+    jobs: Annotated[
+        int, typer.Option(help="Cores for a long simulation; the answer is the same for any.")
+    ] = 1,
     json: Json = False,
     output: PlanOutput = None,
 ) -> None:
     """Tell what policies get on an instance, and which side constraints they break.
 
-    Exit status: 0 each policy has a solution, 2 bad input or a policy that does not apply.
+    Exit status: 0 each policy has a solution, 2 bad input or a policy that does not apply,
+    130 interrupted (the replications of a simulation that are done are still written).
     """
     from instances.files import load
+    from schedopt.terminal.progress import bar
     from schedopt.terminal.results import results as show
     from schedopt.verbs.evaluate import evaluate as run
 
@@ -188,17 +194,20 @@ def evaluate(
     if len(names) > 1 and delivering.is_plan(output):
         raise InputError("one policy: a plan is of one", found=repr(policy), place="--policy")
     rules = declared(constraints, instance)
-    results = run(
-        instance,
-        names,
-        options=options,
-        seed=seed,
-        constraints=rules,
-        policy_files=policy_file or (),
-    )
+    with bar("arrivals") as watch:
+        results = run(
+            instance,
+            names,
+            options=options,
+            seed=seed,
+            constraints=rules,
+            policy_files=policy_file or (),
+            jobs=jobs,
+            watch=watch,
+        )
     if not results:
         raise InputError("a policy", found=repr(policy), place="--policy")
-    if len(results) == 1:
+    if len(names) == 1:
         delivering.result(instance, results[0], json, output, lambda: show(instance, results))
     else:
         documents = [result.document() for result in results]
@@ -206,6 +215,8 @@ def evaluate(
     for result in results:
         if not result.solution:
             say(f"{result.policy}: {result.termination}: {result.message}")
+    if any(result.termination == "interrupted" for result in results):
+        raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if all(result.solution for result in results) else 2)
 
 

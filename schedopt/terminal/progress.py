@@ -56,7 +56,7 @@ def bar(what: str) -> Iterator[Advance]:
             progress.update(task, completed=done, total=total)
             if not err.is_terminal and time.monotonic() - said > EVERY:
                 said = time.monotonic()
-                err.print(text(f"{done} of {total} {what}"))
+                err.print(text(f"{done:,} of {total:,} {what}"))
 
         yield advance
 
@@ -69,6 +69,6 @@ def ticking(what: str) -> Advance:
         nonlocal said
         if time.monotonic() - said > EVERY:
             said = time.monotonic()
-            err.print(text(f"{done} of {total} {what}"))
+            err.print(text(f"{done:,} of {total:,} {what}"))
 
     return advance

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, overload
@@ -11,14 +11,17 @@ import msgspec
 
 from instances.constraints import Constraint, check_added
 from instances.errors import InputError, shown
-from instances.options import MARKS, Options, checked
+from instances.options import MARKS, Options, checked, most_at_once
 from instances.protocol import AnyInstance
 from policies.registry import Policy
 from schedopt import __version__
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from solvers.clock import now
-from solvers.result import Result, Seconds
+from solvers.result import Result, Seconds, Termination
+
+Watch = Callable[[int, int], None]
+"""Called with how much is done, and how much there is."""
 
 
 @overload
@@ -30,6 +33,8 @@ def evaluate(
     seed: int = 0,
     constraints: Iterable[Constraint] = (),
     policy_files: Iterable[str | Path] = (),
+    jobs: int = 1,
+    watch: Watch | None = None,
 ) -> Result: ...
 
 
@@ -42,6 +47,8 @@ def evaluate(
     seed: int = 0,
     constraints: Iterable[Constraint] = (),
     policy_files: Iterable[str | Path] = (),
+    jobs: int = 1,
+    watch: Watch | None = None,
 ) -> list[Result]: ...
 
 
@@ -53,6 +60,8 @@ def evaluate(
     seed: int = 0,
     constraints: Iterable[Constraint] = (),
     policy_files: Iterable[str | Path] = (),
+    jobs: int = 1,
+    watch: Watch | None = None,
 ) -> Result | list[Result]:
     """Run one policy or several on an instance.
 
@@ -71,6 +80,11 @@ def evaluate(
         ``violations`` say which are broken.
     policy_files : iterable of paths
         Python files that register policies; they are run.
+    jobs : int
+        Cores for a long simulation, which is split into independent replications; how many those
+        are does not depend on it, and so nothing in the result does.
+    watch : callable, optional
+        Called with how much of a simulation is done and how much there is.
 
     Returns
     -------
@@ -80,8 +94,11 @@ def evaluate(
     Raises
     ------
     InputError
-        If a policy or an option is not known, or an option's value is not right.
+        If a policy or an option is not known, an option's value is not right, or there are to be
+        too many or too few jobs.
     """
+    if not 1 <= jobs <= most_at_once():
+        raise InputError(f"from 1 to {most_at_once()} cores", found=shown(jobs), place="jobs")
     for path in policy_files:
         from policies.from_file import load as load_policies
         from policies.from_file import read
@@ -96,7 +113,12 @@ def evaluate(
     check_added(what, added)
     chosen = known_policies(problem_of(what).name, names, options or {}, added)
     told_apart(chosen, options or {})
-    results = [_evaluated(what, p, options or {}, seed, added) for p in chosen]
+    cores: dict[str, Any] = {"jobs": jobs, "watch": watch}
+    results: list[Result] = []
+    for one in chosen:
+        results.append(_evaluated(what, one, options or {}, seed, added, cores=cores))
+        if results[-1].termination == "interrupted":
+            break
     return results[0] if isinstance(policy, str) else results
 
 
@@ -171,8 +193,10 @@ def _evaluated(
     options: Options,
     seed: int,
     constraints: list[Constraint],
+    *,
+    cores: dict[str, Any],
 ) -> Result:
-    from policies.registry import NotApplicableError, UnstableError
+    from policies.registry import InterruptedRunError, NotApplicableError, UnstableError
 
     record = record_of(policy.problem)
     own = {
@@ -194,9 +218,13 @@ def _evaluated(
         constraints=tuple(constraints),
     )
     warm(policy)
+    further = {**({"seed": seed} if policy.random else {}), **(cores if policy.parallel else {})}
+    ended: Termination = "completed"
     began = now()
     try:
-        solution = policy.run(instance, **own, **({"seed": seed} if policy.random else {}))
+        solution = policy.run(instance, **own, **further)
+    except InterruptedRunError as stopped:
+        solution, ended = stopped.solution, "interrupted"
     except NotApplicableError as reason:
         ended = "unstable" if isinstance(reason, UnstableError) else blank.termination
         return msgspec.structs.replace(blank, termination=ended, message=str(reason))
@@ -204,7 +232,7 @@ def _evaluated(
     done = msgspec.structs.replace(
         blank,
         options=record.settings(instance, settings),
-        termination="completed",
+        termination=ended,
         solution_status="feasible",
         objective=instance.objective_of(solution),
         confidence=getattr(solution, "confidence", msgspec.UNSET),

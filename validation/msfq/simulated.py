@@ -10,6 +10,8 @@ from validation.report import Report
 
 ENOUGH = 1000
 """Jobs of a class from which on its means are told apart from noise."""
+MOST = 1000
+"""Replications; each cuts jobs off at its ends, as many more as the square root of how many."""
 
 
 def check(queue: Instance, solution: Simulated, report: Report) -> None:
@@ -20,18 +22,21 @@ def check(queue: Instance, solution: Simulated, report: Report) -> None:
     )
     if solution.confidence is not None:
         report.expect(solution.confidence >= 0, "confidence: below 0")
+    runs = solution.replications if isinstance(solution.replications, int) else 1
+    report.expect(1 <= runs <= MOST, f"replications: {runs} is not from 1 to {MOST}")
+    ends = sqrt(max(1, min(runs, MOST)))
     for time in solution.classes:
         if isinstance(time.jobs, int) and time.jobs >= ENOUGH:
-            _little(time, report)
+            _little(time, ends, report)
     if solution.arrivals >= 10 * ENOUGH:
-        _balance(queue, solution, report)
+        _balance(queue, solution, ends, report)
 
 
-def _little(time: Any, report: Report) -> None:
+def _little(time: Any, several: float, report: Report) -> None:
     """N = λ·T, both sides measured apart but for the jobs that the ends of the run cut off."""
     expected = time.arrival_rate * time.mean_response_time
     noise = time.arrival_rate * (time.confidence or 0.0)
-    ends = time.mean_number * 10 * time.mean_response_time * time.arrival_rate / time.jobs
+    ends = time.mean_number * 10 * time.mean_response_time * time.arrival_rate / time.jobs * several
     report.expect(
         abs(expected - time.mean_number) <= 0.05 * time.mean_number + ends + 5 * noise + 1e-9,
         f"Little's law: need {time.need} has {time.mean_number:.6g} jobs in the system, but its "
@@ -41,7 +46,7 @@ def _little(time: Any, report: Report) -> None:
     report.expect(order == sorted(order), f"percentiles: need {time.need}: not in order")
 
 
-def _balance(queue: Instance, solution: Simulated, report: Report) -> None:
+def _balance(queue: Instance, solution: Simulated, several: float, report: Report) -> None:
     """Compare the servers' mean use with the work that arrived, but for backlog and noise."""
     pairs = list(zip(queue.classes, solution.classes, strict=True))
     if any(time.arrival_rate is None or time.mean_number is None for _, time in pairs):
@@ -54,7 +59,7 @@ def _balance(queue: Instance, solution: Simulated, report: Report) -> None:
     rate = fsum(_rate(t) for _, t in pairs)
     jobs = fsum(t.jobs for _, t in pairs if isinstance(t.jobs, int))
     time = max(jobs, 1.0) / rate
-    piled = fsum(j.need * _number(t) / j.service_rate for j, t in pairs) / (k * time)
+    piled = fsum(j.need * _number(t) / j.service_rate for j, t in pairs) / (k * time) * several
     noise = sqrt(spread / time) / k
     report.expect(
         abs(asked - solution.utilization) <= 0.01 + 6 * noise + 4 * piled,

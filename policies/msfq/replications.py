@@ -1,0 +1,217 @@
+"""One long simulation as independent replications, on as many cores as there are.
+
+Each replication is a run of its own: it begins with an empty system, leaves a tenth of its arrivals
+uncounted, and draws its own random numbers. How many there are, and what each of them plays,
+follows from the instance, the policy, the arrivals and the seed alone, and they are put together in
+their order: the answer is the same, bit by bit, on any number of cores.
+
+What it costs: one long run forgets its empty start once, and each replication has to do so anew.
+What is left of that start is a bias that more replications do not make smaller. A queue forgets
+its start like exp(-observations), see `intervals.observations`; a run is split by default only as
+far as each replication counts as `FORGETS` of them, of which its warm-up has three: what is left
+then is some 10^-4 of the mean, a hundredth of its own interval or less. Very near saturation there
+is therefore one run, on one core.
+
+Intervals are batch means over the batches of all replications, one after another: the same
+intervals as those of one run, with its rules on what is too short, and not Student's for the
+replications' means alone, of which there are few. Where batches are put together into long ones
+those are at least as independent as within one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
+from functools import reduce
+from operator import add
+from threading import Event
+from typing import NamedTuple
+
+import numpy as np
+
+from instances.errors import InputError, shown
+from instances.msfq import Instance
+from policies.msfq.intervals import observations
+from policies.msfq.played import Played
+from policies.msfq.rule import Plan, Watch
+from policies.msfq.simulation import play
+
+LONG_RUN = 10_000_000
+"""Arrivals from which on a run is split where nothing is said."""
+USUAL = 16
+"""Replications that it is split into at the most."""
+FORGETS = 30.0
+"""Independent observations that each must count as, by the load."""
+FEWEST_ARRIVALS = 1000
+"""Of each replication."""
+LOOK = 0.1
+"""Seconds between two looks at how far the threads are."""
+
+
+class Replicated(NamedTuple):
+    """Replications that were played.
+
+    Attributes
+    ----------
+    done : list of Played
+        In their order.
+    arrivals : int
+        Of those.
+    of : int
+        How many there were to be: more, where it was interrupted.
+    """
+
+    done: list[Played]
+    arrivals: int
+    of: int
+
+
+class _StoppedError(Exception):
+    """What ends a replication where another failed, or was interrupted."""
+
+
+def usual(queue: Instance, plan: Plan, arrivals: int, load: float | None = None) -> int:
+    """Return into how many replications a run is split where nothing is said: 1, 2, 4, 8 or 16.
+
+    Parameters
+    ----------
+    queue : Instance
+    plan : Plan
+        Without a compiled twin it is never split: plain Python has one core.
+    arrivals : int
+    load : float, optional
+        Under the policy, where that is more than the instance's own.
+    """
+    if plan.twin is None or arrivals < LONG_RUN:
+        return 1
+    found, most = 1, observations(queue, arrivals / queue.arrival_rate, load) / FORGETS
+    while 2 * found <= min(USUAL, most):
+        found *= 2
+    return found
+
+
+def replicated(
+    queue: Instance,
+    plan: Plan,
+    *,
+    arrivals: int,
+    replications: int,
+    seed: int = 0,
+    jobs: int = 1,
+    watch: Watch | None = None,
+    estimates: bool = False,
+) -> Replicated:
+    """Play replications; on an interrupt, those that are done are kept.
+
+    Parameters
+    ----------
+    queue : Instance
+    plan : Plan
+    arrivals : int
+        Of all of them together.
+    replications : int
+    seed : int
+        Of all of them; each has its own streams of random numbers.
+    jobs : int
+        Threads, for a compiled rule.
+    watch : callable, optional
+    estimates : bool
+        Whether a rule in plain Python knows how long each job takes.
+
+    Raises
+    ------
+    InputError
+        If a replication has too few arrivals, or the rule starts what it may not.
+    KeyboardInterrupt
+        If it was interrupted before any was done.
+    """
+    if arrivals < FEWEST_ARRIVALS * replications:
+        raise InputError(
+            f"at most {arrivals // FEWEST_ARRIVALS}, each of {FEWEST_ARRIVALS} arrivals or more",
+            found=shown(replications),
+            place="option replications",
+        )
+    ends = [(r + 1) * arrivals // replications for r in range(replications)]
+    sizes = np.diff([0, *ends]).tolist()
+    came, stop = [0] * replications, Event()
+
+    def one(r: int) -> Played:
+        def pace(number: int) -> None:
+            came[r] = number
+            if stop.is_set():
+                raise _StoppedError
+            if watch and not threaded:
+                watch(sum(came), arrivals)
+
+        found = play(
+            queue, plan, arrivals=sizes[r], seed=seed, replication=r, pace=pace, estimates=estimates
+        )
+        came[r] = sizes[r]
+        return found
+
+    threaded = min(jobs, replications) > 1 and plan.twin is not None
+    if threaded:
+        play(queue, plan, arrivals=1)  # compiles, which threads cannot do at the same time
+        look = (lambda: watch(sum(came), arrivals)) if watch else (lambda: None)
+        found = _threaded(one, replications, jobs, look, stop)
+    else:
+        found = _in_turn(one, replications)
+    if not found:
+        raise KeyboardInterrupt
+    done = sorted(found)
+    return Replicated([found[r] for r in done], sum(sizes[r] for r in done), replications)
+
+
+def _in_turn(one: Callable[[int], Played], count: int) -> dict[int, Played]:
+    found: dict[int, Played] = {}
+    try:
+        for r in range(count):
+            found[r] = one(r)
+    except KeyboardInterrupt:
+        pass
+    return found
+
+
+def _threaded(
+    one: Callable[[int], Played], count: int, jobs: int, look: Callable[[], None], stop: Event
+) -> dict[int, Played]:
+    """Play replications in threads: compiled code lets the others go on."""
+    found: dict[int, Played] = {}
+    with ThreadPoolExecutor(min(jobs, count)) as pool:
+        futures = [pool.submit(one, r) for r in range(count)]
+        try:
+            left = set(futures)
+            while left and not any(f.done() and f.exception() for f in futures):
+                left = wait(left, LOOK, FIRST_EXCEPTION).not_done
+                look()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+    for r, future in enumerate(futures):
+        try:
+            found[r] = future.result()
+        except (CancelledError, _StoppedError):
+            continue
+    return found
+
+
+def pooled(parts: Sequence[Played]) -> Played:
+    """Put replications together: their batches one after another, each so many of them long."""
+    if len(parts) == 1:
+        return parts[0]
+    batches, classes = parts[0].sums.shape
+    shape = (batches, len(parts), classes)
+    sums = np.concatenate([part.sums for part in parts]).reshape(shape).sum(axis=1)
+    counts = np.concatenate([part.counts for part in parts]).reshape(shape).sum(axis=1)
+    added = {
+        name: reduce(add, (getattr(part, name) for part in parts))
+        for name in ("areas", "came", "histogram", "phases", "time", "busy", "elapsed")
+    }
+    levels = np.rint(np.mean([part.levels for part in parts], axis=0)).astype(np.int64)
+    oldest = np.max([part.oldest for part in parts], axis=0)
+    most = max(part.most for part in parts)
+    return parts[0]._replace(
+        sums=sums, counts=counts, levels=levels, oldest=oldest, most=most, **added
+    )

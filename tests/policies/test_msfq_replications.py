@@ -1,0 +1,193 @@
+"""Replications: one answer on any number of cores, made of nothing but independent runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from builders.cli import invoked
+from builders.msfq import one_or_all
+
+from instances.errors import InputError
+from instances.files import encode
+from instances.msfq import Hyperexponential, Instance, Simulated
+from policies.msfq import compiled
+from policies.msfq.evaluation import evaluated
+from policies.msfq.played import Played
+from policies.msfq.registration import plan
+from policies.msfq.replications import USUAL, pooled, replicated, usual
+from policies.msfq.simulation import play
+from schedopt import check, evaluate
+
+PAIR = one_or_all(8, 2.5, 0.3)
+SIZED = msgspec.structs.replace(
+    PAIR,
+    classes=(
+        PAIR.classes[0],
+        msgspec.structs.replace(PAIR.classes[1], sizes=Hyperexponential(scv=3.0)),
+    ),
+)
+
+
+def same(one: Played, other: Played) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("queue", [PAIR, SIZED], ids=["exponential", "sized"])
+@pytest.mark.parametrize("replications", [5, 7])
+def test_any_number_of_cores_gives_the_same_answer(queue: Instance, replications: int) -> None:
+    found = [
+        evaluated(
+            queue, plan(queue, "msfq"), seed=3, arrivals=70_001, replications=replications, jobs=n
+        )
+        for n in (1, 2, 4)
+    ]
+    assert encode(found[0]) == encode(found[1]) == encode(found[2])
+    assert found[0].replications == replications
+    assert found[0].arrivals == 70_001
+
+
+def test_replications_are_runs_with_streams_of_their_own_put_together() -> None:
+    chosen = plan(PAIR, "first-fit")
+    runs = replicated(PAIR, chosen, arrivals=30_002, replications=3, seed=5, jobs=2)
+    alone = [
+        play(PAIR, chosen, arrivals=n, seed=5, replication=r)
+        for r, n in enumerate((10_000, 10_001, 10_001))
+    ]
+    assert all(same(one, other) for one, other in zip(runs.done, alone, strict=True))
+    assert same(alone[0], play(PAIR, chosen, arrivals=10_000, seed=5))
+    assert not np.array_equal(alone[1].sums, alone[2].sums)
+    together = pooled(runs.done)
+    assert together.sums.shape == alone[0].sums.shape
+    assert together.counts.sum() == sum(part.counts.sum() for part in alone)
+    assert np.allclose(together.sums.sum(axis=0), sum(part.sums.sum(axis=0) for part in alone))
+    assert together.time == pytest.approx(sum(part.time for part in alone))
+
+
+def test_the_compiled_and_the_plain_simulator_replicate_alike() -> None:
+    chosen = plan(PAIR, "nmsr")
+    runs = [
+        play(PAIR, chosen, arrivals=3000, seed=2, common=True, plainly=plainly, replication=4)
+        for plainly in (False, True)
+    ]
+    assert np.allclose(runs[0].sums, runs[1].sums)
+
+
+@pytest.mark.parametrize("common", [False, True])
+def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch, common: bool) -> None:
+    chosen = plan(PAIR, "adaptive-quickswap")
+    whole = play(PAIR, chosen, arrivals=20_000, seed=1, common=common)
+    monkeypatch.setattr(compiled, "SLICE", 700)
+    heard: list[int] = []
+    paused = play(PAIR, chosen, arrivals=20_000, seed=1, common=common, pace=heard.append)
+    assert same(whole, paused)
+    assert len(heard) > 10
+    assert heard == sorted(heard)
+    assert heard[-1] == 20_000
+
+
+def interrupted(after: int, jobs: int) -> Any:
+    """Run with a watch that interrupts once so many jobs have come."""
+
+    def watch(done: int, total: int) -> None:
+        if done >= after:
+            raise KeyboardInterrupt
+
+    return evaluate(
+        PAIR,
+        "msfq",
+        options={"arrivals": 4_000_000, "replications": 8},
+        jobs=jobs,
+        watch=watch,
+    )
+
+
+def test_an_interrupt_keeps_the_replications_that_are_done() -> None:
+    found = interrupted(1_600_000, 1)
+    assert (found.termination, found.solution_status) == ("interrupted", "feasible")
+    solution = found.solution
+    assert isinstance(solution, Simulated)
+    assert (solution.replications, solution.arrivals) == (3, 1_500_000)
+    assert "interrupted: 3 of 8 replications" in str(found.message)
+    assert not found.violations
+    whole = evaluated(PAIR, plan(PAIR, "msfq"), seed=0, arrivals=1_500_000, replications=3)
+    assert solution.mean_response_time == whole.mean_response_time
+
+
+def test_an_interrupt_before_any_is_done_leaves_nothing() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(1, 1)
+
+
+def test_an_interrupt_reaches_the_threads() -> None:
+    chosen = plan(PAIR, "msfq")
+
+    def watch(done: int, total: int) -> None:
+        if done >= 3_000_000:
+            raise KeyboardInterrupt
+
+    found = replicated(PAIR, chosen, arrivals=10**9, replications=5_000, jobs=2, watch=watch)
+    assert 0 < len(found.done) < 5_000
+    assert found.arrivals == 200_000 * len(found.done)
+
+
+def test_a_short_run_is_not_split_and_a_queue_near_saturation_hardly() -> None:
+    chosen = plan(PAIR, "msfq")
+    assert usual(PAIR, chosen, 9_999_999) == 1
+    assert usual(PAIR, chosen, 10_000_000) == USUAL
+    near = PAIR.scaled(0.9995 * PAIR.arrival_rate / PAIR.load)
+    assert usual(near, plan(near, "msfq"), 10_000_000) == 1
+    counts = [usual(near, plan(near, "msfq"), 10**n) for n in range(7, 12)]
+    assert counts == sorted(counts)
+    assert counts[-1] == USUAL
+
+
+def test_replications_too_short_to_forget_their_start_have_no_interval() -> None:
+    near = PAIR.scaled(0.95 * PAIR.arrival_rate / PAIR.load)
+    found = evaluated(near, plan(near, "msfq"), seed=0, arrivals=300_000, replications=100)
+    assert found.confidence is None
+    assert "too short replications" in str(found.note)
+
+
+def test_the_checker_bounds_what_replications_may_excuse() -> None:
+    result = evaluate(PAIR, "msfq", options={"arrivals": 50_000, "replications": 20})
+    assert result.checked
+    assert not result.violations
+    for forged in (0, 1001):
+        document = result.document()
+        solution = msgspec.to_builtins(document.solution) | {"replications": forged}
+        report = check(PAIR, msgspec.structs.replace(document, solution=solution))
+        assert any("replications" in violation for violation in report.violations)
+
+
+@pytest.mark.parametrize(
+    ("options", "jobs", "word"),
+    [
+        ({"replications": 0}, 1, "replications"),
+        ({"replications": 11, "arrivals": 10_000}, 1, "at most 10"),
+        ({"replications": 2, "trace": "no.csv"}, 1, "one run"),
+        ({}, 0, "jobs"),
+        ({}, 100_000, "jobs"),
+    ],
+)
+def test_what_cannot_be_split_so_is_said(options: dict[str, Any], jobs: int, word: str) -> None:
+    with pytest.raises(InputError, match=word):
+        evaluate(PAIR, "msfq", options=options, jobs=jobs)
+
+
+def test_one_run_on_two_cores_from_the_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "pair.json"
+    file.write_bytes(encode(PAIR))
+    options = ("--option", "arrivals=2e4", "--option", "replications=4", "--json")
+    documents = [
+        msgspec.json.decode(invoked("evaluate", file, "--policy", "msfq", *options, "--jobs", n))
+        for n in (1, 2)
+    ]
+    for document in documents:
+        document["seconds"] = None
+    assert documents[0] == documents[1]
+    assert documents[0]["solution"]["replications"] == 4
+    assert documents[0]["solution"]["arrivals"] == 20_000
