@@ -74,6 +74,25 @@ PlanOutput = Annotated[
 ]
 
 
+PolicyNames = Annotated[
+    str,
+    typer.Option(
+        help="One name, or several with commas between.", autocompletion=completing.policies
+    ),
+]
+PolicyOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        help="An option of the policies, as KEY=VALUE; repeatable.",
+        autocompletion=completing.policy_option,
+    ),
+]
+Jobs = Annotated[
+    int, typer.Option(help="Cores for a long simulation; the answer is the same for any.")
+]
+
+
 class _Solve(TyperCommand):
     """The verb solve, whose help names each formulation with its options."""
 
@@ -153,26 +172,12 @@ def solve(
 @app.command(epilog="Example: schedopt evaluate instances/dssp/night.json.gz --policy greedy,core")
 def evaluate(
     file: File,
-    policy: Annotated[
-        str,
-        typer.Option(
-            help="One name, or several with commas between.", autocompletion=completing.policies
-        ),
-    ],
+    policy: PolicyNames,
     policy_file: PolicyFiles = None,
     seed: Seed = 0,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option",
-            help="An option of the policies, as KEY=VALUE; repeatable.",
-            autocompletion=completing.policy_option,
-        ),
-    ] = None,
+    option: PolicyOptions = None,
     constraints: Constraints = None,
-    jobs: Annotated[
-        int, typer.Option(help="Cores for a long simulation; the answer is the same for any.")
-    ] = 1,
+    jobs: Jobs = 1,
     json: Json = False,
     output: PlanOutput = None,
 ) -> None:
