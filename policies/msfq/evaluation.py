@@ -85,9 +85,10 @@ def evaluated(
         for part in runs.done:
             require_settled(queue, plan.name, part, proven=region.exact)
         arrivals, played = runs.arrivals, pooled(runs.done)
+    note = "; ".join(filter(None, (rule.note, _note(queue, plan, played, arrivals, runs))))
     solution = summary(
         queue, played, arrivals, threshold=rule.threshold, trace=read, load=load,
-        replications=len(runs.done) if runs else 1, note=_note(queue, plan, played, arrivals, runs),
+        replications=len(runs.done) if runs else 1, note=note,
     )  # fmt: skip
     if runs and len(runs.done) < runs.of:
         raise InterruptedRunError(solution)

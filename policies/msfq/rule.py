@@ -30,6 +30,8 @@ class Rule:
         Whoever simulates moves the turn on.
     threshold : int or None
         What a result document tells of the rule.
+    note : str
+        What else is to be said of it beside a result.
     """
 
     memory: Sequence[int] = ()
@@ -37,6 +39,7 @@ class Rule:
     holding: Sequence[float] = ()
     turn: int = 0
     threshold: int | None = None
+    note: str = ""
 
     def __call__(self, state: State) -> Choice:
         """Return what starts next: the head of a class, a job, or nothing."""

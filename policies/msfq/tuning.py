@@ -7,8 +7,8 @@ jobs that it was made by is flattering.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from math import inf
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,8 @@ from policies.msfq.intervals import interval
 from policies.msfq.registration import plan
 from policies.msfq.rule import Plan, slots
 from policies.msfq.simulation import play
+from policies.msfq.stability import require_settled
+from policies.registry import UnstableError
 
 Options = Mapping[str, Any]
 Floats = NDArray[np.float64]
@@ -57,8 +59,12 @@ def tune(
     *,
     arrivals: int = 200_000,
     seed: int = 0,
+    others: Sequence[Options] = (),
+    verdict: bool = True,
 ) -> Tuned:
     """Search options from a start, going on to the best neighbour while there is a better one.
+
+    Options under which work piles up are worth nothing: their means are of the jobs that complete.
 
     Parameters
     ----------
@@ -73,6 +79,10 @@ def tune(
         Jobs that each candidate plays; ten times as many at the end.
     seed : int
         The jobs of the search; the verdict's are of the next.
+    others : sequence of mapping
+        Options to start from as well.
+    verdict : bool
+        Whether to simulate the choice anew; else what is told of it is of the search.
     """
     known: dict[tuple[Any, ...], Floats] = {}
 
@@ -82,14 +92,20 @@ def tune(
             known[key] = _by_batch(queue, plan(queue, name, **options), arrivals, seed)
         return float(known[key].mean())
 
-    best = dict(start)
-    for _ in range(MOST_ROUNDS):
-        better = min(neighbours(best), key=value, default=best)
-        if value(better) >= value(best):
-            break
-        best = dict(better)
-    chosen = _by_batch(queue, plan(queue, name, **best), 10 * arrivals, seed + 1)
-    before = _by_batch(queue, plan(queue, name, **start), 10 * arrivals, seed + 1)
+    def climbed(best: Options) -> Options:
+        for _ in range(MOST_ROUNDS):
+            better = min(neighbours(best), key=value, default=best)
+            if value(better) >= value(best):
+                break
+            best = better
+        return best
+
+    tops: list[Options] = [climbed(one) for one in (start, *others)]
+    best = dict(tops[int(np.argmin([value(top) for top in tops]))])
+    if verdict:
+        arrivals, seed = 10 * arrivals, seed + 1
+    chosen = _by_batch(queue, plan(queue, name, **best), arrivals, seed)
+    before = _by_batch(queue, plan(queue, name, **start), arrivals, seed)
     return Tuned(
         options=best,
         objective=float(chosen.mean()),
@@ -103,12 +119,18 @@ def tune(
 def _by_batch(queue: Instance, chosen: Plan, arrivals: int, seed: int) -> Floats:
     """Return the objective batch by batch, each class by its expected number of jobs in one."""
     played = play(queue, chosen, arrivals=arrivals, seed=seed, common=True)
+    try:
+        require_settled(queue, chosen.name, played)
+    except UnstableError:
+        return np.full(len(played.sums), inf)
     usual = np.maximum(played.counts.mean(axis=0), 1e-300)
     return np.asarray(played.sums / usual @ np.array(queue.weights()))
 
 
 def _half_width(values: Floats, *, positive: bool = False) -> float | None:
     mean = float(values.mean())
+    if not isfinite(mean):
+        return None
     return interval(values - mean, mean, positive=positive).half_width
 
 
@@ -151,3 +173,51 @@ def tune_static(
 
     start = {"threshold": ",".join(str(most - 1) for most in room), "handover": handover}
     return tune(queue, "static-quickswap", start, neighbours, arrivals=arrivals, seed=seed)
+
+
+def tune_class_thresholds(
+    queue: Instance,
+    *,
+    arrivals: int = 200_000,
+    seed: int = 0,
+    fixed: Options | None = None,
+    verdict: bool = True,
+) -> Tuned:
+    """Optimize the thresholds of every class, from Adaptive Quickswap on.
+
+    Parameters
+    ----------
+    queue : Instance
+    arrivals, seed, verdict
+        See `tune`.
+    fixed : mapping, optional
+        Options that stay as they are.
+    """
+    room = slots(queue)
+    fixed = fixed or {}
+    least = {"leave": 0, "rest": 0, "call": 1}
+
+    def neighbours(options: Options) -> Iterator[Options]:
+        for name in sorted(least.keys() - fixed.keys()):
+            now = [int(part) for part in str(options[name]).split(",")]
+            for c, (t, most) in enumerate(zip(now, room, strict=True)):
+                highest = most if name == "leave" else inf
+                for other in {t // 2, t - 1, t + 1, 2 * t + 1} - {t}:
+                    if least[name] <= other <= highest:
+                        changed = [*now[:c], other, *now[c + 1 :]]
+                        yield {**options, name: ",".join(map(str, changed))}
+
+    free = {"leave": room, "rest": [0] * len(room), "call": [1] * len(room)}
+    start = {name: ",".join(map(str, each)) for name, each in free.items()}
+    start = {"first": "most", **start, **fixed}
+    others = [] if "first" in fixed else [{**start, "first": "least"}]
+    return tune(
+        queue,
+        "class-thresholds",
+        start,
+        neighbours,
+        arrivals=arrivals,
+        seed=seed,
+        others=others,
+        verdict=verdict,
+    )

@@ -1,0 +1,86 @@
+"""Thresholds by class: the twin, Adaptive Quickswap as the default, and what tuning them gains."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from builders.effort import examples
+from builders.msfq import at_load
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from instances.errors import InputError
+from instances.msfq import Instance, JobClass
+from policies.msfq.played import Floats
+from policies.msfq.registration import plan
+from policies.msfq.simulation import play
+from policies.msfq.tuning import tune, tune_class_thresholds
+from schedopt import evaluate
+
+
+def three(k: int = 6, load: float = 0.7) -> Instance:
+    parts = (0.6, 0.3, 0.1)
+    rate = load * k / (0.6 + 0.3 * 2 + 0.1 * k)
+    classes = tuple(
+        JobClass(need=need, arrival_rate=part * rate, service_rate=1.0)
+        for need, part in zip((1, 2, k), parts, strict=True)
+    )
+    return Instance(name="three", servers=k, classes=classes)
+
+
+def responses(queue: Instance, name: str, plainly: bool = False, **options: object) -> Floats:
+    chosen = plan(queue, name, **options)
+    return play(queue, chosen, arrivals=1500, seed=3, common=True, each=True,
+                plainly=plainly).responses  # fmt: skip
+
+
+few = st.lists(st.integers(0, 4), min_size=3, max_size=3)
+
+
+@given(few, few, few, st.sampled_from(["most", "least"]))
+@settings(max_examples=examples(30), deadline=None)
+def test_the_twin_starts_the_same_jobs(
+    leave: list[int], rest: list[int], call: list[int], first: str
+) -> None:
+    given_ = {"leave": leave, "rest": rest, "call": call}
+    options = {name: ",".join(map(str, each)) for name, each in given_.items()} | {"first": first}
+    a, b = (responses(three(), "class-thresholds", p, **options) for p in (False, True))
+    np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("queue", [three(), three(12, 0.9), at_load(4, 0.8)])
+def test_the_default_is_adaptive_quickswap(queue: Instance) -> None:
+    ours, theirs = (responses(queue, n) for n in ("class-thresholds", "adaptive-quickswap"))
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_tuned_thresholds_beat_the_papers_policies() -> None:
+    queue = three()
+    tuned = tune_class_thresholds(queue, arrivals=20_000)
+    assert tuned.gain > tuned.gain_confidence > 0
+    for name in ("msf", "adaptive-quickswap", "first-fit"):
+        other = evaluate(queue, name, options={"arrivals": 400_000})
+        assert tuned.objective < other.objective
+
+
+def test_a_policy_tunes_its_own_thresholds_and_says_which() -> None:
+    options = {"tuned": 10_000, "arrivals": 50_000, "leave": "0,0,1", "first": "least"}
+    found = evaluate(three(), "class-thresholds", options=options)
+    assert found.checked
+    assert "leave=0,0,1 rest=" in str(found.message)
+    assert "first=least" in str(found.message)
+    default = evaluate(three(), "class-thresholds", options={"arrivals": 50_000})
+    assert found.objective < default.objective
+
+
+def test_options_under_which_work_piles_up_are_not_chosen() -> None:
+    never = {"first": "least", "call": "1,1,1000000"}
+    good = {"first": "most", "call": "1,1,1"}
+    tuned = tune(three(), "class-thresholds", good, lambda _: iter([never]), arrivals=5000)
+    assert tuned.options == good
+
+
+@pytest.mark.parametrize("value", ["1,2", "a", "1,-2,3", "1,2,99999999999"])
+def test_thresholds_that_are_none_are_refused(value: str) -> None:
+    with pytest.raises(InputError, match="option rest"):
+        plan(three(), "class-thresholds", rest=value)
