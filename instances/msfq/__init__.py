@@ -4,7 +4,7 @@ Source: Chen, Anggraito, Olliaro, Marin, Ajmone Marsan, Berg and Grosof, "Improv
 Multiserver Job Scheduling with Quickswap", 2025.
 """
 
-from instances.msfq.answers import ClassTime, OptimalTable, Simulated, Thresholded
+from instances.msfq.answers import ClassTime, Expected, OptimalTable, Simulated, Thresholded
 from instances.msfq.log_answers import (
     Bracketed,
     LogAnswer,
@@ -31,6 +31,7 @@ __all__ = [
     "ClassTime",
     "Deterministic",
     "Empirical",
+    "Expected",
     "Exponential",
     "Hyperexponential",
     "Instance",

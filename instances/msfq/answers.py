@@ -103,6 +103,24 @@ class OptimalTable(Answer, frozen=True, kw_only=True):
     truncation: float
 
 
+class Expected(Answer, frozen=True, kw_only=True):
+    """What a policy gets in the long run, solved and not simulated.
+
+    Attributes
+    ----------
+    method : str
+        ``exact``.
+    utilization : float
+        The mean share of the servers that is busy.
+    limit : float
+        The arrival rate from which on the policy is unstable, at the same mix of classes.
+    """
+
+    method: str
+    utilization: float
+    limit: float
+
+
 class Simulated(Answer, frozen=True, kw_only=True):
     """What a simulated policy got.
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from instances.errors import InputError, listing, shown, suggestion
-from instances.msfq import Instance, Replayed, Simulated
+from instances.msfq import Expected, Instance, Replayed, Simulated
 from instances.options import Option, is_count
 from policies.msfq.logs.measures import SLOWDOWN_BOUND
 from policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
@@ -21,6 +21,13 @@ FEWEST_ARRIVALS, ARRIVALS, PLAIN_ARRIVALS = 1000, 1_000_000, 50_000
 MOST_REPLICATIONS = 1000
 
 
+TIMES = Option(
+    None,
+    "exact or simulated; exact where left out, if it is quick and no arrivals are asked for",
+    lambda v: v in ("exact", "simulated"),
+)
+
+
 class _Function(Rule):
     """A rule that is a function of the state."""
 
@@ -31,10 +38,15 @@ class _Function(Rule):
         return self._function(state)
 
 
+Solved = Callable[[Instance, bool], Expected | None]
+"""Solves a rule: None where simulating is better, unless it must (the second argument)."""
+
+
 @dataclass(frozen=True)
 class _Registered:
     make: Callable[..., Rule]
     twin: Twin | None
+    solved: Solved | None = None
 
 
 _RULES: dict[str, _Registered] = {}
@@ -48,6 +60,7 @@ def admission_rule(
     source: str,
     summary: str,
     twin: Twin | None = None,
+    solved: Solved | None = None,
     suits: Suits = "",
     **options: Option,
 ) -> Callable[[R], R]:
@@ -64,6 +77,8 @@ def admission_rule(
     twin : Twin, optional
         The same rule compiled. Without one the rule is run in plain Python, some hundred times as
         slow, and so with fewer arrivals.
+    solved : callable, optional
+        What the rule gets exactly, of an instance, where that can be had without simulating.
     suits : {"", "alone", "beside"}
         ``alone`` for a rule that is of no use on a log.
     **options : Option
@@ -75,7 +90,7 @@ def admission_rule(
         Takes the rule: a function of the `State`, or a subclass of `Rule` that is made from the
         instance and the options.
     """
-    known = {**options, **_common(twin)}
+    known = {**options, **({} if solved is None else {"times": TIMES}), **_common(twin)}
     if twin is None:
         summary = f"{summary} (in plain Python)"
 
@@ -95,7 +110,7 @@ def admission_rule(
                 suits=suits,
             )
         )
-        _RULES[name] = _Registered(make, twin)
+        _RULES[name] = _Registered(make, twin, solved)
         return rule
 
     return decorate
@@ -182,14 +197,21 @@ def _run(
     starts: str | None = None,
     slowdown_bound: float = SLOWDOWN_BOUND,
     resamples: int = 0,
+    times: str | None = None,
     **own: Any,
-) -> Simulated | Replayed:
+) -> Simulated | Expected | Replayed:
     if queue.log is not None:
         log = {"starts": starts, "slowdown_bound": slowdown_bound, "resamples": resamples}
         return _replayed(name, queue, own, estimates, log)
     from policies.msfq.evaluation import evaluated
 
-    chosen = plan(queue, name, **own)
+    chosen, solved = plan(queue, name, **own), _RULES[name].solved
+    if solved and (times == "exact" or (times is None and arrivals is None and trace is None)):
+        if trace is not None:
+            raise InputError("times=simulated, with a trace", found="exact", place="option times")
+        found = solved(queue, times == "exact")
+        if found is not None:
+            return found
     if arrivals is None:
         arrivals = ARRIVALS if chosen.twin else PLAIN_ARRIVALS
     return evaluated(

@@ -12,6 +12,7 @@ import numpy as np
 
 from instances.msfq import Instance
 from instances.options import Option, is_number
+from policies.msfq.first_come import solved
 from policies.msfq.registration import admission_rule
 from policies.msfq.rule import Rule, Twin, slots
 from policies.msfq.state import State
@@ -25,6 +26,7 @@ KERNELS = "policies.msfq.admission_kernels"
     source=f"{PAPER}, section 1.1",
     summary="first come, first served",
     twin=Twin(KERNELS, "fcfs"),
+    solved=solved,
 )
 def fcfs(state: State) -> int | None:
     """First come, first served: who came first starts, or everyone waits."""

@@ -1,7 +1,8 @@
 """Which policies are stable where: told before anything is simulated, and looked for in a run.
 
-Sources: Theorems 1 and 2 and Remark 1; for FCFS in a one-or-all system, the saturated system of
-Grosof, Harchol-Balter and Scheller-Wolf, SIGMETRICS PER 51, 2023 (the paper's reference 22).
+Sources: Theorems 1 and 2 and Remark 1; for FCFS the saturated system, in a one-or-all system by the
+formula of Grosof, Harchol-Balter and Scheller-Wolf, SIGMETRICS PER 51, 2023 (the paper's
+reference 22).
 """
 
 from __future__ import annotations
@@ -62,14 +63,30 @@ def region(queue: Instance, policy: str) -> Region:
             for job, most in zip(queue.classes, room, strict=True)
         )
         return Region(fsum(part for _, part in parts), True, parts)
-    if policy == "fcfs" and queue.one_or_all and queue.memoryless:
-        return _fcfs(queue)
+    if policy == "fcfs" and queue.memoryless:
+        found = _one_or_all(queue) if queue.one_or_all else _saturated(queue)
+        if found is not None:
+            return found
     parts = tuple((job.need, job.work / queue.servers) for job in queue.classes)
     exact = queue.one_or_all is not None and policy in EXACT_ONE_OR_ALL
     return Region(queue.load, exact, parts)
 
 
-def _fcfs(queue: Instance) -> Region:
+def _saturated(queue: Instance) -> Region | None:
+    """λ over the rate of the saturated system, in parts as the work; None for too many phases."""
+    from solvers.queues.fcfs import saturated_rate
+    from solvers.queues.fcfs_phases import TooManyPhasesError
+
+    try:
+        load = queue.arrival_rate / saturated_rate(queue)
+    except TooManyPhasesError:
+        return None
+    work = queue.weights("weighted")
+    parts = tuple((job.need, load * w) for job, w in zip(queue.classes, work, strict=True))
+    return Region(load, True, parts)
+
+
+def _one_or_all(queue: Instance) -> Region:
     """λ·(p_k/μ_k + (p_k/μ_1)·Σ_{j=1..k} p_1^j/j + p_1^(k+1)/(k·μ_1)), if it is saturated."""
     k = queue.servers
     small, large = (queue.classes[i] for i in queue.one_or_all or (0, 0))

@@ -7,10 +7,18 @@ from math import fsum
 from typing import Any
 
 from instances.constraints import Constraint, ResponseTime, label
-from instances.msfq import Instance, LogAnswer, OptimalTable, SideConstraint, Simulated, Thresholded
+from instances.msfq import (
+    Expected,
+    Instance,
+    LogAnswer,
+    OptimalTable,
+    SideConstraint,
+    Simulated,
+    Thresholded,
+)
 from instances.msfq.answers import Answer
 from solvers.result import Document
-from validation.msfq import logs, simulated, solved
+from validation.msfq import first_come, logs, simulated, solved
 from validation.report import Report, same
 
 SENSE = "minimize"
@@ -25,7 +33,9 @@ def solution_type(solution: Mapping[str, Any]) -> type[Answer | LogAnswer]:
         return logs.solution_type(solution)
     if "curve" in solution:
         return Thresholded
-    return OptimalTable if "at_empty" in solution else Simulated
+    if "at_empty" in solution:
+        return OptimalTable
+    return Expected if "limit" in solution else Simulated
 
 
 def check(
@@ -67,6 +77,8 @@ def check(
         simulated.check(queue, solution, report)
     elif isinstance(solution, Thresholded):
         solved.check_curve(queue, solution, claim, constraints, report)
+    elif isinstance(solution, Expected):
+        first_come.check(queue, solution, report)
     elif isinstance(solution, OptimalTable):
         solved.check_table(queue, solution, claim, report)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from instances.msfq import Instance
-from instances.msfq.answers import Answer, ClassTime, Simulated, Thresholded
+from instances.msfq.answers import Answer, ClassTime, Expected, Simulated, Thresholded
 from instances.msfq.log_answers import Bracketed, LogAnswer, Measures, Preempted, Replayed, Windowed
 from schedopt.formats import number, percent
 from schedopt.problems.shown import Lines, ShownTable, Tables
@@ -36,6 +36,8 @@ def lines(queue: Instance, result: Result[Answer | LogAnswer]) -> Lines:
         yield "threshold", str(found.threshold)
     yield "mean response time", number(found.mean_response_time)
     yield "weighted by load", number(found.weighted_response_time)
+    if isinstance(found, Expected):
+        yield "found", f"exactly; unstable from {number(found.limit)} arrivals a unit of time on"
     if isinstance(found, Replayed):
         yield "mean wait", number(found.mean_wait)
         yield "mean bounded slowdown", number(found.mean_bounded_slowdown)

@@ -1,0 +1,216 @@
+"""FCFS with exponential sizes as a truncated Markov chain, solved as a sparse linear system.
+
+Written for the checker alone: a state says what is in service and, where a job waits, the class of
+the first that does and how many wait behind it, whose classes are drawn as each becomes the first.
+Where more than some number would wait behind it, arrivals are lost; that number is doubled until
+doubling changes next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.msfq import Expected, Instance
+from validation.report import Report
+
+NEAR = 1e-8
+"""Relative: what a claimed time may be off by."""
+SETTLED = 1e-6
+"""Relative: what doubling the chain may change. What is lost falls geometrically in its length, so
+that what the doubled chain still lacks is about the square of that."""
+MOST_STATES, MOST_MOVES = 300_000, 600_000
+"""Of a chain that is solved; of more, nothing is recomputed."""
+FEWEST = 32
+Busy = tuple[int, ...]
+Floats = NDArray[np.float64]
+
+
+class _Moves(NamedTuple):
+    """All moves, whatever the number behind.
+
+    Attributes
+    ----------
+    busy : list of tuple of int
+        What may be in service.
+    heads : list of (int, int)
+        The states with a first job that waits: what is in service (by its place in ``busy``) and
+        the job's class.
+    free : list of (int, int, float)
+        Between states in which nobody waits; from there to those in which one does (with the place
+        in ``heads``, counted on from the last of ``busy``).
+    drawn : list of (int, int, int, float)
+        From a head to a head, and how many are drawn.
+    emptied : list of (int, int, int, float)
+        From a head to where nobody waits, if just so many were behind it.
+    """
+
+    busy: list[Busy]
+    heads: list[tuple[int, int]]
+    free: list[tuple[int, int, float]]
+    drawn: list[tuple[int, int, int, float]]
+    emptied: list[tuple[int, int, int, float]]
+
+
+def check(queue: Instance, solution: Expected, report: Report) -> None:
+    """Recompute both the times and the other figures, and add what is wrong to the report."""
+    rates = np.array([job.arrival_rate for job in queue.classes])
+    claimed = [entry.mean_response_time for entry in solution.classes]
+    report.expect(solution.method == "exact", f"method: {solution.method} is none of fcfs")
+    report.expect(
+        abs(solution.utilization - queue.load) <= NEAR,
+        f"utilization: {solution.utilization:.9g}, where the load is {queue.load:.9g}",
+    )
+    report.expect(
+        solution.limit > rates.sum(),
+        f"limit: {solution.limit:.9g}, where {rates.sum():.9g} arrive in a unit of time",
+    )
+    ours = times(queue)
+    if ours is None:
+        report.unchecked.append(f"times: recomputed on chains of {MOST_STATES:,} states at most")
+        return
+    for job, time, own in zip(queue.classes, claimed, ours.tolist(), strict=True):
+        report.expect(
+            time is not None and abs(time - own) <= NEAR * own,
+            f"need {job.need}: a mean response time of {time}, where it is {own:.12g}",
+        )
+
+
+def times(queue: Instance) -> Floats | None:
+    """Return the mean response time of each class, None where the chain would be too large."""
+    if not queue.memoryless:
+        return None
+    moves = _moves(queue)
+    if moves is None:
+        return None
+    behind, before = FEWEST, None
+    most = min(MOST_STATES // len(moves.heads), MOST_MOVES // len(moves.drawn))
+    while behind <= most:
+        now = _times(queue, moves, behind)
+        if before is not None and (np.abs(now - before) <= SETTLED * now).all():
+            return now
+        behind, before = 2 * behind, now
+    return None
+
+
+def _moves(queue: Instance) -> _Moves | None:
+    """Explore, from empty servers on."""
+    start: Busy = (0,) * len(queue.classes)
+    busy, seen = [start], {start: 0}
+    found = _Moves(busy, [], [], [], [])
+    for now in busy:  # grows meanwhile
+        for c, job in enumerate(queue.classes):
+            more = (*now[:c], now[c] + 1, *now[c + 1 :])
+            if job.need <= _room(queue, now) and more not in seen:
+                seen[more] = len(busy)
+                busy.append(more)
+        if len(busy) > MOST_STATES:
+            return None
+    for i, now in enumerate(busy):
+        room = _room(queue, now)
+        found.heads.extend((i, c) for c, job in enumerate(queue.classes) if job.need > room)
+    waits = {head: h for h, head in enumerate(found.heads)}
+    for i, now in enumerate(busy):
+        for c, job in enumerate(queue.classes):
+            fits = job.need <= _room(queue, now)
+            more = (*now[:c], now[c] + 1, *now[c + 1 :])
+            to = seen[more] if fits else len(busy) + waits[i, c]
+            found.free.append((i, to, job.arrival_rate))
+        found.free.extend((i, seen[less], rate) for less, rate in _ends(queue, now))
+    for h, (i, c) in enumerate(found.heads):
+        for less, rate in _ends(queue, busy[i]):
+            if queue.classes[c].need > _room(queue, less):
+                found.drawn.append((h, waits[seen[less], c], 0, rate))
+            else:
+                begun = {(*less[:c], less[c] + 1, *less[c + 1 :]): rate}
+                _draw(queue, found, h, begun, (seen, waits))
+        if len(found.drawn) + len(found.emptied) > MOST_MOVES:
+            return None
+    return found
+
+
+def _draw(
+    queue: Instance,
+    found: _Moves,
+    h: int,
+    odds: dict[Busy, float],
+    places: tuple[dict[Busy, int], dict[tuple[int, int], int]],
+) -> None:
+    """Add what may come of drawing one after the other until one has to wait, from these rates."""
+    seen, waits = places
+    shares = [job.arrival_rate / queue.arrival_rate for job in queue.classes]
+    drawn = 0
+    while odds:
+        found.emptied.extend((h, seen[now], drawn, part) for now, part in odds.items())
+        after: dict[Busy, float] = {}
+        drawn += 1
+        for now, part in odds.items():
+            for c, job in enumerate(queue.classes):
+                if job.need > _room(queue, now):
+                    found.drawn.append((h, waits[seen[now], c], drawn, part * shares[c]))
+                else:
+                    more = (*now[:c], now[c] + 1, *now[c + 1 :])
+                    after[more] = after.get(more, 0.0) + part * shares[c]
+        odds = after
+
+
+def _room(queue: Instance, now: Busy) -> int:
+    return queue.servers - sum(j.need * n for j, n in zip(queue.classes, now, strict=True))
+
+
+def _ends(queue: Instance, now: Busy) -> Iterator[tuple[Busy, float]]:
+    """Yield what stays in service when a job ends, and at which rate."""
+    for c, job in enumerate(queue.classes):
+        if now[c]:
+            yield (*now[:c], now[c] - 1, *now[c + 1 :]), now[c] * job.service_rate
+
+
+def _times(queue: Instance, moves: _Moves, most: int) -> Floats:
+    """Return the mean response times where at most so many wait behind the first."""
+    from scipy.sparse import csc_matrix
+    from scipy.sparse.linalg import splu
+
+    size, count = len(moves.busy), len(moves.heads)
+    states = size + (most + 1) * count
+    entries: list[tuple[Any, Any, Any]] = [tuple(np.array(moves.free).T)]
+    for h, to, drawn, rate in moves.drawn:
+        behind = np.arange(drawn, most + 1)
+        entries.append((size + behind * count + h, size + (behind - drawn) * count + to, rate))
+    for h, to, drawn, rate in moves.emptied:
+        if drawn <= most:
+            entries.append((np.array([size + drawn * count + h]), np.array([to]), rate))
+    lower = size + np.arange(most * count)
+    entries.append((lower, lower + count, queue.arrival_rate))
+    rows = np.concatenate([e[0] for e in entries]).astype(np.int64)
+    columns = np.concatenate([e[1] for e in entries]).astype(np.int64)
+    rates = np.concatenate([np.broadcast_to(e[2], len(e[0])) for e in entries])
+    leaving = np.bincount(rows, rates, states)
+    diagonal = np.arange(states)
+    balance = csc_matrix(
+        (
+            np.concatenate([rates, -leaving]),
+            (np.concatenate([columns, diagonal]), np.concatenate([rows, diagonal])),
+        ),
+        shape=(states, states),
+    )
+    factors = splu(
+        balance[1:, 1:],
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,  # the diagonal dominates
+        options={"SymmetricMode": True},
+    )
+    rest = factors.solve(-balance[1:, 0].toarray().ravel())  # but for a factor
+    law = np.append(1.0, rest) / (1.0 + rest.sum())
+    waiting = law[size:].reshape(most + 1, count)
+    first, others = waiting.sum(axis=0), float(np.arange(most + 1) @ waiting.sum(axis=1))
+    found = []
+    for c, job in enumerate(queue.classes):
+        served = sum(now[c] * p for now, p in zip(moves.busy, law[:size], strict=True))
+        served += sum(moves.busy[i][c] * p for (i, _), p in zip(moves.heads, first, strict=True))
+        heads = sum(p for (_, head), p in zip(moves.heads, first, strict=True) if head == c)
+        number = served + heads + others * job.arrival_rate / queue.arrival_rate
+        found.append(number / job.arrival_rate)
+    return np.array(found)
