@@ -125,7 +125,7 @@ class Whole:
         return floor(number * self.scale)
 
 
-def lowest(numbers: Sequence[Fraction]) -> tuple[list[int], Fraction]:
+def lowest(numbers: Sequence[Fraction | int]) -> tuple[list[int], Fraction]:
     """Return fractions as whole numbers without a common divisor, and the units in 1."""
     unit = lcm(*{number.denominator for number in numbers})
     whole = [number.numerator * (unit // number.denominator) for number in numbers]

@@ -72,7 +72,7 @@ class _Writer:
         body: dict[int, Number] = {}
         for j, c in zip(row.jobs, row.coefficients, strict=True):
             if self.open[j]:
-                body[j] = body.get(j, Fraction(0)) + exact(c)
+                body[j] = exact(c) if j not in body else exact(body[j]) + exact(c)
         if row.lifting and key not in self.rows:
             lifted = len(self.columns)
             self.columns.append(key)

@@ -92,7 +92,21 @@ class Facts:
 
     def fits(self, name: str) -> bool:
         """Tell whether a job's critical path fits from its release to its deadline."""
-        return self.release[name] + self.critical_path[name] <= self.due[name]
+        return name in self._fitting
+
+    @cached_property
+    def _fitting(self) -> frozenset[str]:
+        # Decimals are ordered as the doubles are that stand for them: most need no fraction.
+        shifted = self.deadline != as_written(self.night.deadline)
+        return frozenset(
+            job.name
+            for job in self.night.jobs
+            if (
+                job.critical_path <= self.night.deadline
+                if not (shifted or job.release or job.deadline or job.critical_path is None)
+                else self.release[job.name] + _critical_path(job) <= self.due[job.name]
+            )
+        )
 
     def overfull(
         self, work: Mapping[str, Fraction], rate: Fraction

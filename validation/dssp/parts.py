@@ -62,7 +62,7 @@ class Part(NamedTuple):
     """
 
     what: str
-    body: Mapping[str, Fraction]
+    body: Mapping[str, Fraction] | Mapping[str, int]
     lower: Fraction | None
     upper: Fraction | None
     unless_all: Sequence[str] = ()
@@ -124,20 +124,22 @@ def _share(
     What was used before counts as used tonight, of more that there was to use.
     """
     mine = set(facts.members(rule.by, group))
-    possible = [n for n in facts.demand if n in mine and facts.fits(n) and facts.demand[n] > 0]
+    possible = [n for n, size in facts.units.items() if n in mine and size and facts.fits(n)]
     what = f"{rule.by} {group} at {'least' if floor else 'most'}"
     if not possible:
         return
     used, more = used_before(rule)
     over = used.get(group, Fraction(0)) - share * more
-    if rule.of == "selected":
-        body = {n: (1 - share if n in mine else -share) * d for n, d in facts.demand.items()}
+    if rule.of == "selected":  # in units of the demands, and of the share
+        parts, whole = share.numerator, share.denominator
+        body = {n: (whole - parts if n in mine else -parts) * d for n, d in facts.units.items()}
+        over *= whole * facts.scale
         yield Part(what, body, -over, None, possible) if floor else Part(what, body, None, -over)
         return
-    body = {name: facts.demand[name] for name in possible}
-    bound = share * facts.capacity - over
+    body = {name: facts.units[name] for name in possible}
+    bound = (share * facts.capacity - over) * facts.scale
     if floor:
-        yield Part(what, body, min(bound, facts.total(possible)), None)
+        yield Part(what, body, min(bound, Fraction(sum(body.values()))), None)
     else:
         yield Part(what, body, None, bound)
 

@@ -24,6 +24,8 @@ from validation.dssp.parts import Part, known, parts, windows
 
 Whole = NDArray[Any]
 """Whole numbers: of 64 bits where sums have room there, else Python's own."""
+Body = Mapping[str, Fraction] | Mapping[str, int] | Mapping[str, Fraction | int]
+"""The coefficients of a row by column."""
 FREE: Final = -1
 ROOMY: Final = 1 << 61
 
@@ -51,7 +53,7 @@ class Row:
 
     @classmethod
     def of(
-        cls, body: Mapping[int, Fraction], lower: Fraction | None, upper: Fraction | None
+        cls, body: Mapping[int, Fraction | int], lower: Fraction | None, upper: Fraction | None
     ) -> Row:
         """Write a row in lowest terms."""
         kept = {j: c for j, c in body.items() if c}
@@ -130,9 +132,7 @@ class Program:
         """Return the place of a column, None where there is none of that name."""
         return self._index.get(name)
 
-    def lifted(
-        self, key: str, body: Mapping[str, Fraction], lower: Fraction, sets: Iterable[list[str]]
-    ) -> None:
+    def lifted(self, key: str, body: Body, lower: Fraction, sets: Iterable[list[str]]) -> None:
         """Write a row that need not hold where a column of each of some sets is 1."""
         groups = [[name for name in columns if name in self._index] for columns in sets]
         open_, body = [c for name, c in body.items() if name in self._index], dict(body)
@@ -150,7 +150,7 @@ class Program:
     def write(
         self,
         key: str,
-        body: Mapping[str, Fraction],
+        body: Body,
         lower: Fraction | None,
         upper: Fraction | None,
     ) -> None:

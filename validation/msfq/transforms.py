@@ -116,7 +116,8 @@ def _added(system: System, gaps: Complex, known: Complex) -> Complex:
 
 def _over_steps(by_threshold: Complex, by_number: Complex) -> Complex:
     """Return the products of what depends on l and what depends on n, summed over steps."""
-    return np.matmul(np.moveaxis(by_threshold, 0, 2), np.moveaxis(by_number, 0, 1))
+    found: Complex = np.matmul(np.moveaxis(by_threshold, 0, 2), np.moveaxis(by_number, 0, 1))
+    return found
 
 
 def _phases(system: System, gap: Complex) -> tuple[Complex, Complex, Complex]:
