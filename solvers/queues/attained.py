@@ -15,8 +15,15 @@ from solvers.queues.tails import Tail, of_policy
 
 MOST_STEPS = 20
 """Corrections of values at most."""
-SMALL = 300_000
-"""Decisions up to which equations are solved without interpolation."""
+SMALL, LARGE = 20_000, 300_000
+"""Decisions up to which equations are solved without interpolation, and from which on a box is
+large."""
+SWEEPS = 6
+"""After each correction: they smooth what interpolation leaves over."""
+MEMORY = 4
+"""The steps that the next one takes into account."""
+ROUGHLY = 1e-3
+"""Relative: how near to their end corrections come before values are taken to be steeper."""
 LIFTS = 8
 """How often the values of a policy are taken to be steeper beyond its box."""
 CLOSED, LARGE_CLOSED = (0.5, 1.2), (0.25, 1.1)
@@ -67,17 +74,22 @@ def attained(
     found = None
     lifts, raised = np.zeros(2), np.zeros(2)
     short = np.zeros(2)
-    guess, more = LARGE_CLOSED if decisions.size > SMALL else CLOSED
+    guess, more = LARGE_CLOSED if decisions.size > LARGE else CLOSED
     for _ in range(LIFTS):
         tail = of_policy(process, decisions, slopes, lifts)
         if tail is None:
             return None
-        lowest, highest = yield from _settled(process, decisions, tail, values, tolerance)
+        yield from _settled(process, decisions, tail, values, max(tolerance, ROUGHLY))
+        last, short = short, _shortfalls(decisions, values, tail)
+        if (short <= 0.0).all() and tolerance < ROUGHLY:
+            yield from _settled(process, decisions, tail, values, tolerance)
+            short = _shortfalls(decisions, values, tail)
+        _, highest = improvement.proven(
+            values, decisions, False, process.system.rates,
+            (process.small_cost, process.large_cost), tail.top, tail.side, tail.bends,
+        )  # fmt: skip
         if found is None or highest < found.cost:
             found = Attained(highest, values.copy())
-        if highest - lowest <= 10.0 * tolerance * highest:
-            break
-        last, short = short, _shortfalls(decisions, values, tail)
         if (short <= 0.0).all():
             break
         closed = np.where(raised > 0.0, (last - short) / np.maximum(raised, 1e-300), guess)
@@ -96,33 +108,62 @@ def _shortfalls(decisions: Decisions, values: Floats, tail: Tail) -> Floats:
 
 def _settled(
     process: Process, decisions: Decisions, tail: Tail, values: Floats, tolerance: float
-) -> Generator[None, None, tuple[float, float]]:
-    """Correct a policy's values until they change no more; return bounds on its cost."""
+) -> Generator[None, None, None]:
+    """Correct a policy's values until they change no more."""
     rates = process.system.rates
     costs = (process.small_cost, process.large_cost)
     levels_, layers, width = values.shape
     best, left = np.zeros((levels_ + 1, layers, width + 1)), np.empty_like(values)
-    before, gain = np.inf, 0.0
+    before = np.inf
     apart = APART if decisions.size > SMALL else 1
+    past: list[tuple[Floats, Floats]] = []
     for step in range(MOST_STEPS):
         improvement.at_events(values, best, decisions, False, tail.top, tail.side)
         improvement.residuals(values, best, rates, costs, left)
         spread = float(np.ptp(left))
-        if step and not tolerance * abs(gain) < spread < 0.9 * before:
+        if step and not tolerance * abs(float(left.mean())) < spread < 2.0 * before:
             break
         before = spread
         solved = yield from levels.solve(decisions, (left,), rates, apart)
+        start = values.copy()
         values += solved.values
-        gain = float(solved.gains[0])
-    improvement.at_events(values, best, decisions, False, tail.top, tail.side)
-    improvement.sweep(
-        values, best, decisions, False, rates, costs, gain, tail.top, tail.side, 1
-    )  # fmt: skip
-    lowest, highest = improvement.proven(
-        values, decisions, False, rates, costs, tail.top, tail.side, tail.bends
-    )
-    yield
-    return lowest, highest
+        if apart == 1:
+            continue
+        improvement.at_events(values, best, decisions, False, tail.top, tail.side)
+        for _ in range(SWEEPS):
+            improvement.sweep(
+                values, best, decisions, False, rates, costs, float(solved.gains[0]),
+                tail.top, tail.side, 1,
+            )  # fmt: skip
+            yield
+        _accelerated(start, values, past)
+
+
+def _accelerated(start: Floats, values: Floats, past: list[tuple[Floats, Floats]]) -> None:
+    """Go on from where a step led to where steps lead to none, as far as the last ones tell.
+
+    Source: Walker and Ni, Anderson acceleration for fixed-point iterations, SIAM Journal on
+    Numerical Analysis 49, 2011.
+
+    Parameters
+    ----------
+    start, values : ndarray
+        Before and after the step; the latter is changed.
+    past : list of pair of ndarray
+        What the last steps led to, and how far they went; added to.
+    """
+    past.append((values.copy(), values - start))
+    del past[: -MEMORY - 1]
+    if len(past) < 2:
+        return
+    ends, steps = zip(*past, strict=True)
+    newest = steps[-1].ravel()
+    changes = [newest - step.ravel() for step in steps[:-1]]
+    gram = np.array([[a @ b for b in changes] for a in changes])
+    gram += 1e-12 * np.trace(gram) * np.eye(len(gram))
+    weights = np.linalg.solve(gram, np.array([a @ newest for a in changes]))
+    for weight, end in zip(weights, ends[:-1], strict=True):
+        values -= weight * (ends[-1] - end)
 
 
 def slopes_of(process: Process, values: Floats) -> tuple[Floats, Floats]:

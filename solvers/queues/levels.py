@@ -28,8 +28,8 @@ DENSE, STRETCH = 16, 0.3
 what i is more."""
 FEW = 16
 """Up to how many values nothing is interpolated."""
-
-
+PRODUCT = 200_000
+"""Multiplications up to which a product of matrices stays on one core (OpenBLAS: 4 * 65,536)."""
 NEXT_TO_NOTHING = 1e-60
 """What is less is left out: processors are slow with numbers that are too small for them."""
 
@@ -107,13 +107,23 @@ def solve(
         if j:
             into = np.asarray(np.linalg.solve(np.eye(u) - known[:, :u], known[:, u:]), np.float64)
             into[np.abs(into) < NEXT_TO_NOTHING] = 0.0
-            far = right[:, :u] @ into + right[:, u:]
-            far_large = rows[:, :u] @ into + rows[:, u:]
+            far = _product(right[:, :u], into) + right[:, u:]
+            far_large = _product(rows[:, :u], into) + rows[:, u:]
         levels.append(_Level(settled, where, starts, below, nodes, into))
         own = below
         yield
     gains, entered = _entered(levels, kinds)
     return (yield from _values(levels, sources[0], gains, entered, rates))
+
+
+def _product(tall: Floats, small: Floats) -> Floats:
+    """Multiply matrices slice by slice, each so small that it stays on one core.
+
+    What linear algebra spreads over cores here takes longer, and several times the processor time.
+    """
+    step = max(PRODUCT // max(small.size, 1), 1)
+    slices = [tall[at : at + step] @ small for at in range(0, len(tall), step)]
+    return np.concatenate(slices)
 
 
 def _nodes(last: int, apart: int) -> NDArray[np.intp]:

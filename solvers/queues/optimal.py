@@ -38,6 +38,8 @@ STEEP = 1.1
 """How much more the price at the top rises, level by level, than the fluid's."""
 ROUGH = 0.02
 """The part of the gap so far that the price at the top may be off by."""
+SHARE = 0.2
+"""The part of the gap so far that a policy's cost may be off by."""
 PRICED = 0.2
 """The part of the tolerance that the price at the top may be off by."""
 Stages = Generator[None, None, None]
@@ -167,7 +169,7 @@ class PolicySearch:
             if search.best is None:
                 return
             if search.best.bound <= STEADY * previous or previous > 0.5 * best.cost:
-                yield from self._try(search.best, max(options["tolerance"], ROUGH * gap))
+                yield from self._try(search.best, max(options["tolerance"], SHARE * gap))
             previous = search.best.bound
             best = self.incumbent or best
             gap = (best.cost - self._bound) / best.cost

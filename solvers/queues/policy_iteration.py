@@ -24,7 +24,10 @@ MOST_STEPS = 30
 FEW_STEPS = 20
 """Sweeps in each step, steps at most for the first prices, and for each later ones."""
 SETTLED = 1e-7
-"""Relative: how much the costs of states differ where values are as good as the best policy's."""
+"""Relative: how far the costs of states are below the mean where values are good enough to prove
+anything."""
+CALM = 0.5
+"""The part of what the price at the top may be worth by which they may be so, if it is more."""
 TRIALS = 8
 """How often prices are moved at most."""
 FIRST = 5.0
@@ -91,6 +94,7 @@ class BoxSearch:
         self._apart = APART if decisions.size > SMALL else 1
         self._gain = 0.0
         self._fresh = True
+        self._settled = SETTLED
         self.best: Bounded | None = None
         self._bends = bends(process)
         w, _, e = self._bends
@@ -110,6 +114,7 @@ class BoxSearch:
         trials : int
             How many prices are looked at that are not too high, at most.
         """
+        self._settled = max(SETTLED, CALM * tolerance)
         yield from self._settle(MOST_STEPS)
         tried: list[tuple[float, float, float]] = []  # price, how much is missing, gain
         for _ in range(TRIALS):
@@ -163,7 +168,8 @@ class BoxSearch:
             if not np.isfinite(spread):
                 self._gain = np.nan
                 return
-            if step and (spread <= SETTLED * self._gain or (not changed and spread > 0.9 * before)):
+            enough = self._gain - float(self._left.min()) <= self._settled * self._gain
+            if step and (enough or (not changed and spread > 0.9 * before)):
                 return
             before = spread
             self._fresh = False
@@ -182,10 +188,11 @@ class BoxSearch:
         return float(rises[leads].min())
 
     def _at_side(self) -> float:
-        """Return the least that a small job more adds before the side."""
+        """Return the price at the side that the least of what a small job more adds goes on to."""
         k, (w, both, _) = self._process.system.k, self._bends
         few = min(k, self._box[0])
         rises = np.diff(self._values[:, k, -few - 1 :], axis=1) - w * k
+        rises += w * np.arange(few, 0, -1)
         return float((rises.min(axis=1) - both * np.arange(len(rises))).min())
 
     def _prove(self) -> None:
