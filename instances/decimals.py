@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import floor, gcd, lcm
+from math import gcd, lcm
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,9 @@ Integers = NDArray[Any]
 
 SAFE = 10.0**15
 """Below this a whole number divided by a power of ten reads back as itself."""
+
+FEW = 32
+"""Numbers up to which Python's own arithmetic takes less time than a call of numpy."""
 
 
 def as_written(number: float) -> Fraction:
@@ -74,6 +77,8 @@ class Whole:
     @classmethod
     def of(cls, numbers: Floats) -> Whole:
         """Return decimals in their largest common unit, or one a little smaller."""
+        if len(numbers) <= FEW and (small := _integers(numbers.tolist())) is not None:
+            return cls(np.array(small, dtype=np.int64), 1)
         scale = scale_of(numbers)
         if scale:
             whole = np.rint(numbers * scale).astype(np.int64)
@@ -85,6 +90,10 @@ class Whole:
     def of_fractions(cls, numbers: Iterable[Fraction]) -> Whole:
         """Return fractions in their largest common unit that divides 1."""
         given = list(numbers)
+        if all(number.denominator == 1 for number in given):
+            whole = np.empty(len(given), dtype=object)
+            whole[:] = [number.numerator for number in given]
+            return cls(whole, 1)
         scale = lcm(*(number.denominator for number in given))
         whole = np.empty(len(given), dtype=object)
         whole[:] = [number.numerator * (scale // number.denominator) for number in given]
@@ -122,7 +131,7 @@ class Whole:
 
     def down(self, number: Fraction) -> int:
         """Return a number in these units, rounded down."""
-        return floor(number * self.scale)
+        return number.numerator * self.scale // number.denominator
 
 
 def lowest(numbers: Sequence[Fraction | int]) -> tuple[list[int], Fraction]:
@@ -135,5 +144,14 @@ def lowest(numbers: Sequence[Fraction | int]) -> tuple[list[int], Fraction]:
 
 def total(numbers: Iterable[float]) -> Fraction:
     """Return the exact sum of decimals."""
-    whole = Whole.of(np.fromiter(numbers, dtype=np.float64))
+    given = list(numbers)
+    if len(given) <= FEW and (small := _integers(given)) is not None:
+        return Fraction(sum(small))
+    whole = Whole.of(np.array(given, dtype=np.float64))
     return Fraction(int(whole.numbers.sum()) if len(whole.numbers) else 0, whole.scale)
+
+
+def _integers(numbers: list[float]) -> list[int] | None:
+    """Return numbers as integers, None where one of them is not whole or not below `SAFE`."""
+    whole = [int(number) for number in numbers if -SAFE < number < SAFE]
+    return whole if whole == numbers else None

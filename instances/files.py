@@ -8,10 +8,11 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -50,15 +51,6 @@ class _Head(msgspec.Struct):
 
 
 T = TypeVar("T")
-
-
-@runtime_checkable
-class ReadsBeside(Protocol):
-    """An instance, part of which is in another file beside its own."""
-
-    def read_beside(self, file: str) -> AnyInstance:
-        """Return the whole instance, given the path of its own file."""
-        ...
 
 
 class _Logged(msgspec.Struct):
@@ -130,10 +122,11 @@ def example(name: str) -> AnyInstance:
 def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
     """Decode an instance of any problem from JSON text; what it names beside its file is read."""
     instance = _parsed(data, file)
-    if file is None or not isinstance(instance, ReadsBeside):
+    rest: Callable[[str], AnyInstance] | None = getattr(instance, "read_beside", None)
+    if file is None or rest is None:
         return instance
     try:
-        return instance.read_beside(str(located(file)))
+        return rest(str(located(file)))
     except InputError as error:
         error.file = error.file or file
         raise
@@ -149,7 +142,7 @@ def _parsed(data: bytes, file: str | None) -> AnyInstance:
 
 def beside(data: bytes, *, file: str | None = None) -> tuple[str, ...]:
     """Return the names of the files beside it without which an instance's text says too little."""
-    if not issubclass(instance_type(problem_of(data, file=file)), ReadsBeside):
+    if not hasattr(instance_type(problem_of(data, file=file)), "read_beside"):
         return ()
     log = decode_part(data, _Logged, file=file).log
     return () if log is None else (log,)
@@ -167,6 +160,11 @@ def instance_type(problem: str, *, file: str | None = None) -> type[AnyInstance]
     if problem not in PROBLEMS:
         hint = suggestion(problem, PROBLEMS) or listing(PROBLEMS)
         raise InputError(f"a problem{hint}", found=shown(problem), place="problem", file=file)
+    return _record(problem)
+
+
+@cache
+def _record(problem: str) -> type[Any]:
     record: type[Any] = importlib.import_module(f"instances.{problem}").Instance
     return record
 
@@ -205,21 +203,26 @@ def keep(read: Iterable[str | Path], target: str | Path) -> None:
     InputError
         If one of them is that very file, by whatever name or link.
     """
+    try:
+        there = Path(target).stat()
+    except (OSError, ValueError):
+        there = None
     for path in read:
-        if _same(located(path), target):
+        if _same(located(path), target, there):
             raise InputError(
                 "another file than what is read", found=shown(str(path)), file=str(target)
             )
 
 
-def _same(one: str | Path, other: str | Path) -> bool:
-    """Tell whether two paths lead to the same file, whether or not it is there."""
+def _same(one: Path, other: str | Path, there: os.stat_result | None) -> bool:
+    """Tell whether two paths lead to the same file, whether or not the other is there."""
     try:
-        return Path(one).samefile(other)
+        found = one.stat()
     except OSError:
         return os.path.realpath(one) == os.path.realpath(other)
     except ValueError:  # no path at all
         return False
+    return there is not None and os.path.samestat(found, there)
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:

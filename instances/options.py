@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import isfinite
 from typing import Any
 
@@ -129,6 +130,7 @@ def is_number(value: Any) -> bool:
         return False
 
 
+@cache
 def most_at_once() -> int:
     """Return how many threads or processes may be asked for: more would only hang this machine."""
     return max(256, os.cpu_count() or 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 from instances.options import Option
@@ -129,7 +130,13 @@ def everything() -> list[Policy]:
 
 def registered(problem: str) -> dict[str, Policy]:
     """Return the policies of a problem by name, in the order in which they were registered."""
+    _import(problem)
+    return dict(_POLICIES.get(problem, {}))
+
+
+@cache
+def _import(problem: str) -> None:
+    """Import the policies of a problem, which registers them."""
     import importlib
 
-    importlib.import_module(f"policies.{problem}")  # registers them
-    return dict(_POLICIES.get(problem, {}))
+    importlib.import_module(f"policies.{problem}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Sequence
+from functools import cache
 from math import isfinite
 from typing import Any
 
@@ -48,7 +49,7 @@ def check(
         if ours != theirs:
             place = "problem" if what == "problem" else "instance"
             raise InputError(f"a result of {shown(ours)}", found=shown(theirs), place=place)
-    checker = importlib.import_module(f"validation.{result.problem}")
+    checker = _checker(result.problem)
     if constraints is None:
         constraints = convert(result.constraints, checker.CONSTRAINTS, "constraints")
         check_added(instance, constraints)
@@ -64,14 +65,25 @@ def check(
     return report
 
 
+@cache
+def _checker(problem: str) -> Any:
+    return importlib.import_module(f"validation.{problem}")
+
+
+@cache
+def _judge(problem: str) -> Any:
+    """Return what re-proves bounds of a problem, None where nothing does."""
+    name = f"validation.{problem}.bound"
+    return importlib.import_module(name) if importlib.util.find_spec(name) else None
+
+
 def _judge_bound(
     instance: Any, claim: Document, constraints: Sequence[Constraint], report: Report
 ) -> None:
     """Say whether the bound is re-proved; what a certificate fails to prove is a violation."""
     if claim.bound is None:
         return
-    name = f"validation.{claim.problem}.bound"
-    judge = importlib.import_module(name) if importlib.util.find_spec(name) else None
+    judge = _judge(claim.problem)
     unaided = getattr(judge, "UNAIDED", ())  # formulations whose bound needs no certificate
     given = claim.certificate is not UNSET
     if judge is None or not (given or claim.formulation in unaided):
@@ -95,7 +107,7 @@ def result_of(document: Document) -> Result[Any]:
         With the place, if a part cannot be read.
     """
     instance_type(document.problem)  # there is such a problem
-    checker = importlib.import_module(f"validation.{document.problem}")
+    checker = _checker(document.problem)
     own = {name: getattr(document, name) for name in Outcome.__struct_fields__}
     return Result(
         **own,
@@ -112,7 +124,7 @@ def as_record(result: Document) -> Any:
     InputError
         With the place, if it cannot be read as one.
     """
-    checker = importlib.import_module(f"validation.{result.problem}")
+    checker = _checker(result.problem)
     return convert(result.solution, checker.solution_type(result.solution), "solution")
 
 

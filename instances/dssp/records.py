@@ -239,7 +239,16 @@ class Instance(
 
     def exact_capacity(self, fill: float = 1.0) -> Fraction:
         """Return r·P·D, exactly."""
-        return as_written(fill) * self.processors * as_written(self.deadline)
+        found = self._capacities.get(fill)
+        if found is None:
+            found = as_written(fill) * self.processors * as_written(self.deadline)
+            self._capacities[fill] = found
+        return found
+
+    @cached_property
+    def _capacities(self) -> dict[float, Fraction]:
+        """R·P·D by r, as far as they have been asked for."""
+        return {}
 
     def room(self, fill: float = 1.0) -> Fraction:
         """Return the largest total demand that fits into r·P·D, in whole units of `planned`."""

@@ -50,6 +50,8 @@ class Task:
         References that are not to be tried (again), and what is said of them instead.
     policy_files : tuple of PolicyFile
         Files of policies that are run first.
+    problem : str
+        Of which problem the instance was when the sweep was planned.
     """
 
     source: Source
@@ -61,6 +63,7 @@ class Task:
     seed: int = 0
     lost: Mapping[str, str] | None = None
     policy_files: tuple[PolicyFile, ...] = ()
+    problem: str = ""
 
 
 class Begun(msgspec.Struct, frozen=True, tag="begun"):
@@ -141,13 +144,14 @@ def steps(task: Task) -> Iterator[Step]:
 def _steps(task: Task) -> Iterator[Step]:
     for policies in task.policy_files:
         load(policies)
-    if task.source.digest() != task.digest:
+    source = task.source.opened()
+    if source.digest() != task.digest:
         raise InputError(
             "the instance as it was when the sweep began",
             found="other contents",
-            file=task.source.label,
+            file=source.label,
         )
-    instance = task.source.load()
+    instance = source.load()
     check_added(instance, task.constraints)
     references = _References(instance, task)
     for run in task.runs:

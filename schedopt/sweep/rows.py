@@ -30,7 +30,7 @@ NUMBERS = (
     "confidence",
 )
 
-SYNC = 0.2
+SYNC = 0.5
 """Seconds between two waits for the disk."""
 
 AS_JSON = ("options", "measures", "resampled")

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ from instances.options import Options
 from instances.protocol import AnyInstance
 from schedopt import __version__
 from schedopt.problems import problem as record_of
+from schedopt.sweep.seeds import seeds_of
 
 MOST_BESIDE = 4 * 2**30
 """No file beside an instance is read beyond this."""
@@ -49,6 +51,9 @@ class Source(Protocol):
     def load(self) -> AnyInstance:
         """Return the instance."""
 
+    def opened(self) -> Source:
+        """Return the same source, its file read once for all that is asked of it now."""
+
     def packed(self) -> Source:
         """Return the same source for a machine that does not see our files."""
 
@@ -67,46 +72,99 @@ class FileSource:
 
     path: Path
 
-    @property
+    @cached_property
     def label(self) -> str:
-        """Return the path, as it was given."""
+        """The path, as it was given."""
         return str(self.path)
 
     def problem(self) -> str:
         """Return the problem that the file says it is an instance of."""
-        return problem_of(read_bytes(self.path), file=self.label)
+        return self.opened().problem()
 
     def beside(self) -> bool:
         """Tell whether the file names others beside it."""
-        return bool(beside(read_bytes(self.path), file=self.label))
+        return self.opened().beside()
 
     def digest(self) -> str:
         """Return a digest of the contents, with those of the files beside it that it names."""
-        data = read_bytes(self.path)
-        found = hashlib.sha256(data)
-        for other in self._beside(data).values():
+        return self.opened().digest()
+
+    def load(self) -> AnyInstance:
+        """Read the instance, strictly."""
+        return self.opened().load()
+
+    def opened(self) -> OpenedSource:
+        """Read the file."""
+        return OpenedSource(self.path, self.label, read_bytes(self.path))
+
+    def packed(self) -> Source:
+        """Return the contents themselves, compressed."""
+        return self.opened().packed()
+
+    def known(self) -> bytes | None:
+        """Return the best known result, for an instance of the archive."""
+        return _known(self.label)
+
+
+def _known(label: str) -> bytes | None:
+    return read_bytes(result_path(label.removeprefix(PREFIX))) if label.startswith(PREFIX) else None
+
+
+@dataclass(frozen=True)
+class OpenedSource:
+    """An instance file that has been read.
+
+    Attributes
+    ----------
+    path : Path
+    label : str
+        The path, as it was given.
+    data : bytes
+        Its text.
+    """
+
+    path: Path
+    label: str
+    data: bytes = field(repr=False)
+
+    def problem(self) -> str:
+        """Return the problem that the text says it is an instance of."""
+        return problem_of(self.data, file=self.label)
+
+    def beside(self) -> bool:
+        """Tell whether the text names others beside it."""
+        return bool(beside(self.data, file=self.label))
+
+    def digest(self) -> str:
+        """Return a digest of the text, and of the files beside it, which are read."""
+        found = hashlib.sha256(self.data)
+        for other in self._beside().values():
             found.update(hashlib.sha256(other).digest())
         return found.hexdigest()
 
     def load(self) -> AnyInstance:
-        """Read the instance, strictly."""
-        return parse(read_bytes(self.path), file=self.label)
+        """Decode the instance, strictly."""
+        return parse(self.data, file=self.label)
+
+    def opened(self) -> OpenedSource:
+        """Return itself."""
+        return self
 
     def packed(self) -> Source:
         """Return the contents themselves, compressed."""
-        data = read_bytes(self.path)
-        text = gzip.compress(data, 1, mtime=0)
-        return PackedSource(self.label, text, self._beside(data), self.known())
-
-    def _beside(self, data: bytes) -> dict[str, bytes]:
-        names = beside(data, file=self.label)
-        folder = located(self.path).parent
-        return {name: read_bytes(folder / name, MOST_BESIDE) for name in names}
+        text = gzip.compress(self.data, 1, mtime=0)
+        return PackedSource(self.label, text, self._beside(), self.known())
 
     def known(self) -> bytes | None:
         """Return the best known result, for an instance of the archive."""
-        name = str(self.path).removeprefix(PREFIX)
-        return read_bytes(result_path(name)) if name != str(self.path) else None
+        return _known(self.label)
+
+    def _beside(self) -> dict[str, bytes]:
+        names = beside(self.data, file=self.label)
+        if not names:
+            return {}
+        folder = located(self.path).parent
+        return {name: read_bytes(folder / name, MOST_BESIDE) for name in names}
 
 
 @dataclass(frozen=True)
@@ -157,6 +215,10 @@ class PackedSource:
                 (Path(folder) / name).write_bytes(other)
             found = parse(text, file=str(Path(folder) / Path(self.label).name))
         return found
+
+    def opened(self) -> Source:
+        """Return itself."""
+        return self
 
     def packed(self) -> Source:
         """Return itself."""
@@ -212,6 +274,10 @@ class GeneratedSource:
         except InputError as error:
             error.file = self.label
             raise
+
+    def opened(self) -> Source:
+        """Return itself."""
+        return self
 
     def packed(self) -> Source:
         """Return itself: a few words are all it takes."""
@@ -318,36 +384,3 @@ def from_text(text: str) -> list[GeneratedSource]:
     return generated(
         problem, generator or None, seeds=seeds_of(seeds[0] if seeds else 0), options=options
     )
-
-
-def seeds_of(given: int | str | Iterable[int]) -> list[int]:
-    """Return seeds given as a number, as numbers, or as text such as ``1-20``.
-
-    Raises
-    ------
-    InputError
-        If the text is nothing of that kind.
-    """
-    if isinstance(given, bool) or not isinstance(given, int | str):
-        if isinstance(given, bool | float):
-            raise InputError("seeds, such as 7 or 1-20", found=shown(given), place="seeds")
-        return list(given)
-    if isinstance(given, int):
-        return [given]
-    first, dash, last = given.partition("-")
-    plain = first.isdecimal() and (last.isdecimal() if dash else not last)
-    if not plain or len(given) > MOST_DIGITS:
-        raise InputError("seeds, such as 7 or 1-20", found=shown(given), place="seeds")
-    low, high = int(first), int(last or first)
-    if high < low or high - low >= MOST_SEEDS:
-        raise InputError(
-            f"a first and a last seed, at most {MOST_SEEDS} in all",
-            found=shown(given),
-            place="seeds",
-        )
-    return list(range(low, high + 1))
-
-
-MOST_DIGITS = 1000
-MOST_SEEDS = 1_000_000
-"""Beyond this, a range of seeds is a slip of the pen."""

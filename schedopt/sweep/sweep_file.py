@@ -14,7 +14,8 @@ import msgspec
 from instances.decoding import convert
 from instances.errors import InputError, joined, shown
 from instances.files import read_bytes
-from schedopt.sweep.sources import GeneratedSource, generated, instance_files, seeds_of
+from schedopt.sweep.seeds import seeds_of
+from schedopt.sweep.sources import GeneratedSource, generated, instance_files
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(ge=0)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from instances.constraints import Constraint
 from instances.errors import InputError, shown
@@ -160,22 +162,39 @@ def _refuse(jobs: int, seeds: Sequence[int], seconds: Mapping[str, float | None]
             raise InputError("seconds, 0 or more", found=shown(value), place=name)
 
 
-def task_of(source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan]) -> Task:
-    """Return what a sweep does with one instance.
+class Told(NamedTuple):
+    """What planning asks of a source: its problem, its digest, and whether files stand beside."""
+
+    problem: str
+    digest: str
+    beside: bool
+
+    @classmethod
+    def by(cls, source: Source) -> Told:
+        """Read a source once for all of it."""
+        file = source.opened()
+        return cls(file.problem(), file.digest(), file.beside())
+
+
+def task_of(
+    source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan], told: Told | None = None
+) -> Task:
+    """Return what a sweep does with one instance; it is read if what it tells is not given.
 
     Raises
     ------
     InputError
         If it is not an instance, or of a problem that the sweep has no terms for.
     """
-    problem = source.problem()
-    mine, digest = of[problem], source.digest()
+    problem, digest, beside = told or Told.by(source)
+    mine = of[problem]
     if sweep.policies is None:  # all of them: all that are for such an instance
-        sort = "beside" if source.beside() else "alone"
+        sort = "beside" if beside else "alone"
         suited = tuple(policy for policy in mine.policies if policy.suits in ("", sort))
         mine = replace(mine, policies=suited)
     return Task(
         source=source,
+        problem=problem,
         digest=digest,
         runs=tuple(runs(source.label, digest, problem, sweep, mine)),
         constraints=mine.constraints,
@@ -194,7 +213,7 @@ def _slow(tasks: Sequence[Task]) -> Iterable[str]:
     """Return a line on each policy that keeps one waiting, since no option of it is given."""
     lines = {}
     for task in tasks:
-        known = record_of(task.source.problem()).policies()
+        known = record_of(task.problem).policies()
         for run in task.runs:
             policy = known.get(run.policy)
             if policy and policy.waits and not run.options.keys() & policy.options.keys():
@@ -210,21 +229,19 @@ def _left(task: Task, rows: Rows) -> Task:
 def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[str]]:
     """Return a task for each instance, and a line for each file that is no instance."""
     failures: list[str] = []
-    problems: dict[str, str] = {}
-    usable: list[Source] = []
+    usable: list[tuple[Source, Told]] = []
     for source in {source.label: source for source in sources}.values():
         try:
-            problems[source.label] = source.problem()
+            usable.append((source, Told.by(source)))
         except InputError as error:
             failures.append(str(error))
-        else:
-            usable.append(source)
-    of = problem_plans(sweep, dict.fromkeys(problems.values()))
+    counts = Counter(told.problem for _, told in usable)
+    of = problem_plans(sweep, counts)
     for problem, mine in of.items():
-        count = sum(other == problem for other in problems.values())
+        count = counts[problem]
         for setting in mine.settings:
             told_apart(mine.policies, setting, count)
-    return [task_of(source, sweep, of) for source in usable], failures
+    return [task_of(source, sweep, of, told) for source, told in usable], failures
 
 
 def _computed(

@@ -11,7 +11,8 @@ from instances.errors import InputError
 from instances.files import dump, encode
 from schedopt.cli import app
 from schedopt.sweep.rows import read_rows
-from schedopt.sweep.sources import from_text, generated, seeds_of
+from schedopt.sweep.seeds import seeds_of
+from schedopt.sweep.sources import from_text, generated
 from schedopt.sweep.sweep_file import read
 from schedopt.verbs.bench import bench
 from schedopt.verbs.generate import generate
