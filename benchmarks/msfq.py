@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import time
 from functools import partial
 from importlib.util import find_spec
+from math import inf
 from typing import Any
 
 import simpy
@@ -17,6 +19,7 @@ from instances.files import load
 from instances.msfq import Instance, JobClass
 from policies.msfq.jumping import jumped
 from policies.msfq.registration import plan
+from policies.msfq.replications import pooled, replicated
 from policies.msfq.simulation import play
 from solvers.queues.approximation import area
 from solvers.queues.exact import exact
@@ -65,6 +68,38 @@ def simulators() -> None:
     told = f"125 million by jumps, before 109 ({_millions(jumps_a_second)})"
     verdict(jumps_a_second >= 125e6, told)
     verdict(many >= 20e6, f"20 million for Borg, before 7 to 17 ({_millions(many)})")
+
+
+def cores() -> None:
+    """Time one long run as independent replications, on one core and on two, in turn."""
+    columns = ("system", "policy", "--jobs 1", "--jobs 2", "CPU, --jobs 2 to 1", "times as fast")
+    title = f"(m) one run of {8 * JOBS / 1e6:.0f} million arrivals, seconds of wall time: best of 5"
+    table = Table(*columns, title=title, title_justify="left")
+    pair = load("instances/msfq/one-or-all.json").scaled(7.0)
+    borg = load("instances/msfq/borg-cell-b.json").scaled(4.0)
+    ratios, alone = [], 1.0
+    for queue, name in ((pair, "msfq"), (borg, "adaptive-quickswap")):
+        chosen = plan(queue, name)
+        wall, busy = {1: inf, 2: inf}, {1: inf, 2: inf}
+        answers = set()
+        for jobs in (1, 2) * 5:
+            began = time.process_time()
+            run = partial(replicated, queue, chosen, arrivals=8 * JOBS, replications=16, jobs=jobs)
+            seconds, runs = best_of(1, run)
+            busy[jobs] = min(busy[jobs], time.process_time() - began)
+            wall[jobs] = min(wall[jobs], seconds)
+            answers.add(pooled(runs.done).sums.tobytes())
+        if len(answers) > 1:
+            raise SystemExit(f"{name}: another answer on two cores than on one")
+        ratios.append(wall[1] / wall[2])
+        alone = min(alone, busy[1] / wall[1])
+        shown = (wall[1], wall[2], busy[2] / busy[1], ratios[-1])
+        table.add_row(queue.name, name, *(f"{value:.2f}" for value in shown))
+    out.print(table)
+    told = f"1.9 times as fast on two cores, bit by bit the same answer ({min(ratios):.2f})"
+    if alone < 0.9:
+        told += f"; others were at work: one thread had {alone:.0%} of a core"
+    verdict(min(ratios) >= 1.9, told)
 
 
 def thresholds() -> None:

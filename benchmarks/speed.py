@@ -39,6 +39,7 @@ TABLES = (
     epoch.tight,
     epoch.uniform,
     msfq.simulators,
+    msfq.cores,
     msfq.thresholds,
     msfq_replay.replays,
     msfq_replay.ten_million,

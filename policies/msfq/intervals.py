@@ -4,13 +4,14 @@ A run is told apart into `BATCHES` short batches. How many of them count as inde
 from their autocorrelation (Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7,
 1992); by that they are put together into few long batches, whose means are nearly independent
 (Law, *Simulation Modeling and Analysis*, section 9.5.3). Response times near saturation are skewed
-to the right, so the interval is taken for the logarithm of the mean. `benchmarks.coverage` measures
-how often intervals hold.
+to the right, so the interval is taken for the mean's inverse square root, which is hardly skewed
+(Box and Cox, "An analysis of transformations", JRSS B 26, 1964), and what is told is its longer
+side. `benchmarks.coverage` measures how often intervals hold.
 """
 
 from __future__ import annotations
 
-from math import exp, inf, sqrt
+from math import inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -22,12 +23,14 @@ BATCHES = 640
 """Short batches; each number of long ones divides it."""
 T_QUANTILES = {5: 2.7764, 8: 2.3646, 10: 2.2622, 16: 2.1314, 20: 2.0930, 32: 2.0395, 40: 2.0227}
 """The 97.5% point of Student's distribution, by number of batches."""
-LONG = 25.0
+LONG = 40.0
 """Independent short batches that a long one has, if there are so many."""
 FEW = 200.0
 """Independent batches below which two ways of putting them together are tried, the wider taken."""
 ENOUGH = 50.0
 """Independent observations that an interval needs, judged by the load, which is known exactly."""
+WIDEST = 1.9
+"""Of a half-width, as a part of the mean, before the mean's inverse square root is looked at."""
 FEWEST = 30.0
 """Independent batches that it needs too, judged by the run itself."""
 SETTLED = 25.0
@@ -76,7 +79,7 @@ def interval(
         wanted = max(8.0, independent / LONG)
         half = _half_width(residuals, max(b for b in T_QUANTILES if b <= wanted))
     if positive and mean > 0:
-        half = mean * (exp(min(half / mean, 700.0)) - 1.0)
+        half = mean * ((1.0 - 0.5 * min(half / mean, WIDEST)) ** -2 - 1.0)
     return Interval(half, fewest)
 
 
