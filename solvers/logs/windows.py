@@ -1,30 +1,41 @@
-"""Windows of a log, exactly: prices rule out most starts, and CP-SAT searches the rest."""
+"""Windows of a log, exactly: prices rule out most starts, and what they leave is searched."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from math import ceil
 
 import msgspec
 import numpy as np
 
 from formulations.msfq import Window
 from formulations.msfq.log_bound import Prices
-from formulations.msfq.ticks import Ticks
+from formulations.msfq.ticks import Ticks, Ticks64
 from instances.msfq import Windowed
 from solvers import cpsat
 from solvers.clock import now
+from solvers.logs.annealing import improved
+from solvers.logs.packing import Packing
+from solvers.logs.partial import MOST_JOBS
 from solvers.logs.prices import PriceSearch, grid_of, summed
 from solvers.logs.relaxations import relaxed, rounded_down
-from solvers.result import Limits, Result
+from solvers.logs.splitting import Splitting
+from solvers.result import NOISE, Limits, Result
 
 ROUNDS = 600
 SHARE = 0.3
 """Of the time limit that prices may take."""
 MOST_UNIT = 2**20
+BEFORE, UNLIMITED = 0.8, 60.0
+"""Of the time limit, what is spent before CP-SAT; and seconds where there is none."""
 
 
 def solve(model: Window, limits: Limits | None = None, hint: Windowed | None = None) -> Result:
     """Schedule a window with the least response time.
+
+    Orders are annealed; prices by need then rule out starts, and a search over partial schedules
+    settles the rest. What that does not settle is left to CP-SAT.
 
     Parameters
     ----------
@@ -42,7 +53,9 @@ def solve(model: Window, limits: Limits | None = None, hint: Windowed | None = N
     limits = limits or Limits()
     began = now()
     known = hint or model.scheduled(list(range(model.count)))
-    bound = tightened(model, known, limits)
+    known, bound = settled(model, known, limits)
+    if model.instance.objective_of(known) > bound * (1 + NOISE):
+        bound = max(bound, tightened(model, known, limits))
     spent = now() - began
     left = limits.time_limit
     rest = replace(limits, time_limit=None if left is None else max(left - spent, 0.0))
@@ -50,6 +63,80 @@ def solve(model: Window, limits: Limits | None = None, hint: Windowed | None = N
     options = {**result.options, "time_limit": limits.time_limit}
     seconds = msgspec.structs.replace(result.seconds, solve=now() - began)
     return msgspec.structs.replace(result, options=options, seconds=seconds)
+
+
+def settled(model: Window, known: Windowed, limits: Limits) -> tuple[Windowed, float]:
+    """Return the best schedule that is found, and a bound: without CP-SAT.
+
+    Parameters
+    ----------
+    model : Window
+        Its starts are left those that better schedules may have.
+    known : Windowed
+    limits : Limits
+        Of the time limit a part is left to CP-SAT.
+    """
+    ticks = model.ticks
+    bound = max(relaxed(ticks, weighted=model.instance.objective == "weighted").values())
+    if model.native or not model.exact or model.instance.objective_of(known) <= bound:
+        return known, bound
+    until = now() + (UNLIMITED if limits.time_limit is None else BEFORE * limits.time_limit)
+    given = sum_of(ticks, ticks.run - ticks.submit)
+    at = np.array([one.start for one in known.starts]) - model.jobs.submit[0]
+    orders = [np.argsort(at, kind="stable"), np.argsort(ticks.run, kind="stable")]
+    least = ceil(exactly(ticks, bound)) - given
+    value, starts = improved(ticks, orders, least, seed=limits.seed)
+    if value > least and len(ticks.run) <= MOST_JOBS:
+        value, starts, proven = _searched(model, value, starts, until)
+        least = max(least, proven)
+    found = model.scheduled(np.argsort(starts, kind="stable").tolist())
+    if model.instance.objective_of(found) < model.instance.objective_of(known):
+        known = found
+    return known, max(bound, rounded_down(ticks.respond(least + given)))
+
+
+def _searched(model: Window, value: int, starts: Ticks64, until: float) -> tuple[int, Ticks64, int]:
+    """Return the best sum of weighted starts, the starts, and what no schedule is below."""
+    ticks = model.ticks
+    at = starts.astype(np.float64)
+    grid = grid_of(ticks, at, 10 * len(at))
+    target = float((at + ticks.run - ticks.submit) @ ticks.weight)
+    alike = PriceSearch(ticks, target, grid, rounds=ROUNDS, most_unit=MOST_UNIT)
+    alike.advance(max(until - now(), 0.0))
+    packing = Packing(ticks, grid, value)
+    packing.open(alike.best.prices / alike.best.unit, until)
+    if not packing.usable:
+        return value, starts, 0
+    if packing.closed:
+        return value, starts, value
+    _keep(model, packing)
+    search = Splitting(packing)
+    search.run(until)
+    if search.starts is not None:
+        starts = search.starts
+    return search.known, starts, search.bound
+
+
+def _keep(model: Window, packing: Packing) -> None:
+    """Leave the model the starts that prices leave."""
+    from ortools.sat.python import cp_model
+
+    pairs = zip(packing.first.tolist(), packing.last.tolist(), strict=True)
+    for variable, (first, last) in zip(model.starts, pairs, strict=True):
+        proto = model.model.proto.variables[variable.index]
+        old = cp_model.Domain.from_flat_intervals(list(proto.domain))
+        new = old.intersection_with(cp_model.Domain(first, last))
+        proto.domain[:] = new.flattened_intervals()
+
+
+def sum_of(ticks: Ticks, times: Ticks64) -> int:
+    """Return the weighted sum of times."""
+    return summed(times * ticks.weight)
+
+
+def exactly(ticks: Ticks, mean: float) -> Fraction:
+    """Return the sum in ticks that a mean response time stands for."""
+    return Fraction(mean) * ticks.total * ticks.scale
 
 
 def tightened(model: Window, known: Windowed, limits: Limits) -> float:
