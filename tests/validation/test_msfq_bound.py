@@ -111,6 +111,25 @@ def test_what_is_forged_is_found(change: Callable[[Any], None]) -> None:
     assert report.violations
 
 
+def test_a_curve_of_many_servers_is_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue, result = solved(90, 0.5)
+    assert result.checked
+    document = result.document()
+    assert check(queue, document).bound == "re-proved"
+    # beyond some, at a few thresholds alone; none of them spoils another
+    monkeypatch.setattr("validation.msfq.solved.MOST_SERVERS", 64)
+    report = check(queue, document)
+    assert report.unchecked[0] == "curve: recomputed at 8 of 90 thresholds"
+    assert not report.violations
+    best = document.solution["threshold"]
+    other = json.loads(msgspec.json.encode(document))
+    other["solution"]["curve"][best + 1] *= 1.001
+    assert check(queue, msgspec.convert(other, Document)).violations
+    small, large = curve(System.of(queue), (0, 45, 89))
+    whole = np.array(curve(System.of(queue)))
+    assert np.allclose([small, large], whole[:, [0, 45, 89]], rtol=1e-12, atol=0.0)
+
+
 def test_beyond_what_is_recomputed_the_bound_is_believed() -> None:
     result = solve(at_load(70, 0.5), options={"method": "area"})
     assert not result.bound_checked

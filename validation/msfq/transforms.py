@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,43 +37,61 @@ DIGITS = 3.0
 TURNS = 6
 """Points on the circle for each server: what is mistaken for π_n is π of n and so many more."""
 NEAR, MOST_STEPS = 1e-17, 20_000
-STEPS = 32
-"""Steps towards z = 1 at a time."""
+BLOCK = 32
+"""Thresholds that are worked on at a time, near to each other: what they divide by is in range."""
+ROOM, LARGEST = 2**22, 2**25
+"""Numbers along z, σ(z), ... and coefficients of equations that are kept at a time."""
 
 
 @lru_cache(maxsize=8)
-def curve(system: System) -> tuple[Floats, Floats]:
-    """Return the mean response times of small and of large jobs at l = 0..k-1, shape (k,) each."""
-    laws = _laws(system)
-    times = np.array([_times(system, l, laws[l]) for l in range(system.k)])
+def curve(system: System, thresholds: tuple[int, ...] | None = None) -> tuple[Floats, Floats]:
+    """Return the mean response times of small and of large jobs at some l, ascending, or at all.
+
+    Takes time like k^4, and like k^3 for a few thresholds.
+    """
+    wanted = tuple(range(system.k)) if thresholds is None else thresholds
+    at_once = max(1, LARGEST // system.k**2)
+    times = np.array(
+        [
+            _times(system, l, law)
+            for i in range(0, len(wanted), at_once)
+            for l, law in zip(
+                wanted[i : i + at_once], _laws(system, wanted[i : i + at_once]), strict=True
+            )
+        ]
+    )
     return times[:, 0], times[:, 1]
 
 
-def _laws(system: System) -> Floats:
-    """Return π_0..π_{k-1} for each threshold, shape (k, k)."""
+def _laws(system: System, thresholds: tuple[int, ...]) -> Floats:
+    """Return π_0..π_{k-1} for some thresholds, ascending, shape (thresholds, k)."""
     k = system.k
     count = max(TURNS * k, 48) | 1
     radius = 10.0 ** (-DIGITS / k)
-    points = radius * np.exp(2j * np.pi * np.arange(count // 2 + 1) / count)  # the rest: conjugates
-    gap = 1.0 - points
+    half = np.arange(count // 2 + 1)  # the other points are their conjugates
+    gaps = _followed(system, 1.0 - radius * np.exp(2j * np.pi * half / count))
     levels = np.arange(k)
-    known = np.ones((len(points), k), dtype=np.complex128)  # what multiplies Π so far, by l
-    sums = np.zeros((len(points), k, k), dtype=np.complex128)  # what multiplies π_n, by l and n
-    for _ in range(MOST_STEPS // STEPS):
-        if np.abs(gap).max() < NEAR or np.abs(known).max() < NEAR:
-            break
-        gaps = _followed(system, gap)
-        sums += _added(system, gaps, known)
-        gap = gaps[-1]
-    laws = np.empty((k, k))
-    turn = np.exp(-2j * np.pi * np.outer(levels, np.arange(len(points))) / count)
-    twice = np.where(np.arange(len(points)) == 0, 1.0, 2.0)  # count is odd: no other is real
+    turn = np.exp(-2j * np.pi * np.outer(levels, half) / count)
+    twice = np.where(half == 0, 1.0, 2.0)  # count is odd: no other is real
     average = turn * twice / count * radius ** -levels[:, None].astype(float)
-    matrices = _real(average, sums.reshape(len(points), k * k)).reshape(k, k, k)
-    rights = _real(average, known)
-    for l in range(k):
-        laws[l] = np.linalg.solve(np.eye(k) - matrices[:, l], rights[:, l])
-    return laws
+    starts = [0]
+    for i, l in enumerate(thresholds):
+        if l >= thresholds[starts[-1]] + BLOCK:
+            starts.append(i)
+    blocks = [slice(*ends) for ends in pairwise([*starts, len(thresholds)])]
+    matrices, rights = np.zeros((k, len(thresholds), k)), np.zeros((k, len(thresholds)))
+    points = max(1, min(64, ROOM // (len(gaps) * k)))
+    for first in range(0, len(half), points):
+        some = slice(first, first + points)
+        phases, following = _phases(system, gaps[:-1, some]), np.log1p(-gaps[1:, some])
+        for block in blocks:
+            sums, known = _series(system, phases, following, np.array(thresholds[block]))
+            product = _real(average[:, some], sums.reshape(len(sums), -1))
+            matrices[:, block] += product.reshape(k, -1, k)
+            rights[:, block] += _real(average[:, some], known)
+    return np.array(
+        [np.linalg.solve(np.eye(k) - matrices[:, i], rights[:, i]) for i in range(len(thresholds))]
+    )
 
 
 def _real(left: Complex, right: Complex) -> Floats:
@@ -82,36 +101,40 @@ def _real(left: Complex, right: Complex) -> Floats:
 
 
 def _followed(system: System, gap: Complex) -> Complex:
-    """Return 1 - z, 1 - σ(z), 1 - σ(σ(z)), ..., as far as 1 or for some steps."""
+    """Return 1 - z, 1 - σ(z), 1 - σ(σ(z)), ..., as far as 1."""
     k, l1, lk, m1, mk = system
     gaps = [gap]
-    while len(gaps) <= STEPS and np.abs(gaps[-1]).max() >= NEAR:
+    while len(gaps) <= MOST_STEPS and np.abs(gaps[-1]).max() >= NEAR:
         gaps.append(_busy(l1, k * m1, lk * _busy(lk, mk, l1 * gaps[-1])))
     return np.array(gaps)
 
 
-def _added(system: System, gaps: Complex, known: Complex) -> Complex:
-    """Return what some steps add to what multiplies π_n, by point, l and n; `known` goes on.
+def _series(
+    system: System, phases: tuple[Complex, Complex, Complex], following: Complex, at: Any
+) -> tuple[Complex, Complex]:
+    """Return what multiplies π_n, by point, threshold and n, and what stands alone, but for n.
 
     What is summed over steps is near 0 where z is near 1: each transform less 1.
     """
     k, l1, lk, _, _ = system
-    drains, falls, busy = _phases(system, gaps[:-1])
-    following = np.log1p(-gaps[1:])
-    ratio = drains / falls  # from l down, over the fall to there
+    drains, single, busy = phases
+    falls: Complex = single.copy()  # from n down to the lowest threshold
+    falls[..., : at[0] + 1] = 1.0
+    np.cumprod(falls, axis=-1, out=falls)
+    ratio = drains[..., at] / falls[..., at]  # from l down, over the fall to there
     above = ratio * (falls[..., -1] * np.exp((1 - k) * following))[..., None]
-    held = np.cumprod(np.concatenate((known[None], above)), axis=0)
-    known[:] = held[-1]
-    now = held[:-1]
+    held: Complex = np.cumprod(np.concatenate((np.ones_like(above[:1]), above)), axis=0)
+    known, now = held[-1], held[:-1]
     idle = [(l1 * to[..., 1] + lk * busy) / (l1 + lk) for to in (falls, drains)]
-    drains[..., 0] = idle[1]
+    drained = drains - 1
+    drained[..., 0] = idle[1] - 1
     powers = np.expm1(np.arange(k) * following[..., None])
     higher = _over_steps(now * ratio, falls - 1) + (now * (ratio - 1)).sum(axis=0)[..., None]
-    lower = _over_steps(now, drains - 1)
-    lower[:, 0, 0] = (now[..., 0] * (idle[0] - 1)).sum(axis=0)
+    lower = _over_steps(now, drained)
+    if at[0] == 0:
+        lower[:, 0, 0] = (now[..., 0] * (idle[0] - 1)).sum(axis=0)
     rest = _over_steps(now * above, powers) + (now * (above - 1)).sum(axis=0)[..., None]
-    found: Complex = np.where(np.arange(k) > np.arange(k)[:, None], higher, lower) - rest
-    return found
+    return np.where(np.arange(k) > at[:, None], higher, lower) - rest, known
 
 
 def _over_steps(by_threshold: Complex, by_number: Complex) -> Complex:
@@ -121,7 +144,7 @@ def _over_steps(by_threshold: Complex, by_number: Complex) -> Complex:
 
 
 def _phases(system: System, gap: Complex) -> tuple[Complex, Complex, Complex]:
-    """Return the transforms of a drain of n, of the fall from n to 0, and of a large job.
+    """Return the transforms of a drain of n, of the fall from n to n - 1, and of a large job.
 
     Each at 1 - z = ``gap``; shapes (..., k), (..., k) and (...).
     """
@@ -137,7 +160,6 @@ def _phases(system: System, gap: Complex) -> tuple[Complex, Complex, Complex]:
     rates = np.arange(k) * m1
     drains: Complex = rates / (rates + (s + l1 * gap)[..., None])
     drains[..., 0] = 1.0
-    np.cumprod(falls, axis=-1, out=falls)
     np.cumprod(drains, axis=-1, out=drains)
     return drains, falls, 1.0 - large
 
