@@ -123,7 +123,8 @@ def _series(
     np.cumprod(falls, axis=-1, out=falls)
     ratio = drains[..., at] / falls[..., at]  # from l down, over the fall to there
     above = ratio * (falls[..., -1] * np.exp((1 - k) * following))[..., None]
-    held: Complex = np.cumprod(np.concatenate((np.ones_like(above[:1]), above)), axis=0)
+    held: Complex = np.concatenate((np.ones_like(above[:1]), above))
+    np.cumprod(held, axis=0, out=held)
     known, now = held[-1], held[:-1]
     idle = [(l1 * to[..., 1] + lk * busy) / (l1 + lk) for to in (falls, drains)]
     drained = drains - 1
