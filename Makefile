@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all lint speed seasons growth solvers provable reproduction docs archive archive-solve lock schema clean
+.PHONY: agree help demo test test-all lint speed seasons growth solvers provable reproduction docs archive archive-solve borg lock schema clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -53,8 +53,12 @@ solvers: $(READY) ## which solver is best at what, of those on this machine (a f
 provable: $(READY) ## which sizes of schedules are proven optimal within a minute
 	$(BIN)/python -m benchmarks.dssp_provable
 
-reproduction: $(READY) ## run the whole ledger in full (half an hour), and write REPRODUCTION.md anew
+reproduction: $(READY) ## run the whole ledger in full (an hour), and write REPRODUCTION.md anew
 	$(BIN)/python -m benchmarks.reproduction
+
+borg: $(READY)   ## Figure 6 of the queues with 10^9 arrivals a point, into the ledger (half an hour on two cores; goes on where it stopped)
+	$(BIN)/python -m benchmarks.borg
+	$(BIN)/python -m benchmarks.reproduction --results validation/reproduce/recorded.json build/figure-6.json
 
 docs: $(READY)   ## the documentation site, in build/docs/index.html; without network, warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs

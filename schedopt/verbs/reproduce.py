@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from instances.naming import pick
 
 if TYPE_CHECKING:
-    from validation.reproduce.ledger import Claim, Reproduction
+    from validation.reproduce.ledger import Claim, Outcome, Reproduction
 
 Told = dict[str, Any]
 """What a reproduction found, as a document."""
@@ -87,6 +87,13 @@ def _one(
         plot = Path(output) / f"{entry.name.replace('/', '-')}.png"
         draw = curves if outcome.curves else claims
         save(draw(outcome, f"{entry.title}\n{entry.source}"), plot)
+    return told(entry, outcome, quick=quick, seconds=seconds) | {
+        "plot": None if plot is None else str(plot)
+    }
+
+
+def told(entry: Reproduction, outcome: Outcome, *, quick: bool, seconds: float) -> Told:
+    """Return what a reproduction found, as a document without a plot."""
     return {
         "name": entry.name,
         "title": entry.title,
@@ -95,7 +102,6 @@ def _one(
         "quick": quick,
         "seconds": seconds,
         "claims": [_plain(claim) for claim in outcome.claims],
-        "plot": None if plot is None else str(plot),
     }
 
 
