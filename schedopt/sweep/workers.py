@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import queue
 import signal
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -32,7 +33,7 @@ PATIENCE = 5.0
 
 _SPAWN = multiprocessing.get_context("spawn")
 _STARTING = threading.Lock()
-_STEP: msgspec.json.Decoder[Step] = msgspec.json.Decoder(Step)
+_STEPS: msgspec.json.Decoder[list[Step]] = msgspec.json.Decoder(list[Step])
 
 
 class WorkerError(Exception):
@@ -113,14 +114,14 @@ class Worker:
             while True:
                 # Reading and loading are no solver's time.
                 more = READING if last is None or last.warming else 0.0
-                if not line.poll(None if limit is None else limit + more):
+                if limit is not None and not line.poll(limit + more):
                     return last, True
-                step = _STEP.decode(line.recv_bytes())
-                if isinstance(step, Finished | Failed):
-                    return step, False
-                last = step if isinstance(step, Begun) else None
-                if isinstance(step, Done):
-                    done[step.row.key] = step.row
+                for step in _STEPS.decode(line.recv_bytes()):
+                    if isinstance(step, Finished | Failed):
+                        return step, False
+                    last = step if isinstance(step, Begun) else None
+                    if isinstance(step, Done):
+                        done[step.row.key] = step.row
         except (EOFError, OSError):  # the process is no more
             return last, False
 
@@ -139,10 +140,14 @@ class Worker:
         ours.recv_bytes()  # it has imported what it needs: that is not an instance's time
         return ours
 
+    def dismiss(self) -> None:
+        """Tell the process that there is no more work: then it ends by itself."""
+        if self._line is not None:
+            self._line.close()
+
     def release(self) -> None:
         """End the process, and give back what it holds."""
-        if self._line is not None:
-            self._line.close()  # one that waits for work ends by itself
+        self.dismiss()
         if self._process is not None:
             self._process.join(0 if self._busy else PATIENCE)
             self._process.kill()
@@ -195,7 +200,11 @@ def _without(
 
 
 def _serve(line: Connection) -> None:
-    """Do tasks as they come, and tell each step."""
+    """Do tasks as they come, and tell each step.
+
+    Telling takes as long as a tiny instance, so that what has ended is told with what begins next,
+    and that a policy is being loaded, only where it is.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
     parent = multiprocessing.parent_process()
 
@@ -206,14 +215,25 @@ def _serve(line: Connection) -> None:
 
     threading.Thread(target=follow, daemon=True).start()
     line.send_bytes(b"ready")
+    loaded: set[tuple[str, str]] = set()
     while True:
         try:
             task = line.recv()
         except EOFError:
-            return
+            sys.stdout.flush()
+            os._exit(0)  # taking down an interpreter full of compiled code would take longer
         load_only(task.policy_files)
+        told: list[Step] = []
         for step in steps(task):
-            line.send_bytes(msgspec.json.encode(step))
+            if isinstance(step, Begun) and step.warming and step.row is not None:
+                policy = (step.row.problem, step.row.policy)
+                if policy in loaded:
+                    continue
+                loaded.add(policy)
+            told.append(step)
+            if not isinstance(step, Done):  # after which the next comes at once
+                line.send_bytes(msgspec.json.encode(told))
+                told.clear()
 
 
 def local(
@@ -244,5 +264,7 @@ def local(
                 for worker in staff:
                     worker.close()
     finally:
+        for worker in staff:  # all of them first: they end at the same time
+            worker.dismiss()
         for worker in staff:
             worker.release()
