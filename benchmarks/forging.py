@@ -180,6 +180,14 @@ def _scaled(document: Tree, by: float) -> Tree:
     return other
 
 
+NO_NUMBERS = (float("nan"), float("inf"), -float("inf"))
+STRANGE: tuple[Any, ...] = (
+    *("NaN", "1e400", "1_000", "\u0661", "9" * 1_999, 10**40, 2**63, -(2**63), 1e308),
+    *NO_NUMBERS,
+    *(True, None, [], {}, [[[]]]),
+)
+"""What a number, or a list, of a certificate may be replaced by: all of it read somewhere."""
+
 KEPT = ("selected", "order", "threshold", "nodes", "share")
 """What of a solution is no time."""
 
@@ -209,6 +217,9 @@ def falsified(case: Case, draw: Random) -> Tree:
         lambda: other.update(objective=None),
         lambda: other.update(bound=None),
         lambda: other.update(gap=0.5),
+        lambda: other.update(bound=draw.choice(NO_NUMBERS), gap=0.0),
+        lambda: other.update(dict.fromkeys(("bound", "objective"), draw.choice(NO_NUMBERS))),
+        lambda: other.update(bound=-other["bound"], objective=-other["objective"]),
         lambda: other.update(formulation="other"),
         lambda: other.update(conflict=["c0"]),
     ]
@@ -244,7 +255,9 @@ def _meddle(certificate: Tree, draw: Random) -> None:
         return
     where, key = draw.choice(places)
     value = where[key]
-    if isinstance(value, bool) or value is None:
+    if draw.random() < 0.1:
+        where[key] = deepcopy(draw.choice(STRANGE))
+    elif isinstance(value, bool) or value is None:
         where[key] = not value
     elif isinstance(value, int):
         where[key] = draw.choice((0, -value, value + 1, value - 1, 2 * value, value // 2, 10**30))

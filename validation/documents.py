@@ -83,6 +83,10 @@ def _judge_bound(
     """Say whether the bound is re-proved; what a certificate fails to prove is a violation."""
     if claim.bound is None:
         return
+    if not isfinite(claim.bound):
+        report.bound = f"believed, from {claim.solver}"
+        report.violations.append(f"bound: {claim.bound}, where a number is expected")
+        return
     judge = _judge(claim.problem)
     unaided = getattr(judge, "UNAIDED", ())  # formulations whose bound needs no certificate
     given = claim.certificate is not UNSET

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from benchmarks import forging
 
 
@@ -22,3 +24,12 @@ def test_what_is_not_forged_passes() -> None:
         report = check(case.instance, forging.document(case.right))
         assert report.ok
         assert report.bound == "re-proved"
+
+
+@pytest.mark.parametrize("bound", forging.NO_NUMBERS)
+def test_a_bound_that_is_no_number_is_refused_in_a_line(bound: float) -> None:
+    from schedopt import check
+
+    for case in forging.cases():
+        forged = case.right | {"bound": bound, "objective": bound, "gap": 0.0}
+        assert check(case.instance, forging.document(forged)).violations
