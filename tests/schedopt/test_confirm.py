@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from random import Random
 
 import msgspec
 import pytest
@@ -14,9 +15,11 @@ from builders.msfq import at_load
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.constraints import FairShare, Seats
 from formulations.dssp import Selection
 from formulations.msfq import OptimalPolicy
-from schedopt import solve
+from instances.dssp import Instance, Job
+from schedopt import generate, solve
 from schedopt.problems import problem
 from schedopt.verbs.solve import confirmed
 from solvers.binary import again
@@ -36,6 +39,52 @@ def test_a_second_method_agrees(example: str, second: str) -> None:
     result = solve(f"instances/{example}.json", confirm=True)
     assert f"confirmed by {second}" in str(result.message)
     assert result.termination in ("optimal", "infeasible")
+
+
+def small_schedule(seed: int) -> Instance:
+    """Return a night of a few staged jobs, perhaps with windows, a fair share and seats."""
+    draw = Random(seed)  # noqa: S311
+    jobs = tuple(
+        Job(
+            name=f"j{i}",
+            reward=draw.randint(1, 9),
+            groups={"team": "ab"[i % 2]},
+            release=draw.choice((0, 0, 0, draw.randint(0, 4))),
+            deadline=draw.choice((None, None, draw.randint(5, 12))),
+            stages=tuple(
+                tuple(float(draw.randint(0, 5)) for _ in range(draw.randint(1, 3)))
+                for _ in range(draw.randint(1, 3))
+            ),
+        )
+        for i in range(draw.randint(2, 6))
+    )
+    rules = (
+        FairShare(by="team", at_most={"a": 0.5}),
+        FairShare(by="team", at_least={"b": 0.3}, name="floor"),
+        Seats(capacity=2, use={"j0": 1, "j1": 2}),
+    )
+    return Instance(
+        name=f"small-{seed}",
+        processors=draw.randint(1, 3),
+        deadline=float(draw.randint(4, 14)),
+        jobs=jobs,
+        constraints=tuple(rule for rule in rules if draw.random() < 0.3),
+    )
+
+
+@settings(max_examples=examples(25))
+@given(st.integers(0, 10**6))
+def test_a_schedule_is_confirmed_start_by_start(seed: int) -> None:
+    night = small_schedule(seed)
+    result = solve(night, formulation="schedule", confirm=True, threads=1)
+    assert "confirmed by highs, start by start" in str(result.message)
+    assert result.termination in ("optimal", "infeasible")
+
+
+def test_what_is_too_large_for_a_second_method_says_so() -> None:
+    night = generate("dssp", seed=1)
+    result = solve(night, formulation="schedule", confirm=True, time_limit=5)
+    assert "not confirmed: there is no second method" in str(result.message)
 
 
 def test_a_queue_is_confirmed_by_what_is_recomputed() -> None:

@@ -113,12 +113,17 @@ class Dssp(Problem["Instance"]):
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
         """Select again: by CP-SAT, by trying all subsets or by branching in whole numbers.
 
-        What engines of our own have selected is selected again by HiGHS; for schedules there is no
-        second method.
+        What engines of our own have selected is selected again by HiGHS; so is a small schedule,
+        with a column for each start of a task. For larger ones there is no second method.
         """
-        from formulations.dssp import Season, Selection
+        from formulations.dssp import Schedule, Season, Selection
         from solvers import selecting
         from solvers.binary import again
+
+        if isinstance(model, Schedule):
+            from solvers.schedules import again as start_by_start
+
+            return start_by_start.solve(model, limits)
 
         if not isinstance(model, Selection | Season) or model.changed:
             return None
