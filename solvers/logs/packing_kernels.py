@@ -174,7 +174,8 @@ def _one_more_kind(
             if then > best:
                 best, count = then, number
         new[space], taken[space] = best, count
-    value[: room + 1] = new[: room + 1]
+    for space in range(room + 1):
+        value[space] = new[space]
 
 
 @njit(cache=True)
@@ -186,14 +187,15 @@ def earnings(prices: Any, size: Any, room: int, most: Any, earned: Any) -> None:
     prices, size, room, most
         See `pack`.
     earned : ndarray of int64, shape (room + 1, cells + 1)
-        Taken for the answer; of the last, beyond the grid, 0.
+        Zeros, taken for the answer; of the last, beyond the grid, they are left.
     """
     kinds, cells = most.shape
     value, new = np.zeros(room + 1, np.int64), np.zeros(room + 1, np.int64)
     taken = np.zeros(room + 1, np.int64)
-    earned[:] = 0
     for c in range(cells):
-        value[:] = 0
+        for space in range(room + 1):
+            value[space] = 0
         for k in range(kinds):
             _one_more_kind(value, new, taken, room, prices[k, c], size[k], most[k, c])
-        earned[:, c] = value
+        for space in range(room + 1):
+            earned[space, c] = value[space]

@@ -8,7 +8,7 @@ from formulations.msfq.ticks import Ticks64
 from solvers.clock import now
 from solvers.logs.packing import Packing
 from solvers.logs.packing_kernels import earnings
-from solvers.logs.partial_kernels import EXHAUSTED, FULL, Facts, Found, Scratch, Tally, fill_floors
+from solvers.logs.partial_kernels import EXHAUSTED, FULL, Facts, Found, Scratch, Tally
 from solvers.logs.partial_search_kernels import search
 
 MOST_JOBS = 62
@@ -129,8 +129,28 @@ def facts_of(packing: Packing) -> Facts:
         floors=np.zeros((jobs, 2 * len(grid) + 2), np.int64),
         many=np.zeros(jobs, np.int64),
     )
-    fill_floors(packing.first, packing.last, facts)
+    for job in range(jobs):
+        _fill_floors(packing, facts, job)
     return facts
+
+
+def _fill_floors(packing: Packing, facts: Facts, job: int) -> None:
+    """Fill in what a job costs at least from each time on at which that changes its course."""
+    grid, run, kind = packing.grid, packing.ticks.run[job], packing.kind[job]
+    ends = np.array([packing.first[job], packing.last[job]])
+    times = np.concatenate([grid, grid - run])
+    within = (ends[0] < times) & (times < ends[1])
+    marks = np.unique(np.concatenate([ends, times[within]]))
+
+    def paid(times: Ticks64) -> Ticks64:
+        at = np.searchsorted(grid, times, "right") - 1
+        so_far: Ticks64 = facts.paid[kind, at] + facts.prices[kind, at] * (times - grid[at])
+        return so_far
+
+    costs = packing.unit * packing.ticks.weight[job] * marks + paid(marks + run) - paid(marks)
+    facts.many[job] = len(marks)
+    facts.corners[job, : len(marks)] = marks
+    facts.floors[job, : len(marks)] = np.minimum.accumulate(costs[::-1])[::-1]
 
 
 def _summed(rates: Ticks64, lengths: Ticks64) -> Ticks64:
@@ -153,7 +173,7 @@ def _room(most: int, held: int) -> Found:
         size=np.zeros(most, whole),
         state=np.zeros(most, np.int8),
         ends=np.zeros(held, whole),
-        kinds=np.zeros(held, np.int16),
+        kinds=np.zeros(held, whole),
         heap=np.zeros(most, whole),
         table=np.full(1 << most.bit_length(), -1, whole),
     )

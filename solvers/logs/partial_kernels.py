@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvers.compiling import compiled, njit
+from solvers.compiling import compiled
 from solvers.logs.packing_kernels import cell, paid_by
 
 NEVER = 2**62
@@ -132,27 +132,6 @@ def cost_from(facts: Any, job: int, time: int) -> int:
         else:
             high = middle
     return min(cost_at(facts, job, time), int(facts.floors[job, high]))
-
-
-@njit(cache=True)
-def fill_floors(first: Any, last: Any, facts: Any) -> None:
-    """Fill in ``corners``, ``floors`` and ``many``."""
-    grid = facts.grid
-    times = np.empty(2 * grid.size + 2, np.int64)
-    for job in range(first.size):
-        times[0], times[1], size = first[job], last[job], 2
-        for time in grid:
-            for mark in (time, time - facts.run[job]):
-                if first[job] < mark < last[job]:
-                    times[size] = mark
-                    size += 1
-        marks = np.unique(times[:size])
-        facts.many[job] = marks.size
-        facts.corners[job, : marks.size] = marks
-        least = TOO_LATE
-        for i in range(marks.size - 1, -1, -1):
-            least = min(least, cost_at(facts, job, marks[i]))
-            facts.floors[job, i] = least
 
 
 @compiled

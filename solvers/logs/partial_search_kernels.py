@@ -89,6 +89,21 @@ def _next_submit(facts: Any, started: int, time: int) -> int:
 
 
 @compiled
+def _able(facts: Any, scratch: Any, started: int, time: int, free: int) -> int:
+    """List who may start; return how many, or -1 where one left out could have run meanwhile."""
+    able = 0
+    for job in range(facts.submit.size):
+        if (started >> job) & 1:
+            continue
+        if 0 <= scratch.since[job] <= time - facts.run[job]:
+            return -1
+        if facts.submit[job] <= time and scratch.since[job] < 0 and facts.need[job] <= free:
+            scratch.able[able] = job
+            able += 1
+    return able
+
+
+@compiled
 def _go_on(facts: Any, found: Any, tally: Any, scratch: Any, at: int) -> bool:
     """Take one partial schedule from time to time; tell whether there was room for what follows."""
     started, time, cost = found.started[at], found.begun[at], found.cost[at]
@@ -108,15 +123,9 @@ def _go_on(facts: Any, found: Any, tally: Any, scratch: Any, at: int) -> bool:
         while first < stop and found.ends[first] <= time:
             free += facts.takes[found.kinds[first]]
             first += 1
-        able = 0
-        for job in range(jobs):
-            if (started >> job) & 1:
-                continue
-            if 0 <= since[job] <= time - facts.run[job]:
-                return True  # it could have run meanwhile
-            if facts.submit[job] <= time and since[job] < 0 and facts.need[job] <= free:
-                scratch.able[able] = job
-                able += 1
+        able = _able(facts, scratch, started, time, free)
+        if able < 0:
+            return True
         bound = bound_of(facts, started, cost, time, free, found.ends, found.kinds, first, stop)
         if bound > facts.unit * (tally.known[0] - facts.step):
             return True
@@ -140,7 +149,8 @@ def _choose(
     """
     choice, sofar, started = scratch.choice, scratch.sofar, found.started[at]
     _by_run(facts, scratch, able)
-    i, chosen, cost, tried = 0, 0, found.cost[at], 0
+    i, cost, tried = 0, found.cost[at], 0
+    chosen = int(np.int64(0))  # as a literal it would be a type, and all compiled once more
     choice[0], sofar[0] = 0, bound
     while i >= 0:
         if i == able:
@@ -222,7 +232,7 @@ def _decided(
     if decided < able:
         then = min(then, time + facts.run[scratch.able[decided]])
     bound = bound_of(
-        facts, started | chosen, cost, time, free, scratch.ends, scratch.kinds, 0, size
+        facts, started | chosen, cost, time, free, scratch.ends, scratch.kinds, size - size, size
     )
     for i in range(decided):
         job = scratch.able[i]
