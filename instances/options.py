@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -41,8 +40,6 @@ class Option:
     written: bool = False
 
 
-SHORT = re.compile(r"-?[0-9]+[eE]\+?[0-9]+")
-"""A whole number with an exponent."""
 MARKS = ("{policy}", "{instance}")
 """What stands in the name of a file for the policy and for the instance that it is written of."""
 
@@ -116,7 +113,9 @@ def split(pairs: Iterable[str]) -> dict[str, Any]:
             value = msgspec.json.decode(text.encode(), type=int | float | bool)
         except msgspec.DecodeError:
             value = text
-        options[key] = int(value) if SHORT.fullmatch(text) and abs(value) < 2**53 else value
+        if isinstance(value, float) and "e" in text.lower() and abs(value) < 2**53:
+            value = int(value) if value.is_integer() else value
+        options[key] = value
     return options
 
 

@@ -333,13 +333,16 @@ def solutions(task: Task) -> Iterator[tuple[Run, AnyInstance, Result, Result]]:
 
 def _evaluated(task: Task, run: Run, instance: AnyInstance) -> Result:
     known = problem_of(instance).policy(run.policy).options
-    return evaluate(
+    found = evaluate(
         instance,
         run.policy,
         options={k: v for k, v in run.options.items() if k in known},
         seed=run.seed,
         constraints=task.constraints,
     )
+    if found.termination == "interrupted":  # it is run in full when the sweep goes on
+        raise KeyboardInterrupt
+    return found
 
 
 def _row(task: Task, run: Run, instance: AnyInstance, reference: Result) -> Row:

@@ -14,13 +14,14 @@ from builders.msfq import one_or_all
 from instances.errors import InputError
 from instances.files import encode
 from instances.msfq import Hyperexponential, Instance, Simulated
+from instances.options import split
 from policies.msfq import compiled
 from policies.msfq.evaluation import evaluated
 from policies.msfq.played import Played
 from policies.msfq.registration import plan
 from policies.msfq.replications import USUAL, pooled, replicated, usual
 from policies.msfq.simulation import play
-from schedopt import check, evaluate
+from schedopt import bench, check, evaluate
 
 PAIR = one_or_all(8, 2.5, 0.3)
 SIZED = msgspec.structs.replace(
@@ -191,3 +192,33 @@ def test_one_run_on_two_cores_from_the_command_line(tmp_path: Path) -> None:
     assert documents[0] == documents[1]
     assert documents[0]["solution"]["replications"] == 4
     assert documents[0]["solution"]["arrivals"] == 20_000
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1e9", 10**9), ("2.5E4", 25_000), ("-1e2", -100), ("1e-3", 0.001), ("4.0", 4.0),
+     ("1e300", 1e300), ("1e400", "1e400"), ("true", True), ("name", "name")],
+)  # fmt: skip
+def test_a_whole_number_may_have_an_exponent(text: str, value: object) -> None:
+    found = split([f"arrivals={text}"])["arrivals"]
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_an_interrupted_run_is_no_row_of_a_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "pair.json"
+    file.write_bytes(encode(PAIR))
+
+    def stopped(*what: Any, **how: Any) -> Played:
+        if how.get("replication") == 2:
+            raise KeyboardInterrupt
+        return play(*what, **how)
+
+    monkeypatch.setattr("policies.msfq.replications.play", stopped)
+    options = {"arrivals": 10_000, "replications": 4}
+    kept = evaluate(PAIR, "msfq", options=options)
+    assert (kept.termination, kept.solution.replications) == ("interrupted", 2)
+    with pytest.raises(KeyboardInterrupt):
+        bench([file], policies=["msfq"], options=options)
