@@ -34,6 +34,9 @@ BEND = 0.35
 """Change of the exponent, from one decade to the next, that is worth a word."""
 
 
+FIXED = "a call's own cost up to there"
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of work.
@@ -46,11 +49,14 @@ class Kind:
         From small to large, over some four decades.
     prepare : callable
         Takes a size and returns the work, a function without arguments, whose time counts.
+    why : str
+        What makes its exponent change, where it does.
     """
 
     unit: str
     sizes: tuple[int, ...]
     prepare: Callable[[int], Callable[[], Any]]
+    why: str = FIXED
 
 
 class Point(NamedTuple):
@@ -160,6 +166,8 @@ def rows(size: int) -> Callable[[], Any]:
     return lambda: schedopt.bench(generated=made, policies=["greedy", "greedy-half"])
 
 
+ORDERS = "a search: how long it takes depends on the draw too"
+PACKING = "nothing has to be searched of small draws, and packings of large ones"
 KINDS = {
     "reading": Kind("jobs", (10**2, 10**3, 10**4, 10**5, 10**6), reading),
     "knapsack": Kind("jobs", (10**2, 10**3, 10**4, 10**5, 10**6), knapsack),
@@ -168,8 +176,8 @@ KINDS = {
     "simulation": Kind("arrivals", (10**4, 10**5, 10**6, 10**7, 10**8), simulation),
     "replay": Kind("jobs", (10**3, 10**4, 10**5, 10**6), replay),
     "closed form": Kind("jobs", (10**2, 10**3, 10**4, 10**5, 10**6), closed_form),
-    "all orders": Kind("jobs", (2, 4, 6, 8, 10, 12), orders),
-    "partition": Kind("jobs", (10, 30, 100, 300, 1000, 3000), partition),
+    "all orders": Kind("jobs", (2, 4, 6, 8, 10, 12), orders, ORDERS),
+    "partition": Kind("jobs", (10, 30, 100, 300, 1000, 3000), partition, PACKING),
     "bench rows": Kind("instances", (10, 100, 1000, 10_000), rows),
 }
 
@@ -237,7 +245,7 @@ def draw(found: dict[str, list[Point]]) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.4), layout="constrained")
     for name, points in found.items():
         slope = exponent(points)
         label = name if slope is None else f"{name}: {slope:.2f}"
@@ -250,16 +258,16 @@ def draw(found: dict[str, list[Point]]) -> None:
     for axes, label in ((left, "seconds"), (right, "peak memory, MB beyond a small size's")):
         axes.set(xscale="log", yscale="log", xlabel="size", ylabel=label)
         axes.grid(alpha=0.3)
-    left.legend(title="work: exponent (x: not proven)", fontsize="small")
-    figure.savefig(PICTURE, dpi=110)
+    figure.legend(title="work: exponent\n(x: not proven)", fontsize="small", loc="outside right")
+    figure.savefig(PICTURE, dpi=90, pil_kwargs={"optimize": True})
 
 
 def main(largest: int = 10**9) -> None:
     """Measure, print the table, and draw."""
     out.print(machine("highspy", "ortools", "numba"), highlight=False)
     table = Table(title="growth", title_justify="left")
-    for heading in ("work", "largest", "seconds", "MB", "exponent", "bend"):
-        justify = "left" if heading in ("work", "bend") else "right"
+    for heading in ("work", "largest", "seconds", "MB", "exponent", "bend", "why"):
+        justify = "left" if heading in ("work", "bend", "why") else "right"
         table.add_column(heading, justify=justify)
     found: dict[str, list[Point]] = {}
     for name, kind in KINDS.items():
@@ -271,7 +279,8 @@ def main(largest: int = 10**9) -> None:
             f"{last.seconds:.3g}" + ("" if last.proven else " (not proven)"),
             f"{last.memory:,.0f}",
             "" if slope is None else f"{slope:.2f}",
-            bend(points),
+            turn := bend(points),
+            kind.why if turn else "",
         )
     out.print(table)
     draw(found)
