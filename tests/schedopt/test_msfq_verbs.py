@@ -92,22 +92,24 @@ def test_unstable_is_2_from_evaluate_and_0_from_bench(tmp_path: Path) -> None:
 
 
 def test_bench_says_which_reference_it_used(tmp_path: Path) -> None:
-    for k in (2, 8):
-        dump(at_load(k, 0.6), tmp_path / f"q{k}.json")
+    dump(at_load(2, 0.6), tmp_path / "q2.json")
+    dump(at_load(2, 0.6, objective="weighted"), tmp_path / "q2w.json")
+    dump(at_load(8, 0.9), tmp_path / "q8.json")
     dump(GENERATORS["multi-class"](1, load=0.5), tmp_path / "several.json")
     output = tmp_path / "rows.parquet"
     files = sorted(tmp_path.glob("*.json"))
     rows = bench(files, policies=["msf"], options={"arrivals": 200_000}, output=output)
-    assert [row.reference_formulation for row in rows] == ["optimal-policy", "threshold", None]
-    assert all(row.gap is not None and row.gap > -0.1 for row in rows[:2])
-    assert rows[2].gap is None
-    assert rows[2].objective is not None
-    assert [row.reference_proven for row in rows] == [True, False, False]
+    best = "optimal-policy"
+    assert [row.reference_formulation for row in rows] == [best, best, "threshold", None]
+    assert all(row.gap is not None and row.gap > -0.1 for row in rows[:3])
+    assert rows[3].gap is None
+    assert rows[3].objective is not None
+    assert [row.reference_proven for row in rows] == [True, True, False, False]
     assert read_rows(output) == rows
 
 
 def test_the_best_threshold_is_a_proven_reference_for_msfq_alone(tmp_path: Path) -> None:
-    dump(at_load(8, 0.6), tmp_path / "q.json")
+    dump(at_load(8, 0.85), tmp_path / "q.json")
     few = {"arrivals": 20_000}
     rows = bench(tmp_path / "q.json", policies=["msf", "msfq", "first-fit"], options=few)
     assert [row.reference_proven for row in rows] == [False, True, False]

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from schedopt.problems.shown import Lines, Tables
     from solvers.result import Limits, Result
 
-FEW, BUSY = 4, 0.9
-"""Servers and load up to which the optimal policy of a mean response time takes seconds."""
+QUICK = {
+    "mean": ((4, 0.9), (8, 0.8), (16, 0.6), (32, 0.5)),
+    "weighted": ((3, 0.6), (4, 0.5)),
+}
+"""For each objective servers, and the load up to which their optimal policy takes seconds."""
 
 SOME = 128
 """Servers up to which the exact curve does; beyond it is the approximation by area."""
@@ -115,7 +118,7 @@ class Msfq(Problem["Instance"]):
         options: Options,
         constraints: Sequence[Constraint] = (),
     ) -> Question[Instance] | None:
-        """Return the optimal policy for a few servers, else the best threshold of MSFQ.
+        """Return the optimal policy where it takes seconds, else the best threshold of MSFQ.
 
         The threshold is exact where there are not too many, and without side constraints, since
         policies know none. Where neither applies (several classes, other sizes, an unstable
@@ -127,8 +130,9 @@ class Msfq(Problem["Instance"]):
         if instance.one_or_all is None or not instance.memoryless or instance.load >= 1:
             return None
         own = {k: v for k, v in options.items() if k in self.measured_by(policy)}
-        few = instance.servers <= FEW and instance.load <= BUSY and instance.objective == "mean"
-        if few and not (own or instance.constraints or constraints):
+        k, load = instance.servers, round(instance.load, 9)
+        quick = any(k <= few and load <= busy for few, busy in QUICK[instance.objective])
+        if quick and not (own or instance.constraints or constraints):
             return Question(instance, "optimal-policy")
         if instance.servers > SOME:
             own.setdefault("method", "area")
