@@ -49,12 +49,17 @@ def solve(model: Window, limits: Limits | None = None, hint: Windowed | None = N
     Returns
     -------
     Result
-        Not yet checked.
+        Not yet checked. An interruption (Ctrl-C) ends the run and keeps what is known.
     """
     limits = limits or Limits()
     began = now()
     known = hint or model.scheduled(list(range(model.count)))
-    known, bound = settled(model, known, limits)
+    try:
+        known, bound = settled(model, known, limits)
+    except KeyboardInterrupt:  # what was known stays
+        least = max(relaxed(model.ticks, weighted=model.instance.objective == "weighted").values())
+        result = cpsat.solve(model, limits, hint=known, bound=least, search=False)
+        return msgspec.structs.replace(result, termination="interrupted")
     if model.instance.objective_of(known) > bound * (1 + NOISE):
         bound = max(bound, tightened(model, known, limits))
     spent = now() - began
