@@ -342,7 +342,8 @@ def alike(instance: Instance, rules: Rules) -> tuple[Ints, Ints, float]:
 
     Of jobs of one speedup, and side constraints, one that is as large and costs no more need not
     complete before the other: where it does, their remaining sizes were equal once, and from then
-    on they can change places. Of equal ones the last in the file completes last.
+    on they can change places. With arrivals it must also arrive no earlier. Of equal ones the last
+    in the file completes last.
 
     Returns
     -------
@@ -363,17 +364,19 @@ def alike(instance: Instance, rules: Rules) -> tuple[Ints, Ints, float]:
     groups: dict[tuple[object, ...], list[int]] = {}
     for j in range(len(instance.jobs)):
         groups.setdefault((instance.kinds[j], *asked[j]), []).append(j)
-    sizes, costs = instance.sizes, instance.costs
+    sizes, costs, arrivals = instance.sizes, instance.costs, instance.arrivals
     classes, after = np.arange(len(sizes)), np.zeros(len(sizes), dtype=np.int64)
     sets = 1.0
     for jobs in groups.values():
-        jobs.sort(key=lambda j: (-sizes[j], costs[j], -j))
+        jobs.sort(key=lambda j: (-sizes[j], costs[j], -arrivals[j], -j))
         chain = True
         for place, j in enumerate(jobs):
-            before = [i for i in jobs[:place] if costs[i] <= costs[j]]
+            earlier = jobs[:place]
+            before = [i for i in earlier if costs[i] <= costs[j] and arrivals[i] >= arrivals[j]]
             chain = chain and len(before) == place
             for i in before:
-                if sizes[i] == sizes[j] and costs[i] == costs[j]:
+                same = sizes[i] == sizes[j] and costs[i] == costs[j]
+                if same and arrivals[i] == arrivals[j]:
                     classes[j] = classes[i]
                 if len(sizes) <= MOST_JOBS:
                     after[j] |= 1 << i

@@ -16,6 +16,7 @@ from solvers import clarabel
 from solvers.clock import now
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
 from solvers.orders.feasible import satisfiable
+from solvers.orders.late import MOST_LATE, TimelineSearch
 from solvers.orders.makespan import least_makespan
 from solvers.orders.programs import solve_program
 from solvers.orders.search import OrderSearch
@@ -29,6 +30,8 @@ MOST_PROGRAMS = 2_000
 """Orders whose programs are solved before the gap that is left is reported as it is."""
 MOST_CLIMBED = 40
 """Jobs up to which neighbours in an order are swapped: larger programs take seconds each."""
+FEW_LEAVES = 20
+"""Timelines, of the least bounds, among which one is tried between two looks at the clock."""
 NEAR = 1e-7
 """Programs whose bound is this near to the best are not solved."""
 Leaf = tuple[float, Sequence[int], Mapping[str, int]]
@@ -286,8 +289,12 @@ class _Job:
         return self.ended()
 
     def over_timelines(self) -> Termination:
-        """Solve the program of every timeline, or else of the one that a policy makes."""
+        """Search timelines by prices; under side constraints solve the program of every one."""
         given = self.model.last_first.tolist() if self.model.given else None
+        plain = given is None and not self.model.rules.bounds
+        plain = plain and self.instance.objective != "makespan"
+        if plain and len(self.instance.jobs) <= MOST_LATE:
+            return self.over_plain_timelines()
         floor = _without_arrivals(self.instance)
         if count_timelines(self.instance, given) <= MOST_PROGRAMS:
             every = timelines(self.instance, given)
@@ -297,6 +304,36 @@ class _Job:
         if self.start is not None:
             self.take_program(*_as_played(self.instance, self.start.completion))
         return self.ended()
+
+    def over_plain_timelines(self) -> Termination:
+        """Branch and bound over timelines; solve the programs of those that prices do not close."""
+        search = TimelineSearch(self.instance)
+        if self.start is not None:
+            self.take(self.start)
+            self.take_program(*_as_played(self.instance, self.start.completion))
+        played, done, tried = self.value, False, set[str]()
+        search.value = min(search.value, self.value)
+        if search.value < self.value:
+            self.take(search.solution())
+        while not done and not self.out_of_time():
+            left = self.left()
+            done = search.advance(now() + (STEP if left is None else max(min(STEP, left), 0.0)))
+            if search.value < min(played, self.value):
+                self.take(search.solution())
+            leaves = search.leaves()
+            fresh = [leaf for leaf in leaves[:FEW_LEAVES] if str(leaf[1]) not in tried]
+            if fresh and not done:  # a program is slow: one now and then, for what it finds
+                tried.add(str(fresh[0][1]))
+                self.take_program(*fresh[0][1])
+            search.value = played = min(self.value, search.value)
+            least = min([search.rest, *(bound for bound, _ in leaves[:1]), self.value])
+            self.bound = max(self.bound, least)
+            self.note()
+        if self.near_enough() or not done:
+            return self.ended()
+        return self.over_programs(
+            ((bound, *timeline) for bound, timeline in search.leaves()), self.bound, search.rest
+        )
 
     def result(self, stopped: Termination) -> Result[Allocated]:
         """Return the result, not yet checked."""
