@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from math import inf
+from collections.abc import Mapping
+from math import fsum
 
+import msgspec
 import numpy as np
 
 from formulations.hesrpt.rules import Rules
 from instances.hesrpt import Allocated, Instance, allocated
 from solvers.clock import now
 from solvers.orders.kernels import Floats
-from solvers.orders.late_kernels import (
-    BACK,
-    PAUSED,
-    Late,
-    cost_of_played,
-    explore,
-    open_bound,
-    played,
-    tree,
-)
+from solvers.orders.late_kernels import Late, cost_of_played, played
+from solvers.orders.late_tree_kernels import BACK, explore, open_bound, tree
 from solvers.orders.prices import compiled, curves
-from solvers.orders.search import alike
+from solvers.orders.search import OrderSearch, alike
 from solvers.orders.timelines import Timeline
-from solvers.orders.tree_kernels import NEAR
+from solvers.orders.tree_kernels import NEAR, PAUSED
 
 MOST_LATE = 60
 """Jobs up to which sets of jobs are binary numbers."""
@@ -118,3 +112,29 @@ class TimelineSearch:
             epochs.append((start, end, jobs, row[jobs]))
             start = end
         return allocated(self.instance, ends, epochs)
+
+
+def without_arrivals(instance: Instance) -> float:
+    """Return a bound on instances with arrivals: all there from the start, waiting not paid for."""
+    each = instance.sizes / instance.each(
+        "at", np.arange(len(instance.jobs)), np.full(len(instance.jobs), float(instance.servers))
+    )
+    if instance.objective == "makespan":
+        return float((instance.arrivals + each).max())
+    alone = fsum((instance.costs * each).tolist())
+    jobs = tuple(msgspec.structs.replace(job, arrival=0.0) for job in instance.jobs)
+    early = msgspec.structs.replace(instance, jobs=jobs, constraints=())
+    search = OrderSearch(early)
+    search.advance(5.0)
+    return float(max(alone, search.bound - fsum((instance.costs * instance.arrivals).tolist())))
+
+
+def as_played(instance: Instance, ends: Mapping[str, float]) -> Timeline:
+    """Return the order from the last to complete, and what had completed at each arrival."""
+    names = sorted(ends, key=lambda name: ends[name])
+    arrived = {
+        job.name: sum(end <= job.arrival for end in ends.values())
+        for job in instance.jobs
+        if job.arrival > 0
+    }
+    return [instance.index[name] for name in reversed(names)], arrived

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, permutations
-from math import fsum, inf
+from math import inf
 from typing import Literal
 
 import msgspec
 import numpy as np
 
 from formulations.hesrpt import Allocation
-from instances.hesrpt import Allocated, Instance, allocated
+from instances.hesrpt import Allocated, allocated
 from solvers import clarabel
 from solvers.clock import now
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
 from solvers.orders.feasible import satisfiable
-from solvers.orders.late import MOST_LATE, TimelineSearch
+from solvers.orders.late import MOST_LATE, TimelineSearch, as_played, without_arrivals
 from solvers.orders.makespan import least_makespan
 from solvers.orders.programs import solve_program
 from solvers.orders.search import OrderSearch
-from solvers.orders.timelines import Timeline, count_timelines, timelines
+from solvers.orders.timelines import count_timelines, timelines
 from solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound
 from solvers.running import Run, make_result
 
@@ -295,14 +295,14 @@ class _Job:
         plain = plain and self.instance.objective != "makespan"
         if plain and len(self.instance.jobs) <= MOST_LATE:
             return self.over_plain_timelines()
-        floor = _without_arrivals(self.instance)
+        floor = without_arrivals(self.instance)
         if count_timelines(self.instance, given) <= MOST_PROGRAMS:
             every = timelines(self.instance, given)
             return self.over_programs(((floor, *timeline) for timeline in every), floor)
         self.bound = floor
         self.message = "too many timelines to try: the best of one, and a bound on all"
         if self.start is not None:
-            self.take_program(*_as_played(self.instance, self.start.completion))
+            self.take_program(*as_played(self.instance, self.start.completion))
         return self.ended()
 
     def over_plain_timelines(self) -> Termination:
@@ -310,7 +310,7 @@ class _Job:
         search = TimelineSearch(self.instance)
         if self.start is not None:
             self.take(self.start)
-            self.take_program(*_as_played(self.instance, self.start.completion))
+            self.take_program(*as_played(self.instance, self.start.completion))
         played, done, tried = self.value, False, set[str]()
         search.value = min(search.value, self.value)
         if search.value < self.value:
@@ -369,32 +369,6 @@ class _Job:
             options={"tolerance": tolerance},
             message="" if stopped in ("optimal", "infeasible") else self.message,
         )
-
-
-def _without_arrivals(instance: Instance) -> float:
-    """Return a bound on instances with arrivals: all there from the start, waiting not paid for."""
-    each = instance.sizes / instance.each(
-        "at", np.arange(len(instance.jobs)), np.full(len(instance.jobs), float(instance.servers))
-    )
-    if instance.objective == "makespan":
-        return float((instance.arrivals + each).max())
-    alone = fsum((instance.costs * each).tolist())
-    jobs = tuple(msgspec.structs.replace(job, arrival=0.0) for job in instance.jobs)
-    early = msgspec.structs.replace(instance, jobs=jobs, constraints=())
-    search = OrderSearch(early)
-    search.advance(5.0)
-    return float(max(alone, search.bound - fsum((instance.costs * instance.arrivals).tolist())))
-
-
-def _as_played(instance: Instance, ends: Mapping[str, float]) -> Timeline:
-    """Return the order from the last to complete, and what had completed at each arrival."""
-    names = sorted(ends, key=lambda name: ends[name])
-    arrived = {
-        job.name: sum(end <= job.arrival for end in ends.values())
-        for job in instance.jobs
-        if job.arrival > 0
-    }
-    return [instance.index[name] for name in reversed(names)], arrived
 
 
 def _explained(result: Result[Allocated], model: Allocation) -> Result[Allocated]:

@@ -238,6 +238,7 @@ def explore(c: Curves, s: Search, t: Tree, budget: int) -> int:
         lam[j] = t.prices[d]
     while True:
         if t.numbers[1] >= len(t.values):
+            t.numbers[0] = depth
             return FULL
         if budget <= 0:
             t.numbers[0] = depth
@@ -276,6 +277,9 @@ def open_bound(t: Tree) -> float:
     for d in range(t.numbers[0] + 1):
         if d < len(t.order) and t.children[d] > 0 and t.at[d] < t.children[d]:
             least = min(least, t.bound[d, t.at[d]])
+    depth = t.numbers[0]
+    if depth == len(t.order) or t.children[depth] < 0:  # entered, and not looked at
+        least = min(least, t.bound[depth - 1, t.at[depth - 1] - 1]) if depth > 0 else 0.0
     return least
 
 

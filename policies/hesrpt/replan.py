@@ -1,0 +1,45 @@
+"""Re-solving: the plan that would be optimal if nobody else came, made anew at each event."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from instances.hesrpt import Instance
+from policies.hesrpt.shares import share_policy
+from policies.hesrpt.simulator import Floats, Jobs
+from policies.registry import NotApplicableError
+from solvers.orders.search import OrderSearch
+
+MOST_AT_ONCE = 12
+"""Jobs of unequal speedups up to which a plan is made in well under a second or two."""
+STEP = 0.2
+
+
+@share_policy(
+    "replan",
+    source="common practice: a rolling horizon; no paper is followed",
+    summary="the optimal plan for those who are here, solved again whenever a job comes or goes",
+    waits="it solves an instance at each arrival and completion",
+)
+def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
+    """Return the first shares of the best plan that is found for the remaining sizes.
+
+    Side constraints are not looked at, as by the other policies.
+    """
+    objective = instance.objective
+    if objective == "makespan":
+        raise NotApplicableError("it plans for flow times; helrpt is the plan for a makespan")
+    here = tuple(
+        msgspec.structs.replace(instance.jobs[j], size=size, arrival=0.0)
+        for j, size in zip(jobs.tolist(), left.tolist(), strict=True)
+    )
+    now = msgspec.structs.replace(instance, jobs=here, constraints=())
+    search = OrderSearch(now)
+    if search.method in ("diagrams", "branch and bound") and len(here) > MOST_AT_ONCE:
+        found = f"{len(here)} jobs that differ are in the system at once"
+        raise NotApplicableError(f"it plans for {MOST_AT_ONCE} at the most: {found}")
+    while not search.advance(STEP):
+        pass
+    first = search.solution().epochs[0].share
+    return np.array([first.get(job.name, 0.0) for job in here])
