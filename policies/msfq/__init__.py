@@ -1,6 +1,6 @@
 """msfq policies: what is run at a queue of multiserver jobs. Importing this registers them."""
 
-from policies.msfq import class_thresholds, one_or_all, rules, static_quickswap
+from policies.msfq import by_job, class_thresholds, one_or_all, rules, static_quickswap
 from policies.msfq.logs import log_policy, preemptive, registered
 from policies.msfq.registration import admission_rule
 from policies.msfq.rule import Rule, Twin
@@ -13,6 +13,7 @@ __all__ = [
     "State",
     "Twin",
     "admission_rule",
+    "by_job",
     "class_thresholds",
     "log_policy",
     "one_or_all",

@@ -62,6 +62,7 @@ def evaluated(
     if not 0 <= seed < 2**31:
         raise InputError("a whole number from 0 to 2^31 - 1", found=shown(seed), place="seed")
     rule = plan.make()
+    estimates = estimates or rule.estimates
     runs = None
     if trace is not None:
         if replications not in (None, 1):

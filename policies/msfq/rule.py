@@ -28,6 +28,8 @@ class Rule:
     holding : sequence of float
         Where a rule goes round by a clock: for how long on average, by the value of ``turn``.
         Whoever simulates moves the turn on.
+    estimates : bool
+        Whether it has to know how long jobs take, whatever is asked for.
     threshold : int or None
         What a result document tells of the rule.
     note : str
@@ -38,6 +40,7 @@ class Rule:
     numbers: Sequence[float] = ()
     holding: Sequence[float] = ()
     turn: int = 0
+    estimates: bool = False
     threshold: int | None = None
     note: str = ""
 

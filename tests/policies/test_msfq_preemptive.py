@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 
 import msgspec
@@ -19,12 +20,13 @@ from instances.files import dump
 from instances.msfq import Instance
 from instances.msfq.log_answers import packed
 from instances.msfq.logs import Jobs
+from policies.msfq.logs.preemptive import divisor_filling
 from policies.msfq.logs.registration import started
 from schedopt.analysis.measured import measured
 from solvers.logs.relaxations import relaxed
 
 SEEDS = st.integers(0, 2**32 - 1)
-NAMES = ("server-filling", "server-filling-srpt", "preemptive-srpt")
+NAMES = ("server-filling", "server-filling-srpt", "preemptive-srpt", "divisor-filling")
 
 
 def of_powers(seed: int) -> Instance:
@@ -68,7 +70,7 @@ def test_known_policies_are_special_cases(seed: int) -> None:
     whole = queue_of(Jobs.of(jobs.submit, np.full(len(jobs), 4), np.ceil(jobs.run)), 4)
     # Where every job takes the whole machine this is one server: least work left first is optimal.
     ticks = Ticks.of(whole)
-    for name in NAMES[1:]:
+    for name in NAMES[1:3]:
         got = schedopt.evaluate(whole, name).objective or 0.0
         assert got == pytest.approx(relaxed(ticks)["squashed-area"])
     # Where every job takes one server, the oldest are served: first come, first served.
@@ -124,7 +126,32 @@ def test_a_reference_is_no_policy_of_the_comparison(tmp_path: Path) -> None:
     assert one.rows[0][1].policy == "fcfs"  # the best of those that preempt nobody
 
 
+def best_subset(need: list[int], servers: int) -> list[int]:
+    """Return the first, in the order of the jobs, of the subsets that fill most of the servers."""
+    fits = [
+        (sum(need[i] for i in chosen), [-i for i in chosen], list(chosen))
+        for size in range(len(need) + 1)
+        for chosen in combinations(range(len(need)), size)
+        if sum(need[i] for i in chosen) <= servers
+    ]
+    most = max(total for total, _, _ in fits)
+    return max((key, chosen) for total, key, chosen in fits if total == most)[1]
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.sampled_from([4, 6, 8]), st.data())
+def test_divisors_of_the_servers_fill_them(servers: int, data: st.DataObject) -> None:
+    divisors = [n for n in range(1, servers + 1) if servers % n == 0]
+    need = data.draw(st.lists(st.sampled_from(divisors), min_size=1, max_size=servers + 3))
+    jobs = Jobs.of(np.zeros(len(need)), need, np.ones(len(need)))
+    served = divisor_filling(jobs, servers, list(range(len(need))), lambda _: 1.0)
+    assert served == best_subset(need[:servers], servers)
+    if len(need) >= servers:
+        assert sum(need[i] for i in served) == servers
+
+
 def test_where_it_does_not_apply() -> None:
     odd = queue_of(Jobs.of([0, 1], [3, 2], [4, 2]), 4)
     assert "powers of 2" in schedopt.evaluate(odd, "server-filling").message
+    assert "divide" in schedopt.evaluate(odd, "divisor-filling").message
     assert schedopt.evaluate(odd, "preemptive-srpt").objective == pytest.approx((6 + 2) / 2)

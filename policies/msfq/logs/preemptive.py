@@ -37,6 +37,26 @@ def server_filling_srpt(jobs: Jobs, servers: int, present: list[int], left: Left
     return _filled(jobs, servers, _by_work(jobs, present, left))
 
 
+def divisor_filling(jobs: Jobs, servers: int, present: list[int], left: Left) -> list[int]:
+    """Serve those of the k oldest jobs that fill most servers, of such the oldest.
+
+    Where needs divide k, any k jobs hold some that fill all k servers: so these do.
+    """
+    oldest = present[:servers]
+    sums = [1]  # bit s: some of the jobs from here on, the last first, need s servers together
+    for job in reversed(oldest):
+        sums.append(sums[-1] | sums[-1] << int(jobs.need[job]))
+    sums.reverse()
+    target = (sums[0] & ((1 << servers + 1) - 1)).bit_length() - 1
+    served = []
+    for job, rest in zip(oldest, sums[1:], strict=True):
+        need = int(jobs.need[job])
+        if need <= target and rest >> (target - need) & 1:
+            served.append(job)
+            target -= need
+    return served
+
+
 def least_work_left(jobs: Jobs, servers: int, present: list[int], left: Left) -> list[int]:
     """Serve those with the least work left, skipping who does not fit."""
     return _fitting(jobs, servers, _by_work(jobs, present, left))
@@ -102,7 +122,7 @@ def _left(left: list[float], ends: dict[int, float], now: float, job: int) -> fl
 def _run(
     name: str,
     choice: Choice,
-    halves: bool,
+    needs: str,
     queue: Instance,
     *,
     slowdown_bound: float = SLOWDOWN_BOUND,
@@ -113,8 +133,8 @@ def _run(
     ----------
     name : str
     choice : callable
-    halves : bool
-        Whether it is for servers and needs that are powers of 2 alone.
+    needs : {"any", "powers", "divisors"}
+        Which needs it is for: powers of 2, of as many servers, or divisors of the servers.
     queue : Instance
         Of a log.
     slowdown_bound : float
@@ -130,7 +150,9 @@ def _run(
     jobs, servers = queue.jobs, queue.servers
     if len(jobs) > MOST:
         raise NotApplicableError(f"{name} is played in plain Python, for at most {MOST:,} jobs")
-    if halves and any(n & (n - 1) for n in {servers, *np.unique(jobs.need).tolist()}):
+    if needs == "divisors" and (servers % jobs.need).any():
+        raise NotApplicableError(f"{name} is for needs that divide the number of servers")
+    if needs == "powers" and any(n & (n - 1) for n in {servers, *np.unique(jobs.need).tolist()}):
         raise NotApplicableError(f"{name} is for servers and needs that are powers of 2")
     pieces = np.array(list(played(jobs, servers, choice)))
     ends = np.zeros(len(jobs))
@@ -154,12 +176,15 @@ def _run(
 
 FILLING = "Grosof, Harchol-Balter and Scheller-Wolf, Queueing Systems 102, 2022, section 3"
 OPTIMAL = "Grosof, Scully, Harchol-Balter and Scheller-Wolf, Proc. ACM SIGMETRICS, 2023"
-for _name, _choice, _halves, _source, _summary in (
-    ("server-filling", server_filling, True, FILLING,
+for _name, _choice, _needs, _source, _summary in (
+    ("server-filling", server_filling, "powers", FILLING,
      "the widest first of the fewest oldest jobs that can fill all servers"),
-    ("server-filling-srpt", server_filling_srpt, True, OPTIMAL,
+    ("server-filling-srpt", server_filling_srpt, "powers", OPTIMAL,
      "the widest first of the fewest jobs with least work left that can fill all servers"),
-    ("preemptive-srpt", least_work_left, False,
+    ("divisor-filling", divisor_filling, "divisors",
+     "after the same paper, which proves that k jobs can fill all servers; its choice differs",
+     "of the k oldest jobs those that fill most servers, the oldest of such"),
+    ("preemptive-srpt", least_work_left, "any",
      "Schrage, Operations Research 16, 1968, for one server; here who does not fit is skipped",
      "the least work left first"),
 ):  # fmt: skip
@@ -167,7 +192,7 @@ for _name, _choice, _halves, _source, _summary in (
         Policy(
             name=_name,
             problem="msfq",
-            run=partial(_run, _name, _choice, _halves),
+            run=partial(_run, _name, _choice, _needs),
             source=_source,
             summary=f"a preemptive reference, which no cluster runs: {_summary}",
             options={
