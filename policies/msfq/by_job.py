@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Reversible
+from heapq import heappop, heappush
 from math import floor, inf
 from random import Random
+from typing import cast
 
 from instances.msfq import Instance
 from instances.options import Option, is_number
@@ -40,6 +43,8 @@ class Backfilling(Rule):
     def __init__(self, queue: Instance, overestimate: float = 0.0) -> None:
         self.overestimate = overestimate
         self._factors: dict[int, float] = {}
+        self._shortest: list[list[tuple[float, int, Job]]] = [[] for _ in queue.classes]
+        self._last = -1
 
     def length(self, job: Job) -> float:
         """Return how long a job is believed to run."""
@@ -51,12 +56,18 @@ class Backfilling(Rule):
 
     def __call__(self, state: State) -> Job | None:
         """Return what starts next."""
-        if not state.free:
-            return None
-        line = iter(state.jobs)
-        first = next(line, None)
+        backwards = cast("Reversible[Job]", state.jobs)
+        for job in reversed(backwards):  # those that came since
+            if job.number <= self._last:
+                break
+            heappush(self._shortest[job.kind], (self.length(job), job.number, job))
+        first = next(iter(state.jobs), None)
+        self._last = next((job.number for job in reversed(backwards)), self._last)
         if first is None or first.need <= state.free:
             return first
+        fitting = state.fitting()
+        if not fitting:
+            return None
         free, begins = state.free, inf
         ends = [(run.start + self.length(run.job), run.job) for run in state.in_service]
         for end, job in sorted(ends):
@@ -64,10 +75,18 @@ class Backfilling(Rule):
             if free >= first.need:
                 begins = end
                 break
-        for job in line:
-            if job.need <= state.free and state.now + self.length(job) <= begins:
+        able = {kind for kind in fitting if state.now + self._least(state, kind) <= begins}
+        for job in state.jobs if able else ():
+            if job.kind in able and state.now + self.length(job) <= begins:
                 return job
         return None
+
+    def _least(self, state: State, kind: int) -> float:
+        """Return the least length of a class's waiting jobs, most often too long for all of them."""
+        known = self._shortest[kind]
+        while known[0][2] not in state:
+            heappop(known)
+        return known[0][0]
 
 
 @admission_rule(
@@ -125,13 +144,16 @@ class BalancedSplitting(Rule):
             most - running + held.count(kind)
             for kind, (most, running) in enumerate(zip(self.places, state.running, strict=True))
         ]
-        blocked = False
-        for job in state.jobs:
-            if left[job.kind] > 0:
+        queued = state.queued()
+        own = state.oldest(kind for kind in queued if left[kind] > 0)
+        other = state.oldest(
+            kind for kind in queued if left[kind] <= 0 and state.needs[kind] <= self.helpers
+        )
+        heads = [state.head(kind) for kind in (own, other) if kind is not None]
+        for job in sorted(job for job in heads if job is not None):
+            if job.kind == own:
                 return job
-            if job.need <= self.helpers and not blocked:
-                if job.need <= idle:
-                    self.helped.add(job.number)
-                    return job
-                blocked = True
+            if job.need <= idle:
+                self.helped.add(job.number)
+                return job
         return None
