@@ -82,7 +82,7 @@ class Backfilling(Rule):
         return None
 
     def _least(self, state: State, kind: int) -> float:
-        """Return the least length of a class's waiting jobs, most often too long for all of them."""
+        """Return the least length of a class's waiting jobs."""
         known = self._shortest[kind]
         while known[0][2] not in state:
             heappop(known)
