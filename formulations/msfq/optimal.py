@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from formulations.msfq.process import Process
 from formulations.msfq.system import one_or_all
@@ -46,7 +46,8 @@ class OptimalPolicy:
 
     Notes
     -----
-    Policies may keep servers idle. Source: Puterman, Markov Decision Processes, Wiley 1994,
+    Classes of other needs are for `ClassPolicy`, which is what is made of them. Policies may keep
+    servers idle. Source: Puterman, Markov Decision Processes, Wiley 1994,
     chapter 8.
     """
 
@@ -59,6 +60,13 @@ class OptimalPolicy:
         "most": Option(12_000_000, "a whole number of states", is_count),
     }
 
+    def __new__(cls, *given: Any, **options: Any) -> Any:
+        """Make a `ClassPolicy` where classes are not one-or-all."""
+        from formulations.msfq.classes import ClassPolicy
+
+        several = given and given[0].log is None and given[0].one_or_all is None
+        return ClassPolicy(*given, **options) if several else super().__new__(cls)
+
     def __init__(self, queue: Instance, *, tolerance: float = 1e-6, most: int = 12_000_000) -> None:
         given = {"tolerance": tolerance, "most": most}
         self.options: Settings = checked(given, self.known_options, "optimal-policy")
@@ -66,7 +74,7 @@ class OptimalPolicy:
         self.instance = queue
         self.system = one_or_all(queue, "an optimal policy")
         if queue.constraints:
-            raise _refused(queue.constraints[0])
+            raise no_side_constraints(queue.constraints[0])
         weights = dict(zip((job.need for job in queue.classes), queue.weights(), strict=True))
         self.model = Process(
             self.system,
@@ -91,7 +99,7 @@ class OptimalPolicy:
             If there is one.
         """
         for constraint in constraints:
-            raise _refused(constraint)
+            raise no_side_constraints(constraint)
         return self
 
     def side(self) -> Side:
@@ -107,7 +115,8 @@ class OptimalPolicy:
         raise NotImplementedError
 
 
-def _refused(constraint: Constraint) -> InputError:
+def no_side_constraints(constraint: Constraint) -> InputError:
+    """Return what is said where an optimal policy is given a side constraint."""
     return InputError(
         "no side constraints for an optimal policy (formulation threshold takes response-time)",
         found=shown(constraint.kind()),

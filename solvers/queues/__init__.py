@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from instances.msfq import OptimalTable, Thresholded
+from instances.msfq import OptimalTable, Simulated, Thresholded
 from solvers.clock import now
 from solvers.conflict import smallest_conflict
 from solvers.driving import Search, drive, version
@@ -14,19 +14,26 @@ from solvers.result import Limits, Result, Seconds
 from solvers.running import Run, make_result
 
 if TYPE_CHECKING:
-    from formulations.msfq import OptimalPolicy, Threshold
+    from formulations.msfq import ClassPolicy, OptimalPolicy, Threshold
 
 
 class QueueSearch(Search, Protocol):
     """A search for the best way to run a queue."""
+
+    simulated: bool
+    """Whether what a solution costs is seen in simulations, not proven."""
 
     @property
     def infeasible(self) -> bool:
         """Whether it is proven that nothing keeps the side constraints."""
         ...
 
-    def solution(self) -> Thresholded | OptimalTable | None:
+    def solution(self) -> Thresholded | OptimalTable | Simulated | None:
         """Return the best solution so far."""
+        ...
+
+    def certificate(self) -> dict[str, object] | None:
+        """Return what the bound follows from; None where there is nothing to show."""
         ...
 
     def holds(self, names: frozenset[str]) -> bool:
@@ -34,26 +41,29 @@ class QueueSearch(Search, Protocol):
         ...
 
 
-def search(model: Threshold | OptimalPolicy) -> QueueSearch:
+def search(model: Threshold | OptimalPolicy | ClassPolicy, seed: int = 0) -> QueueSearch:
     """Return the search that suits a formulation, not yet begun."""
-    from formulations.msfq import Threshold
+    from formulations.msfq import ClassPolicy, Threshold
 
     if isinstance(model, Threshold):
         from solvers.queues.thresholds import Enumeration
 
         return Enumeration(model)
+    if isinstance(model, ClassPolicy):
+        from solvers.queues.classes import ClassSearch
+
+        return ClassSearch(model, seed)
     from solvers.queues.optimal import PolicySearch
 
     return PolicySearch(model)
 
 
-def solve(model: Threshold | OptimalPolicy, limits: Limits | None = None) -> Result:
+def solve(model: Threshold | OptimalPolicy | ClassPolicy, limits: Limits | None = None) -> Result:
     """Find the best threshold, or the optimal policy.
 
     Parameters
     ----------
-    model : Threshold or OptimalPolicy
-        Of a one-or-all system.
+    model : Threshold, OptimalPolicy or ClassPolicy
     limits : Limits, optional
         When to stop; by default at the end of the search.
 
@@ -62,14 +72,16 @@ def solve(model: Threshold | OptimalPolicy, limits: Limits | None = None) -> Res
     Result
         Not yet checked. An interruption (Ctrl-C) ends the run and keeps the best so far.
     """
-    from formulations.msfq import OptimalPolicy
-    from solvers.queues.optimal import PolicySearch
+    from formulations.msfq import Threshold
 
     began = now()
-    run, running = Run(limits or Limits()), search(model)
+    run = Run(limits or Limits())
+    running = search(model, run.limits.seed)
     stopped, message = drive(running, run)
-    if isinstance(running, PolicySearch) and isinstance(model, OptimalPolicy):
+    if not isinstance(model, Threshold):
         model.certificate = running.certificate()
+        if running.simulated and stopped == "optimal":  # as near as was asked, but not proven
+            stopped = "completed"
     conflict: tuple[str, ...] = ()
     if running.infeasible:
         stopped = "infeasible"

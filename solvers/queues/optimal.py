@@ -82,6 +82,7 @@ class PolicySearch:
     """
 
     infeasible = False
+    simulated = False
 
     def __init__(self, formulation: OptimalPolicy) -> None:
         self._formulation = formulation

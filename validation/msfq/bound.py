@@ -30,7 +30,7 @@ from instances.constraints import Constraint
 from instances.decimals import as_written
 from instances.msfq import Instance
 from solvers.result import Document
-from validation.msfq import bellman, threshold_bound
+from validation.msfq import bellman, class_bellman, threshold_bound
 
 UNAIDED = ("threshold",)
 """Formulations whose bound is re-proved without a certificate."""
@@ -158,9 +158,16 @@ def _of_values(
 ) -> str | None:
     """Re-prove the bound of an optimal policy from its relative values."""
     try:
+        if instance.one_or_all is None:
+            several = msgspec.convert(certificate, class_bellman.ClassValues)
+            return _reached(claim, class_bellman.shown(instance, several))
         least = bellman.shown(instance, msgspec.convert(certificate, bellman.RelativeValues))
     except ValueError as reason:  # or what cannot be read
         return f"the certificate shows nothing: {reason}"
+    return _reached(claim, least)
+
+
+def _reached(claim: Document, least: float) -> str | None:
     if claim.bound is not None and claim.bound <= least * (1 + ROUNDING):
         return None
     return f"the bound {claim.bound}, where relative values show {least:.12g}"

@@ -62,7 +62,7 @@ class Msfq(Problem["Instance"]):
 
     def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
         """Solve a threshold or an optimal policy; bound a log, or schedule a window of it."""
-        from formulations.msfq import LogBound, OptimalPolicy, Threshold, Window
+        from formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold, Window
 
         self.refuse_others(solver, self.solvers(model), model)
         if isinstance(model, LogBound):
@@ -77,7 +77,7 @@ class Msfq(Problem["Instance"]):
             return windows.solve(model, limits, best_order(model))
         from solvers import queues
 
-        if isinstance(model, Threshold | OptimalPolicy):
+        if isinstance(model, Threshold | OptimalPolicy | ClassPolicy):
             return queues.solve(model, limits)
         return super().solve(model, solver, limits)
 
@@ -85,9 +85,9 @@ class Msfq(Problem["Instance"]):
         self, model: Formulation, result: Result, limits: Limits
     ) -> dict[str, Any] | None:
         """Return a log's prices of servers, or an optimal policy's relative values."""
-        from formulations.msfq import LogBound, OptimalPolicy
+        from formulations.msfq import ClassPolicy, LogBound, OptimalPolicy
 
-        if isinstance(model, OptimalPolicy):
+        if isinstance(model, OptimalPolicy | ClassPolicy):
             return model.certificate
         if not isinstance(model, LogBound):
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from formulations.msfq import LogBound, OptimalPolicy, Threshold, Window
+from formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold, Window
 from instances.msfq import (
     BoundedPareto,
     Bracketed,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BoundedPareto",
     "Bracketed",
+    "ClassPolicy",
     "ClassTime",
     "Deterministic",
     "Empirical",
