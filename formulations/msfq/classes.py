@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.msfq.optimal import OptimalPolicy, no_side_constraints
+from formulations.msfq.optimal_options import OPTIONS, no_side_constraints
 from formulations.msfq.system import loads
 from formulations.protocol import Hints, Settings, Side, Value
 from instances.constraints import Constraint
@@ -82,7 +82,7 @@ class ClassPolicy:
     name: ClassVar[str] = "optimal-policy"
     engine: ClassVar[str] = "numeric"
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
-    known_options: ClassVar[Mapping[str, Option]] = OptimalPolicy.known_options
+    known_options: ClassVar[Mapping[str, Option]] = OPTIONS
     tolerance: ClassVar[float] = -1.0
 
     def __init__(self, queue: Instance, *, tolerance: float = 1e-3, most: int = MOST) -> None:

@@ -6,13 +6,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
+from formulations.msfq.optimal_options import OPTIONS, no_side_constraints
 from formulations.msfq.process import Process
 from formulations.msfq.system import one_or_all
 from formulations.protocol import Hints, Settings, Side, Value
 from instances.constraints import Constraint
-from instances.errors import InputError, shown
 from instances.msfq import Instance, OptimalTable
-from instances.options import Option, checked, is_count, is_number
+from instances.options import Option, checked
 
 NEAR = 1e-6
 """Relative: at which gap a policy is called optimal at most."""
@@ -55,10 +55,7 @@ class OptimalPolicy:
     name: ClassVar[str] = "optimal-policy"
     engine: ClassVar[str] = "numeric"
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
-    known_options: ClassVar[Mapping[str, Option]] = {
-        "tolerance": Option(1e-6, "a number above 0", lambda v: is_number(v) and v > 0),
-        "most": Option(12_000_000, "a whole number of states", is_count),
-    }
+    known_options: ClassVar[Mapping[str, Option]] = OPTIONS
 
     def __new__(cls, *given: Any, **options: Any) -> Any:
         """Make a `ClassPolicy` where classes are not one-or-all."""
@@ -113,12 +110,3 @@ class OptimalPolicy:
     def decode(self, value: Value) -> OptimalTable:
         """Raise: only `solvers.queues` can read a policy off."""
         raise NotImplementedError
-
-
-def no_side_constraints(constraint: Constraint) -> InputError:
-    """Return what is said where an optimal policy is given a side constraint."""
-    return InputError(
-        "no side constraints for an optimal policy (formulation threshold takes response-time)",
-        found=shown(constraint.kind()),
-        place="constraints",
-    )

@@ -6,22 +6,24 @@ lexicographic order. What cannot be (more in service than in the system) is infi
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
 from solvers.compiling import compiled
 
 LOW, HIGH = 0, 1
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Seeds = NDArray[np.uint64]
 TIME, EVENTS, LOST, COST = 0, 1, 2, 3
 SCALE = 1.0 / 2**53
 
 
 @compiled
 def sweep(
-    values: Any, box: Any, strides: Any, services: Any, up: Any, down: Any, arrivals: Any,
-    rates: Any, slopes: Any, constants: Any, leaving: Any, gain: float,
-    begin: int, end: int, backwards: bool, update: bool, here: Any, fresh: Any, found: Any,
+    values: Floats, box: Ints, strides: Ints, services: Ints, up: Ints, down: Ints,
+    arrivals: Floats, rates: Floats, slopes: Floats, constants: Floats, leaving: Floats,
+    gain: float, begin: int, end: int, backwards: bool, update: bool, here: Ints, fresh: Floats, found: Floats,
 ) -> None:  # fmt: skip
     """Correct values of some states one after the other, or look at what they leave open.
 
@@ -92,7 +94,7 @@ def sweep(
 
 
 @compiled
-def _uniform(z: Any) -> float:
+def _uniform(z: np.uint64) -> float:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.float64((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * SCALE
@@ -100,9 +102,10 @@ def _uniform(z: Any) -> float:
 
 @compiled
 def run(
-    values: Any, box: Any, strides: Any, services: Any, up: Any, down: Any, arrivals: Any,
-    rates: Any, slopes: Any, constants: Any, leaving: Any, events: int, most: int, draw: Any,
-    needs: Any, state: Any, jobs: Any, areas: Any, came: Any, clock: Any,
+    values: Floats, box: Ints, strides: Ints, services: Ints, up: Ints, down: Ints,
+    arrivals: Floats, rates: Floats, slopes: Floats, constants: Floats, leaving: Floats,
+    events: int, most: int, draw: Seeds,
+    needs: Ints, state: Ints, jobs: Ints, areas: Floats, came: Floats, clock: Floats,
 ) -> None:  # fmt: skip
     """Run the policy that starts what leads to the least values, for some events.
 
@@ -183,7 +186,7 @@ def run(
 
 
 @compiled
-def _started(values: Any, at: int, q: int, services: Any, up: Any, jobs: Any) -> int:
+def _started(values: Floats, at: int, q: int, services: Ints, up: Ints, jobs: Ints) -> int:
     """Return what is in service once all is started that leads to the least values."""
     c = 0
     while c < jobs.size:
@@ -196,7 +199,7 @@ def _started(values: Any, at: int, q: int, services: Any, up: Any, jobs: Any) ->
 
 
 @compiled
-def _crowded(last: int, q: int, box: Any, services: Any, jobs: Any, needs: Any) -> int:
+def _crowded(last: int, q: int, box: Ints, services: Ints, jobs: Ints, needs: Ints) -> int:
     """Return the class that has the servers since too many of it are in the system, -1 for none."""
     if last >= 0 and jobs[last] > services[q, last] and 2 * jobs[last] > box[last]:
         return last
@@ -209,7 +212,7 @@ def _crowded(last: int, q: int, box: Any, services: Any, jobs: Any, needs: Any) 
 
 
 @compiled
-def _filled(q: int, first: int, services: Any, up: Any, jobs: Any) -> int:
+def _filled(q: int, first: int, services: Ints, up: Ints, jobs: Ints) -> int:
     """Start one class, and once it is alone with no room for more whoever fits beside it."""
     while up[q, first] >= 0 and jobs[first] > services[q, first]:
         q = up[q, first]
