@@ -23,7 +23,8 @@ SCALE = 1.0 / 2**53
 def sweep(
     values: Floats, box: Ints, strides: Ints, services: Ints, up: Ints, down: Ints,
     arrivals: Floats, rates: Floats, slopes: Floats, constants: Floats, leaving: Floats,
-    gain: float, begin: int, end: int, backwards: bool, update: bool, here: Ints, fresh: Floats, found: Floats,
+    gain: float, begin: int, end: int, backwards: bool, update: bool,
+    here: Ints, fresh: Floats, found: Floats,
 ) -> None:  # fmt: skip
     """Correct values of some states one after the other, or look at what they leave open.
 
