@@ -145,9 +145,9 @@ def test_few_states_and_side_constraints_are_refused() -> None:
 
 
 def test_a_seed_makes_the_simulation() -> None:
-    queue = several(2, (1, 2), 0.3)
+    queue = several(3, (1, 2), 0.3)
     one, same, other = (
-        solve(queue, formulation="optimal-policy", options={"most": 400}, seed=seed)
+        solve(queue, formulation="optimal-policy", options={"most": 1500}, seed=seed)
         for seed in (1, 1, 2)
     )
     assert one.objective == same.objective != other.objective
