@@ -48,13 +48,13 @@ def test_one_order_is_certified_for_itself_alone() -> None:
 
 
 def test_every_policy_is_evaluated_and_benched() -> None:
-    names = "hesrpt,helrpt,srpt,equi,hell,knee"
+    names = "hesrpt,helrpt,srpt,equi,hell,knee,replan"
     found = json.loads(run("evaluate", FOLDER / "twins.json", "--policy", names, "--json"))
     assert [entry["policy"] for entry in found] == names.split(",")
     assert all(entry["checked"] and not entry["violations"] for entry in found)
     lines = run("bench", FOLDER / "twins.json", FOLDER / "mixed.json", "--json").splitlines()
     rows = [json.loads(line) for line in lines]
-    assert len(rows) == 12
+    assert len(rows) == 14
     twins = {row["policy"]: row for row in rows if row["instance"] == "twins"}
     assert twins["hesrpt"]["gap"] == pytest.approx(0, abs=1e-9)
     assert all(row["reference_proven"] for row in rows)
