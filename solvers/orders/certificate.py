@@ -35,6 +35,8 @@ MOST_ORDERS = 2_000
 MOST_IN_TEAMS = 6
 """Jobs up to which every order has prices of its own where there are teams: of what rents of teams
 close, another's arithmetic closes less."""
+FEW = 3
+"""Jobs up to which every order has prices of its own, and there are no passes."""
 ABOVE, LEFT = 3e-4, 400
 """How far above the bound diagrams close, and how many orders they leave: another's prices may be a
 little lower, and must not leave more orders open."""
@@ -143,7 +145,7 @@ class _Maker:
         goal: float = BEYOND
         passes: list[dict[str, object]] = [{"rents": [1.0]}]
         left = _every_order(after)
-        if not len(self.curves.team_mosts):
+        if count > FEW and not len(self.curves.team_mosts):
             diagram = Diagram(self.curves, self.instance.sizes, costs, after)
             while diagram.paths > LEFT and not diagram.stalled:
                 for _ in diagram.advance(self.goal * (1.0 + ABOVE)):
