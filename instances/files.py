@@ -205,8 +205,10 @@ def keep(read: Iterable[str | Path], target: str | Path) -> None:
     """
     try:
         there = Path(target).stat()
-    except (OSError, ValueError):
+    except OSError:
         there = None
+    except ValueError:  # no path at all
+        return
     for path in read:
         if _same(located(path), target, there):
             raise InputError(
@@ -215,14 +217,14 @@ def keep(read: Iterable[str | Path], target: str | Path) -> None:
 
 
 def _same(one: Path, other: str | Path, there: os.stat_result | None) -> bool:
-    """Tell whether two paths lead to the same file, whether or not the other is there."""
+    """Tell whether two paths lead to the same file, whether or not it is there."""
     try:
-        found = one.stat()
-    except OSError:
+        with suppress(OSError):
+            if there is not None:
+                return os.path.samestat(one.stat(), there)
         return os.path.realpath(one) == os.path.realpath(other)
     except ValueError:  # no path at all
         return False
-    return there is not None and os.path.samestat(found, there)
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:

@@ -150,6 +150,11 @@ def _common(twin: Twin | None) -> dict[str, Option]:
     return found
 
 
+def knows_sizes(name: str) -> bool:
+    """Tell whether a rule is told how long each job takes, whatever its options."""
+    return name in _RULES and bool(getattr(_RULES[name].make, "estimates", False))
+
+
 def rules() -> Mapping[str, Twin | None]:
     """Return all registered rules by name, with their twins."""
     return {name: rule.twin for name, rule in _RULES.items()}

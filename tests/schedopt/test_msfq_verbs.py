@@ -142,3 +142,12 @@ def test_generate_makes_what_solve_takes(tmp_path: Path) -> None:
     run("generate", "msfq", "--generator", "multi-class", "--seed", 3, "-o", path)
     done = CliRunner().invoke(app, ["solve", str(path)])
     assert "one-or-all" in str(done.exception)
+
+
+def test_who_knows_sizes_is_not_measured_against_those_who_do_not() -> None:
+    options = {"arrivals": 20_000}
+    found = bench(["example:small"], policies=["backfilling", "msf"], options=options)
+    gaps = {row.policy: row.gap for row in found}
+    assert {row.reference_formulation for row in found} == {"optimal-policy"}
+    assert gaps["backfilling"] is None
+    assert gaps["msf"] is not None

@@ -141,8 +141,17 @@ class Msfq(Problem["Instance"]):
         return Question(instance, options=own, bounding=policy.name == "msfq" and exact)
 
     def comparable(self, result: Result, reference: Result) -> bool:
-        """Tell whether both preempt nobody: a preemptive reference answers another question."""
-        return not hasattr(result.solution, "preemptions")
+        """Tell whether both preempt nobody, and neither knows sizes that the other does not.
+
+        Preemptive references, and rules that know how long each job takes beside the best of those
+        that do not, answer another question.
+        """
+        from policies.msfq.registration import knows_sizes
+
+        if hasattr(result.solution, "preemptions"):
+            return False
+        knows = result.options.get("estimates") == "exact" or knows_sizes(result.policy or "")
+        return reference.formulation != "optimal-policy" or not knows
 
     def measures(self, result: Result) -> dict[str, float]:
         """Return what a replay of a log measures."""
