@@ -113,6 +113,8 @@ HEAVY = {"numba", "pyomo", "cvxpy", "ortools", "highspy", "polars", "scipy", "pa
         ("solvers.selecting", set()),
         ("instances.epoch.generators", set()),
         ("policies.epoch", set()),
+        ("policies.hesrpt", set()),
+        ("policies.msfq", set()),
         ("validation.epoch", set()),
         ("formulations.epoch", set()),
         ("formulations.epoch.partition", set()),

@@ -9,7 +9,6 @@ from instances.hesrpt import Instance
 from policies.hesrpt.shares import share_policy
 from policies.hesrpt.simulator import Floats, Jobs
 from policies.registry import NotApplicableError
-from solvers.orders.search import OrderSearch
 
 MOST_AT_ONCE = 12
 """Jobs of unequal speedups up to which a plan is made in well under a second or two."""
@@ -27,8 +26,9 @@ def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
 
     Side constraints are not looked at, as by the other policies.
     """
-    objective = instance.objective
-    if objective == "makespan":
+    from solvers.orders.search import OrderSearch  # and numba, for which `list` need not wait
+
+    if instance.objective == "makespan":
         raise NotApplicableError("it plans for flow times; helrpt is the plan for a makespan")
     here = tuple(
         msgspec.structs.replace(instance.jobs[j], size=size, arrival=0.0)
