@@ -172,7 +172,7 @@ KINDS = {
     "reading": Kind("jobs", (10**2, 10**3, 10**4, 10**5, 10**6), reading),
     "knapsack": Kind("jobs", (10**2, 10**3, 10**4, 10**5, 10**6), knapsack),
     "fair shares": Kind("jobs", (10**2, 10**3, 10**4, 10**5), shares),
-    "dispatch": Kind("tasks", (5 * 10**3, 5 * 10**4, 5 * 10**5, 5 * 10**6), dispatch),
+    "dispatch": Kind("tasks", (4 * 10**3, 4 * 10**4, 4 * 10**5, 4 * 10**6), dispatch),
     "simulation": Kind("arrivals", (10**4, 10**5, 10**6, 10**7, 10**8), simulation),
     "replay": Kind("jobs", (10**3, 10**4, 10**5, 10**6), replay),
     "closed form": Kind("jobs", (10**2, 10**3, 10**4, 10**5, 10**6), closed_form),
