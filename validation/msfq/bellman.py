@@ -22,9 +22,6 @@ enough is looked at up to there. What floating point may be wrong by is taken of
 
 from __future__ import annotations
 
-import base64
-import binascii
-import zlib
 from math import isfinite
 from typing import Annotated
 
@@ -33,10 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.msfq import Instance
+from validation.msfq.packed import unpacked
 
 ROUNDING = 64 * 2.0**-53
 """Of a sum of some twenty terms, for each unit of their magnitudes."""
-MOST = 40_000_000
 Floats = NDArray[np.float64]
 Side = Annotated[int, msgspec.Meta(ge=1, le=10**6)]
 
@@ -93,25 +90,8 @@ def shown(queue: Instance, given: RelativeValues) -> float:
     )
     if not fine:
         raise ValueError("values bend too much beyond their box")
-    return _least(_extended(_unpacked(given, k), given, k), rates, costs)
-
-
-def _unpacked(given: RelativeValues, k: int) -> Floats:
-    shape = (given.large_most + 1, k + 2, given.small_most + 1)
-    count = shape[0] * shape[1] * shape[2]
-    if count > MOST:
-        raise ValueError(f"more than {MOST} values")
-    try:
-        packed = base64.b64decode(given.values, validate=True)
-        raw = zlib.decompressobj().decompress(packed, 8 * count + 1)
-    except (binascii.Error, zlib.error, ValueError) as error:
-        raise ValueError("values that cannot be unpacked") from error
-    if len(raw) != 8 * count:
-        raise ValueError(f"not {count} values")
-    values = np.frombuffer(raw, "<f8").reshape(shape).astype(np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError("values that are no numbers")
-    return values
+    values = unpacked(given.values, (given.large_most + 1, k + 2, given.small_most + 1))
+    return _least(_extended(values, given, k), rates, costs)
 
 
 def _extended(values: Floats, given: RelativeValues, k: int) -> Floats:

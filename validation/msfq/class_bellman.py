@@ -23,9 +23,6 @@ enough for all n <= N + 1. What floating point may be wrong by is taken off.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import zlib
 from itertools import product
 from math import prod
 from typing import Annotated
@@ -35,10 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.msfq import Instance
+from validation.msfq.packed import unpacked
 
 ROUNDING = 128 * 2.0**-53
 """Of a sum of some fifty terms, for each unit of their magnitudes."""
-MOST, MOST_WAYS = 40_000_000, 5_000
+MOST_WAYS = 5_000
 Floats = NDArray[np.float64]
 Side = Annotated[int, msgspec.Meta(ge=1, le=10**6)]
 Way = tuple[int, ...]
@@ -94,26 +92,16 @@ def shown(queue: Instance, given: ClassValues) -> float:
     ]
     if any(n < r for n, r in zip(given.most, room, strict=True)):
         raise ValueError("a box without room for all that can be in service")
-    values = _unpacked(given, ways)
+    values = _by_way(given, ways)
     return _least(queue, values, given.most, (prices, bends), ways)
 
 
-def _unpacked(given: ClassValues, ways: list[Way]) -> dict[Way, Floats]:
+def _by_way(given: ClassValues, ways: list[Way]) -> dict[Way, Floats]:
     """Return V by s, each an array over n, infinite where s is not within n."""
+    if len(ways) > MOST_WAYS:
+        raise ValueError(f"more than {MOST_WAYS} ways to fill the servers")
     shape = tuple(n + 1 for n in given.most)
-    count = prod(shape) * len(ways)
-    if count > MOST or len(ways) > MOST_WAYS:
-        raise ValueError(f"more than {MOST} values")
-    try:
-        packed = base64.b64decode(given.values, validate=True)
-        raw = zlib.decompressobj().decompress(packed, 8 * count + 1)
-    except (binascii.Error, zlib.error, ValueError) as error:
-        raise ValueError("values that cannot be unpacked") from error
-    if len(raw) != 8 * count:
-        raise ValueError(f"not {count} values")
-    laid = np.frombuffer(raw, "<f8").reshape(*shape, len(ways))
-    if not np.isfinite(laid).all():
-        raise ValueError("values that are no numbers")
+    laid = unpacked(given.values, (*shape, len(ways)))
     found = {}
     for q, s in enumerate(ways):
         values = np.full(shape, np.inf)
