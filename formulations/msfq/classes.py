@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.msfq.optimal_options import OPTIONS, no_side_constraints
+from formulations.msfq.optimal_options import NOWHERE, OPTIONS
 from formulations.msfq.system import loads
+from formulations.msfq.unruled import Unruled
 from formulations.protocol import Hints, Settings, Side, Value
 from instances.constraints import Constraint
 from instances.errors import InputError
@@ -49,7 +50,7 @@ class ClassProcess:
     costs: Floats
 
 
-class ClassPolicy:
+class ClassPolicy(Unruled):
     """Bound all nonpreemptive policies of several classes, and find one that comes near.
 
     Parameters
@@ -79,6 +80,7 @@ class ClassPolicy:
     """
 
     problem: ClassVar[str] = "msfq"
+    refusing: ClassVar[str] = NOWHERE
     name: ClassVar[str] = "optimal-policy"
     engine: ClassVar[str] = "numeric"
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
@@ -106,18 +108,6 @@ class ClassPolicy:
         )
         self.certificate: dict[str, object] | None = None
         self.seconds = time.perf_counter() - began
-
-    def add(self, *constraints: Constraint) -> Self:
-        """Refuse side constraints: an optimal policy takes none.
-
-        Raises
-        ------
-        InputError
-            If there is one.
-        """
-        for constraint in constraints:
-            raise no_side_constraints(constraint)
-        return self
 
     def side(self) -> Side:
         """Return nothing: there are no side constraints."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from formulations.msfq.ticks import Ticks, Ticks64
+from formulations.msfq.unruled import Unruled
 from formulations.protocol import Hints, Settings, Side, Value
 from instances.constraints import Constraint
-from instances.errors import InputError, shown
 from instances.msfq import Bracketed, Instance
 from instances.options import Option, checked, is_count
 
@@ -36,7 +36,7 @@ class Prices:
     unit: int = 1
 
 
-class LogBound:
+class LogBound(Unruled):
     """Bound the mean response time of a log over all of its nonpreemptive schedules.
 
     Any prices π ≥ 0 of servers bound it: let each job choose the start at which its response and
@@ -76,6 +76,7 @@ class LogBound:
     """
 
     problem: ClassVar[str] = "msfq"
+    refusing: ClassVar[str] = "on a log"
     name: ClassVar[str] = "bound"
     engine: ClassVar[str] = "server-prices"
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
@@ -93,22 +94,9 @@ class LogBound:
         self.rounds, self.cells = rounds, cells
         end = int(self.ticks.submit[-1] + self.ticks.run.sum())
         self.model = Prices(np.array([0, max(end, 1)]), np.zeros(1, np.int64))
-        for constraint in queue.constraints:
-            raise _refused(constraint)
+        self.add(*queue.constraints)
         self.added: Sequence[Constraint] = ()
         self.seconds = time.perf_counter() - began
-
-    def add(self, *constraints: Constraint) -> Self:
-        """Refuse side constraints.
-
-        Raises
-        ------
-        InputError
-            If there is one.
-        """
-        for constraint in constraints:
-            raise _refused(constraint)
-        return self
 
     def side(self) -> Side:
         """Return nothing: there are no side constraints."""
@@ -133,9 +121,3 @@ class LogBound:
     def decode(self, value: Value) -> Bracketed:
         """Raise: the schedule is a policy's."""
         raise NotImplementedError
-
-
-def _refused(constraint: Constraint) -> InputError:
-    return InputError(
-        "no side constraints on a log", found=shown(constraint.kind()), place="constraints"
-    )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
-from formulations.msfq.optimal_options import OPTIONS, no_side_constraints
+from formulations.msfq.optimal_options import NOWHERE, OPTIONS
 from formulations.msfq.process import Process
 from formulations.msfq.system import one_or_all
+from formulations.msfq.unruled import Unruled
 from formulations.protocol import Hints, Settings, Side, Value
 from instances.constraints import Constraint
 from instances.msfq import Instance, OptimalTable
@@ -18,7 +19,7 @@ NEAR = 1e-6
 """Relative: at which gap a policy is called optimal at most."""
 
 
-class OptimalPolicy:
+class OptimalPolicy(Unruled):
     """Find the optimal nonpreemptive policy as an average-cost Markov decision process.
 
     Parameters
@@ -52,6 +53,7 @@ class OptimalPolicy:
     """
 
     problem: ClassVar[str] = "msfq"
+    refusing: ClassVar[str] = NOWHERE
     name: ClassVar[str] = "optimal-policy"
     engine: ClassVar[str] = "numeric"
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
@@ -70,8 +72,7 @@ class OptimalPolicy:
         began = time.perf_counter()
         self.instance = queue
         self.system = one_or_all(queue, "an optimal policy")
-        if queue.constraints:
-            raise no_side_constraints(queue.constraints[0])
+        self.add(*queue.constraints)
         weights = dict(zip((job.need for job in queue.classes), queue.weights(), strict=True))
         self.model = Process(
             self.system,
@@ -86,18 +87,6 @@ class OptimalPolicy:
     def tolerance(self) -> float:
         """Relative: at which gap a policy is called optimal."""
         return float(min(self.options["tolerance"], NEAR))
-
-    def add(self, *constraints: Constraint) -> Self:
-        """Refuse side constraints: the optimal policy takes none.
-
-        Raises
-        ------
-        InputError
-            If there is one.
-        """
-        for constraint in constraints:
-            raise no_side_constraints(constraint)
-        return self
 
     def side(self) -> Side:
         """Return nothing: there are no side constraints."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from math import ceil, gcd
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from formulations.cp_sat import WholeModel
 from formulations.msfq.ticks import Ticks
+from formulations.msfq.unruled import Unruled
 from formulations.protocol import Hints, Settings, Value
-from instances.constraints import Constraint
-from instances.errors import InputError, shown
+from instances.errors import InputError
 from instances.msfq import Instance, Started, Windowed
 from instances.msfq.logs import Floats, Jobs
 from instances.options import Option, checked, is_count
@@ -27,7 +27,7 @@ ROOM = 2**60
 """The model's objective stays below this."""
 
 
-class Window(WholeModel):
+class Window(Unruled, WholeModel):
     """Schedule some jobs of a log, as if there were no others, with the least response time.
 
     The jobs are those of the rows ``first`` to ``first + count - 1``. Nobody is preempted. The
@@ -62,6 +62,7 @@ class Window(WholeModel):
     """
 
     problem: ClassVar[str] = "msfq"
+    refusing: ClassVar[str] = "on a window"
     name: ClassVar[str] = "window"
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     inexact: ClassVar[str] = "among schedules on a grid that rounds times"
@@ -76,8 +77,7 @@ class Window(WholeModel):
         checked(given, self.known_options, "window")
         began = time.perf_counter()
         super().__init__()
-        for constraint in queue.constraints:
-            raise _refused(constraint)
+        self.add(*queue.constraints)
         if queue.log is None:
             raise InputError("an instance of a log", found="one of classes", place="log")
         rows = len(queue.jobs)
@@ -133,18 +133,6 @@ class Window(WholeModel):
         )
         self.reward_scale = float(ticks.total * ticks.scale / shared)
 
-    def add(self, *constraints: Constraint) -> Self:
-        """Refuse side constraints.
-
-        Raises
-        ------
-        InputError
-            If there is one.
-        """
-        for constraint in constraints:
-            raise _refused(constraint)
-        return self
-
     def hint(self, solution: Windowed) -> Hints:
         """Yield the starts of a known schedule."""
         for start, known in zip(self.starts, solution.starts, strict=True):
@@ -197,9 +185,3 @@ def placed(jobs: Jobs, servers: int, order: list[int]) -> Floats:
                 break
         done.append(job)
     return starts
-
-
-def _refused(constraint: Constraint) -> InputError:
-    return InputError(
-        "no side constraints on a window", found=shown(constraint.kind()), place="constraints"
-    )
