@@ -10,19 +10,7 @@ from typing import Any
 import numpy as np
 
 from solvers.compiling import compiled, njit
-
-
-@compiled
-def cell(grid: Any, time: int) -> int:
-    """Return the last cell that begins no later than a time."""
-    low, high = 0, grid.size
-    while high - low > 1:
-        middle = (low + high) >> 1
-        if grid[middle] <= time:
-            low = middle
-        else:
-            high = middle
-    return low
+from solvers.logs.price_kernels import cell
 
 
 @compiled

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvers.compiling import compiled
-from solvers.logs.packing_kernels import cell, paid_by
+from solvers.logs.packing_kernels import paid_by
+from solvers.logs.price_kernels import cell
 
 NEVER = 2**62
 TOO_LATE = 2**56

@@ -7,7 +7,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from solvers.compiling import njit
+from solvers.compiling import compiled, njit
+
+
+@compiled
+def cell(grid: Any, time: int) -> int:
+    """Return the last cell that begins no later than a time."""
+    low, high = 0, grid.size
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if grid[middle] <= time:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 @njit(cache=True, error_model="numpy")
@@ -91,27 +104,13 @@ def use(starts: Any, need: Any, run: Any, grid: Any, used: Any) -> None:
     whole = used.copy()  # servers that come (and, negative, go) with each cell, in full
     for job in range(starts.size):
         start, end = starts[job], starts[job] + run[job]
-        low, high = 0, cells + 1
-        while high - low > 1:
-            middle = (low + high) >> 1
-            if grid[middle] <= start:
-                low = middle
-            else:
-                high = middle
-        first = low
-        high = cells + 1
-        while high - low > 1:
-            middle = (low + high) >> 1
-            if grid[middle] <= end:
-                low = middle
-            else:
-                high = middle
+        first, last = cell(grid, start), cell(grid, end)
         # From the beginning of the first cell to that of the last, without what comes before,
         # and with what comes after.
         whole[first] += need[job]
-        whole[low] -= need[job]
+        whole[last] -= need[job]
         used[first] -= need[job] * (start - grid[first])
-        used[low] += need[job] * (end - grid[low])
+        used[last] += need[job] * (end - grid[last])
     running = 0.0
     for i in range(cells):
         running += whole[i]
