@@ -13,11 +13,11 @@ from instances.hesrpt import Allocated, Instance, allocated
 from solvers.clock import now
 from solvers.orders.kernels import Floats
 from solvers.orders.late_kernels import Late, cost_of_played, played
-from solvers.orders.late_tree_kernels import BACK, explore, open_bound, tree
+from solvers.orders.late_tree_kernels import BACK, explore, tree
 from solvers.orders.prices import compiled, curves
 from solvers.orders.search import OrderSearch, alike
 from solvers.orders.timelines import Timeline
-from solvers.orders.tree_kernels import NEAR, PAUSED
+from solvers.orders.tree_kernels import NEAR, PAUSED, open_bound
 
 MOST_LATE = 60
 """Jobs up to which sets of jobs are binary numbers."""

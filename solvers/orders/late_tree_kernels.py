@@ -137,8 +137,6 @@ def _priced(
         Prices, of which the interval's are changed, shape (M,).
     t : Timelines
         Where the interval's are placed from depth ``first`` up to ``last``.
-    lam : ndarray
-        Prices, of which the interval's are changed, shape (M,).
     first, last : int
     done : int
         Who is there at the interval's end, as a binary number.
@@ -194,6 +192,24 @@ def _raised(
 
 
 @njit(cache=True)
+def _between(low: float, middle: float, high: float) -> float:
+    """Return where to look next for what is most: in the longer part, by the golden section."""
+    if middle - low > high - middle:
+        return middle - 0.382 * (middle - low)
+    return middle + 0.382 * (high - middle)
+
+
+@njit(cache=True)
+def _narrowed(
+    low: float, middle: float, high: float, at: float, better: bool
+) -> tuple[float, float, float]:
+    """Return the interval and its best place once another place has been looked at."""
+    if better:
+        return (middle, at, high) if at > middle else (low, at, middle)
+    return (low, middle, at) if at > middle else (at, middle, high)
+
+
+@njit(cache=True)
 def _settle(c: Curves, late: Late, t: Timelines, lam: Floats, d: int, done: int, now: int) -> float:
     """Raise what jobs earn in an interval as far as the bound rises, and keep that."""
     limit = t.best[0] * (1.0 - NEAR)
@@ -214,23 +230,13 @@ def _settle(c: Curves, late: Late, t: Timelines, lam: Floats, d: int, done: int,
         return trial
     if middle > 0.0:
         for _ in range(GOLDEN):
-            if middle - low > high - middle:
-                at = middle - 0.382 * (middle - low)
-            else:
-                at = middle + 0.382 * (high - middle)
+            at = _between(low, middle, high)
             trial = _raised(c, late, t, lam, d, done, now, at)
+            low, middle, high = _narrowed(low, middle, high, at, trial > value)
             if trial > value:
-                if at > middle:
-                    low = middle
-                else:
-                    high = middle
-                middle, value = at, trial
+                value = trial
                 if not value < limit:
                     return value
-            elif at > middle:
-                high = at
-            else:
-                low = at
     return _raised(c, late, t, lam, d, done, now, middle)
 
 
@@ -253,27 +259,14 @@ def _place(
         lam[j] = price * (1.0 - STEP)
         if closed(c, late, lam, done, now, t.base[d] + lam[j] * late.sizes[j], out) > value:
             for turn in range(GOLDEN):
-                at = 0.0
-                if turn == 0:
-                    at = 0.618 * price
-                elif middle - low > high - middle:
-                    at = middle - 0.382 * (middle - low)
-                else:
-                    at = middle + 0.382 * (high - middle)
+                at = 0.618 * price if turn == 0 else _between(low, middle, high)
                 lam[j] = at
                 trial = closed(c, late, lam, done, now, t.base[d] + at * late.sizes[j], out)
+                low, middle, high = _narrowed(low, middle, high, at, trial > value)
                 if trial > value:
-                    if at > middle:
-                        low = middle
-                    else:
-                        high = middle
-                    middle, value = at, trial
+                    value = trial
                     if not value < limit:
                         break
-                elif at > middle:
-                    high = at
-                else:
-                    low = at
         lam[j] = middle
         if middle < price:
             t.caps[j] = middle
@@ -382,16 +375,3 @@ def explore(c: Curves, late: Late, t: Timelines, budget: int) -> int:
         else:
             done &= ~(1 << j)
             lam[j] = 0.0
-
-
-@njit(cache=True)
-def open_bound(t: Timelines) -> float:
-    """Return the least bound among what has not been explored."""
-    least = inf
-    for d in range(t.numbers[0] + 1):
-        if d < len(t.placed) and t.children[d] > 0 and t.at[d] < t.children[d]:
-            least = min(least, t.bound[d, t.at[d]])
-    depth = t.numbers[0]
-    if depth == len(t.placed) or t.children[depth] < 0:  # entered, and not looked at
-        least = min(least, t.bound[depth - 1, t.at[depth - 1] - 1]) if depth > 0 else 0.0
-    return least

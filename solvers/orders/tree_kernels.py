@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -271,14 +271,13 @@ def explore(c: Curves, s: Search, t: Tree, budget: int) -> int:
 
 
 @njit(cache=True)
-def open_bound(t: Tree) -> float:
-    """Return the least bound among what has not been explored."""
-    least = np.inf
-    for d in range(t.numbers[0] + 1):
-        if d < len(t.order) and t.children[d] > 0 and t.at[d] < t.children[d]:
+def open_bound(t: Any) -> float:
+    """Return the least bound among what has not been explored, of orders or of timelines."""
+    depth, most, least = t.numbers[0], t.leaves.shape[1], np.inf
+    for d in range(min(depth + 1, most)):
+        if t.children[d] > 0 and t.at[d] < t.children[d]:
             least = min(least, t.bound[d, t.at[d]])
-    depth = t.numbers[0]
-    if depth == len(t.order) or t.children[depth] < 0:  # entered, and not looked at
+    if depth == most or t.children[depth] < 0:  # entered, and not looked at
         least = min(least, t.bound[depth - 1, t.at[depth - 1] - 1]) if depth > 0 else 0.0
     return least
 
