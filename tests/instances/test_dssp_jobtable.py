@@ -6,27 +6,13 @@ import gzip
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from builders.jobtable import HEADER, table, told
 
 from instances import files
-from instances.constraints import Seats
 from instances.dssp import Instance, Job
-from instances.dssp.clock import Clock, start_of
 from instances.dssp.jobtable import convert
-from instances.dssp.tasktext import stages_of
 from instances.errors import InputError
-
-HEADER = "name,reward,priority,demand,critical_path,team\n"
-
-
-def table(tmp_path: Path, text: str | bytes, **options: Any) -> Instance:
-    path = tmp_path / "jobs.csv"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return convert(path, **{"processors": 2, "deadline": 10, **options})
 
 
 def test_a_table(tmp_path: Path) -> None:
@@ -88,11 +74,6 @@ MIXED = (
     "a,5,1,1,fx,100,06:00,2026-01-01,,1,heavy\n"
     "b,4,1,1,,200,07:00,2026-01-02,,x2,light\n"
 )
-
-
-def told(tmp_path: Path, text: str, **options: Any) -> tuple[Instance, list[str]]:
-    lines: list[str] = []
-    return table(tmp_path, text, tell=lines.append, **options), lines
 
 
 def test_what_is_no_text_or_named_like_a_field_is_no_grouping(tmp_path: Path) -> None:
@@ -287,201 +268,6 @@ def test_wrong_options(tmp_path: Path, options: dict[str, Any], place: str, word
 def test_a_missing_table(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a file that exists"):
         convert(tmp_path / "none.csv", processors=1, deadline=1)
-
-
-# ---- Tasks, times and seats.
-
-FARM = """name,reward,team,tasks,release,deadline,seats:houdini
-a,5,fx,12x0.5h; 1x2h,,06:00,1
-b,4,light,2h+3x20m,22:30,,
-c,3,,45m,2026-11-22T19:00,2h 30m,2
-"""
-
-
-def farm(tmp_path: Path, text: str = FARM, **options: Any) -> tuple[Instance, list[str]]:
-    given = {"start": "2026-11-22T20:00", "deadline": "10h", "seats:houdini": 2}
-    return told(tmp_path, text, **{**given, **options})
-
-
-def test_tasks_times_and_seats(tmp_path: Path) -> None:
-    night, lines = farm(tmp_path)
-    assert night == Instance(
-        name="jobs",
-        description="Times are seconds after 2026-11-22T20:00.",
-        processors=2,
-        deadline=36000.0,
-        jobs=(
-            Job(name="a", reward=5.0, groups={"team": "fx"}, deadline=36000.0,
-                stages=((1800.0,) * 12, (7200.0,))),
-            Job(name="b", reward=4.0, groups={"team": "light"}, release=9000.0,
-                stages=((7200.0, 1200.0, 1200.0, 1200.0),)),
-            Job(name="c", reward=3.0, deadline=9000.0, stages=((2700.0,),)),
-        ),
-        constraints=(Seats(name="houdini", capacity=2, use={"a": 1, "c": 2}),),
-    )  # fmt: skip
-    assert lines == [
-        "columns 'name', 'reward', 'tasks', 'release', 'deadline': fields of the jobs",
-        "column 'seats:houdini': a side constraint of seats; 2 of 3 jobs hold some",
-        "column 'team': a grouping of 2 groups; 1 of 3 jobs in none",
-        "times are in seconds after 2026-11-22T20:00",
-        "1 job released before the start: there from the start",
-        "3 jobs read, none left out",
-    ]
-
-
-def test_the_unit_is_that_of_plain_numbers(tmp_path: Path) -> None:
-    text = "name,reward,demand,critical_path\na,1,3,90m\nb,1,0.5,30\n"
-    night, lines = told(tmp_path, text, unit="h", deadline="1d")
-    assert night.deadline == 24.0
-    assert [(job.demand, job.critical_path) for job in night.jobs] == [(3.0, 1.5), (0.5, 30.0)]
-    assert (
-        "times are in hours; plain numbers (critical_path, demand) are taken in them too" in lines
-    )
-
-
-def test_a_column_of_counts_and_one_of_lengths(tmp_path: Path) -> None:
-    text = "name,priority,tasks,task_time\na,100,3,10m\nb,200,1x5m;2x1m,\n"
-    night, lines = told(tmp_path, text, deadline="1h")
-    assert [job.stages for job in night.jobs] == [((600.0,) * 3,), ((300.0,), (60.0, 60.0))]
-    assert night.rewards.tolist() == [400.0, 300.0]
-    assert lines[0].startswith("no column 'reward': rewards are linear in the priority")
-
-
-def test_predictions_beside_tasks(tmp_path: Path) -> None:
-    text = "name,reward,tasks,demand,critical_path\na,1,2x1m,3m,1m\nb,1,2x1m,,\nc,1,,3m,1m\n"
-    night, _ = told(tmp_path, text, deadline="1h")
-    assert [(job.demand, job.stages) for job in night.jobs] == [
-        (180.0, ((60.0, 60.0),)), (None, ((60.0, 60.0),)), (180.0, None),
-    ]  # fmt: skip
-
-
-def test_a_job_whose_deadline_is_over_is_left_out_and_said_to_be(tmp_path: Path) -> None:
-    text = "name,reward,tasks,deadline\nlate,1,1h,2026-11-22T19:59\nb,1,1h,2026-11-23\n"
-    night, lines = told(tmp_path, text, start="2026-11-22T20:00", deadline="10h")
-    assert [job.name for job in night.jobs] == ["b"]
-    assert lines[-2:] == [
-        "1 job read",
-        "1 job left out: their deadline is over when the night starts: 'late' (line 2)",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "start", "after"),
-    [
-        ("20:00", "20:00", 0.0),
-        ("06:00", "20:00", 36000.0),
-        ("19:59:59", "20:00", 86399.0),
-        ("2026-03-29T03:00+02:00", "2026-03-29T01:30:00+01:00", 1800.0),
-        ("2026-11-23T06:00:00.5Z", "2026-11-22T20:00Z", 36000.5),
-        ("2026-11-23 06:00", "2026-11-22T20:00", 36000.0),
-        ("2026-11-22T19:00", "2026-11-22T20:00", -3600.0),
-        ("1:30:00", "20:00", 19800.0),
-        ("1h30m", None, 5400.0),
-        ("2 Days 1 hr", None, 176400.0),
-        (".5h", None, 1800.0),
-        ("1e2", None, 100.0),
-    ],
-)
-def test_points_in_time(text: str, start: str | None, after: float) -> None:
-    clock = Clock("s", None if start is None else start_of(start))
-    assert clock.point(text, "release") == after
-    assert clock.end(text, "deadline") == (after or 86400.0)
-
-
-TIMES = [
-    ("release", "25:00", "06:00 (a time of day)"),
-    ("release", "-5m", "06:00 (a time of day)"),
-    ("release", "90", None),
-    ("deadline", "30m 1h", "06:00 (a time of day)"),
-    ("deadline", "0", None),
-    ("deadline", "2026-13-01", "2026-11-23T06:00"),
-    ("deadline", "2026-11-23T06:00+01:00", "no offset"),
-    ("tasks", "12", "stages such as 12x0.5h; 1x2h"),
-    ("tasks", "0x1h", "from 1 to 1000000 tasks"),
-    ("tasks", "9999999999x1h", "from 1 to 1000000 tasks"),
-    ("tasks", "2x", "stages such as"),
-    ("tasks", "1h;;1h", "stages such as"),
-    ("tasks", "1x06:00", "stages such as"),
-    ("tasks", "1x-1h", "stages such as"),
-    ("seats:houdini", "1.5", "a whole number"),
-    ("seats:houdini", "-1", "a finite number >= 0"),
-    ("seats:houdini", "two", "a finite number >= 0"),
-]
-
-
-@pytest.mark.parametrize(("column", "text", "expected"), TIMES)
-def test_cells_of_times_and_seats(
-    tmp_path: Path, column: str, text: str, expected: str | None
-) -> None:
-    cells = {"name": "a", "reward": "1", "tasks": "1h", column: text}
-    lines = "\n".join([",".join(cells), ",".join(cells.values())])
-    given: dict[str, Any] = {"seats:houdini": 2} if "seats" in column else {}
-    if expected is None:
-        table(tmp_path, lines, start="2026-11-22T20:00")
-        return
-    with pytest.raises(InputError) as caught:
-        table(tmp_path, lines, start="2026-11-22T20:00", **given)
-    assert caught.value.place == f"line 2, column {column!r}"
-    assert expected in caught.value.expected
-    assert caught.value.file == str(tmp_path / "jobs.csv")
-
-
-@pytest.mark.parametrize(
-    ("options", "place", "words"),
-    [
-        ({"start": "8pm"}, "option start", "a time of day such as 20:00"),
-        ({"start": "20:00", "deadline": "2026-11-23T06:00"}, "option deadline", "with a date"),
-        ({"deadline": "06:00", "start": None}, "option deadline", "option start"),
-        ({"deadline": "0h"}, "option deadline", "after the start"),
-        ({"unit": "fortnight"}, "option unit", "one of s, m, h, d"),
-        ({"seats:houdini": None}, "option", "option 'seats:houdini', how many there are"),
-        ({"seats:nuke": 2}, "option seats:nuke", "a column seats:nuke"),
-        ({"seats:": 2}, "option", "an option of table"),
-    ],
-)
-def test_wrong_options_of_times_and_seats(
-    tmp_path: Path, options: dict[str, Any], place: str, words: str
-) -> None:
-    given = {"start": "2026-11-22T20:00", "deadline": "10h", "seats:houdini": 2, **options}
-    with pytest.raises(InputError, match=words) as caught:
-        table(tmp_path, FARM, **{key: value for key, value in given.items() if value is not None})
-    assert caught.value.place == place
-
-
-def test_a_frame_and_a_parquet_file_say_what_the_csv_says(tmp_path: Path) -> None:
-    path = tmp_path / "jobs.csv"
-    path.write_text(FARM.replace("22:30", "2026-11-22T22:30").replace("06:00", "10h"))
-    given: dict[str, Any] = {
-        "processors": 2, "deadline": "10h", "start": "2026-11-22T20:00", "seats:houdini": 2,
-    }  # fmt: skip
-    night = convert(path, **given)
-    stamps = {"release": pl.String, "deadline": pl.String}
-    frame = pl.read_csv(path, schema_overrides=stamps).with_columns(
-        pl.col("release").str.to_datetime("%Y-%m-%dT%H:%M")
-    )
-    frame.write_parquet(tmp_path / "jobs.parquet")
-    assert convert(frame, **given) == night
-    assert convert(tmp_path / "jobs.parquet", **given) == night
-    pandas = pytest.importorskip("pandas")
-    assert convert(pandas.DataFrame(frame.to_dicts()), **given) == night
-    with pytest.raises(InputError, match="a name of its own: row 1 has it already") as caught:
-        convert(pl.concat([frame, frame]), **given)
-    assert (caught.value.file, caught.value.place) == ("the frame", "row 4, column 'name'")
-
-
-@given(st.binary(max_size=80) | st.text("0123456789:-+TZxhmsd.; eE,×", max_size=30).map(str.encode))
-def test_no_cell_does_more_than_be_refused(cell: bytes) -> None:
-    text = cell.decode("utf-8", "replace")
-    clock = Clock("h", start_of("2026-11-22T20:00"))
-    for read in (
-        lambda: clock.end(text, "deadline"),
-        lambda: clock.point(text, "release"),
-        lambda: sum(map(sum, stages_of(text, clock))),
-    ):
-        try:
-            assert np.isfinite(read())
-        except InputError:
-            continue
 
 
 def test_a_huge_cell(tmp_path: Path) -> None:
