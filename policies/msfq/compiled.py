@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,23 +22,15 @@ def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Run) 
     """Play a rule by its twin: see `simulation.play`."""
     from policies.msfq import kernels
 
-    count, trace, whole_numbers = len(queue.classes), run.trace, np.int64
-    inputs = _inputs(queue, rule, run)
-    found: dict[str, Any] = {
-        "sums": np.zeros((run.batches, count)),
-        "counts": np.zeros((run.batches, count), whole_numbers),
-        "levels": np.zeros((run.batches, count), whole_numbers),
-        "areas": np.zeros(count),
-        "came": np.zeros(count, whole_numbers),
-        "histogram": np.zeros((count, kernels.BUCKETS), whole_numbers),
-        "phases": np.zeros((2, 5)),
-        "responses": np.full(run.arrivals if run.each else 0, np.nan),
-        "samples": np.zeros((len(run.grid), count), whole_numbers),
-    }
+    lean = not (run.sized or run.each or len(run.grid))
+    if lean and twin.lean:
+        played: Played = import_module(twin.lean).play_lean(queue, rule, run)
+        return played
+    count, trace = len(queue.classes), run.trace
+    inputs, found = _inputs(queue, rule, run), nothing_yet(run, count)
     first = None if trace is None else float(trace.times[0])
     state = _state(queue, run, first, rule)
     pool = _pool(INITIAL_JOB_SLOTS)
-    lean = not (run.sized or run.each or len(run.grid))
     advance = kernels.advance_by(twin, lean)
     whole, real = state["whole"], state["real"]
     while True:
@@ -65,11 +58,26 @@ def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Run) 
     found["phases"][0, whole[kernels.PHASE]] += now
     busy = real[kernels.BUSY_AREA] + (queue.servers - free) * (now - real[kernels.BUSY_SINCE])
     return Played(
-        found["sums"], found["counts"], found["levels"], found["areas"], found["came"],
-        found["histogram"], found["phases"], float(now - real[kernels.BEGAN]), float(busy),
-        int(whole[kernels.MOST]), found["responses"], found["samples"],
-        float(now - (first or 0.0)), oldest,
+        **found, time=float(now - real[kernels.BEGAN]), busy=float(busy),
+        most=int(whole[kernels.MOST]), elapsed=float(now - (first or 0.0)), oldest=oldest,
     )  # fmt: skip
+
+
+def nothing_yet(run: Run, count: int) -> dict[str, Any]:
+    """Return what is to be found, by the names of `Played`, before anything has happened."""
+    from policies.msfq.kernels import BUCKETS
+
+    return {
+        "sums": np.zeros((run.batches, count)),
+        "counts": np.zeros((run.batches, count), np.int64),
+        "levels": np.zeros((run.batches, count), np.int64),
+        "areas": np.zeros(count),
+        "came": np.zeros(count, np.int64),
+        "histogram": np.zeros((count, BUCKETS), np.int64),
+        "phases": np.zeros((2, 5)),
+        "responses": np.full(run.arrivals if run.each else 0, np.nan),
+        "samples": np.zeros((len(run.grid), count), np.int64),
+    }
 
 
 def _inputs(queue: Instance, rule: Rule, run: Run) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def threshold_in(queue: Instance, threshold: int | None) -> int:
     "msfq",
     source=f"{PAPER}, section 4.2",
     summary="MSF that drains once at most l small jobs are left (one-or-all)",
-    twin=Twin(KERNELS, "msfq", phases=True),
+    twin=Twin(KERNELS, "msfq", phases=True, lean="policies.msfq.one_or_all_simulation"),
     suits="alone",
     threshold=THRESHOLD,
     variant=VARIANT,

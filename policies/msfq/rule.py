@@ -63,12 +63,16 @@ class Twin:
         A shortcut that says what an arrival alone may start; none if empty.
     phases : bool
         Whether the phases of MSFQ (section 4.2) are noted.
+    lean : str
+        A module whose ``play_lean`` finds the same, sooner, where sizes are exponential and
+        response times are not asked for one by one; none if empty.
     """
 
     module: str
     next_start: str
     after_arrival: str = ""
     phases: bool = False
+    lean: str = ""
 
 
 @dataclass(frozen=True)

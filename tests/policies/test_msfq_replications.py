@@ -77,9 +77,12 @@ def test_the_compiled_and_the_plain_simulator_replicate_alike() -> None:
     assert np.allclose(runs[0].sums, runs[1].sums)
 
 
-@pytest.mark.parametrize("common", [False, True])
-def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch, common: bool) -> None:
-    chosen = plan(PAIR, "adaptive-quickswap")
+@pytest.mark.parametrize(
+    ("name", "common"),
+    [("msfq", False), ("adaptive-quickswap", False), ("adaptive-quickswap", True)],
+)
+def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch, name: str, common: bool) -> None:
+    chosen = plan(PAIR, name)
     whole = play(PAIR, chosen, arrivals=20_000, seed=1, common=common)
     monkeypatch.setattr(compiled, "SLICE", 700)
     heard: list[int] = []
