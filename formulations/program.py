@@ -6,7 +6,7 @@ numbers. So two rows that mean the same to whole selections are the same row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, isfinite
@@ -84,14 +84,17 @@ class Program:
 
     def broken(self, chosen: Iterable[int]) -> WholeRow | None:
         """Return a row that a selection of columns breaks; None where it keeps them all."""
+        return next(self.breaks(chosen), None)
+
+    def breaks(self, chosen: Iterable[int]) -> Iterator[WholeRow]:
+        """Yield the rows that a selection of columns breaks."""
         taken = set(chosen)
         for row in self.rows:
             used = sum(c for j, c in zip(row.columns, row.coefficients, strict=True) if j in taken)
-            if row.lower is not None and used < row.lower:
-                return row
-            if row.upper is not None and used > row.upper:
-                return row
-        return None
+            under = row.lower is not None and used < row.lower
+            over = row.upper is not None and used > row.upper
+            if under or over:
+                yield row
 
 
 def whole_row(

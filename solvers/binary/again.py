@@ -48,7 +48,7 @@ def solve(model: Selection | Season, limits: Limits) -> Result[Any]:
     began, run = now(), Run(limits)
     program = model.program()
     whole, start = Arrays.of(program), closed_columns(program)
-    if whole.hopeless or whole.propagate(start) is None:
+    if whole.hopeless or not whole.propagate(start)[1]:
         solver, decided = "rows", Decided("infeasible", None, None, proven=True)
     else:
         arrays = whole.without(start)

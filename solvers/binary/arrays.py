@@ -132,19 +132,20 @@ class Arrays:
         high = np.add.reduceat(fixed + np.maximum(free, 0), self.first[:-1])
         return low, high
 
-    def propagate(self, values: Values) -> list[tuple[int, int]] | None:
+    def propagate(self, values: Values) -> tuple[list[tuple[int, int]], bool]:
         """Fix in place what a row alone decides, until no row decides anything.
 
         Returns
         -------
-        list of (int, int) or None
+        used : list of (int, int)
             The rows that fixed something, with 1 where the upper bound did and -1 where the lower
-            did, in the order in which they did; None where a row cannot be kept any more (it is
-            then in `cut_off`).
+            did, in the order in which they did.
+        possible : bool
+            Whether every row can still be kept; one that cannot is then in `cut_off`.
         """
         used: list[tuple[int, int]] = []
         if not self.keys:
-            return used
+            return used, True
         lengths = np.diff(self.first)
         room_above = np.array([_NONE if u is None else u for u in self.upper], dtype=object)
         room_below = np.array([-_NONE if b is None else b for b in self.lower], dtype=object)
@@ -158,14 +159,14 @@ class Arrays:
             over = (low > room_above).astype(bool) & bounded_above
             under = (high < room_below).astype(bool) & bounded_below
             if over.any() or under.any():
-                return None
+                return used, False
             free = values[self.columns] == FREE
             above = np.repeat((room_above - low), lengths)
             below = np.repeat((high - room_below), lengths)
             by_upper = free & (size > above).astype(bool) & np.repeat(bounded_above, lengths)
             by_lower = free & (size > below).astype(bool) & np.repeat(bounded_below, lengths)
             if not by_upper.any() and not by_lower.any():
-                return used
+                return used, True
             self._fix(values, by_upper, by_lower, used)
 
     def _fix(

@@ -62,7 +62,7 @@ def certificate(
         program.rewards, [*program.rows, *(_counts(program) if model.name == "selection" else ())]
     )
     start = closed_columns(program)
-    if whole.hopeless or whole.propagate(start) is None:
+    if whole.hopeless or not whole.propagate(start)[1]:
         return {"kind": "branchings", "rows": list(whole.keys), "nodes": [{}]}, ""
     arrays = whole.without(start)
     claimed = _claimed(model, program, result)

@@ -113,6 +113,11 @@ class Solver:
         What solves it in floating point, even a small one; by default HiGHS.
     known : Fraction, optional
         What no selection is worth more than.
+
+    Attributes
+    ----------
+    refuting : frozenset of str or None
+        Side constraints that cannot hold together, where the exact search found that none do.
     """
 
     def __init__(
@@ -131,8 +136,9 @@ class Solver:
         self.began = now()
         self.whole = Arrays.of(program, names)
         self.start = closed_columns(program)
-        fixed = None if self.whole.hopeless else self.whole.propagate(self.start)
-        self.possible = fixed is not None
+        self._fixed, self.possible = self.whole.propagate(self.start)
+        self.possible = self.possible and not self.whole.hopeless
+        self.refuting: frozenset[str] | None = None
         self.arrays = self.whole.without(self.start)
         self.scaled = Scaled.of(self.arrays)
         self.unit = min(program.scale, Fraction(10) ** 300)  # of what the engine reports on its way
@@ -247,7 +253,7 @@ class Solver:
         limit = left(self.limits, self.began).time_limit
         stop = clock(seconds if limit is None else min(seconds, limit))
         known = None if self.best is None else self._worth(self.best) - self._worth(self.start)
-        tree = Tree(self.arrays, self.start, known, self.satisfy, stop=stop)
+        tree = Tree(self.arrays, self.start, known, self.satisfy, stop=stop, scaled=self.scaled)
         interrupted = False
         try:
             tree.run()
@@ -258,8 +264,17 @@ class Solver:
         if not tree.done:
             return self.decided("interrupted", None) if interrupted else None
         if self.best is None:
+            self.refuting = self._named(tree)
             return Decided("infeasible", None, None, proven=True)
         return self._proven(self.best)
+
+    def _named(self, tree: Tree) -> frozenset[str]:
+        """Return the side constraints whose rows a search without solutions needed."""
+        used = {self.whole.keys[i] for i, _ in self._fixed}
+        if tree.arrays.hopeless:
+            used.add(tree.arrays.hopeless[0])
+        used.update(tree.arrays.keys[i] for i in tree.used)
+        return frozenset(row.name for row in self.program.rows if row.key in used and row.name)
 
     def _contradictory(self, seconds: float) -> Decided | None:
         """Ask CP-SAT, which counts in whole numbers, whether nothing keeps the rows."""
@@ -310,16 +325,28 @@ def conflict(
     why : str
         Why it may not be the smallest; empty where it is.
     """
+    kept: list[frozenset[str]] = []  # what a known selection keeps, each
+    refuted: list[frozenset[str]] = []  # what is known to have no selection, each
 
     def holds(asked: frozenset[str]) -> bool:
+        if any(asked <= names for names in kept):
+            return True
+        if any(asked >= names for names in refuted):
+            return False
         seconds = left(limits, began).time_limit
         if seconds == 0:
             raise TimeoutError
         own = replace(limits, time_limit=seconds or PATIENCE, watch=None, gap=0.0)
-        decided = Solver(program, own, satisfy=True, names=asked).run()
+        solver = Solver(program, own, satisfy=True, names=asked)
+        decided = solver.run()
         if not decided.proven:
             raise TimeoutError(decided.message)
-        return decided.best is not None
+        if decided.best is None:
+            refuted.append(asked if solver.refuting is None else solver.refuting)
+            return False
+        broken = program.breaks(np.flatnonzero(decided.best == 1).tolist())
+        kept.append(frozenset(names) - {row.name for row in broken})
+        return True
 
     try:
         return tuple(smallest_conflict(names, holds)), ""

@@ -46,10 +46,12 @@ class Relaxation:
     ----------
     arrays : Arrays
         The program.
+    scaled : Scaled, optional
+        The same program in floating point, where it is known.
     """
 
-    def __init__(self, arrays: Arrays) -> None:
-        self._scaled = scaled = Scaled.of(arrays)
+    def __init__(self, arrays: Arrays, scaled: Scaled | None = None) -> None:
+        self._scaled = scaled = scaled or Scaled.of(arrays)
         self._columns = len(arrays.rewards)
         self._all = np.arange(self._columns, dtype=np.int32)
         self._engine = highspy.Highs()

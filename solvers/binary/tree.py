@@ -11,6 +11,7 @@ import numpy as np
 from solvers.binary.arrays import FREE, Arrays, Values
 from solvers.binary.multipliers import Reason, apply, rounded
 from solvers.binary.relaxation import Floats, Relaxation, Relaxed
+from solvers.binary.scaled import Scaled
 from solvers.clock import now
 
 ROUNDS = 3
@@ -58,6 +59,8 @@ class Tree:
         Says whether to give up.
     closer : callable, optional
         Closes branches that multipliers alone do not.
+    scaled : Scaled, optional
+        The same program in floating point, where it is known.
 
     Attributes
     ----------
@@ -70,6 +73,8 @@ class Tree:
         known from the start.
     done : bool
         Whether there is nothing better, for sure.
+    used : set of int
+        The rows that its conclusions rest on.
     """
 
     arrays: Arrays
@@ -78,9 +83,11 @@ class Tree:
     satisfy: bool = False
     stop: Callable[[], bool] = field(default=lambda: False)
     closer: Closer | None = None
+    scaled: Scaled | None = None
     best: Values | None = None
     nodes: list[Node] = field(default_factory=list)
     done: bool = False
+    used: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._step = self.arrays.step
@@ -88,7 +95,7 @@ class Tree:
 
     def run(self) -> bool:
         """Search to the end, or until `stop` says so; return `done`."""
-        relaxation = Relaxation(self.arrays)
+        relaxation = Relaxation(self.arrays, self.scaled)
         waiting = [self.start.copy()]
         while waiting:
             if self.stop():
@@ -116,6 +123,7 @@ class Tree:
         reasons: list[Reason] = []
         self._blocks = ()
         column = self._concluded(values, relaxation, reasons)
+        self.used.update(i for reason in reasons for i, _ in reason.multipliers)
         self.nodes.append(Node(tuple(reasons), column, self._blocks))
         return column
 
@@ -144,10 +152,10 @@ class Tree:
 
     def _rows_close(self, values: Values, reasons: list[Reason]) -> bool:
         """Fix what single rows decide; tell whether one of them closes the branch."""
-        used = self.arrays.propagate(values)
-        for i, sign in used or ():
-            reasons.append(Reason(0, ((i, sign),)))
-        if used is not None:
+        used, possible = self.arrays.propagate(values)
+        self.used.update(i for i, _ in used)
+        if possible:
+            reasons.extend(Reason(0, (row,)) for row in used)
             return False
         broken = self.arrays.cut_off(values)
         if broken:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import combinations, product
+from math import inf
+from random import Random
 
 import pytest
+from builders.effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formulations.program import Program, whole_row
 from instances.files import load
 from schedopt.verbs.solve import solve
+from solvers.binary.engine import conflict as smallest_of_program
+from solvers.clock import now
 from solvers.conflict import ConflictNotReducedError, smallest_conflict
+from solvers.result import Limits
 
 NAMES = [f"c{i}" for i in range(7)]
 families = st.lists(
@@ -74,3 +83,44 @@ def test_without_time_for_reducing_it_the_conflict_is_said_to_be_unreduced() -> 
     if result.termination == "infeasible":
         assert "smallest" in str(result.message)
         assert {"lighting-floor", "fx-floor", "trailer-tonight"} <= set(result.conflict)
+
+
+def contradictory(rng: Random) -> Program:
+    """Return a small program with up to seven side constraints of a row or two each."""
+    columns = rng.randint(1, 6)
+    rows = []
+    for i in range(rng.randint(1, 7)):
+        for part in range(rng.choice([1, 1, 2])):
+            terms = {j: rng.randint(-4, 5) for j in range(columns) if rng.random() < 0.6}
+            low, high = (sum(pick(0, c) for c in terms.values()) for pick in (min, max))
+            below = rng.randint(low, high) if rng.random() < 0.5 else -inf
+            above = rng.randint(low, high) - (rng.random() < 0.3) if rng.random() < 0.6 else inf
+            name = f"rule {i}" if rng.random() < 0.9 else ""
+            rows.append(whole_row(f"{i}.{part}", name, terms, below, above))
+    every = range(columns)
+    return Program(
+        tuple(map(str, every)), (0,) * columns, Fraction(1), (True,) * columns, tuple(rows), {}
+    )
+
+
+def test_conflicts_of_selections_are_smallest() -> None:
+    rng, found = Random(3), 0  # noqa: S311
+    for _ in range(examples(600)):
+        program = contradictory(rng)
+        points = product((0, 1), repeat=len(program.columns))
+        broken = [
+            {row.name for row in program.breaks(j for j, x in enumerate(point) if x)}
+            for point in points
+        ]
+        names = sorted({row.name for row in program.rows} - {""})
+
+        def refuted(asked: Iterable[str], broken: list[set[str]] = broken) -> bool:
+            return not any("" not in rows and rows.isdisjoint(asked) for rows in broken)
+
+        if refuted(names):
+            conflict, why = smallest_of_program(program, names, Limits(), now())
+            assert refuted(conflict) and not why
+            fewer = combinations(names, len(conflict) - 1) if conflict else ()
+            assert not any(map(refuted, fewer))
+            found += 1
+    assert found > 100
