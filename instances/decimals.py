@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import gcd, lcm
 from typing import Any
 
@@ -28,6 +28,7 @@ FEW = 32
 """Numbers up to which Python's own arithmetic takes less time than a call of numpy."""
 
 
+@lru_cache(4096)
 def as_written(number: float) -> Fraction:
     """Return the decimal that a number stands for."""
     if isinstance(number, int) or (-SAFE < number < SAFE and number == int(number)):
@@ -151,7 +152,18 @@ def total(numbers: Iterable[float]) -> Fraction:
     return Fraction(int(whole.numbers.sum()) if len(whole.numbers) else 0, whole.scale)
 
 
-def _integers(numbers: list[float]) -> list[int] | None:
+def few_sums(parts: Sequence[Sequence[float]]) -> Whole | None:
+    """Return the sum of each of a few parts where all are whole, None where that is not sure."""
+    sums = []
+    for part in parts:
+        whole = _integers(part)
+        if whole is None or len(whole) > FEW:
+            return None
+        sums.append(sum(whole))
+    return Whole(np.array(sums, dtype=np.int64), 1)
+
+
+def _integers(numbers: Sequence[float]) -> list[int] | None:
     """Return numbers as integers, None where one of them is not whole or not below `SAFE`."""
     whole = [int(number) for number in numbers if -SAFE < number < SAFE]
-    return whole if whole == numbers else None
+    return whole if whole == list(numbers) else None

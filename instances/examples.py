@@ -82,4 +82,6 @@ def located(path: str | Path) -> Path:
     text = str(path)
     if text.startswith(archived.PREFIX):
         return archived.instance_path(text.removeprefix(archived.PREFIX))
-    return find(text.removeprefix(PREFIX)).path if text.startswith(PREFIX) else Path(path)
+    if text.startswith(PREFIX):
+        return find(text.removeprefix(PREFIX)).path
+    return path if isinstance(path, Path) else Path(path)

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
+from io import BytesIO, FileIO
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,6 +44,9 @@ __all__ = [
 PROBLEMS = ("dssp", "hesrpt", "epoch", "msfq")
 MOST_BYTES = 256 * 2**20
 """No file is read beyond this: some ten million tasks, and the end of a compressed bomb."""
+SHORT = 2**16
+"""Bytes that are read of a file at first; then as many again as there have been."""
+
 _FIRST = re.compile(rb'\s*\{\s*"problem"\s*:\s*"([a-z]+)"')
 
 
@@ -67,9 +71,11 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """
     path = located(path)
     try:
-        with path.open("rb") as file:  # once: what comes through a pipe comes once
-            packed = file.peek(2)[:2] == b"\x1f\x8b"
-            data = (gzip.GzipFile(fileobj=file) if packed else file).read(most + 1)
+        with path.open("rb", buffering=0) as file:  # once: what comes through a pipe comes once
+            data = _read(file, most + 1)
+        if data.startswith(b"\x1f\x8b"):
+            with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
+                data = _read(packed, most + 1)
     except IsADirectoryError:
         raise InputError("a file", found="a directory", file=str(path)) from None
     except FileNotFoundError:
@@ -81,6 +87,15 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     if len(data) > most:
         raise InputError(f"at most {most // 2**20} MiB of text", found="more", file=str(path))
     return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def _read(file: FileIO | gzip.GzipFile, most: int) -> bytes:
+    """Read so many bytes at most; what is short, as most files are, takes one small buffer."""
+    parts, size = [], 0
+    while size < most and (part := file.read(min(most - size, max(size, SHORT)))):
+        parts.append(part)
+        size += len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _reason(error: OSError | ValueError) -> str:
@@ -220,8 +235,8 @@ def _same(one: Path, other: str | Path, there: os.stat_result | None) -> bool:
     """Tell whether two paths lead to the same file, whether or not it is there."""
     try:
         with suppress(OSError):
-            if there is not None:
-                return os.path.samestat(one.stat(), there)
+            found = one.stat()  # what is there is not what is not
+            return there is not None and os.path.samestat(found, there)
         return os.path.realpath(one) == os.path.realpath(other)
     except ValueError:  # no path at all
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Literal
 
 from instances.options import Option
@@ -128,10 +129,13 @@ def everything() -> list[Policy]:
     return [policy for of_problem in _POLICIES.values() for policy in of_problem.values()]
 
 
-def registered(problem: str) -> dict[str, Policy]:
-    """Return the policies of a problem by name, in the order in which they were registered."""
+def registered(problem: str) -> Mapping[str, Policy]:
+    """Return the policies of a problem by name, in the order in which they were registered.
+
+    What is registered later is there too.
+    """
     _import(problem)
-    return dict(_POLICIES.get(problem, {}))
+    return MappingProxyType(_POLICIES.setdefault(problem, {}))
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Generic, Literal
 
 import msgspec
@@ -146,6 +147,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return self.solution_status == "optimal"
 
 
+_OWN = attrgetter(*Outcome.__struct_fields__)
+
+
 class Document(Outcome, frozen=True, kw_only=True):
     """A result as a file holds it; a checker decodes what is in it afresh.
 
@@ -209,9 +213,9 @@ class Result(Framed, Outcome, Generic[S], frozen=True, kw_only=True):
 
     def document(self) -> Document:
         """Return the result as a file holds it."""
-        own = {name: getattr(self, name) for name in Outcome.__struct_fields__}
+        own = zip(Outcome.__struct_fields__, _OWN(self), strict=True)
         return Document(
-            **own,
+            **dict(own),
             constraints=tuple(as_document(rule) for rule in self.constraints),
             solution={} if self.solution is None else as_document(self.solution),
         )

@@ -19,6 +19,8 @@ def able(night: Instance, fill: float) -> NDArray[np.bool_]:
     """
     demands = night.planned.demands
     fits = (demands.numbers <= demands.down(night.room(fill))).astype(np.bool_)
+    if not night.windowed:
+        return night.in_time & fits
     rate = as_written(fill) * night.processors
     for j in np.flatnonzero((night.releases > 0) | (night.deadlines != night.deadline)):
         length = as_written(night.deadlines[j]) - as_written(night.releases[j])

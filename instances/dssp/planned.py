@@ -27,7 +27,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.decimals import Whole, as_written
+from instances.decimals import FEW, Whole, as_written, few_sums
 
 
 class Asks(Protocol):
@@ -90,6 +90,8 @@ def guaranteed(paths: Whole, inside: NDArray[np.bool_], processors: int, deadlin
 
 
 def _sums(parts: Sequence[tuple[float, ...]]) -> Whole:
+    if len(parts) <= FEW and (small := few_sums(parts)) is not None:
+        return small
     flat = np.fromiter(chain(*parts), dtype=np.float64)
     starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
     return Whole.of(flat).sums(starts)

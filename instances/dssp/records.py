@@ -212,6 +212,8 @@ class Instance(
         """Which jobs can be in time at all, shape (J,): T_∞(j) fits from release to deadline."""
         paths = self.planned.paths
         within = (paths.numbers <= paths.down(as_written(self.deadline))).astype(np.bool_)
+        if not self.windowed:
+            return within
         for j in np.flatnonzero((self.releases > 0) | (self.deadlines != self.deadline)):
             length = as_written(self.deadlines[j]) - as_written(self.releases[j])
             within[j] = Fraction(int(paths.numbers[j]), paths.scale) <= length
@@ -252,8 +254,17 @@ class Instance(
 
     def room(self, fill: float = 1.0) -> Fraction:
         """Return the largest total demand that fits into r·P·D, in whole units of `planned`."""
-        demands = self.planned.demands
-        return Fraction(demands.down(self.exact_capacity(fill)), demands.scale)
+        found = self._rooms.get(fill)
+        if found is None:
+            demands = self.planned.demands
+            found = Fraction(demands.down(self.exact_capacity(fill)), demands.scale)
+            self._rooms[fill] = found
+        return found
+
+    @cached_property
+    def _rooms(self) -> dict[float, Fraction]:
+        """What `room` has returned by r."""
+        return {}
 
     def fill(self, asked: float | str) -> float:
         """Return r as a number: the one that is asked for, or Theorem 4's for ``guaranteed``.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 
@@ -83,6 +84,14 @@ class Question(Generic[I]):
     bounding: bool = True
 
 
+@cache
+def _kind(home: str) -> FormulationType:
+    """Return a formulation by ``module:class``."""
+    module, _, attribute = home.partition(":")
+    kind: FormulationType = getattr(import_module(module), attribute)
+    return kind
+
+
 class Problem(Generic[I]):
     """A problem, as the application knows it.
 
@@ -122,9 +131,7 @@ class Problem(Generic[I]):
         """
         known = self.formulation_homes
         chosen = pick(name, known, f"a formulation of {self.name}") if name else next(iter(known))
-        module, _, attribute = known[chosen].partition(":")
-        kind: FormulationType = getattr(import_module(module), attribute)
-        return kind
+        return _kind(known[chosen])
 
     def default_formulation(self, instance: I) -> str:
         """Return the name of the formulation that an instance is solved as, if none is named."""

@@ -163,7 +163,7 @@ def _steps(task: Task) -> Iterator[Step]:
             yield Begun(row=blank, warming=True)
             warm(policy)
             yield Begun(row=blank)
-            row = _row(task, run, instance, reference)
+            row = _row(blank, _evaluated(task, run, policy, instance), reference)
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001  a policy that exits costs its own row alone
@@ -325,18 +325,17 @@ def solutions(task: Task) -> Iterator[tuple[Run, AnyInstance, Result, Result]]:
         for _ in references.prepare(policy, run.options):
             pass
         try:
-            found = _evaluated(task, run, instance)
+            found = _evaluated(task, run, policy, instance)
         except Exception as error:  # noqa: BLE001  a policy that raises costs its own run alone
             found = references.none("error", said(error))
         yield run, instance, found, references.of(policy, run.options)
 
 
-def _evaluated(task: Task, run: Run, instance: AnyInstance) -> Result:
-    known = problem_of(instance).policy(run.policy).options
+def _evaluated(task: Task, run: Run, policy: Policy, instance: AnyInstance) -> Result:
     found = evaluate(
         instance,
         run.policy,
-        options={k: v for k, v in run.options.items() if k in known},
+        options={k: v for k, v in run.options.items() if k in policy.options},
         seed=run.seed,
         constraints=task.constraints,
     )
@@ -345,17 +344,16 @@ def _evaluated(task: Task, run: Run, instance: AnyInstance) -> Result:
     return found
 
 
-def _row(task: Task, run: Run, instance: AnyInstance, reference: Result) -> Row:
-    result = _evaluated(task, run, instance)
+def _row(blank: Row, result: Result, reference: Result) -> Row:
     notes = [str(found.message) for found in (result, _ended(reference)) if found and found.message]
     return msgspec.structs.replace(
-        _blank(task, run, instance, reference),
+        blank,
         objective=result.objective,
         confidence=result.confidence or None,
         gap=shortfall(result, reference),
         seconds=result.seconds.solve,
         violations=result.violations,
-        measures=problem_of(instance).measures(result),
+        measures=record_of(blank.problem).measures(result),
         resampled=tuple(getattr(result.solution, "resampled", ())),
         termination=result.termination,
         message="; ".join(notes) or None,

@@ -239,7 +239,9 @@ class Core:
 
         room, broken = self._room, self._broken
         first: Mask = kernels.first_incumbent(self._weights, self._rewards, room, broken, window)
-        if broken < self._rewards.size and self._ratios[0] == self._ratios[-2]:
+        if broken == self._rewards.size or self._ratios[0] != self._ratios[-2]:
+            return first
+        if self._weights[first].sum() < room:  # in proportion to demands nothing beats a full room
             filled = fill(self._weights, room, broken)
             if self._rewards[filled].sum() > self._rewards[first].sum():
                 return filled
@@ -307,7 +309,8 @@ class Core:
 
 def _valid(name: str, numbers: ArrayLike) -> Floats:
     array = np.array(numbers, dtype=np.float64)
-    if array.ndim != 1 or not np.all(np.isfinite(array)) or np.any(array < 0):
+    least, most = array.min(initial=0.0), array.max(initial=0.0)  # NaN where there is one
+    if array.ndim != 1 or not (least >= 0 and most < np.inf):
         raise ValueError(f"{name} must be a row of finite numbers that are not negative")
     return array
 

@@ -14,6 +14,9 @@ from validation.dssp.constraints import UnknownKindError, broken
 from validation.dssp.facts import Facts
 from validation.report import Report, same
 
+MOST = int(sys.float_info.max)
+"""The largest double; a fraction is sooner compared with a whole number than with that."""
+
 
 def facts_of(night: Instance, claim: Document) -> Facts:
     """Return the facts of an instance under the document's option ``fill``, which is r.
@@ -28,7 +31,7 @@ def facts_of(night: Instance, claim: Document) -> Facts:
     if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < float("inf"):
         raise InputError("a number above 0", found=shown(fill), place="options.fill")
     facts = Facts(night, fill)
-    if facts.capacity > sys.float_info.max:
+    if facts.capacity > MOST:
         raise InputError("a finite r·P·D", found=shown(fill), place="options.fill")
     return facts
 

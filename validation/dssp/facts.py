@@ -5,14 +5,14 @@ What numbers mean, and which rule has which tolerance, is said in `instances.dss
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, zip_longest
 
 import numpy as np
 
-from instances.decimals import Whole, as_written, total
+from instances.decimals import FEW, Whole, as_written, few_sums, total
 from instances.dssp import Instance, Job
 
 
@@ -43,11 +43,7 @@ class Facts:
         self.deadline = as_written(night.deadline)
         self.rate = as_written(fill) * night.processors
         self.capacity = self.rate * self.deadline
-        predicted = [job.demand for job in night.jobs if isinstance(job.demand, float)]
-        if len(predicted) == len(night.jobs):
-            self.whole = Whole.of(np.array(predicted, dtype=np.float64))
-        else:
-            self.whole = Whole.of_fractions(map(_demand, night.jobs))
+        self.whole = _demands(night.jobs)
         self.scale = self.whole.scale
 
     @cached_property
@@ -145,11 +141,18 @@ class Facts:
         return found
 
 
-def _demand(job: Job) -> Fraction:
-    """T_1 as planned: predicted, else the sum of all task lengths."""
-    if job.demand is not None:
-        return as_written(job.demand)
-    return total(chain(*(job.stages or ())))
+def _demands(jobs: Sequence[Job]) -> Whole:
+    """T_1 of each job as planned: predicted, else the sum of all task lengths."""
+    predicted = [job.demand for job in jobs if isinstance(job.demand, float)]
+    if len(predicted) == len(jobs):
+        return Whole.of(np.array(predicted, dtype=np.float64))
+    parts = [
+        (job.demand,) if job.demand is not None else tuple(chain(*(job.stages or ())))
+        for job in jobs
+    ]
+    if len(jobs) <= FEW and (few := few_sums(parts)) is not None:
+        return few
+    return Whole.of_fractions(map(total, parts))
 
 
 def _critical_path(job: Job) -> Fraction:
