@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 
@@ -18,6 +17,7 @@ from instances.errors import InputError, listing, shown
 from instances.naming import pick
 from instances.options import Options
 from instances.protocol import AnyInstance
+from schedopt.problems.lazily import at_home
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,14 +84,6 @@ class Question(Generic[I]):
     bounding: bool = True
 
 
-@cache
-def _kind(home: str) -> FormulationType:
-    """Return a formulation by ``module:class``."""
-    module, _, attribute = home.partition(":")
-    kind: FormulationType = getattr(import_module(module), attribute)
-    return kind
-
-
 class Problem(Generic[I]):
     """A problem, as the application knows it.
 
@@ -131,7 +123,8 @@ class Problem(Generic[I]):
         """
         known = self.formulation_homes
         chosen = pick(name, known, f"a formulation of {self.name}") if name else next(iter(known))
-        return _kind(known[chosen])
+        kind: FormulationType = at_home(known[chosen])
+        return kind
 
     def default_formulation(self, instance: I) -> str:
         """Return the name of the formulation that an instance is solved as, if none is named."""
