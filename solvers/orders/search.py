@@ -135,7 +135,10 @@ class OrderSearch:
                 return False
         if self.diagram is not None:
             return self._narrow(self.diagram, until)
-        return len(self.sizes) > MOST_SEARCHED or self._explore(until)
+        if len(self.sizes) > MOST_SEARCHED:
+            self.rest = self.bound  # all orders are left
+            return True
+        return self._explore(until)
 
     def _narrow(self, diagram: Diagram, until: float) -> bool:
         """Make passes over the diagram until few orders are left; tell whether it has ended."""

@@ -55,6 +55,17 @@ def test_the_program_agrees_and_proves_it(instance: Instance) -> None:
     assert found.bound <= search.value * (1 + 1e-9)
 
 
+def test_what_was_not_searched_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("solvers.orders.search.MOST_SEARCHED", 3)
+    monkeypatch.setattr("solvers.orders.search.MOST_JOBS", 3)
+    own = [Power(p=0.2 + 0.12 * j) for j in range(6)]
+    unlike = cluster([1, 2, 3, 4, 5, 6], Power(p=0.5), own=own)
+    result = schedopt.solve(unlike)
+    assert not result.proven and result.bound is not None
+    monkeypatch.undo()
+    assert result.bound <= searched(unlike).value
+
+
 @settings(max_examples=examples(15))
 @given(various(4))
 @example(  # one job's share is nothing beside the other's, and still it has a price
