@@ -56,17 +56,18 @@ def jumped(
         If the system is another.
     """
     from policies.msfq.jump_kernels import jump
+    from policies.msfq.kernels import DRAWN_AHEAD
     from policies.msfq.random_kernels import stream
 
     small, large = (queue.classes[c] for c in pair(queue, "the jump chain"))
     if not queue.memoryless:
         raise NotApplicableError("the jump chain needs exponential sizes")
-    l = threshold_in(queue, threshold)
+    k, l = queue.servers, threshold_in(queue, threshold)
     areas = np.zeros((BATCHES, 3))
     jump(
-        queue.servers, small.arrival_rate, large.arrival_rate, small.service_rate,
+        k, small.arrival_rate, large.arrival_rate, small.service_rate,
         large.service_rate, l, variant == "lazy", events, int(WARM_UP_FRACTION * events),
-        stream(seed, 4), areas,
+        stream(seed, 4), np.zeros(DRAWN_AHEAD), np.zeros(k + 2), np.zeros(k + 2), areas,
     )  # fmt: skip
     by_batch = areas[:, 1:] / np.array([small.arrival_rate, large.arrival_rate])
     time = areas[:, 0].sum()
