@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import gcd
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,27 @@ Values = NDArray[np.int8]
 FREE: Final = -1
 _NONE: Final = 1 << 61
 """Beyond any activity of rows that are held in 64 bits."""
+
+
+class _Rows(NamedTuple):
+    """What is asked of rows at every node alike.
+
+    Attributes
+    ----------
+    most, least : ndarray of int or object, shape (rows,)
+        Where there is no bound, beyond any activity of rows that are held in 64 bits.
+    above, below : ndarray of bool, shape (rows,)
+        Whether there is a bound.
+    owner : ndarray of int, shape (entries,)
+    size : ndarray of int or object, shape (entries,)
+    """
+
+    most: Integers
+    least: Integers
+    above: NDArray[np.bool_]
+    below: NDArray[np.bool_]
+    owner: NDArray[np.intp]
+    size: Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +101,21 @@ class Arrays:
             first=np.concatenate(([0], np.cumsum(counts, dtype=np.intp))).astype(np.intp),
             columns=np.array([j for row in rows for j in row.columns], dtype=np.intp),
             coefficients=whole_array(flat) if large else np.array(flat, dtype=np.int64),
+        )
+
+    @cached_property
+    def _rows(self) -> _Rows:
+        most = np.array([_NONE if u is None else u for u in self.upper], dtype=object)
+        least = np.array([-_NONE if b is None else b for b in self.lower], dtype=object)
+        if self.coefficients.dtype != object:
+            most, least = most.astype(np.int64), least.astype(np.int64)
+        return _Rows(
+            most,
+            least,
+            np.array([u is not None for u in self.upper]),
+            np.array([b is not None for b in self.lower]),
+            np.repeat(np.arange(len(self.keys)), np.diff(self.first)),
+            np.abs(self.coefficients),
         )
 
     @property
@@ -146,25 +183,17 @@ class Arrays:
         used: list[tuple[int, int]] = []
         if not self.keys:
             return used, True
-        lengths = np.diff(self.first)
-        room_above = np.array([_NONE if u is None else u for u in self.upper], dtype=object)
-        room_below = np.array([-_NONE if b is None else b for b in self.lower], dtype=object)
-        if self.coefficients.dtype != object:
-            room_above, room_below = room_above.astype(np.int64), room_below.astype(np.int64)
-        bounded_above = np.array([u is not None for u in self.upper])
-        bounded_below = np.array([b is not None for b in self.lower])
-        size = np.abs(self.coefficients)
+        rows = self._rows
         while True:
             low, high = self.activities(values)
-            over = (low > room_above).astype(bool) & bounded_above
-            under = (high < room_below).astype(bool) & bounded_below
+            over = (low > rows.most).astype(bool) & rows.above
+            under = (high < rows.least).astype(bool) & rows.below
             if over.any() or under.any():
                 return used, False
             free = values[self.columns] == FREE
-            above = np.repeat((room_above - low), lengths)
-            below = np.repeat((high - room_below), lengths)
-            by_upper = free & (size > above).astype(bool) & np.repeat(bounded_above, lengths)
-            by_lower = free & (size > below).astype(bool) & np.repeat(bounded_below, lengths)
+            above, below = (rows.most - low)[rows.owner], (high - rows.least)[rows.owner]
+            by_upper = free & (rows.size > above).astype(bool) & rows.above[rows.owner]
+            by_lower = free & (rows.size > below).astype(bool) & rows.below[rows.owner]
             if not by_upper.any() and not by_lower.any():
                 return used, True
             self._fix(values, by_upper, by_lower, used)
@@ -177,15 +206,14 @@ class Arrays:
         used: list[tuple[int, int]],
     ) -> None:
         """Fix entries one row after another; a later row may then decide otherwise, next time."""
-        owner = np.repeat(np.arange(len(self.keys)), np.diff(self.first))
-        positive = (self.coefficients > 0).astype(bool)
         for marks, sign in ((by_upper, 1), (by_lower, -1)):
             for entry in np.flatnonzero(marks):
                 column = self.columns[entry]
                 if values[column] == FREE:
-                    values[column] = int(positive[entry] != (sign == 1))
-                    if (int(owner[entry]), sign) not in used[-1:]:
-                        used.append((int(owner[entry]), sign))
+                    values[column] = int((self.coefficients[entry] > 0) != (sign == 1))
+                    decided = int(self._rows.owner[entry]), sign
+                    if decided not in used[-1:]:
+                        used.append(decided)
 
     def cut_off(self, values: Values) -> tuple[int, int] | None:
         """Return a row that cannot be kept, with 1 for its upper bound, -1 for its lower."""
