@@ -54,7 +54,8 @@ def priced_by_count(
     """
     most = int(np.searchsorted(np.cumsum(np.sort(weights)), room, side="right"))
     fewest = 1 + int(np.searchsorted(np.cumsum(np.sort(rewards)[::-1]), value, side="right"))
-    bound, count = _relaxation(rewards, weights, room, 0.0, 0)
+    least = enough - value
+    bound, count = _relaxation(rewards, weights, room, 0.0, 0, least=least)
     if fewest <= count <= most:
         return bound, 0.0
     limit = most if count > most else fewest
@@ -69,7 +70,7 @@ def priced_by_count(
     for _ in range(60):
         width = right[0] - left[0]
         middle = (left[0] + right[0]) / 2 if halve else _meeting(left, right)
-        relaxed, count = _relaxation(rewards, weights, room, middle, limit)
+        relaxed, count = _relaxation(rewards, weights, room, middle, limit, least=least)
         if relaxed < bound:
             bound, best = relaxed, middle
         if bound < enough:
@@ -91,9 +92,12 @@ def _meeting(left: tuple[float, float, float], right: tuple[float, float, float]
 
 
 def _relaxation(
-    rewards: Floats, weights: Floats, room: float, multiplier: float, limit: int
+    rewards: Floats, weights: Floats, room: float, multiplier: float, limit: int, *, least: float
 ) -> tuple[float, float]:
-    """Return the value of the relaxation, rounded up, and how many items, and parts, it takes."""
+    """Return the value of the relaxation, rounded up, and how many items, and parts, it takes.
+
+    Where ``least``, what a better solution gains, is far more than rounding, sums are rounded.
+    """
     left = rewards - multiplier
     worth = np.flatnonzero(left > 0)
     left, weights = left[worth], weights[worth]
@@ -108,7 +112,11 @@ def _relaxation(
     # Whatever the price is, this is a bound; each term is off by 2^-52 of what it is made of,
     # whose sum is off by far less than the half.
     gains = left - price * weights
-    terms = [price * room, multiplier * limit, *gains[gains > 0].tolist()]
+    gains = gains[gains > 0]
+    ends = price * room, multiplier * limit
     asked = float(filled[-1]) if order.size else 0.0
     made = float(left.sum()) + price * (asked + room) + abs(multiplier) * (2 * order.size + limit)
-    return fsum(terms) + 2.0**-50 * made, count
+    rounded = 2.0**-45 * made  # of a sum by halves, as numpy adds, 64 additions deep at most
+    if rounded < least / 32:
+        return float(gains.sum()) + ends[0] + ends[1] + rounded, count
+    return fsum([*ends, *gains.tolist()]) + 2.0**-50 * made, count

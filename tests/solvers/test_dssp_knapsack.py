@@ -253,8 +253,10 @@ def test_bound_by_the_number_of_items() -> None:
             best = solved(rewards, demands, room)
             items = Items.of(rewards, demands, room)
             for value in (best - 1, best * 0.8):
-                bound = bound_by_count(items.rewards, items.weights, items.room, value)
+                numbers = items.rewards, items.weights, items.room, value
+                bound, rounded = bound_by_count(*numbers), bound_by_count(*numbers, value + 1)
                 assert bound >= best * (1 - 1e-12)
+                assert rounded >= best * (1 - 1e-12)
     rewards, demands = draw("strongly correlated", 400, 1000, 1)
     room = float(np.floor(demands.sum() / 2))
     items = Items.of(rewards, demands, room)
