@@ -20,7 +20,7 @@ import msgspec
 from instances.errors import InputError, shown
 from schedopt import __version__
 from schedopt.sweep.measure import Outcome, Task, said
-from schedopt.sweep.workers import Worker, WorkerError
+from schedopt.sweep.workers import Group, Worker, WorkerError
 
 PATIENCE = 30.0
 """Seconds to wait for a scheduler, and for its first worker."""
@@ -61,7 +61,10 @@ def work(tasks: Sequence[Task], grace: float | None) -> bytes:
     multiprocessing.current_process().daemon = False  # or it may have no process beside it
     if not hasattr(_MINE, "worker"):
         _MINE.worker = Worker()
-    outcomes = [_MINE.worker.compute(task, grace) for task in tasks]
+    outcomes: list[Outcome] = []
+    while len(outcomes) < len(tasks):  # what took long leaves others undone
+        for group in _MINE.worker.work(tasks[len(outcomes) :], grace):
+            outcomes += group
     return msgspec.json.encode(Batch(outcomes, time.monotonic() - began))
 
 
@@ -70,10 +73,8 @@ def release() -> str:
     return __version__
 
 
-def remote(
-    tasks: Sequence[Task], address: str, grace: float | None
-) -> Iterator[tuple[Task, Outcome]]:
-    """Do tasks on a Dask cluster, and yield each outcome as it is known.
+def remote(tasks: Sequence[Task], address: str, grace: float | None) -> Iterator[Group]:
+    """Do tasks on a Dask cluster, and yield what is done as it is known.
 
     Raises
     ------
@@ -146,7 +147,7 @@ def _workforce(client: Any) -> int:
 
 def _through(
     client: Any, distributed: Any, tasks: Sequence[Task], grace: float | None, most: int
-) -> Iterator[tuple[Task, Outcome]]:
+) -> Iterator[Group]:
     """Submit tasks, a few batches more at a time than there are workers, and yield outcomes.
 
     Batches grow until they take `BATCH_SECONDS` seconds: a future costs as much as a tiny instance.
@@ -167,7 +168,7 @@ def _through(
                     packed.append(replace(task, source=task.source.packed()))
                     batch.append(task)
                 except InputError as error:
-                    yield task, Outcome(rows=[], why=str(error))
+                    yield [(task, Outcome(rows=[], why=str(error)))]
             if not batch:
                 continue
             future = client.submit(work, packed, grace, pure=False)
@@ -180,12 +181,12 @@ def _through(
         del submitted[future.key]
         if isinstance(found, Batch):
             size = max(1, min(2 * size, int(BATCH_SECONDS * len(done) / max(found.seconds, 1e-3))))
-            yield from zip(done, found.outcomes, strict=True)
+            yield list(zip(done, found.outcomes, strict=True))
         elif len(done) > 1:  # one of them is to blame, and only it
             waiting.extendleft(done)
             size = 1
         else:
-            yield done[0], found
+            yield [(done[0], found)]
 
 
 def _outcomes(distributed: Any, future: Any) -> Batch | Outcome:

@@ -21,7 +21,8 @@ from schedopt.problems.record import Question
 from schedopt.sweep.plan import Run
 from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import Source
-from schedopt.verbs.evaluate import evaluate, warm
+from schedopt.verbs.evaluate import evaluate
+from schedopt.verbs.evaluate import warm as warm_policy
 from schedopt.verbs.solve import solve
 from solvers.result import Document, Result, Termination
 from validation.documents import result_of
@@ -161,7 +162,7 @@ def _steps(task: Task) -> Iterator[Step]:
         blank = _blank(task, run, instance, reference)
         try:
             yield Begun(row=blank, warming=True)
-            warm(policy)
+            warm_policy(policy)
             yield Begun(row=blank)
             row = _row(blank, _evaluated(task, run, policy, instance), reference)
         except (KeyboardInterrupt, GeneratorExit):
@@ -203,7 +204,7 @@ class _References:
         elif called in (self._task.lost or {}):
             found = self.none("error", (self._task.lost or {})[called])
         else:
-            _warm(self.record.name)
+            warm(self.record.name)
             yield Begun(reference=called)
             try:
                 found = self._on_record(question) or _answered(question, self._task)
@@ -254,7 +255,7 @@ class _References:
 
 
 @cache
-def _warm(problem: str) -> None:
+def warm(problem: str) -> None:
     """Solve something tiny, so that loading a solver is not counted as an instance's time."""
     solve(parse(record_of(problem).tiny), many=True)
 

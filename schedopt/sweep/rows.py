@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import msgspec
 
@@ -141,6 +142,12 @@ class Rows:
         self._safe_size, self._synced = 0, 0.0
         if self._output is not None:
             self._open(self._output)
+            _OPEN.add(self)
+
+    def let_go(self) -> None:
+        """Close the journal in a copy of this process, where its lock would outlive this one's."""
+        if self._journal is not None:
+            self._journal.close()
 
     def _open(self, output: Path) -> None:
         if output.suffix not in FORMATS:
@@ -246,6 +253,18 @@ class Rows:
             if beside:
                 self._journal_path.unlink()
         return rows
+
+
+_OPEN: WeakSet[Rows] = WeakSet()
+
+
+def _let_go() -> None:
+    for rows in list(_OPEN):
+        rows.let_go()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)
 
 
 def _keep_others_out(journal: IO[bytes], path: Path) -> None:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import queue
-import signal
-import sys
 import threading
-from collections import Counter
+import time
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
 import msgspec
 
-from policies.from_file import load_only
-from schedopt.sweep.measure import Begun, Done, Failed, Finished, Outcome, Step, Task, steps
+from schedopt.sweep import starting
+from schedopt.sweep.measure import Begun, Done, Failed, Finished, Outcome, Step, Task, warm
 from schedopt.sweep.rows import Row
+from schedopt.sweep.serving import Told, serve
 
 MOST_STARTS = 3
 """A step whose process ends unasked as often as this is given up."""
@@ -31,8 +30,14 @@ READING = 120.0
 PATIENCE = 5.0
 """Seconds for a process without work to end by itself."""
 
-_SPAWN = multiprocessing.get_context("spawn")
+BATCH = 0.05
+"""Seconds that tasks which are sent together are meant to take."""
+
+Group = list[tuple[Task, Outcome]]
+"""Tasks that are done, each with what became of it."""
+
 _STARTING = threading.Lock()
+_TOLD: msgspec.json.Decoder[Told] = msgspec.json.Decoder(Told)
 _STEPS: msgspec.json.Decoder[list[Step]] = msgspec.json.Decoder(list[Step])
 
 
@@ -51,7 +56,43 @@ class Worker:
     def __init__(self) -> None:
         self._process: BaseProcess | None = None
         self._line: Connection | None = None
-        self._closed = self._busy = False
+        self._closed = self._busy = self._heard = False
+
+    def work(self, tasks: Sequence[Task], grace: float | None) -> Iterator[list[Outcome]]:
+        """Do tasks in their order, and yield what became of the next ones as it is known.
+
+        Telling each step takes as long as a tiny instance. So tasks that no grace is over are
+        done without; where the process dies of one, those that are left are done step by step.
+        Where one takes long, the others are left undone, for whoever has time.
+
+        Raises
+        ------
+        WorkerError
+            If the worker is closed meanwhile.
+        InputError
+            If processes end before they are ready.
+        """
+        done = 0
+        if len(tasks) > 1 and _limit(tasks[0], grace) is None:
+            self._busy = True
+            try:
+                line = self._ready()
+                line.send(tuple(tasks))
+                told = Told([])
+                while not told.over:
+                    told = _TOLD.decode(line.recv_bytes())
+                    done += len(told.outcomes)
+                    yield told.outcomes
+            except (EOFError, OSError):  # the process is no more
+                self.release()
+                if self._closed:
+                    raise WorkerError from None
+            else:
+                return
+            finally:
+                self._busy = False
+        for task in tasks[done:]:
+            yield [self.compute(task, grace)]
 
     def compute(self, task: Task, grace: float | None) -> Outcome:
         """Do a task, however often it takes.
@@ -75,7 +116,7 @@ class Worker:
             self._busy = False
 
     def _compute(self, task: Task, grace: float | None) -> Outcome:
-        limit = None if grace is None or task.time_limit is None else task.time_limit + grace
+        limit = _limit(task, grace)
         done: dict[str, Row] = {}
         losses: Counter[str] = Counter()
         while True:
@@ -127,18 +168,35 @@ class Worker:
 
     def _ready(self) -> Connection:
         """Return the line to the process, which is started if there is none."""
+        if self._closed:
+            raise EOFError
+        self.begin()
+        assert self._line is not None  # noqa: S101  for type checkers
+        assert self._process is not None  # noqa: S101
+        if not self._heard:
+            try:
+                self._line.recv_bytes()  # what it imports is not an instance's time
+            except EOFError:
+                why = starting.unready(self._process, PATIENCE)
+                raise why or EOFError from None
+            self._heard = True
+        return self._line
+
+    def begin(self, *, copied: bool = False) -> None:
+        """Start the process, if there is none.
+
+        Parameters
+        ----------
+        copied : bool
+            As a copy of this one.
+        """
         if self._line is not None:
-            return self._line
+            return
         with _STARTING:  # starting is not for several threads at once
             if self._closed:
                 raise EOFError
-            ours, theirs = _SPAWN.Pipe()
-            process = _SPAWN.Process(target=_serve, args=(theirs,), daemon=True)
-            process.start()
-            theirs.close()  # only so does the end of the process end the line
-            self._process, self._line = process, ours
-        ours.recv_bytes()  # it has imported what it needs: that is not an instance's time
-        return ours
+            self._process, self._line = starting.began(serve, copied=copied)
+            self._heard = False
 
     def dismiss(self) -> None:
         """Tell the process that there is no more work: then it ends by itself."""
@@ -199,68 +257,37 @@ def _without(
     return task
 
 
-def _serve(line: Connection) -> None:
-    """Do tasks as they come, and tell each step.
-
-    Telling takes as long as a tiny instance, so that what has ended is told with what begins next,
-    and that a policy is being loaded, only where it is.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
-    parent = multiprocessing.parent_process()
-
-    def follow() -> None:
-        if parent is not None:
-            wait([parent.sentinel])
-            os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
-    line.send_bytes(b"ready")
-    loaded: set[tuple[str, str]] = set()
-    while True:
-        try:
-            task = line.recv()
-        except EOFError:
-            sys.stdout.flush()
-            os._exit(0)  # taking down an interpreter full of compiled code would take longer
-        load_only(task.policy_files)
-        told: list[Step] = []
-        for step in steps(task):
-            if isinstance(step, Begun) and step.warming and step.row is not None:
-                policy = (step.row.problem, step.row.policy)
-                if policy in loaded:
-                    continue
-                loaded.add(policy)
-            told.append(step)
-            if not isinstance(step, Done):  # after which the next comes at once
-                line.send_bytes(msgspec.json.encode(told))
-                told.clear()
-
-
-def local(
-    tasks: Sequence[Task], workers: int, grace: float | None
-) -> Iterator[tuple[Task, Outcome]]:
-    """Do tasks in processes of this machine, and yield each outcome as it is known."""
+def local(tasks: Sequence[Task], workers: int, grace: float | None) -> Iterator[Group]:
+    """Do tasks in processes of this machine, and yield what is done as it is known."""
     staff = [Worker() for _ in range(min(workers, len(tasks)))]
-    free: queue.SimpleQueue[Worker] = queue.SimpleQueue()
-    for worker in staff:
-        free.put(worker)
+    waiting = deque(tasks)
+    told: queue.SimpleQueue[Group | BaseException] = queue.SimpleQueue()
 
-    def attempt(task: Task) -> Outcome:
-        worker = free.get()
+    def employ(worker: Worker) -> None:
         try:
-            return worker.compute(task, grace)
-        finally:
-            free.put(worker)
+            for group in _done(worker, waiting, len(staff), grace):
+                told.put(group)
+        except WorkerError:
+            return
+        except BaseException as error:  # noqa: BLE001  it is raised again below
+            told.put(error)
 
+    left = len(tasks)
     try:
+        _copy(staff, tasks)
+        yield []
         with ThreadPoolExecutor(len(staff)) as threads:
-            running = {threads.submit(attempt, task): task for task in tasks}
             try:
-                for future in as_completed(running):
-                    yield running[future], future.result()
+                for worker in staff:
+                    threads.submit(employ, worker)
+                while left:
+                    group = told.get()
+                    if isinstance(group, BaseException):
+                        raise group
+                    left -= len(group)
+                    yield group
             finally:  # done, interrupted, or no longer wanted
-                for future in running:
-                    future.cancel()
+                waiting.clear()
                 for worker in staff:
                     worker.close()
     finally:
@@ -268,3 +295,47 @@ def local(
             worker.dismiss()
         for worker in staff:
             worker.release()
+
+
+def _copy(staff: Sequence[Worker], tasks: Sequence[Task]) -> None:
+    """Begin workers as copies of this process where that may be, with what they all need loaded.
+
+    Not where users' files of policies have been run in it: what those hold is not made for it.
+    """
+    if any(task.policy_files for task in tasks) or not starting.may_be_copied():
+        return
+    for problem in dict.fromkeys(task.problem for task in tasks):
+        with suppress(Exception):  # a worker will say so
+            warm(problem)
+    if starting.may_be_copied():
+        for worker in staff:
+            worker.begin(copied=True)
+
+
+def _done(
+    worker: Worker, waiting: deque[Task], workers: int, grace: float | None
+) -> Iterator[Group]:
+    """Have a worker do what waits, a few tasks at a time, and yield what is done.
+
+    How many they are grows until they take `BATCH` seconds.
+    """
+    size = 1
+    while True:
+        batch: list[Task] = []
+        with suppress(IndexError):  # others have taken the last one
+            while len(batch) < min(size, 1 + len(waiting) // (2 * workers)):
+                batch.append(waiting.popleft())
+        if not batch:
+            return
+        began, done = time.monotonic(), 0
+        for outcomes in worker.work(batch, grace):
+            yield list(zip(batch[done:], outcomes, strict=False))
+            done += len(outcomes)
+        seconds = max(time.monotonic() - began, 1e-4)
+        size = max(1, min(2 * size, int(BATCH * done / seconds)))
+        waiting.extendleft(reversed(batch[done:]))
+
+
+def _limit(task: Task, grace: float | None) -> float | None:
+    """Return the seconds after which a step is ended, None where none is."""
+    return None if grace is None or task.time_limit is None else task.time_limit + grace

@@ -47,18 +47,22 @@ def bar(what: str) -> Iterator[Advance]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+    progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+    try:
         task = progress.add_task(what, total=None)
         said = time.monotonic()
 
         def advance(done: int, total: int) -> None:
             nonlocal said
+            progress.start()  # a thread: until then this process may be copied
             progress.update(task, completed=done, total=total)
             if not err.is_terminal and time.monotonic() - said > EVERY:
                 said = time.monotonic()
                 err.print(text(f"{done:,} of {total:,} {what}"))
 
         yield advance
+    finally:
+        progress.stop()
 
 
 def ticking(what: str) -> Advance:

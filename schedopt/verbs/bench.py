@@ -112,6 +112,10 @@ def bench(
         If single instances cannot be used, when all the others are done.
     """
     _refuse(jobs, seeds, {"time limit": time_limit, "grace": grace})
+    if jobs > 1 or grace is not None:
+        from schedopt.sweep.starting import leave_if_begun_by_ourselves
+
+        leave_if_begun_by_ourselves()
     files_of_policies = tuple(from_file.read(path) for path in policy_files)
     for file in files_of_policies:
         from_file.load(file)
@@ -136,12 +140,10 @@ def bench(
         (tell or _quiet)(line)
     try:
         with closing(_computed(todo, jobs, grace, cluster)) as outcomes:
-            for task, found in outcomes:
-                done += 1
-                rows.extend(found.rows)
-                if found.why is not None:
-                    label = task.source.label
-                    failures.append(found.why if label in found.why else f"{label}: {found.why}")
+            for group in outcomes:
+                rows.extend(row for _, found in group for row in found.rows)
+                failures += [_failed(task, found.why) for task, found in group if found.why]
+                done += len(group)
                 if progress:
                     progress(done, len(plan))
     finally:
@@ -149,6 +151,11 @@ def bench(
     if failures:
         raise BenchError(failures, finished)
     return finished
+
+
+def _failed(task: Task, why: str) -> str:
+    """Return a line on an instance that cannot be used, which names it."""
+    return why if task.source.label in why else f"{task.source.label}: {why}"
 
 
 def _refuse(jobs: int, seeds: Sequence[int], seconds: Mapping[str, float | None]) -> None:
@@ -246,8 +253,8 @@ def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[
 
 def _computed(
     todo: Sequence[Task], jobs: int, grace: float | None, cluster: str | None
-) -> Generator[tuple[Task, Outcome], None, None]:
-    """Yield what became of each instance as it is known."""
+) -> Generator[Sequence[tuple[Task, Outcome]], None, None]:
+    """Yield what became of the next instances as it is known."""
     if not todo:
         return
     if cluster is not None:
@@ -256,7 +263,7 @@ def _computed(
         yield from remote(todo, cluster, grace)
     elif jobs == 1 and (grace is None or todo[0].time_limit is None):
         for task in todo:
-            yield task, outcome(task)
+            yield [(task, outcome(task))]
     else:
         from schedopt.sweep.workers import local
 

@@ -1,0 +1,101 @@
+"""A worker's own side: it does tasks as they come, and tells what becomes of them."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from multiprocessing.connection import Connection, wait
+
+import msgspec
+
+from policies.from_file import load_only
+from schedopt.sweep.measure import Begun, Done, Outcome, Step, Task, outcome, steps
+
+TOLD = 0.02
+"""Seconds after which it is told what has been done; a process that dies loses no more work."""
+
+LONG = 0.2
+"""Seconds after which the rest of what came together is left to others."""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What became of the next of several tasks.
+
+    Attributes
+    ----------
+    outcomes : list of Outcome
+    over : bool
+        Whether those that are left stay undone.
+    """
+
+    outcomes: list[Outcome]
+    over: bool = False
+
+
+def serve(line: Connection) -> None:
+    """Do tasks as they come down a line: one, of which each step is told, or several."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            wait([parent.sentinel])
+            os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+    line.send_bytes(b"ready")
+    gc.freeze()  # what is loaded stays: nobody need look through it again and again
+    loaded: set[tuple[str, str]] = set()
+    while True:
+        try:
+            task = line.recv()
+        except EOFError:
+            sys.stdout.flush()
+            os._exit(0)  # taking down an interpreter full of compiled code would take longer
+        if isinstance(task, tuple):
+            _do_all(line, task)
+        else:
+            _do_in_steps(line, task, loaded)
+
+
+def _do_all(line: Connection, tasks: Sequence[Task]) -> None:
+    """Do tasks, and tell now and then what became of them."""
+    began = told = time.monotonic()
+    done: list[Outcome] = []
+    for task in tasks:
+        load_only(task.policy_files)
+        done.append(outcome(task))
+        now = time.monotonic()
+        if task is tasks[-1] or now - began >= LONG:
+            break
+        if now - told >= TOLD:
+            line.send_bytes(msgspec.json.encode(Told(done)))
+            told = now
+            done.clear()
+    line.send_bytes(msgspec.json.encode(Told(done, over=True)))
+
+
+def _do_in_steps(line: Connection, task: Task, loaded: set[tuple[str, str]]) -> None:
+    """Do a task, and tell each step.
+
+    What has ended is told with what begins next, and that a policy is being loaded, only where it
+    is: by ``loaded``.
+    """
+    load_only(task.policy_files)
+    told: list[Step] = []
+    for step in steps(task):
+        if isinstance(step, Begun) and step.warming and step.row is not None:
+            policy = (step.row.problem, step.row.policy)
+            if policy in loaded:
+                continue
+            loaded.add(policy)
+        told.append(step)
+        if not isinstance(step, Done):  # after which the next comes at once
+            line.send_bytes(msgspec.json.encode(told))
+            told.clear()
