@@ -75,7 +75,7 @@ SOLVERS: dict[str, Solver] = {
         "solve",
     ),
     "epochs": Solver(
-        "partitions into epochs: bin completion and multipliers, then CP-SAT",
+        "epochs and rectangles: bin completion and multipliers, or filling, then CP-SAT",
         "items",  # not a model in CP-SAT: its problem alone calls it
         "solvers.epochs",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from itertools import combinations, pairwise
 from math import lcm
@@ -31,6 +32,8 @@ MOST_NODES = 1_024
 MOST_UNITS = 1 << 30
 """Units of the quantum: CP-SAT's own numbers stay far below 2^31."""
 
+MOST_PIECES = 5_000
+"""Pairs of a job and a width: beyond, a model takes longer to build than anyone waits for it."""
 
 WIDTHS = Option(
     default="any",
@@ -56,6 +59,10 @@ class Rectangles:
 
     Attributes
     ----------
+    possible : list of int
+        The widths that rectangles can have in some schedule, the narrowest first.
+    widths : list of int
+        Those of them that the model has: not all where it would be too large, or the grid too fine.
     narrowest : list of int
         For each job the narrowest width that it can have in any schedule.
     model : cp_model.CpModel
@@ -82,7 +89,9 @@ class Rectangles:
     known_options: ClassVar[Mapping[str, Option]] = {"widths": WIDTHS}
     reward_scale: ClassVar[float] = 1.0
     loss: ClassVar[int] = 0
-    inexact: ClassVar[str] = "among schedules of fewer widths, since all would need too fine a grid"
+    inexact: ClassVar[str] = (
+        "among schedules of fewer widths, since all would make too large a model"
+    )
 
     def __init__(
         self, instance: Instance, *, widths: Literal["any", "powers-of-two"] = "any"
@@ -100,10 +109,11 @@ class Rectangles:
         if widths != "any":
             every = [w for w in every if w & (w - 1) == 0 or w == nodes]
         self._allowed = widths
-        self.widths = coarser(every, nodes, jobs, MOST_UNITS)
+        self.possible = every
+        self.widths = coarser(every, nodes, jobs, MOST_UNITS, max(1, MOST_PIECES // jobs))
         self.exact = self.widths == every
         self.units = grid(self.widths, nodes, jobs)
-        self.narrowest = [min(w for w in every if w >= job.minimum) for job in instance.jobs]
+        self.narrowest = [every[bisect_left(every, job.minimum)] for job in instance.jobs]
         self._pieces: _Pieces | None = None
         self._ordered = False
         self.seconds = time.perf_counter() - began

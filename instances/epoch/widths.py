@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import lcm
+from math import lcm, log2
 
 MOST_UNITS = 1 << 26
 """The quantum in units of the widths' grid up to which sums are followed exactly."""
@@ -68,12 +68,30 @@ def grid(widths: Iterable[int], nodes: int, jobs: int) -> int:
     return int(lcm(*widths, nodes) * Fraction(jobs, nodes))
 
 
-def coarser(widths: Sequence[int], nodes: int, jobs: int, most: int) -> list[int]:
-    """Leave out the widths that make the grid finest, until it has few units enough; never N."""
+def coarser(
+    widths: Sequence[int], nodes: int, jobs: int, most: int, count: int | None = None
+) -> list[int]:
+    """Leave out widths until the grid has few units enough, and perhaps few widths; never N.
+
+    What makes a grid fine is the highest power of a prime in any width. Those that have one are
+    left out together, first where the fewest are lost for each bit that the grid loses.
+    """
     kept = list(widths)
-    while grid(kept, nodes, jobs) > most:
-        others = {w: grid([u for u in kept if u != w], nodes, jobs) for w in kept if w != nodes}
-        kept.remove(min(others, key=lambda w: (others[w], -w)))
+    primes = [p for p in _primes(nodes) if any(w % p == 0 for w in kept)]
+    powers = {p: {w: _power(w, p) for w in kept} for p in primes}
+    while grid(kept, nodes, jobs) > most or len(kept) > (count or nodes):
+        ways: list[tuple[float, int, int]] = []
+        for prime in primes:
+            mine = [powers[prime][w] for w in kept]
+            highest, always = max(mine), _power(nodes, prime)
+            if highest > always:
+                next_best = max(power for power in mine if power < highest)
+                bits = (highest - next_best) * log2(prime)
+                ways.append((mine.count(highest) / bits, prime, highest))
+        if not ways:
+            break
+        _, prime, highest = min(ways)
+        kept = [w for w in kept if powers[prime][w] < highest]
     return kept
 
 
@@ -89,20 +107,21 @@ def _balanced(widths: set[int], prime: int, total: Fraction) -> set[int]:
         return widths
     group = [w for w in widths if _power(w, prime) == highest]
     step = {w: pow(w // prime**highest, -1, prime) for w in group}
-    shortest = {0: Fraction(0)}
-    heap = [(Fraction(0), 0)]
+    whole = lcm(*group, total.denominator)  # lengths in units of 1/whole
+    length_of = {w: whole // w for w in group}
+    most = int(total * whole)
+    shortest = {0: 0}
+    heap = [(0, 0)]
     while heap:
         length, residue = heapq.heappop(heap)
         if length > shortest[residue]:
             continue
         for w in group:
-            further, to = length + Fraction(1, w), (residue + step[w]) % prime
-            if further <= total and further < shortest.get(to, total + 1):
+            further, to = length + length_of[w], (residue + step[w]) % prime
+            if further <= most and further < shortest.get(to, most + 1):
                 shortest[to] = further
                 heapq.heappush(heap, (further, to))
-    return widths - {
-        w for w in group if Fraction(1, w) + shortest.get(-step[w] % prime, total) > total
-    }
+    return widths - {w for w in group if length_of[w] + shortest.get(-step[w] % prime, most) > most}
 
 
 def _exact(widths: set[int], units: int, jobs: int, nodes: int) -> set[int]:

@@ -7,9 +7,7 @@ from typing import Literal
 from formulations.epoch.partition import Partition
 from formulations.epoch.rectangles import Rectangles
 from instances.epoch import Partitioned, Scheduled
-from solvers import cpsat
-from solvers.epochs import partitions
-from solvers.epochs.bounding import narrowest
+from solvers.epochs import partitions, rectangles
 from solvers.epochs.clock import Clock
 from solvers.result import Limits, Result
 
@@ -25,8 +23,9 @@ def solve(
 ) -> Result[Partitioned] | Result[Scheduled]:
     """Solve a `Partition` or `Rectangles`.
 
-    Where the start meets the bound nothing is searched. A partition is then searched for by our own
-    bin completion (`solvers.epochs.completion`), and what that leaves open goes to CP-SAT.
+    Where the start meets the bound nothing is searched. Then comes a search of our own, bin
+    completion for partitions (`solvers.epochs.completion`), filling for rectangles
+    (`solvers.epochs.filling`), and what that leaves open goes to CP-SAT.
 
     Parameters
     ----------
@@ -47,16 +46,9 @@ def solve(
     clock = Clock(limits, before=model.seconds)
     if isinstance(model, Rectangles):
         pieces = start if isinstance(start, Scheduled) else None
-        return clock.timed(_rectangles(model, clock, pieces))
+        alone = engine == "cp-sat"
+        return clock.timed(rectangles.solve(model, clock, pieces, cpsat_alone=alone))
     epochs = start if isinstance(start, Partitioned) else None
     result = partitions.solve(model, clock, epochs, cpsat_alone=engine == "cp-sat")
     clock.build += model.seconds - clock.before
     return clock.timed(result)
-
-
-def _rectangles(model: Rectangles, clock: Clock, start: Scheduled | None) -> Result[Scheduled]:
-    least = float(narrowest(model))
-    if start is None or model.instance.objective_of(start) > least:
-        model.in_order()
-    clock.build += model.seconds - clock.before
-    return cpsat.solve(model, clock.left(), hint=start, bound=least)

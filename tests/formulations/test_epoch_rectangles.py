@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, product
+from random import Random
 
 import pytest
 from builders.effort import examples
 from builders.epoch import packing, some_packing
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET, structs
 
 from formulations.epoch import Rectangles
-from instances.constraints import Apart, Together
+from instances.constraints import Apart, Together, label
 from instances.epoch import Instance
 from instances.epoch.widths import possible_widths
 from policies.epoch.buddies import is_power
@@ -119,11 +121,21 @@ def test_widths_that_no_schedule_has_drop_out() -> None:
 
 def test_a_grid_that_is_too_fine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("formulations.epoch.rectangles.MOST_UNITS", 8)
-    result = solve("instances/epoch/three-wide.json", formulation="rectangles", threads=1)
+    file = "instances/epoch/three-wide.json"
+    result = solve(file, formulation="rectangles", solver="cp-sat", threads=1)
     assert result.options["exact"] is False
     assert result.violations == ()
     assert (result.objective, result.bound) == (16, 10)
     assert "fewer widths" in str(result.message)
+    ours = solve(file, formulation="rectangles")
+    assert (ours.objective, ours.proven, ours.options["exact"]) == (10, True, True)
+
+
+def test_more_jobs_than_anyone_searches_for() -> None:
+    instance = packing([1, 2, 3] * 2_000, 6, 0, [Apart(jobs=("j0001", "j0002"))])
+    result = solve(instance, formulation="rectangles", threads=1, time_limit=5)
+    assert (result.termination, result.violations) == ("completed", ())
+    assert result.objective == 6 * 6_000
 
 
 # --- side constraints -------------------------------------------------------------------------
@@ -177,18 +189,63 @@ def keeps(instance: Instance, starts: dict[int, Fraction], heights: list[Fractio
     return True
 
 
+def without(instance: Instance, *names: str) -> Instance:
+    rules = [r for i, r in enumerate(instance.constraints) if label(r, i) not in names]
+    return structs.replace(instance, constraints=tuple(rules))
+
+
+def agreed(instance: Instance) -> None:
+    """Compare our own search, CP-SAT and brute force; a conflict is a smallest one."""
+    best = least_ruled(instance)
+    result = solve(instance, formulation="rectangles", threads=1, confirm=True, certificate=True)
+    assert result.violations == ()
+    searched = result.message is not UNSET and "nothing was searched" in str(result.message)
+    assert f"confirmed by {'epochs' if searched else 'cp-sat'}" in str(result.message)
+    other = solve(instance, formulation="rectangles", solver="cp-sat", threads=1)
+    assert (other.termination, other.objective) == (result.termination, result.objective)
+    if best is not None:
+        assert result.proven
+        assert (result.objective, result.bound) == (best, best)
+        return
+    assert result.termination == other.termination == "infeasible"
+    names = [label(rule, i) for i, rule in enumerate(instance.constraints)]
+    wrong = [
+        some
+        for size in range(1, len(names) + 1)
+        for some in combinations(names, size)
+        if least_ruled(without(instance, *(set(names) - set(some)))) is None
+    ]
+    for conflict in (result.conflict, other.conflict):
+        assert conflict in wrong
+        assert len(conflict) == len(wrong[0])
+
+
 @settings(max_examples=examples(60))
 @given(some_packing(most=4, rules=True).filter(lambda instance: instance.nodes <= 5))
 def test_side_constraints_on_rectangles(instance: Instance) -> None:
-    best = least_ruled(instance)
-    result = solve(instance, formulation="rectangles", threads=1)
-    assert result.violations == ()
-    if best is None:
-        assert result.termination == "infeasible"
-        assert result.conflict
-        return
-    assert result.proven
-    assert result.objective == best
+    agreed(instance)
+
+
+def drawn(seed: int) -> Instance:
+    """Draw ties, jobs alone, jobs as large as the machine, and rules that contradict each other."""
+    draw = Random(seed)  # noqa: S311
+    nodes, jobs = draw.randint(1, 7), draw.randint(1, 4)
+    minima = [draw.choice((1, nodes, draw.randint(1, nodes))) for _ in range(jobs)]
+    names = [f"j{i + 1}" for i in range(jobs)]
+    rules = [
+        draw.choice((Together, Apart))(
+            jobs=tuple(draw.sample(names, draw.randint(1, min(3, jobs))))
+        )
+        for _ in range(draw.choice((0, 1, 2, 2, 3)))
+    ]
+    return packing(minima, nodes, draw.randint(0, 3), rules)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_two_thousand_random_instances(part: int) -> None:
+    for seed in range(100 * part, 100 * part + 100):
+        agreed(drawn(seed))
 
 
 def test_native_constraints_tell_jobs_apart_that_are_alike() -> None:

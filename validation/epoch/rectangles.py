@@ -100,11 +100,15 @@ def _areas(
 def _instants(instance: Instance, pieces: list[tuple[str, Rectangle]], report: Report) -> None:
     """Check, between any two ends of rectangles, that all nodes run one job each."""
     times = sorted({0.0, 1.0, *(t for _, p in pieces for t in (p.start, p.end))})
+    waiting = sorted(pieces, key=lambda named: -named[1].start)
+    running: list[tuple[str, Rectangle]] = []
     for early, late in pairwise(times):
         if late - early <= 2 * ROUNDING:
             continue
         now = (early + late) / 2
-        running = [(name, piece) for name, piece in pieces if piece.start < now < piece.end]
+        while waiting and waiting[-1][1].start < now:
+            running.append(waiting.pop())
+        running = [(name, piece) for name, piece in running if now < piece.end]
         used = sum(piece.nodes for _, piece in running)
         if used != instance.nodes:
             report.violations.append(f"at {now:.6g} {used} of {instance.nodes} nodes run a job")

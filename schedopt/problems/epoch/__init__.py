@@ -51,8 +51,8 @@ class Epoch(Problem["Instance"]):
         return super().solve(model, solver, limits)
 
     def solvers(self, model: Formulation) -> Sequence[str]:
-        """Return the solvers that take a formulation: our own search goes first on partitions."""
-        return ("epochs", "cp-sat") if model.name == "partition" else ("cp-sat",)
+        """Return the solvers that take a formulation: searches of our own go first."""
+        return ("epochs", "cp-sat")
 
     def certificate(
         self, model: Formulation, result: Result, limits: Limits
@@ -66,13 +66,19 @@ class Epoch(Problem["Instance"]):
         return certificate(model, result, limits)
 
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
-        """Partition again: by CP-SAT, told no bound and no start, or by our own search."""
-        from formulations.epoch import Partition
+        """Solve again: by CP-SAT, told no bound and no start, or by our own search."""
+        from formulations.epoch import Partition, Rectangles
         from solvers import cpsat, epochs
+        from solvers.epochs import rectangles
         from solvers.epochs.forms import written
 
-        if not isinstance(model, Partition) or model.native:
+        if not isinstance(model, Partition | Rectangles) or model.native:
             return None
+        if isinstance(model, Rectangles):
+            if result.solver == "epochs":
+                model.in_order()
+                return cpsat.solve(model, limits)
+            return rectangles.alone(model, limits)
         if result.solver == "epochs":
             return cpsat.solve(written(model), limits)
         return epochs.solve(model, limits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal
 
 from formulations.epoch import Partition, Rectangles
@@ -40,12 +41,13 @@ def start(model: Partition | Rectangles) -> Partitioned | Scheduled | None:
 
     instance, best = model.instance, None
     rules = [*instance.constraints, *model.added]
+    known: list[Partitioned | Scheduled] = []
     for name in STARTS[model.name]:
-        found: Partitioned | Scheduled
-        try:
-            found = registered("epoch")[name].run(instance)
-        except NotApplicableError:
-            found = _rotation(instance)
+        with suppress(NotApplicableError):
+            known.append(registered("epoch")[name].run(instance))
+    if model.name == "rectangles":
+        known.append(_rotation(instance))
+    for found in known:
         if (best is None or found.overhead < best.overhead) and _keeps(found, rules):
             best = found
     return best
