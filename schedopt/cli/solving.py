@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from instances.errors import InputError, printable
 from schedopt.cli import completing, delivering
@@ -28,6 +27,7 @@ from schedopt.cli.common import (
     status,
     writable,
 )
+from schedopt.cli.values import Verb
 
 EXAMPLE_OF_SOLVE = "Example: schedopt solve instances/dssp/night.json.gz --option fill=0.9"
 
@@ -93,7 +93,7 @@ Jobs = Annotated[
 ]
 
 
-class _Solve(TyperCommand):
+class _Solve(Verb):
     """The verb solve, whose help names each formulation with its options."""
 
     def get_help(self, ctx: Any) -> str:
