@@ -11,7 +11,7 @@ import simpy
 from rich.table import Table
 
 from benchmarks.ceilings import cpu, part_of
-from benchmarks.timing import best_of, out, verdict
+from benchmarks.timing import beside, best_of, out, verdict
 from policies.dssp import dispatchers
 from policies.dssp.plain import play_plainly
 from schedopt.verbs.generate import generate
@@ -50,8 +50,7 @@ def dispatch() -> None:
         table.add_row(name, *cells, f"{tasks / slow:,.0f}" if name == "first" else "")
     out.print(table)
     for name, target in TARGETS.items():
-        found = rates[name] / 1e6
-        verdict(found >= target, f"{name}: {target} million tasks a second ({found:.1f})")
+        beside(name, rates[name] / 1e6, target, BEFORE[name], "million tasks a second")
     verdict(min(ratios) >= 5, f"5 times plain Python (least {min(ratios):.1f})")
 
 

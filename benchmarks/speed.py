@@ -17,7 +17,7 @@ from benchmarks import (
     msfq_replay,
     startup,
 )
-from benchmarks.timing import machine, out
+from benchmarks.timing import machine, out, tally
 
 TABLES = (
     ceilings.machine_limits,
@@ -40,6 +40,7 @@ TABLES = (
     epoch.planted,
     epoch.tight,
     epoch.uniform,
+    epoch.rectangles,
     msfq.simulators,
     msfq.cores,
     msfq.thresholds,
@@ -53,6 +54,7 @@ def main() -> None:
     out.print(machine("highspy", "ortools", "pyomo", "numba"), highlight=False)
     for table in TABLES:
         table()
+    tally()
 
 
 if __name__ == "__main__":
