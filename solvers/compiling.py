@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import shutil
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -30,6 +34,16 @@ F = TypeVar("F", bound=Callable[..., object])
 _njit: Any = njit
 OURS = frozenset({"instances", "formulations", "solvers", "policies", "validation", "schedopt"})
 Names = dict[str, Any]
+
+DAY = 24 * 60 * 60.0
+KEPT = 30 * DAY
+"""Seconds for which kernels are kept that nobody uses."""
+
+NOTED = DAY
+"""Seconds after which it is noted again that kernels are used."""
+
+_NAME = re.compile(r"\w+-[0-9a-f]{20}")
+"""What a folder of a module's kernels is called: other folders are not touched."""
 
 
 def compiled(function: F, *, nogil: bool = False) -> F:
@@ -72,10 +86,37 @@ class _Shared(caching._CacheLocator):
             return None
         found = cls(function, file)
         try:
-            found._path.mkdir(parents=True, exist_ok=True)
+            used(found._path)
         except OSError:
             return None
         return found if os.access(found._path, os.W_OK) else None
+
+
+def used(path: Path) -> None:
+    """Make sure that the folder of a module's kernels is there, and note that it is used.
+
+    Where it is new, so is the release, or the kernel: then those that nobody uses are removed.
+    """
+    try:
+        if time.time() - path.stat().st_mtime > NOTED:
+            os.utime(path)
+    except FileNotFoundError:
+        path.mkdir(parents=True, exist_ok=True)
+        _prune(path.parent)
+
+
+@cache
+def _prune(home: Path) -> None:
+    """Remove kernels of earlier releases, once in a process.
+
+    Whoever runs one at this moment does not notice: numba takes a file that is gone for one that
+    never was, and makes the folder again before it writes to it.
+    """
+    oldest = time.time() - KEPT
+    for path in home.iterdir():
+        with suppress(OSError):
+            if _NAME.fullmatch(path.name) and path.stat().st_mtime < oldest:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 class _Watch(event.Listener):

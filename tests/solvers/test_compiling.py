@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from solvers.clock import Stopwatch, compiling, now
-from solvers.compiling import digest, njit
+from solvers.compiling import DAY, KEPT, digest, njit, used
 
 CALLEE = """
 from solvers.compiling import njit
@@ -56,6 +58,50 @@ def test_copies_share_what_is_compiled_and_a_changed_callee_does_not(
     first = made(tmp_path / "first")
     assert made(tmp_path / "second") == first
     assert len({first, made(tmp_path / "third", added=2), made(tmp_path / "fourth", limit=4)}) == 3
+
+
+def test_kernels_that_nobody_uses_are_removed_when_new_ones_come(tmp_path: Path) -> None:
+    ages = {"old": KEPT + DAY, "late": KEPT - DAY, "in_use": KEPT + DAY}
+    folders = {name: tmp_path / f"{name}-{i:020x}" for i, name in enumerate(ages)}
+    other = tmp_path / "of somebody else"
+    for path in (*folders.values(), other):
+        (path / "inside").mkdir(parents=True)
+        age = ages.get(path.name.partition("-")[0], 2 * KEPT)
+        os.utime(path, (time.time() - age,) * 2)
+    used(folders["in_use"])
+    assert len(list(tmp_path.iterdir())) == 4, "nothing new, nothing removed"
+    new = tmp_path / f"new-{9:020x}"
+    used(new)
+    left = {folders["late"], folders["in_use"], new, other}
+    assert set(tmp_path.iterdir()) == left
+
+
+IN_USE = """
+import os, shutil, sys
+from pathlib import Path
+from solvers.compiling import folder
+from solvers.knapsack import kernels
+import numpy as np
+
+weights = np.array([2.0, 1.0])
+assert kernels.first_incumbent.py_func is not None
+for path in (folder() / "kernels").iterdir():
+    shutil.rmtree(path)  # as another process may at any moment
+assert kernels.first_incumbent(weights, weights, 3.0, 2, 2).all()
+assert list((folder() / "kernels").iterdir())
+"""
+
+
+@pytest.mark.slow
+def test_a_process_whose_kernels_are_removed_compiles_them_again(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IN_USE],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_clock_of_limits_stands_still_while_a_kernel_is_compiled() -> None:
