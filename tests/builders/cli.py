@@ -7,24 +7,58 @@ import re
 import shlex
 import subprocess
 import sys
-from contextlib import chdir
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from pytest import MonkeyPatch
 from typer.testing import CliRunner
 
 from instances.errors import InputError
+from schedopt.__main__ import main
 from schedopt.cli import app
 
 ROOT = Path(__file__).parent.parent.parent
 COMMAND = [sys.executable, "-m", "schedopt"]
 
 
-def run(
+class Ran(NamedTuple):
+    """What a verb printed."""
+
+    stdout: str
+    stderr: str
+
+
+def run(*words: object, status: int = 0, directory: Path = ROOT) -> Ran:
+    """Run a verb by `main`, in this very process; it must end with this status.
+
+    Starting another process for each would take longer than what most of them do.
+    """
+    out, err = (TextIOWrapper(BytesIO(), encoding="utf-8") for _ in range(2))
+    ended: object = None
+    with chdir(directory), redirect_stdout(out), redirect_stderr(err), MonkeyPatch.context() as on:
+        on.setattr(sys, "argv", ["schedopt", *map(str, words)])
+        try:
+            main()
+        except SystemExit as stopped:
+            ended = stopped.code
+    said = Ran(*(_written(each) for each in (out, err)))
+    assert ended == status, (ended, said)
+    return said
+
+
+def _written(stream: TextIOWrapper) -> str:
+    stream.flush()
+    stream.seek(0)
+    return stream.read()
+
+
+def started(
     *words: object, status: int = 0, directory: Path = ROOT, **more: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a verb; it must end with this status, and never with a traceback."""
+    """Run a verb as users do; it must end with this status, and never with a traceback."""
     done = subprocess.run(
         [*COMMAND, *map(str, words)],
         capture_output=True,

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 import pytest
-from builders.cli import invoked, refused, run
+from builders.cli import invoked, refused, started
 from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -73,7 +73,7 @@ def test_a_damaged_parquet_file_through_the_verbs(tmp_path: Path, rows: list[Row
         path.write_bytes(data)
         for words in (["summary", path], ["plot", path, "-o", tmp_path / "p.png"]):
             assert "expected rows of a bench" in refused(*words)
-    done = run("summary", path, status=2)
+    done = started("summary", path, status=2)
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("schedopt: ")
 

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from builders.cli import refused, run
+from builders.cli import refused, run, started
 
 from instances import files
 from instances.errors import InputError
@@ -120,7 +120,7 @@ def test_results_are_packed_where_the_name_says_so(folder: Path) -> None:
 
 
 def test_a_device_needs_no_ending_and_is_written_as_it_is(folder: Path) -> None:
-    done = run("solve", "night.json", "--json", "-o", "/dev/stderr", directory=folder)
+    done = started("solve", "night.json", "--json", "-o", "/dev/stderr", directory=folder)
     assert json.loads(done.stderr) == json.loads(done.stdout)
 
 
