@@ -3,7 +3,8 @@
 numba keeps compiled code beside a module and compiles anew when that file changes; it does not
 notice a change in a kernel that another file's kernels call. Here the code is kept in the user's
 cache folder (or `NUMBA_CACHE_DIR`), under a digest of the module and of every kernel and constant
-that it takes from others: it is never out of date, and another clone finds it.
+that it takes from others: it is never out of date, and another clone finds it. Nor is a kernel
+compiled once more, with all that it calls, for each constant that another hands it.
 """
 
 from __future__ import annotations
@@ -13,17 +14,18 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast, overload
 
+import numba
 import numpy as np
-from numba import njit
 from numba.core import caching, config, event
 from numba.core.dispatcher import Dispatcher
+from numba.core.types import unliteral
 from numba.misc.appdirs import AppDirs
 
 from solvers.clock import compiling
@@ -31,9 +33,9 @@ from solvers.clock import compiling
 __all__ = ["compiled", "digest", "folder", "njit"]
 
 F = TypeVar("F", bound=Callable[..., object])
-_njit: Any = njit
 OURS = frozenset({"instances", "formulations", "solvers", "policies", "validation", "schedopt"})
 Names = dict[str, Any]
+_njit: Any = numba.njit
 
 DAY = 24 * 60 * 60.0
 KEPT = 30 * DAY
@@ -46,14 +48,34 @@ _NAME = re.compile(r"\w+-[0-9a-f]{20}")
 """What a folder of a module's kernels is called: other folders are not touched."""
 
 
+@overload
+def njit(function: F, /) -> F: ...
+@overload
+def njit(**options: object) -> Callable[[F], F]: ...
+def njit(function: F | None = None, /, **options: object) -> F | Callable[[F], F]:
+    """Compile a kernel: `numba.njit`, which would make a version for each constant handed to it."""
+    if function is None:
+        return partial(njit, **options)
+    kernel = _njit(**options)(function)
+    template = kernel.get_call_template
+
+    def of_any(args: Iterable[object], names: Mapping[str, object]) -> object:
+        return template(
+            tuple(map(unliteral, args)), {name: unliteral(of) for name, of in names.items()}
+        )
+
+    kernel.get_call_template = of_any
+    return cast(F, kernel)
+
+
 def compiled(function: F, *, nogil: bool = False) -> F:
     """Compile a loop without reference counts, which would take most of its time.
 
     It must make no array of its own, nor a view of one: memory would never be freed. Where it is
     long, ``nogil`` lets other threads go on meanwhile.
     """
-    made = _njit(cache=True, nogil=nogil, _nrt=False, error_model="numpy")
-    return made(function)  # type: ignore[no-any-return]
+    made = njit(cache=True, nogil=nogil, _nrt=False, error_model="numpy")
+    return made(function)
 
 
 def folder() -> Path:

@@ -170,9 +170,9 @@ def _team_bounds(c: Curves, jobs: Ints, n: int, firm: int, low: Floats, high: Fl
 def _all_taken(
     c: Curves, lam: Floats, jobs: Ints, n: int, m: float, team: int, bounds: Floats
 ) -> float:
-    """Return what one team takes at a rent; or, if it is none, all jobs, teams within their bounds.
+    """Return what one team takes at a rent; of the team after the last, what all jobs take.
 
-    (A number that is no team's, and not -1: of constants numba makes functions of their own.)
+    In that sum each team is within its bounds.
     """
     low, high, sums = bounds[0], bounds[1], bounds[2]
     for g in range(len(sums)):

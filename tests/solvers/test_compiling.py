@@ -104,6 +104,22 @@ def test_a_process_whose_kernels_are_removed_compiles_them_again(tmp_path: Path)
     assert done.returncode == 0, done.stderr
 
 
+def test_constants_that_are_handed_on_make_no_versions_of_their_own() -> None:
+    @njit
+    def inner(x: int, flag: bool, pair: tuple[int, int]) -> int:
+        return x + pair[1] if flag else pair[0]
+
+    @njit
+    def outer(x: int) -> int:
+        some = (
+            inner(x, x > 0, (x, x)) + inner(0, True, (1, 2)) + inner(flag=False, x=-1, pair=(7, 8))
+        )
+        return some + inner(1, False, (3, x))
+
+    assert outer(5) == 10 + 2 + 7 + 3
+    assert len(inner.signatures) == 1  # type: ignore[attr-defined]
+
+
 def test_the_clock_of_limits_stands_still_while_a_kernel_is_compiled() -> None:
     @njit
     def kernel(x: float) -> float:
