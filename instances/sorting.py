@@ -1,7 +1,10 @@
-"""Sorting as a stable sort does, at the speed of numpy's unstable one.
+"""Sorting as a stable sort does, at the speed of numpy's unstable ones.
 
-The unstable sort of floats compares many at a time; what it does not settle is the order of equal
-ones, and that can be mended in whole numbers afterwards.
+A float's bits, read as a whole number, rise with it. The last of them make room for the key's own
+place, so that a plain sort of whole numbers, of which processors compare many at a time, carries
+places along and keeps equal keys as they are. What differs in the bits that were given up alone
+is mended afterwards: mostly few keys do. Where many do, floats are sorted, of which processors
+compare many at a time too, and equal ones are put back in order.
 """
 
 from __future__ import annotations
@@ -9,8 +12,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-FEW = 64
-"""Keys up to which a stable sort takes less time than mending."""
+FEW = 256
+"""Keys up to which a stable sort takes less time."""
+SIGN = np.int64(-(2**63))
+MANY, ROUNDS = 64, 16
+"""One pair in so many out of order, or so many rounds of mending, are too many."""
 
 
 def steady_order(keys: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -25,8 +31,40 @@ def steady_order(keys: NDArray[np.float64]) -> NDArray[np.int64]:
     -------
     ndarray of int, shape (n,)
     """
-    if len(keys) <= FEW:
+    count = len(keys)
+    if count <= FEW:
         return np.argsort(keys, kind="stable")
+    bits = (count - 1).bit_length()
+    ranks = (keys + 0.0).view(np.int64)  # -0 becomes 0, which it equals
+    turned = ranks >> 63  # all bits of a number below 0, and the sign of any
+    turned |= SIGN
+    ranks ^= turned
+    ranks &= np.int64(-1 << bits)
+    ranks |= np.arange(count)
+    ranks.view(np.uint64).sort()
+    order = np.bitwise_and(ranks, np.int64((1 << bits) - 1), out=turned)
+    return order if _mended(order, keys[order]) else _by_floats(keys)
+
+
+def _mended(order: NDArray[np.int64], keys: NDArray[np.float64]) -> bool:
+    """Swap neighbours that are out of order until none are; False where that would take long."""
+    falls = np.flatnonzero(keys[1:] < keys[:-1])
+    if falls.size > len(keys) // MANY:
+        return False
+    for _ in range(ROUNDS):
+        if not falls.size:
+            return True
+        here = falls[np.diff(falls, prepend=-2) > 1]  # of pairs that share a key, the first
+        for array in (order, keys):
+            array[here], array[here + 1] = array[here + 1], array[here]
+        near = np.unique(np.concatenate((falls - 1, falls, falls + 1)))
+        near = near[(near >= 0) & (near < len(keys) - 1)]
+        falls = near[keys[near + 1] < keys[near]]
+    return False
+
+
+def _by_floats(keys: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Sort without regard to places, then put those of equal keys in order."""
     order = np.argsort(keys)
     in_order = keys[order]
     tied = in_order[1:] == in_order[:-1]

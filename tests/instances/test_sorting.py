@@ -9,11 +9,24 @@ from hypothesis import strategies as st
 
 from instances.sorting import steady_order
 
+SPECIAL = [-np.inf, -1.0, -5e-324, -0.0, 0.0, 5e-324, 2.0, 2.5, np.nextafter(2.5, 3.0), np.inf]
 
-@given(st.lists(st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 2.0, 2.5, np.inf]), max_size=60))
-def test_equal_keys_stay_as_they_are(keys: list[float]) -> None:
-    array = np.array(keys, dtype=np.float64)
+
+@given(st.lists(st.sampled_from(SPECIAL), max_size=60), st.sampled_from([1, 20]))
+def test_equal_keys_stay_as_they_are(keys: list[float], times: int) -> None:
+    array = np.array(keys * times, dtype=np.float64)
     assert np.array_equal(steady_order(array), np.argsort(array, kind="stable"))
+
+
+@pytest.mark.parametrize("swaps", [1, 5, 100, 5000])
+def test_keys_that_differ_in_their_last_bits_are_told_apart(swaps: int) -> None:
+    draw = np.random.default_rng(swaps)
+    array = np.sort(1.0 + draw.random(20_000) * 1e-9) * draw.choice([-1.0, 1.0])
+    for i in draw.integers(0, 19_990, swaps):
+        array[i : i + 5] = array[i : i + 5][::-1].copy()
+    assert np.array_equal(steady_order(array), np.argsort(array, kind="stable"))
+    wide = np.append(array, draw.normal(size=400_000))
+    assert np.array_equal(steady_order(wide), np.argsort(wide, kind="stable"))
 
 
 @pytest.mark.parametrize("values", [3, 1000, 10**9])
