@@ -55,7 +55,8 @@ def hesrpt_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Float
     y_k = x_k/(-expm1(c·log1p(-1/k)))^p the epoch of k jobs lasts (y_k - y_{k+1}·(k/(k+1))^(c·p))
     by s(N).
     """
-    order = steady_order(sizes)[::-1]  # of equal sizes the first completes first
+    rising = steady_order(sizes)
+    order = rising[::-1]  # of equal sizes the first completes first
     x = sizes[order]
     k = np.arange(1.0, len(x) + 1)
     completion, logs = np.empty(len(x)), np.empty(len(x))
@@ -66,11 +67,20 @@ def hesrpt_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Float
     c = 1.0 / (1.0 - p)
     with np.errstate(divide="ignore"):
         part = np.log1p(-1.0 / k)
-    own = -np.expm1(c * part)
-    y = x / own**p
-    following = np.append(y[1:] * np.exp(c * p * part[1:]), 0.0)
-    completion[order] = np.cumsum((y - following)[::-1])[::-1] / servers**p
-    logs[order] = c * np.log(k) + np.log(own)
+    own = np.expm1(c * part)
+    np.negative(own, out=own)  # in place: fresh memory takes longer than what is done to it
+    x /= own**p
+    part *= c * p
+    np.exp(part, out=part)
+    part[1:] *= x[1:]
+    x[:-1] -= part[1:]
+    np.cumsum(x[::-1], out=part)
+    part /= servers**p
+    completion[rising] = part
+    np.log(k, out=k)
+    k *= c
+    k += np.log(own, out=own)
+    logs[order] = k
     return completion, logs
 
 
