@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.compiling import njit
+from solvers.compiling import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -62,7 +62,7 @@ class Curves(NamedTuple):
     bounded: bool
 
 
-@njit(cache=True)
+@compiled
 def _segment(c: Curves, j: int, k: float) -> int:
     """Return the segment of job j's table in which k lies: the right one at a point."""
     low, high = int(c.firsts[j]), int(c.lasts[j]) - 1
@@ -75,7 +75,7 @@ def _segment(c: Curves, j: int, k: float) -> int:
     return low
 
 
-@njit(cache=True)
+@compiled
 def speed(c: Curves, j: int, k: float) -> float:
     """Return s_j(k)."""
     if k <= 0.0:
@@ -92,7 +92,7 @@ def speed(c: Curves, j: int, k: float) -> float:
     return float(c.ys[i] + part * (c.ys[i + 1] - c.ys[i]))
 
 
-@njit(cache=True)
+@compiled
 def slope(c: Curves, j: int, k: float) -> float:
     """Return s_j'(k), from the right."""
     par: float = c.pars[j]
@@ -109,7 +109,7 @@ def slope(c: Curves, j: int, k: float) -> float:
     return float((c.ys[i + 1] - c.ys[i]) / (c.xs[i + 1] - c.xs[i]))
 
 
-@njit(cache=True)
+@compiled
 def wished(c: Curves, j: int, lam: float, m: float) -> float:
     """Return the least k, from 0 to N, that maximizes lam s_j(k) - m k."""
     if lam <= 0.0:
@@ -135,7 +135,7 @@ def wished(c: Curves, j: int, lam: float, m: float) -> float:
     return min(float(c.xs[low]), c.servers)
 
 
-@njit(cache=True)
+@compiled
 def taken(c: Curves, j: int, lam: float, m: float) -> float:
     """Return the least k that maximizes lam s_j(k) - m k within the job's own bounds."""
     return min(max(wished(c, j, lam, m), float(c.leasts[j])), float(c.mosts[j]))

@@ -14,6 +14,7 @@ from solvers.clock import now
 from solvers.orders import closed_form
 from solvers.orders.diagram import FEW_PATHS, MOST_PATHS, MOST_SETS, Diagram
 from solvers.orders.kernels import Floats, Ints
+from solvers.orders.large import Large
 from solvers.orders.price_kernels import played, prices_of
 from solvers.orders.prices import bounds_of, compiled, curves, levels_of
 from solvers.orders.tree_kernels import (
@@ -34,7 +35,7 @@ MOST_LEAVES = 20_000
 TRIALS = 20_000
 """Moves that the local search tries at the most, beyond one round."""
 MOST_SEARCHED = 60
-"""Jobs up to which branch and bound is tried; beyond, the bound is its root's."""
+"""Jobs up to which branch and bound is tried; beyond, rents bound all orders, or its root."""
 WORK = 200_000
 """Nodes, or moves, times jobs cubed between two looks at the clock."""
 MOST_JOBS = 60
@@ -63,10 +64,8 @@ class OrderSearch:
 
     Attributes
     ----------
-    value : float
-        The cost of the best solution so far; infinite where there is none.
-    bound : float
-        A valid lower bound so far.
+    value, bound : float
+        The cost of the best solution so far, infinite where there is none; a valid lower bound.
     order : ndarray of int64
         The best order, from the last to complete.
     rest : float
@@ -79,7 +78,7 @@ class OrderSearch:
         remaining sizes were equal once, and from then on they can change places.
     method : str
         How the bound is proven: ``closed form``, ``subsets``, ``diagrams``, or ``branch and bound``
-        for jobs of more sets than diagrams can hold.
+        for more sets than these can hold, ``rents`` for more jobs than `MOST_SEARCHED`.
     """
 
     def __init__(
@@ -115,6 +114,11 @@ class OrderSearch:
         if self.method == "branch and bound" and sets <= MOST_SETS and count <= MOST_JOBS:
             self.method = "diagrams"
             self.diagram = Diagram(self._curves, self.sizes, self.costs, after)
+        self.large: Large | None = None
+        many = self.method == "branch and bound" and count > MOST_SEARCHED
+        if many and not len(bounds.team_mosts):
+            self.method = "rents"
+            self.large = Large(self._curves, self.sizes, self.costs, self.order)
         self._pass: Iterator[None] | None = None
         self._left: list[tuple[float, Order]] = []
         self._tree: Tree | None = None
@@ -123,10 +127,12 @@ class OrderSearch:
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether bound and value are final."""
-        if self.method not in ("diagrams", "branch and bound"):
+        if self.method in ("closed form", "subsets"):
             self._directly()
             return True
         until = now() + seconds
+        if self.large is not None:
+            return self._at_large(self.large, until)
         compiled()
         if not self._descended:
             self._descended = self._descend(until)
@@ -139,6 +145,14 @@ class OrderSearch:
             self.rest = self.bound  # all orders are left
             return True
         return self._explore(until)
+
+    def _at_large(self, large: Large, until: float) -> bool:
+        """Move jobs and rents; tell whether no move does any more."""
+        done = large.advance(until)
+        if self.playable and large.value < self.value:
+            self.value, self.order = large.value, large.order
+        self.bound = self.rest = min(large.bound, self.value)
+        return done
 
     def _narrow(self, diagram: Diagram, until: float) -> bool:
         """Make passes over the diagram until few orders are left; tell whether it has ended."""
@@ -205,9 +219,8 @@ class OrderSearch:
                 break
         if searched.best[0] < self.value:
             self.value, self.order = float(searched.best[0]), searched.found.copy()
-        leaves = [bound for bound, _ in self.leaves()]
         self.rest = float(open_bound(searched))
-        floor = min([self.rest, *leaves, self.value])
+        floor = min([self.rest, self.value, *(bound for bound, _ in self.leaves())])
         self.bound = max(self.bound, float(floor))
         return bool(status != PAUSED)
 
@@ -255,9 +268,8 @@ class OrderSearch:
     @property
     def nodes(self) -> int:
         """How many nodes diagrams had, or branch and bound has explored."""
-        if self.diagram is not None:
-            return self.diagram.made
-        return 0 if self._tree is None else int(self._tree.numbers[2])
+        made = 0 if self._tree is None else int(self._tree.numbers[2])
+        return made if self.diagram is None else self.diagram.made
 
     def _least(self) -> float:
         """Return the bound of the root: each job at the price it has alone."""
@@ -296,7 +308,10 @@ class OrderSearch:
             return self._proportional()
         count = len(self.sizes)
         record = np.zeros((count, count))
-        ends = played(self._curves, self.sizes, self.prices(), record)
+        if self.large is not None:
+            ends = self.large.played(record)
+        else:
+            ends = played(self._curves, self.sizes, self.prices(), record)
         times = np.unique(ends)
         starts = [0.0, *times[:-1].tolist()]
         everyone = np.arange(count)
@@ -313,16 +328,14 @@ class OrderSearch:
         """Return the closed form's solution; for many jobs without its epochs."""
         found, order = self.closed(), self.order
         count = len(order)
-        ends = np.empty(count)
+        ends, first_first = np.empty(count), order[::-1].tolist()
         ends[order] = found.completion
-        first_first = order[::-1].tolist()
         if count * (count + 1) // 2 > MOST_SHARES:
             names = self.instance.jobs
             pairs = zip(order.tolist(), found.proportions.tolist(), strict=True)
             logs = {names[j].name: log for j, log in pairs}
             return allocated(self.instance, ends, [], order=first_first, proportions=logs)
-        epochs = []
-        start = 0.0
+        epochs, start = [], 0.0
         for last in np.flatnonzero(np.diff(found.completion, append=-inf) != 0)[::-1]:
             logs_left = found.proportions[: last + 1]
             shares = np.exp(logs_left - logs_left.max())

@@ -1,0 +1,115 @@
+"""Many jobs of unequal speedups: what rents prove holds, and what is played is nearly as cheap."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+from builders.effort import examples
+from builders.hesrpt import cluster, speedups, tables, various
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import schedopt
+from instances.constraints import Shares
+from instances.hesrpt import Amdahl, Instance, Power, Table
+from policies.hesrpt.shares import equi
+from policies.hesrpt.simulator import play
+from solvers.orders.kernels import speed
+from solvers.orders.large import Large
+from solvers.orders.paths import Rents, falling, from_above
+from solvers.orders.prices import curves
+from solvers.orders.search import OrderSearch
+
+
+def many(jobs: int, seed: int, servers: int = 100) -> Instance:
+    """Draw jobs of powers, of Amdahl's law and of tables by turns, with Pareto sizes."""
+    random = np.random.Generator(np.random.PCG64(seed))
+    tabled = Table(points=((1, 1), (8, 6), (32, 14), (100, 20)))
+    own = [
+        (
+            Power(p=float(random.uniform(0.2, 0.95))),
+            Amdahl(parallel=float(random.uniform(0.7, 0.999))),
+            tabled,
+        )[j % 3]
+        for j in range(jobs)
+    ]
+    return cluster(
+        random.pareto(1.5, jobs) + 1,
+        Power(p=0.5),
+        servers,
+        weights=random.integers(1, 5, jobs),
+        own=own,
+        objective="weighted-flow-time",
+    )
+
+
+def at_large(instance: Instance) -> Large:
+    """Search as many jobs are searched."""
+    search = OrderSearch(instance)
+    found = Large(search._curves, instance.sizes, instance.costs, search.order)
+    while not found.advance(inf):
+        pass
+    return found
+
+
+@settings(max_examples=examples(40))
+@given(various(5, st.one_of(speedups, tables, st.just(Power(p=1.0)))))
+def test_few_jobs_are_bounded_from_below_and_nearly_met(instance: Instance) -> None:
+    search = OrderSearch(instance)
+    while not search.advance(10.0):
+        pass
+    found = at_large(instance)
+    assert found.rents.bound <= search.value * (1 + 1e-12)
+    assert search.bound * (1 - 1e-9) <= found.value <= search.value * 1.001
+
+
+@settings(max_examples=examples(20))
+@given(
+    st.lists(st.floats(0.01, 100), min_size=1, max_size=6),
+    st.lists(st.floats(0, 10), min_size=6, max_size=6),
+    st.integers(0, 3),
+)
+def test_any_rents_prove_a_bound(lengths: list[float], heights: list[float], seed: int) -> None:
+    instance = many(9, seed, 10)
+    rents = falling(np.array(heights[: len(lengths)]) + 0.001, np.array(lengths))
+    assert (np.diff(rents) <= 0).all()
+    found = Rents(curves(instance), instance.sizes, instance.costs)
+    for _ in found.tried(np.append(0.0, np.cumsum(lengths)), rents):
+        pass
+    assert found.bound <= at_large(instance).value
+
+
+@pytest.mark.parametrize(
+    "steep", [Power(p=0.98), Power(p=1 - 1e-7), Power(p=1 - 1e-12), Amdahl(parallel=1 - 1e-9)]
+)
+def test_what_is_taken_from_above_is_nowhere_lower(steep: Power | Amdahl) -> None:
+    plain = curves(cluster([1], steep, 1000))
+    above = from_above(plain)
+    table = slice(above.firsts[0], above.lasts[0])
+    slopes = np.diff(above.ys[table]) / np.diff(above.xs[table])
+    assert (np.diff(slopes) <= 0).all()
+    for k in np.geomspace(1e-9, 1000, 500).tolist():
+        low = speed(plain, 0, k)
+        assert low <= speed(above, 0, k) <= low * 1.001 + 1e-5
+
+
+def test_seventy_jobs_within_a_percent() -> None:
+    instance = many(70, 1)
+    result = schedopt.solve(instance, time_limit=2)
+    assert result.violations == () and result.bound is not None and result.gap is not None
+    assert not result.proven and result.gap < 0.01
+    ends, _ = play(instance, equi, record=False)
+    assert result.bound <= float(instance.costs @ ends)
+
+
+def test_bounds_of_single_jobs_are_kept_and_seen() -> None:
+    instance = many(64, 2)
+    capped = Shares(jobs=("j0", "j1", "j2"), at_most=0.01)
+    floored = Shares(jobs=("j3", "j4"), at_least=0.05)
+    free = schedopt.solve(instance, time_limit=1)
+    held = schedopt.solve(instance, constraints=[capped, floored], time_limit=1)
+    assert held.violations == () and held.gap is not None and held.gap < 0.02
+    assert free.objective is not None and held.bound is not None
+    assert held.bound > free.objective
