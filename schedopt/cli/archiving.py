@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from schedopt.cli.common import DOCUMENTS, FAILED, FOUND, Json, app, print_json, say, writable
-from schedopt.cli.values import Application
 
-archive = Application(
+archive = typer.Typer(
     help="Frozen sets of instances with best known values: list, show, verify, submit.",
     no_args_is_help=True,
     rich_markup_mode="rich",

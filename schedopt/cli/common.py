@@ -11,14 +11,13 @@ import typer
 
 from instances.errors import InputError, printable
 from schedopt.cli import completing
-from schedopt.cli.values import Application
 
 if TYPE_CHECKING:
     from instances.constraints import Constraint
     from instances.protocol import AnyInstance
     from solvers.result import Result
 
-app = Application(
+app = typer.Typer(
     help="Optimization models for cluster scheduling, and the heuristics people run beside them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

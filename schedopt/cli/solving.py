@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from instances.errors import InputError, printable
 from schedopt.cli import completing, delivering
@@ -27,7 +28,6 @@ from schedopt.cli.common import (
     status,
     writable,
 )
-from schedopt.cli.values import Verb
 
 EXAMPLE_OF_SOLVE = "Example: schedopt solve instances/dssp/night.json.gz --option fill=0.9"
 
@@ -93,7 +93,7 @@ Jobs = Annotated[
 ]
 
 
-class _Solve(Verb):
+class _Solve(TyperCommand):
     """The verb solve, whose help names each formulation with its options."""
 
     def get_help(self, ctx: Any) -> str:
