@@ -20,6 +20,9 @@ from schedopt.sweep.measure import Begun, Done, Outcome, Step, Task, outcome, st
 TOLD = 0.02
 """Seconds after which it is told what has been done; a process that dies loses no more work."""
 
+ORPHANED = 1.0
+"""Seconds between two looks at who the parent is."""
+
 LONG = 0.2
 """Seconds after which the rest of what came together is left to others."""
 
@@ -44,9 +47,11 @@ def serve(line: Connection) -> None:
     parent = multiprocessing.parent_process()
 
     def follow() -> None:
-        if parent is not None:
-            wait([parent.sentinel])
-            os._exit(1)
+        # A copy that was made later holds the other end of our sentinel too: it may be at work.
+        while parent is not None and not wait([parent.sentinel], ORPHANED):
+            if os.getppid() != parent.pid:
+                break
+        os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
     line.send_bytes(b"ready")

@@ -70,9 +70,12 @@ def may_be_copied() -> bool:
         return False  # elsewhere what the system itself has loaded does not stand it
     if threading.current_thread() is not threading.main_thread() or threading.active_count() > 1:
         return False
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        copy = os.fork()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            copy = os.fork()
+    except OSError:  # there is no room for another like it
+        return False
     if copy == 0:
         os._exit(0)
     return _ends(copy) and _alone()

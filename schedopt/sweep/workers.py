@@ -309,7 +309,8 @@ def _copy(staff: Sequence[Worker], tasks: Sequence[Task]) -> None:
             warm(problem)
     if starting.may_be_copied():
         for worker in staff:
-            worker.begin(copied=True)
+            with suppress(OSError):  # no room for that many: it begins anew when it is needed
+                worker.begin(copied=True)
 
 
 def _done(
