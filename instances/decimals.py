@@ -116,7 +116,7 @@ class Whole:
     def total(self) -> int:
         """Their sum, exactly, in their unit."""
         if self.numbers.dtype != object:
-            return int(self.numbers.sum())
+            return int(np.add.reduce(self.numbers))  # as `sum`, in half the time for a few
         return sum(self.numbers.tolist())
 
     def take(self, positions: NDArray[np.intp]) -> Whole:

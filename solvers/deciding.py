@@ -62,6 +62,8 @@ def concluded(result: Result[S], decided: Decided, run: Run) -> Result[S]:
 def outwards(number: Fraction) -> float:
     """Return the least double that is no less than a number."""
     near = float(number)
+    if number.denominator == 1 and abs(near) < 2.0**53:
+        return near
     return near if near >= number else nextafter(near, inf)
 
 

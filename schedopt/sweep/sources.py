@@ -129,11 +129,15 @@ class OpenedSource:
 
     def problem(self) -> str:
         """Return the problem that the text says it is an instance of."""
+        return self._problem
+
+    @cached_property
+    def _problem(self) -> str:
         return problem_of(self.data, file=self.label)
 
     def beside(self) -> bool:
         """Tell whether the text names others beside it."""
-        return bool(beside(self.data, file=self.label))
+        return bool(beside(self.data, file=self.label, problem=self._problem))
 
     def digest(self) -> str:
         """Return a digest of the text, and of the files beside it, which are read."""
@@ -160,7 +164,7 @@ class OpenedSource:
         return _known(self.label)
 
     def _beside(self) -> dict[str, bytes]:
-        names = beside(self.data, file=self.label)
+        names = beside(self.data, file=self.label, problem=self._problem)
         if not names:
             return {}
         folder = located(self.path).parent

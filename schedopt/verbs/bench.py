@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -251,6 +252,21 @@ def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[
     return [task_of(source, sweep, of, told) for source, told in usable], failures
 
 
+def _here(todo: Sequence[Task]) -> Iterator[list[tuple[Task, Outcome]]]:
+    """Do tasks in this very process, one after the other.
+
+    Whoever looks for garbage need not look through all that is loaded, again and again: that would
+    be a fifteenth of the time.
+    """
+    try:
+        for i, task in enumerate(todo):
+            yield [(task, outcome(task))]
+            if i == 0:
+                gc.freeze()
+    finally:
+        gc.unfreeze()
+
+
 def _computed(
     todo: Sequence[Task], jobs: int, grace: float | None, cluster: str | None
 ) -> Generator[Sequence[tuple[Task, Outcome]], None, None]:
@@ -262,8 +278,7 @@ def _computed(
 
         yield from remote(todo, cluster, grace)
     elif jobs == 1 and (grace is None or todo[0].time_limit is None):
-        for task in todo:
-            yield [(task, outcome(task))]
+        yield from _here(todo)
     else:
         from schedopt.sweep.workers import local
 

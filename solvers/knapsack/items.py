@@ -97,9 +97,10 @@ class Items:
         none, fitting = (numbers == 0).astype(np.bool_), (numbers <= room).astype(np.bool_)
         positions = np.flatnonzero(worth & ~none & fitting)
         gain = rewards[positions]
-        weights, limit, exact = in_doubles(demands.take(positions), room, generous=generous)
+        asked = demands.take(positions)
+        weights, limit, exact = in_doubles(asked, room, generous=generous)
         with np.errstate(over="ignore", under="ignore"):
-            ratios = gain / demands.take(positions).floats
+            ratios = gain / asked.floats
         return cls(
             rewards=gain,
             weights=weights,

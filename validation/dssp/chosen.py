@@ -18,6 +18,13 @@ MOST = int(sys.float_info.max)
 """The largest double; a fraction is sooner compared with a whole number than with that."""
 
 
+FEW = 1000
+"""Jobs up to which the facts of an instance are kept: policies and optimum are checked in turn."""
+
+_LATEST: list[tuple[Instance, float, Facts]] = []
+"""The instance that was checked last."""
+
+
 def facts_of(night: Instance, claim: Document) -> Facts:
     """Return the facts of an instance under the document's option ``fill``, which is r.
 
@@ -30,9 +37,14 @@ def facts_of(night: Instance, claim: Document) -> Facts:
     fill = claim.options.get("fill", 1.0)
     if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < float("inf"):
         raise InputError("a number above 0", found=shown(fill), place="options.fill")
+    for checked, r, facts in _LATEST:
+        if checked is night and r == fill:
+            return facts
     facts = Facts(night, fill)
     if facts.capacity > MOST:
         raise InputError("a finite r·P·D", found=shown(fill), place="options.fill")
+    if len(night.jobs) <= FEW:
+        _LATEST[:] = [(night, fill, facts)]
     return facts
 
 
