@@ -39,6 +39,7 @@ TABLES = (
     hesrpt_regret.regret,
     epoch.planted,
     epoch.tight,
+    epoch.rectangles,
     epoch.uniform,
     epoch.rectangles,
     msfq.simulators,
