@@ -1,4 +1,7 @@
-"""Selections under shares: the engine of their own beside HiGHS, CP-SAT and SCIP."""
+"""Selections under shares: the engine of their own beside HiGHS, CP-SAT and SCIP.
+
+``python -m benchmarks.dssp_shares``: a season of 20 teams, then 100,000 jobs of 1,000 teams.
+"""
 
 from __future__ import annotations
 
@@ -161,3 +164,8 @@ def _highs_alone(matrix: Any) -> highspy.Highs:
     engine.passModel(program)
     engine.run()
     return engine
+
+
+if __name__ == "__main__":
+    fair_share()
+    many_teams()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from formulations.dssp import Selection
-from instances.constraints import Constraint, FairShare, Forbid, Require, Resource, label
+from instances.constraints import AtMost, Constraint, FairShare, Forbid, Require, Resource, label
 from instances.dssp import Instance, Job, Selected
 from instances.errors import InputError
 from schedopt.verbs.solve import solve
@@ -72,6 +72,47 @@ def drawn(seed: int, jobs: int = 7) -> tuple[Instance, list[Constraint]]:
     return night, rules
 
 
+def ruled(seed: int) -> tuple[Instance, list[Constraint]]:
+    """Draw a few jobs again, under every kind of share and with rules inside a group.
+
+    One team may be empty: no job of it can ever be selected. Shares have caps and floors, by group
+    or for each, of the capacity or of what is selected.
+    """
+    night, _ = drawn(seed, jobs=6)
+    draw = np.random.default_rng([seed, 1])
+    jobs, known = list(night.jobs), sorted(night.groups["team"])
+    if draw.random() < 0.3:
+        late = 2.0 * night.deadline
+        jobs.append(
+            Job(name="never", reward=9, demand=1, critical_path=late, groups={"team": "gone"})
+        )
+        known.append("gone")
+    night = msgspec.structs.replace(night, jobs=tuple(jobs))
+    rules: list[Constraint] = []
+    for _ in range(draw.integers(1, 3)):
+        caps = {g: round(float(draw.uniform(0, 1)), 2) for g in known if draw.random() < 0.5}
+        floors = {
+            g: round(float(draw.uniform(0, caps.get(g, 1.0))), 2)
+            for g in known
+            if draw.random() < 0.3
+        }
+        each: dict[str, float] = {}
+        if draw.random() < 0.4 or not (caps or floors):
+            side = str(draw.choice(["at_most", "at_least"]))
+            each[side] = round(float(draw.uniform(0, 0.5)), 2)
+            (floors if side == "at_most" else caps).clear()
+        of = "selected" if draw.random() < 0.3 else "capacity"
+        share = FairShare(by="team", of=of, at_most=caps, at_least=floors, each=each or None)
+        rules.append(share)
+    if draw.random() < 0.3:
+        inside = tuple(night.jobs[j].name for j in night.groups["team"][known[0]][:2])
+        rules.append((Require if draw.random() < 0.5 else Forbid)(jobs=inside))
+    if draw.random() < 0.3:
+        group = str(draw.choice(known))
+        rules.append(AtMost(by="team", group=group, count=int(draw.integers(0, 3))))
+    return night, rules
+
+
 def best_of_all(night: Instance, rules: list[Constraint]) -> float | None:
     """Return the most that a selection is worth; None where none keeps the rules."""
     facts = Facts(night, 1.0)
@@ -86,9 +127,8 @@ def best_of_all(night: Instance, rules: list[Constraint]) -> float | None:
     return best
 
 
-def agree(seed: int) -> str:
-    """Solve a drawn instance in three ways; return the engine that decided by itself."""
-    night, rules = drawn(seed)
+def agree(night: Instance, rules: list[Constraint]) -> str:
+    """Solve an instance in three ways; return the engine that decided by itself."""
     best = best_of_all(night, rules)
     result = solve(night, constraints=rules)
     again = solve(night, constraints=rules, solver="highs")
@@ -116,8 +156,19 @@ def no_job_is_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_job_is_too_few")
 def test_it_agrees_with_highs_and_with_every_selection_there_is() -> None:
-    engines = [agree(seed) for seed in range(60)]
-    assert engines.count("shares") > 20
+    engines = [agree(*drawn(seed)) for seed in range(30)]
+    engines += [agree(*ruled(seed)) for seed in range(30)]
+    assert engines.count("shares") > 10
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_job_is_too_few")
+@pytest.mark.parametrize("part", range(10))
+def test_two_thousand_random_fair_shares(part: int) -> None:
+    """Floors, ties, zero demands, empty groups and impossible shares: all agree, conflicts too."""
+    seeds = range(1_000 + 100 * part, 1_100 + 100 * part)
+    engines = [agree(*draw(seed)) for draw in (drawn, ruled) for seed in seeds]
+    assert engines.count("shares") > 30
 
 
 @pytest.mark.parametrize("rounds", [((1, 1), (2, 2)), ((1, 100),), ((3, 4), (4, 1000))])
