@@ -73,13 +73,14 @@ class Filling:
         self._clashes = [frozenset(row.nonzero()[0].tolist()) for row in items.clash]
         self._ends = self._reachable()
         left = tuple(len(kind.items) for kind in items.kinds)
-        self.least = max(items.nodes, self._rest(left))
+        rest = sum(n * width for n, width in zip(left, self._narrow, strict=True))
+        self.least = max(items.nodes, rest)
         self.solution = known
         self._best = inf if known is None else float(known.overhead)
         self._done = False
         self._failed: dict[State, float] = {}
         self._started: list[tuple[int, int, int, int]] = []  # kind, width, start, end
-        self._work = self._filled((0, (), left, 0), 0) if self._possible else iter(())
+        self._work = self._filled((0, (), left, 0), 0, rest) if self._possible else iter(())
 
     @staticmethod
     def fits(items: Items) -> bool:
@@ -123,11 +124,11 @@ class Filling:
         """Tell whether a node that is free from an instant on may be filled to the end."""
         return end <= self.units and (not self._ends or bool(self._ends >> end & 1))
 
-    def _rest(self, left: tuple[int, ...]) -> int:
-        return sum(n * width for n, width in zip(left, self._narrow, strict=True))
+    def _filled(self, state: State, cost: int, rest: int) -> Iterator[None]:
+        """Try all that can start at the first instant with idle nodes, now or later.
 
-    def _filled(self, state: State, cost: int) -> Iterator[None]:
-        """Try all that can start at the first instant with idle nodes, now or later."""
+        The items that are left take `rest` nodes at least.
+        """
         now, running, left, first = state
         yield
         free = self._nodes - sum(nodes for _, nodes, _ in running)
@@ -139,23 +140,20 @@ class Filling:
             running = tuple(piece for piece in running if piece[0] > now)
             free = self._nodes - sum(nodes for _, nodes, _ in running)
             state = now, running, left, first
-        if cost + max(self._rest(left), self._failed.get(state, 0)) >= self._best:
+        if cost + max(rest, self._failed.get(state, 0)) >= self._best:
             return
-        present = {kind for *_, kind in running}
+        barred = frozenset[int]().union(*(self._clashes[t] for *_, t in running if t >= 0))
         for choice in range(first, len(self._choices)):
             kind, width, nodes, height = self._choices[choice]
-            end = now + height
-            if not left[kind] or nodes > free or not self._fills(end):
+            if not left[kind] or nodes > free:
                 continue
-            if not present.isdisjoint(self._clashes[kind]):
+            spent, to_come, end = cost + nodes, rest - self._narrow[kind], now + height
+            if spent + to_come >= self._best or kind in barred or not self._fills(end):
                 continue
-            after = tuple(n - (t == kind) for t, n in enumerate(left))
-            if cost + nodes + self._rest(after) >= self._best:
-                continue
+            after = (*left[:kind], left[kind] - 1, *left[kind + 1 :])
             self._started.append((kind, width, now, end))
-            mark = kind if self._clashes[kind] else -1
-            added = _added(running, (end, nodes, mark))
-            yield from self._filled((now, added, after, choice), cost + nodes)
+            added = _added(running, (end, nodes, kind if self._clashes[kind] else -1))
+            yield from self._filled((now, added, after, choice), spent, to_come)
             self._started.pop()
         if len(self._failed) < MOST_REMEMBERED:
             self._failed[state] = self._best - cost
@@ -180,6 +178,7 @@ class Filling:
 def _added(running: Running, piece: tuple[int, int, int]) -> Running:
     """Return what runs with one piece more; those alike until one end are one piece."""
     end, nodes, kind = piece
-    alike = [p for p in running if p[0] == end and p[2] == kind == -1]
-    others = [p for p in running if not (p[0] == end and p[2] == kind == -1)]
-    return tuple(sorted([*others, (end, nodes + sum(p[1] for p in alike), kind)]))
+    for at, (until, some, which) in enumerate(running):
+        if until == end and which == kind == -1:
+            return (*running[:at], (end, some + nodes, -1), *running[at + 1 :])
+    return tuple(sorted((*running, piece)))

@@ -20,7 +20,7 @@ from solvers.epochs.items import items
 from solvers.result import Limits, Result
 from solvers.running import Run, make_result
 
-SEARCH = 0.5
+SEARCH = 0.75
 """Part of the time for our own search."""
 
 
