@@ -29,13 +29,11 @@ LIMIT, WORKERS = 5.0, 2
 
 PLANTED = [(epochs, k) for epochs in (8, 16) for k in (1, 2, 3, 4)] + [(32, 3)]
 SEEDS = range(1, 4)
-FEW = range(1, 5)
-"""Seeds of the rectangles."""
 
 TIGHT, MANY, TIGHT_LIMIT = ((16, 4), (16, 5), (16, 6), (32, 5), (32, 6)), range(20), 10.0
 """Epochs and k of the planted instances of many seeds, and the seconds that each may take."""
 
-RECTANGLES, RECTANGLES_LIMIT = ((8, 6), (16, 8), (16, 12), (32, 8)), 10.0
+RECTANGLES, RECTANGLES_LIMIT = ((16, 6), (16, 8), (16, 12), (32, 8), (32, 10)), 10.0
 """Nodes and jobs of the rectangles, and the seconds that each may take; CP-SAT alone has LIMIT."""
 
 
@@ -115,38 +113,6 @@ def _many(epochs: int, k: int) -> tuple[tuple[list[float], ...], list[int]]:
                 found = result.solution
                 rules = ([], _ten(found, seed, True), _ten(found, seed, False))
     return times, proven
-
-
-def rectangles() -> None:
-    """Time rectangles with side constraints: two jobs together, and some apart."""
-    title = f"(i3) rectangles, {len(FEW)} seeds, limit {LIMIT:.0f} s, threads {WORKERS}"
-    heads = ("jobs", "nodes", "side constraints", "slowest s", "proven", "largest gap")
-    table = Table(*heads, title=title, title_justify="left")
-    open_of_few = 0
-    for jobs, nodes in ((6, 16), (8, 16), (10, 32)):
-        for count in (0, 2, 3):
-            times, gaps = [], []
-            for seed in FEW:
-                options = {"jobs": jobs, "nodes": nodes}
-                instance = generate("epoch", "uniform", seed=seed, options=options)
-                draw = np.random.Generator(np.random.PCG64(seed))
-                a, b, c, d = draw.choice([job.name for job in instance.jobs], 4, False).tolist()
-                rules = (Together(jobs=(a, b)), Apart(jobs=(c, d)), Apart(jobs=(a, c)))[:count]
-                run = partial(solve, instance, formulation="rectangles", constraints=list(rules),
-                              threads=WORKERS, time_limit=LIMIT)  # fmt: skip
-                seconds, result = best_of(1, run)
-                times.append(seconds)
-                ended = result.proven or result.termination == "infeasible"
-                gaps.append(0.0 if ended else result.gap or np.inf)
-            proven = gaps.count(0.0)
-            table.add_row(
-                str(jobs), str(nodes), str(count), f"{max(times):.2f}", f"{proven} of {len(gaps)}",
-                f"{max(gaps):.0%}" if np.isfinite(max(gaps)) else "nothing found",
-            )  # fmt: skip
-            open_of_few += (jobs <= 8) * (len(gaps) - proven)
-    out.print(table)
-    told = f"up to 8 jobs proven with and without side constraints ({open_of_few} open)"
-    verdict(open_of_few == 0, told)
 
 
 def _ten(found: Partitioned, seed: int, fitting: bool) -> list[Constraint]:

@@ -41,7 +41,6 @@ TABLES = (
     epoch.tight,
     epoch.rectangles,
     epoch.uniform,
-    epoch.rectangles,
     msfq.simulators,
     msfq.cores,
     msfq.thresholds,
