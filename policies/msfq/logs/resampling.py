@@ -39,6 +39,8 @@ def resampled(jobs: Jobs, count: int) -> Iterator[Jobs]:
         Of times in seconds; where users are unknown, weeks of all jobs together are drawn.
     count : int
     """
+    if not count:
+        return
     week = next((unit for unit in (WEEK, DAY) if jobs.span >= LEAST * unit), jobs.span / 10) or 1.0
     at = ((jobs.submit - jobs.submit[0]) // week).astype(np.int64)
     user = np.zeros_like(at) if jobs.user is None else jobs.user.codes.astype(np.int64)
