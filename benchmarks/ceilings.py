@@ -77,7 +77,8 @@ def machine_limits() -> None:
 
 def part_of(rate: float, limit: str) -> str:
     """Say which part of a limit a rate is, both a second; the rate in units, not millions."""
-    return f"{rate / 1e6 / limits()[limit]:.0%}"
+    part = rate / 1e6 / limits()[limit]
+    return f"{part:.0%}" if part >= 0.02 else f"{part:.1%}"
 
 
 if __name__ == "__main__":

@@ -134,10 +134,10 @@ def reading_many() -> None:
         untyped = cpu(lambda: msgspec.json.decode(path.read_bytes()), 2)
         gc.enable()
         took = cpu(partial(load, path), 3)
+        share = part_of(path.stat().st_size / took, "memory copied, MB/s")
     title = "(c2) reading a million jobs, every check included: CPU time, best of 3"
-    heads = ("read s", "before", "times as fast", "untyped decoding s", "ratio")
+    heads = ("read s", "before", "of copying memory", "untyped decoding s", "ratio")
     table = Table(*heads, title=title, title_justify="left")
-    cells = (f"{took:.2f}", "3.1", f"{3.1 / took:.1f}", f"{untyped:.2f}", f"{took / untyped:.1f}")
-    table.add_row(*cells)
+    table.add_row(f"{took:.2f}", "3.1", share, f"{untyped:.2f}", f"{took / untyped:.1f}")
     out.print(table)
     beside("a million jobs read", took, 1.55, 3.1, "s")

@@ -14,6 +14,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 from rich.table import Table
 
+from benchmarks.ceilings import part_of
 from benchmarks.timing import agree, best_of, out, verdict
 from formulations.constraints import FairShare
 from formulations.dssp import Selection
@@ -31,7 +32,9 @@ LIMIT = 60.0
 def fair_share() -> None:
     """Solve a season of 20 teams, whole `solve()` and engine, beside HiGHS on the same matrix."""
     title = "(a) 2,388 jobs, 20 teams: best of 3"
-    heads = ("seed", "shares", "solve() ms", "engine ms", "HiGHS alone s", "ratio")
+    heads = (
+        "seed", "shares", "solve() ms", "engine ms", "of putting in order", "HiGHS alone s", "ratio"
+    )  # fmt: skip
     table = Table(*heads, title=title, title_justify="left")
     ratios = []
     for seed in range(1, 4):
@@ -50,8 +53,10 @@ def fair_share() -> None:
             found = engine.getInfo().objective_function_value / matrix.cost_scale
             agree(result.objective, result.bound, found)
             ratios.append(alone / ours)
-            cells = (f"{1000 * ours:.1f}", f"{1000 * result.seconds.solve:.1f}", f"{alone:.3f}")
-            table.add_row(str(seed), what, *cells, f"{alone / ours:.0f}")
+            engine_took = result.seconds.solve
+            cells = (f"{1000 * ours:.1f}", f"{1000 * engine_took:.1f}",
+                     part_of(len(night.jobs) / engine_took, "keys put in order"))  # fmt: skip
+            table.add_row(str(seed), what, *cells, f"{alone:.3f}", f"{alone / ours:.0f}")
     out.print(table)
     least = min(ratios)
     verdict(least >= 10, f"solve() 10 times as fast as HiGHS alone in each (least {least:.0f})")
