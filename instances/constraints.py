@@ -324,6 +324,8 @@ def check_added(instance: Ruled, added: Sequence[Constraint]) -> None:
     InputError
         If one has a name that is taken, or names a job or a group that does not exist.
     """
+    if not added:
+        return
     check_names([*instance.constraints, *added])
     check_references(added, instance.index, instance.groups)
 

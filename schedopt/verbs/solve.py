@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from math import inf, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,7 +92,7 @@ def solve(
     InputError
         If something given is not right.
     """
-    limits = replace(_limits(time_limit, gap, threads, seed, watch), many=many)
+    limits = _limits(time_limit, gap, threads, seed, watch, many=many)
     compiled = compiling.seconds()
     model = modelled(what, formulation, options)
     model.add(*constraints)
@@ -224,7 +223,13 @@ def _together(*notes: str | msgspec.UnsetType) -> str | msgspec.UnsetType:
 
 
 def _limits(
-    time_limit: float | None, gap: float, threads: int | None, seed: int, watch: Watch | None
+    time_limit: float | None,
+    gap: float,
+    threads: int | None,
+    seed: int,
+    watch: Watch | None,
+    *,
+    many: bool,
 ) -> Limits:
     if time_limit is not None and (isnan(time_limit) or time_limit < 0):
         raise InputError("seconds, 0 or more", found=shown(time_limit), place="time limit")
@@ -235,7 +240,7 @@ def _limits(
         raise InputError(expected, found=shown(threads), place="threads")
     if not 0 <= seed < 2**31:
         raise InputError("a whole number from 0 to 2^31 - 1", found=shown(seed), place="seed")
-    return Limits(time_limit=time_limit, gap=gap, threads=threads, seed=seed, watch=watch)
+    return Limits(time_limit, gap, threads, seed, watch, many)
 
 
 def modelled(what: What, formulation: str | None, options: Options | None) -> Formulation:
