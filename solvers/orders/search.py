@@ -385,16 +385,16 @@ def alike(instance: Instance, rules: Rules) -> tuple[Ints, Ints, float]:
     sets = 1.0
     for jobs in groups.values():
         jobs.sort(key=lambda j: (-sizes[j], costs[j], -arrivals[j], -j))
-        chain = True
+        chain, most, first = True, -np.inf, np.inf
         for place, j in enumerate(jobs):
-            earlier = jobs[:place]
-            before = [i for i in earlier if costs[i] <= costs[j] and arrivals[i] >= arrivals[j]]
-            chain = chain and len(before) == place
-            for i in before:
-                same = sizes[i] == sizes[j] and costs[i] == costs[j]
-                if same and arrivals[i] == arrivals[j]:
-                    classes[j] = classes[i]
-                if len(sizes) <= MOST_JOBS:
-                    after[j] |= 1 << i
+            chain = chain and most <= costs[j] and arrivals[j] <= first
+            most, first = max(most, costs[j]), min(first, arrivals[j])
+            i = jobs[max(place - 1, 0)]  # equal ones stand together
+            if all(of[i] == of[j] for of in (sizes, costs, arrivals)):
+                classes[j] = classes[i]
+            if len(sizes) <= MOST_JOBS:
+                for i in jobs[:place]:
+                    if costs[i] <= costs[j] and arrivals[i] >= arrivals[j]:
+                        after[j] |= 1 << i
         sets *= len(jobs) + 1.0 if chain else 2.0 ** min(len(jobs), 1000)
     return classes, after, sets
