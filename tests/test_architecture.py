@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,14 +23,24 @@ MAY_IMPORT = {
 FILES = sorted(p for layer in MAY_IMPORT for p in (ROOT / layer).rglob("*.py"))
 
 
+@cache
 def module_name(path: Path) -> str:
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(path: Path, *, lazy: bool = True) -> set[str]:
+MODULES = {module_name(p) for p in FILES}
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports(path: Path, *, lazy: bool = True) -> frozenset[str]:
     """Return the modules of ours that a file imports, with those inside functions or without."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     nodes = ast.walk(tree) if lazy else iter(tree.body)
     names: set[str] = set()
     for node in nodes:
@@ -38,8 +49,7 @@ def imports(path: Path, *, lazy: bool = True) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module)
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    modules = {module_name(p) for p in FILES}
-    return {name for name in names if name in modules}
+    return frozenset(names & MODULES)
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_name)
@@ -147,7 +157,7 @@ LONG_FOR_A_REASON = {
 def functions(path: Path) -> dict[str, int]:
     """Return the lines of each function in a file, docstrings apart."""
     found = {}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.FunctionDef) and node.end_lineno:
             first = node.body[0]
             text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
@@ -178,7 +188,7 @@ APPLICATION = [
 
 def rows_named(path: Path) -> set[str]:
     """Return the rows that a file names in code: docstrings and the help of verbs are words."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     words: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
@@ -206,7 +216,7 @@ def test_nothing_but_its_own_folder_names_a_row(path: Path) -> None:
     "path", [p for p in FILES if module_name(p).startswith("formulations")], ids=module_name
 )
 def test_formulations_declare_and_solve_nothing(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     called = {
         node.func.attr
         for node in ast.walk(tree)

@@ -88,6 +88,19 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
+VERBS = """
+import sys
+from schedopt.__main__ import main
+if __name__ == "__main__":
+    for words in {}:
+        sys.argv[1:] = words
+        try:
+            main()
+        except SystemExit as ended:
+            assert not ended.code, words
+"""
+
+
 def test_the_problem_recipe(copy: Path) -> None:
     instance = copy / "some.json"
     numbers = {"a": 1, "b": 3, "c": 2}
@@ -116,8 +129,7 @@ for kind, count in (("instance", 25), ("result", 10)):
         assert ended in STATUSES[verb], (verb, ended, text)
 """
     python(use, copy)
-    command = "import sys; sys.argv[1:] = {}; from schedopt.__main__ import main; main()"
-    for words in (
+    verbs = (
         ["list"],
         ["solve", "some.json", "-o", "result.json"],
         ["check", "some.json", "result.json"],
@@ -126,8 +138,8 @@ for kind, count in (("instance", 25), ("result", 10)):
         ["bench", "made", "--jobs=2", "--report=report.html"],
         ["plot", "result.json", "-o", "result.png"],
         ["plot", "some.json", "-o", "some.svg"],
-    ):
-        python(command.format(words), copy)
+    )
+    python(VERBS.format(verbs), copy)
     assert (copy / "report.html").stat().st_size > 10_000
     assert (copy / "result.png").exists()
     assert (copy / "some.svg").exists()

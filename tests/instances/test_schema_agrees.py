@@ -120,7 +120,7 @@ VALUES: dict[str, list[Any]] = {
     "half_life": [1, 0.5, 0, None],
 }  # fmt: skip
 ABSENT = object()
-MOST = effort.examples(3000)
+MOST = effort.examples(3000) if effort.ALL else 400
 
 
 def combinations(choices: list[list[Any]]) -> Iterable[tuple[Any, ...]]:

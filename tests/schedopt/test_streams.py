@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from builders.cli import COMMAND, ROOT
+from builders.cli import COMMAND, ROOT, Ran, run
 
 SHOTS = ROOT / "instances" / "dssp" / "two-shots.json"
 JSON = ["list", "--json"]
@@ -83,8 +83,8 @@ def evil(tmp_path: Path) -> Path:
     return path
 
 
-def harmless(done: subprocess.CompletedProcess[bytes]) -> str:
-    text = (done.stdout + done.stderr).decode()
+def harmless(done: Ran) -> str:
+    text = done.stdout + done.stderr
     assert "Traceback" not in text
     for character in "\x1b\x07\r\x9b\u202e":
         assert character not in text
@@ -93,32 +93,29 @@ def harmless(done: subprocess.CompletedProcess[bytes]) -> str:
 
 def test_no_name_reaches_a_terminal_raw(evil: Path, tmp_path: Path) -> None:
     result, several = tmp_path / "r.json", tmp_path / "s.json"
-    for words in (
-        ["solve", str(evil), "-o", str(result)],
-        ["evaluate", str(evil), "--policy", "greedy,core", "-o", str(several)],
-        ["check", str(evil), str(several)],
-        ["bench", str(evil), "--policy", "greedy,core"],
+    for status, words in (
+        (0, ["solve", evil, "-o", result]),
+        (0, ["evaluate", evil, "--policy", "greedy,core", "-o", several]),
+        (1, ["check", evil, several]),
+        (0, ["bench", evil, "--policy", "greedy,core"]),
     ):
-        done = tail(*words, stdout=-1)
-        assert done.returncode in (0, 1), done.stderr
+        done = run(*words, status=status)
         assert ":smile:" in harmless(done) or words[0] != "solve"
     document = json.loads(result.read_text())
     document["policy"] = document["formulation"] = EVIL
     document["objective"] = 1e9
     result.write_text(json.dumps(document))
-    done = tail("check", str(evil), str(result), stdout=-1)
-    assert done.returncode == 1
+    done = run("check", evil, result, status=1)
     assert "\\x1b]0;owned\\x07" in harmless(done)
-    nothing = tail("solve", f"{tmp_path}/{EVIL.strip()}.json", stdout=-1)
-    assert nothing.returncode == 2
+    nothing = run("solve", f"{tmp_path}/{EVIL.strip()}.json", status=2)
     assert "\\x1b]0;owned\\x07" in harmless(nothing)
 
 
 def test_json_on_standard_output_is_the_same_and_harmless(evil: Path) -> None:
-    done = tail("evaluate", str(evil), "--policy", "greedy", "--json", stdout=-1)
+    done = run("evaluate", evil, "--policy", "greedy", "--json")
     harmless(done)
     assert json.loads(done.stdout)["instance"].endswith(EVIL)
-    done = tail("bench", str(evil), "--policy", "greedy", "--json", stdout=-1)
+    done = run("bench", evil, "--policy", "greedy", "--json")
     harmless(done)
     assert json.loads(done.stdout)["instance"].endswith(EVIL)
 
