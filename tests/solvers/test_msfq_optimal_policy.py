@@ -58,7 +58,7 @@ def test_two_servers_at_load_0_9() -> None:
     assert result.gap <= 1e-6
 
 
-@pytest.mark.parametrize("queue", [small(), at_load(4, 0.7), at_load(3, 0.6, objective="weighted")])
+@pytest.mark.parametrize("queue", [small(), at_load(3, 0.7), at_load(3, 0.6, objective="weighted")])
 def test_it_bounds_every_policy_and_every_threshold(queue: Instance) -> None:
     bound = optimum(queue).bound
     assert bound is not None

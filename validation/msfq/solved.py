@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from math import inf, isfinite, isnan, nan
+from typing import TYPE_CHECKING
 
 from instances.constraints import Constraint, ResponseTime
 from instances.msfq import Instance, OptimalTable, Thresholded
 from solvers.result import Document
 from validation.report import Report, same
+
+if TYPE_CHECKING:
+    from validation.msfq.chain import System
 
 METHODS, VARIANTS = ("exact", "area", "paper"), ("literal", "lazy")
 MOST_SERVERS = 512
@@ -83,18 +87,24 @@ def recomputed(queue: Instance, variant: str) -> Recomputed | None:
         The times of small and of large jobs, one for each threshold, and what they may be off by,
         as a part of them; None where there are too many servers.
     """
-    from validation.msfq import chain, transforms
+    from validation.msfq.chain import System
 
     if queue.one_or_all is None or queue.load >= 1:
         return None
-    system = chain.System.of(queue)
+    if queue.servers > (MOST_SERVERS if variant == "literal" else FEW_SERVERS):
+        return None
+    if variant != "literal" and queue.load > LIGHT:
+        return None
+    return _curves(System.of(queue), variant)
+
+
+@lru_cache(maxsize=1)  # a result's bound is judged right after its curve
+def _curves(system: System, variant: str) -> Recomputed | None:
+    from validation.msfq import chain, transforms
+
     if variant == "literal":
-        if system.k > MOST_SERVERS:
-            return None
         small, large = transforms.curve(system)
         return small.tolist(), large.tolist(), NEAR
-    if system.k > FEW_SERVERS or queue.load > LIGHT:
-        return None
     times = [
         chain.snap_bound(partial(chain.msfq_times, system, l, True), system)
         for l in range(system.k)
