@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, inf, log
+from math import exp, inf, log, log1p
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from solvers.orders.rent_kernels import NEWTON, ROUNDS, best_shares, most_earned
 EXACT = 2e-14
 """What earnings may be off by, relatively."""
 ROUNDING = 1e-15
+CLOSE = 1e-13
+"""What earnings may stay below what is allowed, relatively."""
 
 
 @njit(cache=True)
@@ -121,7 +123,8 @@ def next_price(c: Curves, lam: Floats, jobs: Ints, n: int, goal: float, firm: in
 
     It is infinite where the others must have all servers: then it cannot complete first. The
     others' prices are given in ``lam``. What can be earned is convex in the price, so Newton's
-    method from above comes down on the root and never passes it.
+    method from above comes down on the root and never passes it. In logarithms it is far faster,
+    and mostly convex too: they are left where they pass the root.
 
     Parameters
     ----------
@@ -149,20 +152,29 @@ def next_price(c: Curves, lam: Floats, jobs: Ints, n: int, goal: float, firm: in
         near = smooth_price(c, lam, jobs, n, goal, low)[0] if low > 0.0 else -1.0
         if near > 0.0:
             return near
+    over, logs = price, True
     for _ in range(ROUNDS):
         lam[j] = price
         excess = most_earned(c, lam, jobs, n, firm, own) - goal
+        if excess < -CLOSE * goal and over > price:  # logarithms have passed it
+            price, logs = over, False
+            lam[j] = price
+            excess = most_earned(c, lam, jobs, n, firm, own) - goal
         if excess <= 1e-15 * goal:
             return price
+        over = price
         g = c.teams[j]
         rate = speed(c, j, taken(c, j, price, own[g] if g >= 0 and c.bounded else own[-1]))
         if rate * price <= excess:  # a kink, or shares too small for a float
             price *= 0.5
             continue
-        price -= excess / rate
         if excess <= 1e-16 * rate * price:
-            return price
-    return price
+            return price - excess / rate
+        if logs:
+            price *= exp(-log1p(excess / goal) * (goal + excess) / (rate * price))
+        else:
+            price -= excess / rate
+    return over
 
 
 @njit(cache=True)
