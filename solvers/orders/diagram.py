@@ -6,8 +6,8 @@ some rent m of a server, m N plus their gains is at most W. So a node need know,
 that end there, only the least cost so far and, at a few rents, the most that their jobs gain: what
 a next job may be paid follows, whichever of these paths was taken. An edge from which no way to the
 end is cheaper than the best solution known is closed, and stays so. In each pass over what is left
-nodes are split where the gains of their paths differ, and prices rise; it ends with few paths,
-whose orders are priced exactly.
+nodes are split where the gains of their paths differ, and prices rise; it ends with few paths, or
+with passes that close hardly any: branch and bound with exact prices ends it.
 
 Relaxed decision diagrams: Bergman, Cire, van Hoeve and Hooker, Decision Diagrams for Optimization,
 2016. The bound by gains at rents is the dual of an order's program, which is separable in them.
@@ -26,6 +26,7 @@ from formulations.hesrpt.order import Order
 from solvers.orders.diagram_kernels import Grid, features, merged, price_out, units
 from solvers.orders.diagram_points import points_of, rents_of
 from solvers.orders.kernels import Curves, Floats, Ints
+from solvers.orders.tree_kernels import Paths
 
 MOST_SETS = 1 << 18
 """Sets of last jobs up to which diagrams are made."""
@@ -35,10 +36,13 @@ MOST_GAINS = 400_000_000
 """Nodes times points, likewise, times 16."""
 CHUNK = 2_000_000
 """Rents times edges between two looks at the clock."""
-FEW_PATHS, MOST_PATHS = 100, 5_000
-"""Paths at which orders are priced one by one; and at the most, where more passes close none."""
+FEW_PATHS = 100
+"""Paths at which no more passes are made."""
 FINE = ((30_000, 0.1), (5_000, 0.05), (0, 0.025))
 """Steps between rents, in logarithms, by how many edges are left at least."""
+GROWN = 2.2
+"""With teams, how many times the fewest edges of a pass it may have at the most: its nodes' parts
+close less than they cost."""
 BEYOND = 0.7
 """How far above its rent, in logarithms, the gains of a node's paths are compared."""
 HARDLY, MOST_VAIN = 0.8, 3
@@ -109,7 +113,7 @@ class Diagram:
     passes : int
     history : list of Pass
     stalled : bool
-        Whether the last passes closed hardly a path.
+        Whether the last passes closed hardly a path, or little for what they cost.
     """
 
     def __init__(self, c: Curves, sizes: Floats, costs: Floats, after: Ints) -> None:
@@ -122,7 +126,7 @@ class Diagram:
         self.history: list[Pass] = []
         self.bound, self.paths = 0.0, inf
         self.edges, self.nodes, self.made, self.passes = 1 << 62, 0, 0, 0
-        self.stalled, self._vain = False, 0
+        self.stalled, self._vain, self._least = False, 0, 1 << 62
 
     def advance(self, goal: float) -> Iterator[None]:
         """Make one more pass; yields now and then, so that whoever asks can stop.
@@ -169,7 +173,9 @@ class Diagram:
         before = self.paths
         self._close(goal, len(front.base))
         self._vain = self._vain + 1 if self.paths > HARDLY * before else 0
-        self.stalled = self._vain >= MOST_VAIN
+        self._least = min(self._least, self.edges)
+        grows = len(self.c.team_mosts) > 0 and self.edges > GROWN * self._least
+        self.stalled = self._vain >= MOST_VAIN or grows
 
     def grid(self) -> Grid:
         """Return the rents and points of the next pass, and what plain jobs gain at them."""
@@ -283,6 +289,23 @@ class Diagram:
             order.append(int(np.argmin(rest)))
             node = int(layer.child[node, order[-1]])
         return np.array(order, dtype=np.int64)
+
+    def left(self) -> Paths:
+        """Return the orders that are left as paths, the nodes of all layers in one row."""
+        firsts = np.cumsum([0, *(len(layer.base) for layer in self.layers)])
+        rest = [np.zeros(1)]
+        children, costs = [], []
+        for depth in reversed(range(len(self.layers))):
+            layer = self.layers[depth]
+            there = layer.child >= 0
+            costs.append(np.where(there, layer.prices * self.sizes, inf))
+            after = rest[-1][layer.child] if depth + 1 < len(self.layers) else 0.0
+            rest.append((costs[-1] + after).min(axis=1, initial=inf))
+            end = layer.child if depth + 1 < len(self.layers) else 0
+            children.append(np.where(there, end + firsts[depth + 1], -1).astype(np.int64))
+        return Paths(
+            np.concatenate(children[::-1]), np.concatenate(costs[::-1]), np.concatenate(rest[::-1])
+        )
 
     def orders(self) -> Iterator[Order]:
         """Yield the orders that are left, from the last job to complete."""

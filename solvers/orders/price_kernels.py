@@ -122,9 +122,7 @@ def next_price(c: Curves, lam: Floats, jobs: Ints, n: int, goal: float, firm: in
     """Return the price of the last of n jobs at which all n together can earn ``goal``.
 
     It is infinite where the others must have all servers: then it cannot complete first. The
-    others' prices are given in ``lam``. What can be earned is convex in the price, so Newton's
-    method from above comes down on the root and never passes it. In logarithms it is far faster,
-    and mostly convex too: they are left where they pass the root.
+    others' prices are given in ``lam``.
 
     Parameters
     ----------
@@ -146,35 +144,52 @@ def next_price(c: Curves, lam: Floats, jobs: Ints, n: int, goal: float, firm: in
     price = goal / speed(c, j, room)
     if n == 1 and not c.bounded:
         return price
-    own = np.zeros(len(c.team_leasts) + 1)
     if n > 1 and smooth(c):
         low = rent(c, lam, jobs, n - 1)
         near = smooth_price(c, lam, jobs, n, goal, low)[0] if low > 0.0 else -1.0
         if near > 0.0:
             return near
-    over, logs = price, True
-    for _ in range(ROUNDS):
+    return _falling_price(c, lam, jobs, n, goal, firm, price)
+
+
+@njit(cache=True)
+def _falling_price(
+    c: Curves, lam: Floats, jobs: Ints, n: int, goal: float, firm: int, price: float
+) -> float:
+    """Return `next_price` from a price at which more than ``goal`` is earned.
+
+    What can be earned is convex in the price, so Newton's method from above comes down on the root
+    and never passes it. In logarithms it is far faster, and mostly convex too: they are left where
+    they pass the root.
+    """
+    j, own = jobs[n - 1], np.zeros(len(c.team_leasts) + 1)
+    under, over, newton, logs = 0.0, price, 0.0, True
+    short = much = 0.0  # less than the goal at under, more at over
+    for turn in range(ROUNDS):
         lam[j] = price
         excess = most_earned(c, lam, jobs, n, firm, own) - goal
-        if excess < -CLOSE * goal and over > price:  # logarithms have passed it
-            price, logs = over, False
-            lam[j] = price
-            excess = most_earned(c, lam, jobs, n, firm, own) - goal
-        if excess <= 1e-15 * goal:
+        if -CLOSE * goal <= excess <= 1e-15 * goal:
             return price
-        over = price
-        g = c.teams[j]
-        rate = speed(c, j, taken(c, j, price, own[g] if g >= 0 and c.bounded else own[-1]))
-        if rate * price <= excess:  # a kink, or shares too small for a float
-            price *= 0.5
-            continue
-        if excess <= 1e-16 * rate * price:
-            return price - excess / rate
-        if logs:
-            price *= exp(-log1p(excess / goal) * (goal + excess) / (rate * price))
+        if excess <= 0.0:
+            under, short, logs = price, -excess, False
+            price = newton
         else:
-            price -= excess / rate
-    return over
+            g = c.teams[j]
+            rate = speed(c, j, taken(c, j, price, own[g] if g >= 0 and c.bounded else own[-1]))
+            over, much = price, excess
+            newton = price - excess / rate if rate > 0.0 else 0.0
+            if excess <= 1e-16 * rate * price:
+                return newton
+            price = newton
+            if logs and rate > 0.0:
+                price = over * exp(-log1p(excess / goal) * (goal + excess) / (rate * over))
+        if not under < price < over:  # a kink, or shares too small for a float: halve, or the chord
+            price, logs = 0.5 * (under + over), False
+            if short > 0.0 and turn % 2:
+                price = under + (over - under) * short / (short + much)
+            if not under < price < over:
+                return under
+    return under
 
 
 @njit(cache=True)

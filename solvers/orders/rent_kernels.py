@@ -16,7 +16,18 @@ from math import exp, inf, log, sqrt
 import numpy as np
 
 from solvers.compiling import njit
-from solvers.orders.kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints, slope, speed, taken, wished
+from solvers.orders.kernels import (
+    AMDAHL,
+    POWER,
+    TABLE,
+    Curves,
+    Floats,
+    Ints,
+    slope,
+    speed,
+    taken,
+    wished,
+)
 
 ROUNDS = 200
 NEWTON = 60
@@ -235,10 +246,10 @@ def _all_taken(
 @njit(cache=True)
 def _jumps(c: Curves, jobs: Ints, n: int) -> bool:
     """Tell whether what some job takes jumps where its rent passes a slope."""
+    jumps = False
     for i in range(n):
-        if c.kinds[jobs[i]] == TABLE or c.pars[jobs[i]] == 1.0:
-            return True
-    return False
+        jumps = jumps or c.kinds[jobs[i]] == TABLE or c.pars[jobs[i]] == 1.0
+    return jumps
 
 
 @njit(cache=True)
@@ -276,7 +287,7 @@ def _root(
             low = m
         else:
             high = m
-        if abs(excess) <= CLOSE and not jumps or high <= low * (1.0 + 4e-16) or m > 1e300:
+        if (abs(excess) <= CLOSE and not jumps) or high <= low * (1.0 + 4e-16) or m > 1e300:
             break
         guess = m
         if fall > 0.0 and turn < NEWTON and not jumps:

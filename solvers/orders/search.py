@@ -12,7 +12,7 @@ from formulations.hesrpt.rules import Rules
 from instances.hesrpt import Allocated, Instance, allocated
 from solvers.clock import now
 from solvers.orders import closed_form
-from solvers.orders.diagram import FEW_PATHS, MOST_PATHS, MOST_SETS, Diagram
+from solvers.orders.diagram import FEW_PATHS, MOST_SETS, Diagram
 from solvers.orders.kernels import Floats, Ints
 from solvers.orders.large import Large
 from solvers.orders.price_kernels import played, prices_of
@@ -25,6 +25,7 @@ from solvers.orders.tree_kernels import (
     explore,
     insertion,
     look_ahead,
+    no_paths,
     open_bound,
     tree,
 )
@@ -120,8 +121,8 @@ class OrderSearch:
             self.method = "rents"
             self.large = Large(self._curves, self.sizes, self.costs, self.order)
         self._pass: Iterator[None] | None = None
-        self._left: list[tuple[float, Order]] = []
         self._tree: Tree | None = None
+        self._paths = no_paths(count)
         self._descended = False
         self._cost, self._move, self._vain = inf, 0, 0
 
@@ -155,8 +156,11 @@ class OrderSearch:
         return done
 
     def _narrow(self, diagram: Diagram, until: float) -> bool:
-        """Make passes over the diagram until few orders are left; tell whether it has ended."""
-        while diagram.paths > FEW_PATHS and not diagram.stalled:
+        """Make passes over the diagram until few orders are left, or more passes close hardly any.
+
+        Branch and bound ends the search, among the orders that are left. Tell whether it has ended.
+        """
+        while self._tree is None:
             if self._pass is None:
                 self._pass = diagram.advance(self.value * (1.0 - NEAR))
             for _ in self._pass:
@@ -166,13 +170,9 @@ class OrderSearch:
             self.bound = max(self.bound, min(diagram.bound, self.value))
             if diagram.paths and self.playable:
                 self._improve(diagram.cheapest(), until)
-        self.rest = diagram.bound
-        if diagram.paths <= MOST_PATHS:
-            self._left = [self._price(order) for order in diagram.orders()]
-            self.rest = inf
-        least = [self.rest, self.value, *(bound for bound, _ in self.leaves())]
-        self.bound = max(self.bound, min(least))
-        return True
+            if diagram.paths <= FEW_PATHS or diagram.stalled:
+                self._tree, self._paths = self._sown(), diagram.left()
+        return self._explore(until)
 
     def _improve(self, order: Order, until: float) -> None:
         """Move jobs in an order while that helps, a round at the most for each job.
@@ -193,28 +193,21 @@ class OrderSearch:
         if cost < self.value:
             self.value, self.order = cost, order
 
-    def _price(self, order: Order) -> tuple[float, Order]:
-        """Take an order's cost as incumbent if it is better; return what the order proves."""
-        lam = self.prices(order)
-        bound = float(lam @ self.sizes)
-        if self.playable and bound < self.value * (1.0 - NEAR):
-            cost = float(self.costs @ played(self._curves, self.sizes, lam, NOTHING))
-            if cost < self.value:
-                self.value, self.order = cost, order
-            if bound >= cost * (1.0 - NEAR):
-                bound = inf
-        return bound, order
+    def _sown(self) -> Tree:
+        """Return a tree with its root alone, and the best solution."""
+        made = tree(len(self.sizes), MOST_LEAVES)
+        made.best[0], made.found[:] = self.value, self.order
+        return made
 
     def _explore(self, until: float) -> bool:
         """Branch and bound; tell whether it has ended."""
         if self._tree is None:
-            self._tree = tree(len(self.sizes), MOST_LEAVES)
-            self._tree.best[0], self._tree.found[:] = self.value, self.order
+            self._tree = self._sown()
         searched = self._tree
         nodes = max(1, WORK // len(self.sizes) ** 3)
         status = PAUSED
         while status == PAUSED:
-            status = explore(self._curves, self.search, searched, nodes)
+            status = explore(self._curves, self.search, self._paths, searched, nodes)
             if now() >= until:
                 break
         if searched.best[0] < self.value:
@@ -268,8 +261,8 @@ class OrderSearch:
     @property
     def nodes(self) -> int:
         """How many nodes diagrams had, or branch and bound has explored."""
-        made = 0 if self._tree is None else int(self._tree.numbers[2])
-        return made if self.diagram is None else self.diagram.made
+        made = 0 if self.diagram is None else self.diagram.made
+        return made + (0 if self._tree is None else int(self._tree.numbers[2]))
 
     def _least(self) -> float:
         """Return the bound of the root: each job at the price it has alone."""
@@ -280,10 +273,9 @@ class OrderSearch:
 
     def leaves(self) -> list[tuple[float, Order]]:
         """Return (bound, order) of the orders that could still be better, the least bound first."""
-        limit = self.value * (1 - NEAR)
         if self._tree is None:
-            left = [leaf for leaf in self._left if leaf[0] < limit]
-            return sorted(left, key=lambda leaf: leaf[0])
+            return []
+        limit = self.value * (1 - NEAR)
         count = int(self._tree.numbers[1])
         values = self._tree.values[:count]
         rank = [i for i in np.argsort(values, kind="stable") if values[i] < limit]

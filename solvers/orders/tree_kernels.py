@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvers.compiling import njit
-from solvers.orders.kernels import Curves, Floats, Ints, speed
+from solvers.orders.kernels import Curves, Floats, Ints
 from solvers.orders.price_kernels import cost_of, next_price, played, prices_of
 
 Bools = NDArray[np.bool_]
@@ -36,6 +36,24 @@ class Search(NamedTuple):
     playable: bool
 
 
+class Paths(NamedTuple):
+    """The orders that a diagram leaves, as paths from its first node; no nodes where there is none.
+
+    Attributes
+    ----------
+    child : ndarray of int64
+        The node at the end of the edge that places a job, -1 where there is none, shape (n, M).
+    costs : ndarray
+        What an edge adds to the bound of paths, shape (n, M).
+    rest : ndarray
+        What it takes from a node to the end at least, shape (n,).
+    """
+
+    child: Ints
+    costs: Floats
+    rest: Floats
+
+
 class Tree(NamedTuple):
     """Where a depth-first search stands; at depth d, d jobs are placed.
 
@@ -50,8 +68,12 @@ class Tree(NamedTuple):
     prices : ndarray
         The placed jobs' prices, shape (M,).
     ahead : ndarray
-        ``ahead[d, j]`` is what the price of job j is at least after d placed jobs,
-        shape (M + 1, M).
+        ``ahead[d, j]`` is a price that job j may have, whatever comes beside it after d placed
+        jobs, shape (M + 1, M).
+    node, way : ndarray
+        Where in `Paths`, by depth, and what the edges that lead there add up to, shape (M + 1,).
+    proven : ndarray
+        What all orders from there cost at least, by depth, shape (M + 1,).
     child, bound : ndarray
         The children of each depth by their bounds, shape (M + 1, M).
     children, at : ndarray of int64
@@ -71,6 +93,9 @@ class Tree(NamedTuple):
     level: Floats
     prices: Floats
     ahead: Floats
+    node: Ints
+    way: Floats
+    proven: Floats
     child: Ints
     bound: Floats
     children: Ints
@@ -90,6 +115,9 @@ def tree(count: int, most_leaves: int) -> Tree:
         level=np.zeros(count + 1),
         prices=np.zeros(count),
         ahead=np.zeros((count + 1, count)),
+        node=np.zeros(count + 1, dtype=np.int64),
+        way=np.zeros(count + 1),
+        proven=np.zeros(count + 1),
         child=np.zeros((count + 1, count), dtype=np.int64),
         bound=np.zeros((count + 1, count)),
         children=np.full(count + 1, -1, dtype=np.int64),
@@ -102,15 +130,20 @@ def tree(count: int, most_leaves: int) -> Tree:
     )
 
 
+def no_paths(count: int) -> Paths:
+    """Return paths of no diagram: all orders of a number of jobs are left."""
+    return Paths(np.zeros((0, count), dtype=np.int64), np.zeros((0, count)), np.zeros(0))
+
+
 @njit(cache=True)
 def look_ahead(
     c: Curves, costs: Floats, order: Ints, depth: int, level: float, lam: Floats, out: Floats
 ) -> None:
-    """Raise ``out`` to what the price of each job is at least after ``depth`` placed ones.
+    """Put prices into ``out`` that jobs may have after ``depth`` placed ones, whatever the order.
 
-    Adding jobs makes servers scarcer, so that a job's price only rises with what is placed before
-    it. A team that must have servers is no such job as long as none of it is placed: another of
-    its jobs may then come first, and have too many.
+    Jobs earn less beside more others (earnings are submodular in who is there): each may have the
+    price that it could have alone beside the placed ones. Teams of which none is placed need not
+    have their least; it would only lower what is earned.
 
     Parameters
     ----------
@@ -127,29 +160,15 @@ def look_ahead(
     out : ndarray
         Shape (M,); infinite for placed jobs.
     """
-    open_teams = np.zeros(len(c.team_leasts), dtype=np.bool_)
-    left = np.zeros(len(c.team_leasts), dtype=np.int64)
     placed = np.zeros(len(costs), dtype=np.bool_)
     for d in range(depth):
         placed[order[d]] = True
     for j in range(len(costs)):
-        g = c.teams[j]
-        if g >= 0:
-            if placed[j]:
-                open_teams[g] = True
-            else:
-                left[g] += 1
-    for j in range(len(costs)):
         if placed[j]:
             out[j] = np.inf
             continue
-        g = c.teams[j]
-        if g >= 0 and c.team_leasts[g] > 0.0 and not open_teams[g] and left[g] > 1:
-            most = min(float(c.mosts[j]), float(c.team_mosts[g]))
-            out[j] = max(out[j], costs[j] / speed(c, j, most))
-            continue
         order[depth] = j
-        out[j] = max(out[j], next_price(c, lam, order, depth + 1, level + costs[j], depth))
+        out[j] = next_price(c, lam, order, depth + 1, level + costs[j], depth)
         lam[j] = 0.0
 
 
@@ -161,25 +180,24 @@ def _copy(source: Ints, target: Ints) -> None:
 
 
 @njit(cache=True)
-def _branch(c: Curves, s: Search, t: Tree, lam: Floats, placed: Bools, depth: int) -> None:
-    """Compute the children of a node, and sort them by their bounds."""
-    total = len(s.sizes)
-    rest = np.flatnonzero(~placed)
-    ahead = t.ahead[depth]
-    alone = 0.0
-    for j in rest:
-        alone += ahead[j] * s.sizes[j]
+def _branch(s: Search, p: Paths, t: Tree, placed: Bools, depth: int) -> None:
+    """Put the children of a node in order of their bounds."""
+    total, limit = len(s.sizes), t.best[0] * (1.0 - NEAR)
     count = 0
-    for i in range(len(rest)):
-        j = rest[i]
-        twin = False  # of jobs alike the last in the file completes last
+    for j in range(total):
+        twin = placed[j]  # of jobs alike the last in the file completes last
         for later in range(j + 1, total):
             if not placed[later] and s.classes[later] == s.classes[j]:
                 twin = True
         if twin:
             continue
-        bound = t.base[depth] + alone
-        if not bound < np.inf:  # side constraints do not let it complete now
+        bound = t.proven[depth]
+        if len(p.child):
+            end = p.child[t.node[depth], j]
+            if end < 0:
+                continue
+            bound = max(bound, t.way[depth] + p.costs[t.node[depth], j] + p.rest[end])
+        if not bound < limit:
             continue
         at = count
         while at > 0 and t.bound[depth, at - 1] > bound:
@@ -192,18 +210,34 @@ def _branch(c: Curves, s: Search, t: Tree, lam: Floats, placed: Bools, depth: in
 
 
 @njit(cache=True)
-def _place(c: Curves, s: Search, t: Tree, lam: Floats, depth: int, j: int) -> None:
-    """Place a job at a depth: its price, and what it makes of those of the others."""
+def _prove(c: Curves, s: Search, t: Tree, lam: Floats, placed: Bools, depth: int) -> None:
+    """Bound what all orders from a node cost; infinite where side constraints do not let them."""
+    t.proven[depth] = t.base[depth]
+    if not t.base[depth] < t.best[0] * (1.0 - NEAR):
+        return
+    ahead = t.ahead[depth]
+    look_ahead(c, s.costs, t.order, depth, t.level[depth], lam, ahead)
+    bound = t.base[depth]
+    for j in range(len(s.sizes)):
+        if not placed[j]:
+            bound += ahead[j] * s.sizes[j]
+    t.proven[depth] = max(bound, t.proven[depth - 1]) if depth else bound
+
+
+@njit(cache=True)
+def _place(c: Curves, s: Search, p: Paths, t: Tree, lam: Floats, depth: int, j: int) -> None:
+    """Place a job at a depth, at its price."""
     t.order[depth] = j
     t.level[depth + 1] = t.level[depth] + s.costs[j]
     t.prices[depth] = next_price(c, lam, t.order, depth + 1, t.level[depth + 1], depth + 1)
     lam[j] = t.prices[depth]
     t.base[depth + 1] = t.base[depth] + lam[j] * s.sizes[j]
-    for i in range(len(s.sizes)):
-        t.ahead[depth + 1, i] = t.ahead[depth, i]
+    if len(p.child):
+        at = t.node[depth]
+        t.node[depth + 1] = p.child[at, j]
+        t.way[depth + 1] = t.way[depth] + p.costs[at, j]
     if depth + 1 < len(s.sizes):
         t.children[depth + 1] = -1
-        look_ahead(c, s.costs, t.order, depth + 1, t.level[depth + 1], lam, t.ahead[depth + 1])
 
 
 @njit(cache=True)
@@ -226,7 +260,7 @@ def _leaf(c: Curves, s: Search, t: Tree, lam: Floats) -> None:
 
 
 @njit(cache=True)
-def explore(c: Curves, s: Search, t: Tree, budget: int) -> int:
+def explore(c: Curves, s: Search, p: Paths, t: Tree, budget: int) -> int:
     """Search on for a number of nodes; tell whether the search is done, paused or full."""
     total = len(s.sizes)
     lam = np.zeros(total)
@@ -247,16 +281,15 @@ def explore(c: Curves, s: Search, t: Tree, budget: int) -> int:
             _leaf(c, s, t, lam)
         else:
             if t.children[depth] < 0:
-                if depth == 0:
-                    look_ahead(c, s.costs, t.order, depth, t.level[0], lam, t.ahead[0])
-                _branch(c, s, t, lam, placed, depth)
+                _prove(c, s, t, lam, placed, depth)
+                _branch(s, p, t, placed, depth)
                 t.numbers[2] += 1
                 budget -= 1
             at = t.at[depth]
             if at < t.children[depth] and t.bound[depth, at] < t.best[0] * (1.0 - NEAR):
                 j = t.child[depth, at]
                 t.at[depth] = at + 1
-                _place(c, s, t, lam, depth, j)
+                _place(c, s, p, t, lam, depth, j)
                 placed[j] = True
                 depth += 1
                 continue
