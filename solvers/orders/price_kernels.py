@@ -8,7 +8,8 @@ import numpy as np
 
 from solvers.compiling import njit
 from solvers.orders.kernels import POWER, Curves, Floats, Ints, speed, taken, wished
-from solvers.orders.rent_kernels import NEWTON, ROUNDS, best_shares, most_earned, rent, smooth
+from solvers.orders.rent_kernels import best_shares, most_earned, rent, smooth
+from solvers.orders.team_kernels import NEWTON, ROUNDS
 
 EXACT = 2e-14
 """What earnings may be off by, relatively."""
