@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import zlib
 from collections.abc import Generator
 from dataclasses import dataclass
 from math import prod
@@ -13,9 +11,9 @@ import numpy as np
 from formulations.msfq.classes import ClassPolicy, ClassProcess
 from instances.errors import InputError
 from instances.msfq import ClassTime, Simulated
-from solvers.clock import now
 from solvers.queues import class_kernels as kernels
 from solvers.queues.class_values import SLACK, Floats, Ints, Shape, Values, steepest
+from solvers.queues.staged import FreeOfRules, packed
 
 FIRST, GROWTH = 1.5, 1.45
 """How many times the usual numbers of jobs a box has room for, and how that grows."""
@@ -80,7 +78,7 @@ def half_width(by_batch: Floats) -> Floats:
     return np.asarray(STUDENT * by_batch.std(axis=0, ddof=1) / np.sqrt(len(by_batch)))
 
 
-class ClassSearch:
+class ClassSearch(FreeOfRules):
     """Value iteration on ever larger boxes; stoppable at any time.
 
     Parameters
@@ -90,7 +88,6 @@ class ClassSearch:
         Of simulations.
     """
 
-    infeasible = False
     simulated = True
 
     def __init__(self, formulation: ClassPolicy, seed: int = 0) -> None:
@@ -101,7 +98,7 @@ class ClassSearch:
         self._bound = float(process.costs @ (process.arrivals / process.rates))
         self._runs, self._seed = 0, seed
         self._needs = np.array([job.need for job in formulation.instance.classes])
-        self._stages, self._done = self._work(), False
+        self._stages = self._work()
         least = states(process, smallest_box(process))
         if least > formulation.options["most"]:
             raise InputError(
@@ -121,20 +118,6 @@ class ClassSearch:
         value = self.value
         return self._bound if value is None else min(self._bound, value)
 
-    def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether no larger box is left."""
-        began = now()
-        while not self._done:
-            if next(self._stages, "done") == "done":
-                self._done = True
-            elif now() - began > seconds:
-                break
-        return self._done
-
-    def holds(self, names: frozenset[str]) -> bool:
-        """Tell that nothing can be in conflict where nothing is asked for."""
-        return True
-
     def certificate(self) -> dict[str, object] | None:
         """Return the relative values that the bound follows from; None before there are any."""
         if self.proof is None:
@@ -146,7 +129,7 @@ class ClassSearch:
             "most": shape.box.tolist(),
             "prices": shape.prices.tolist(),
             "bends": shape.bends.tolist(),
-            "values": base64.b64encode(zlib.compress(finite.astype("<f8").tobytes(), 1)).decode(),
+            "values": packed(finite, 1),
         }
 
     def solution(self) -> Simulated | None:

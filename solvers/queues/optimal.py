@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import zlib
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
@@ -15,13 +13,13 @@ from formulations.msfq.process import Process
 from formulations.msfq.system import System
 from instances.errors import InputError
 from instances.msfq import ClassTime, OptimalTable
-from solvers.clock import now
 from solvers.queues import approximation, levels
 from solvers.queues.attained import SMALL, attained, slopes_of
 from solvers.queues.exact import exact
 from solvers.queues.given import evaluation
 from solvers.queues.level_kernels import Decisions
 from solvers.queues.policy_iteration import Bounded, BoxSearch
+from solvers.queues.staged import FreeOfRules, packed
 from solvers.queues.tails import bends
 
 GROWTH, LEAP = 1.5, 2.0
@@ -70,7 +68,7 @@ class Incumbent:
     optimum: float
 
 
-class PolicySearch:
+class PolicySearch(FreeOfRules):
     """Policy iteration on ever larger boxes; stoppable at any time.
 
     The best threshold of MSFQ is there to begin with. Each box gives a bound on every policy and a
@@ -81,7 +79,6 @@ class PolicySearch:
     formulation : OptimalPolicy
     """
 
-    infeasible = False
     simulated = False
 
     def __init__(self, formulation: OptimalPolicy) -> None:
@@ -98,7 +95,6 @@ class PolicySearch:
         self.proof: Bounded | None = None
         self._bound, self._box = served(self._process), smallest_box(k)
         self._stages = self._work()
-        self._done = False
 
     @property
     def value(self) -> float | None:
@@ -110,16 +106,6 @@ class PolicySearch:
         """What no policy stays below."""
         return self._bound
 
-    def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether the bounds have met, or no larger box is left."""
-        began = now()
-        while not self._done:
-            if next(self._stages, "done") == "done":
-                self._done = True
-            elif now() - began > seconds:
-                break
-        return self._done
-
     def solution(self) -> OptimalTable | None:
         """Return the best policy so far, with the response time of each class under it."""
         best = self.incumbent
@@ -130,19 +116,14 @@ class PolicySearch:
         if self.proof is None:
             return None
         values, tail = self.proof.values, self.proof.tail
-        packed = zlib.compress(values.astype("<f8").tobytes(), 6)
         return {
             "kind": "relative-values",
             "small_most": values.shape[2] - 1,
             "large_most": values.shape[0] - 1,
             "prices": list(self.proof.prices),
             "bends": list(tail.bends),
-            "values": base64.b64encode(packed).decode(),
+            "values": packed(values, 6),
         }
-
-    def holds(self, names: frozenset[str]) -> bool:
-        """Tell that nothing can be in conflict where nothing is asked for."""
-        return True
 
     def _work(self) -> Stages:
         process, options = self._process, self._formulation.options

@@ -8,12 +8,12 @@ import numpy as np
 
 from formulations.msfq.threshold import Threshold
 from instances.msfq import Thresholded
-from solvers.clock import now
 from solvers.queues import approximation
 from solvers.queues.exact import exact
+from solvers.queues.staged import Staged
 
 
-class Enumeration:
+class Enumeration(Staged):
     """Fill in a formulation's table, one threshold after the other; stoppable at any time.
 
     Parameters
@@ -27,8 +27,7 @@ class Enumeration:
 
     def __init__(self, formulation: Threshold) -> None:
         self._formulation = formulation
-        self._steps = evaluations(formulation)
-        self._done = False
+        self._stages = evaluations(formulation)
 
     @property
     def value(self) -> float | None:
@@ -45,16 +44,6 @@ class Enumeration:
     def infeasible(self) -> bool:
         """Whether every threshold was looked at, and none keeps the side constraints."""
         return self._done and self.value is None
-
-    def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether all thresholds have been looked at."""
-        began = now()
-        while not self._done:
-            if next(self._steps, None) is None:
-                self._done = True
-            elif now() - began > seconds:
-                break
-        return self._done
 
     def solution(self) -> Thresholded | None:
         """Return the best so far."""
