@@ -11,7 +11,15 @@ from typing import Annotated, Protocol
 
 import msgspec
 
-from instances.declarations import Constraint, Count, Jobs, Name, NonNegative, Share
+from instances.declarations import (
+    Constraint,
+    Count,
+    Jobs,
+    Name,
+    NonNegative,
+    Share,
+    check_bounds,
+)
 from instances.errors import InputError, joined, listing, shown, suggestion
 from instances.fair_share import FairShare
 
@@ -58,14 +66,7 @@ class Shares(Constraint, frozen=True, tag="share"):
     at_least: Share | None = None
 
     def __post_init__(self) -> None:
-        if self.at_most is None and self.at_least is None:
-            raise InputError("`at_most` or `at_least`, or both")
-        if (self.at_least or 0.0) > (1.0 if self.at_most is None else self.at_most):
-            raise InputError(
-                f"at most {self.at_most}, the jobs' own `at_most`",
-                found=shown(self.at_least),
-                place="at_least",
-            )
+        check_bounds(self.at_least, self.at_most, "the jobs'")
 
 
 class Require(Constraint, frozen=True, tag="require"):

@@ -8,12 +8,22 @@ from typing import Annotated, Any
 import msgspec
 
 from instances.constraint_examples import EXAMPLES
+from instances.errors import InputError, shown
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 Jobs = Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)]
+
+
+def check_bounds(at_least: float | None, at_most: float | None, whose: str) -> None:
+    """Refuse a floor and a cap of a share of which there is neither, or the floor is above."""
+    if at_most is None and at_least is None:
+        raise InputError("`at_most` or `at_least`, or both")
+    if (at_least or 0.0) > (1.0 if at_most is None else at_most):
+        expected = f"at most {at_most}, {whose} own `at_most`"
+        raise InputError(expected, found=shown(at_least), place="at_least")
 
 
 class Constraint(

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from instances.declarations import Constraint, Name, NonNegative, Share
+from instances.declarations import Constraint, Name, NonNegative, Share, check_bounds
 from instances.errors import InputError, shown
 
 LEAST_HALF_LIFE, MOST_HALF_LIFE = 1e-3, 1e9
@@ -32,14 +32,7 @@ class Each(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     at_least: Share | None = None
 
     def __post_init__(self) -> None:
-        if self.at_most is None and self.at_least is None:
-            raise InputError("`at_most` or `at_least`, or both")
-        if (self.at_least or 0.0) > (1.0 if self.at_most is None else self.at_most):
-            raise InputError(
-                f"at most {self.at_most}, the group's own `at_most`",
-                found=shown(self.at_least),
-                place="at_least",
-            )
+        check_bounds(self.at_least, self.at_most, "the group's")
 
 
 class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
