@@ -25,6 +25,9 @@ from schedopt.sweep.seeds import seeds_of
 MOST_BESIDE = 4 * 2**30
 """No file beside an instance is read beyond this."""
 
+TINY = 4096
+"""Bytes up to which compressing a text takes longer than sending it."""
+
 
 class Source(Protocol):
     """Where one instance comes from.
@@ -155,8 +158,8 @@ class OpenedSource:
         return self
 
     def packed(self) -> Source:
-        """Return the contents themselves, compressed."""
-        text = gzip.compress(self.data, 1, mtime=0)
+        """Return the contents themselves, compressed where that pays."""
+        text = gzip.compress(self.data, 1, mtime=0) if len(self.data) > TINY else self.data
         return PackedSource(self.label, text, self._beside(), self.known())
 
     def known(self) -> bytes | None:
@@ -180,7 +183,7 @@ class PackedSource:
     label : str
         The path where the file is at home.
     data : bytes
-        Its text, compressed.
+        Its text, compressed unless it is tiny.
     others : dict of str to bytes
         The files beside it that it names.
     best : bytes, optional
@@ -194,7 +197,11 @@ class PackedSource:
 
     def problem(self) -> str:
         """Return the problem that the text says it is an instance of."""
-        return problem_of(gzip.decompress(self.data), file=self.label)
+        return problem_of(self._text(), file=self.label)
+
+    def _text(self) -> bytes:
+        packed = self.data.startswith(b"\x1f\x8b")  # as no JSON begins
+        return gzip.decompress(self.data) if packed else self.data
 
     def beside(self) -> bool:
         """Tell whether there are others."""
@@ -202,14 +209,14 @@ class PackedSource:
 
     def digest(self) -> str:
         """Return a digest of the text, and of the files beside it."""
-        found = hashlib.sha256(gzip.decompress(self.data))
+        found = hashlib.sha256(self._text())
         for other in self.others.values():
             found.update(hashlib.sha256(other).digest())
         return found.hexdigest()
 
     def load(self) -> AnyInstance:
         """Decode the instance, strictly."""
-        text = gzip.decompress(self.data)
+        text = self._text()
         found: AnyInstance
         if not self.others:
             found = parse(text, file=self.label)
