@@ -17,7 +17,7 @@ from instances.hesrpt import Instance, Job, Power
 from policies.registry import registered
 from schedopt.verbs.solve import solve
 
-JOBS, SERVERS, LIMIT = 8, 100, 10.0
+JOBS, SERVERS, LIMIT = 8, 100, 60.0
 INSTANCES = 10
 POLICIES = ("hesrpt", "equi", "srpt", "hell", "knee", "replan")
 """KNEE with the alpha that is best for the instance, which nobody online would know."""
