@@ -21,6 +21,7 @@ from solvers.orders.makespan import least_makespan
 from solvers.orders.price_kernels import prices_of
 from solvers.orders.prices import bounds_of, compiled, curves, levels_of
 from solvers.orders.programs import solve_program
+from solvers.orders.rents_proof import shown
 from solvers.orders.search import MOST_JOBS, OrderSearch, alike
 from solvers.orders.timelines import count_timelines, timelines
 from solvers.result import Limits, Result
@@ -47,6 +48,8 @@ MOST_SPREAD = 1e4
 """Costs that differ by more than this leave too few digits to prices beside each other."""
 SHRINKINGS = 30
 """How often jobs are made smaller or larger, to find where a timeline just can be."""
+STEP = 0.2
+"""Seconds between two looks at the clock."""
 LONGEST = 30.0
 """Seconds that a certificate may take where there is no time limit."""
 
@@ -71,7 +74,7 @@ def certificate(model: Allocation, result: Result[Allocated], limits: Limits) ->
         return maker.together()
     if model.given:
         return maker.of_order()
-    return maker.by_ranks() or maker.by_orders()
+    return maker.by_ranks() or maker.by_rents() or maker.by_orders()
 
 
 class _Maker:
@@ -133,6 +136,18 @@ class _Maker:
         if float(np.sort(prices) @ instance.sizes[order]) < self.goal:
             return None
         return {"kind": "ranks", "prices": (prices * (1.0 - slack)).tolist()}
+
+    def by_rents(self) -> Certificate | None:
+        """Return rents that fall over time, and what they make each of many jobs cost."""
+        search = OrderSearch(self.instance, rules=self.rules)
+        if search.large is None:
+            return None
+        done = False
+        while not done and search.bound < self.goal:
+            done = search.advance(min(self.left(), STEP))
+            if not self.left():
+                return None
+        return None if search.bound < self.goal else shown(search.large.rents, self.left)
 
     def by_orders(self) -> Certificate | None:
         """Return passes over sets of last jobs, and prices for the few orders that they leave."""

@@ -9,22 +9,25 @@ import numpy as np
 
 from formulations.hesrpt.order import Order
 from solvers.clock import now
-from solvers.orders.kernels import Curves, Floats
+from solvers.orders.kernels import Curves, Floats, speed
 from solvers.orders.paths import Climb, Rents, coarser
 from solvers.orders.quick_kernels import play_some, price_some
 
 MOST_CELLS = 400
 """Cells of rents: more make the bound little better, and each step longer."""
-SETTLED, MOST_ROUNDS = 1e-5, 12
-"""Orders are followed as long as each is better by this part, for so many rounds at the most."""
+FAIRLY, SETTLED, MOST_ROUNDS = 1e-2, 1e-5, 12
+"""Orders are followed as long as each is better by this part, at first and later; and for so many
+rounds at the most."""
+NEARLY = 1e-3
+"""Jobs are moved where climbing alone closes no more of the gap than this part of the cost."""
 STEPS, LEAST_PART = 60, 0.03
 """Steps of a climb at the most; it ends where they become a part this small of the way."""
 CLIMBED = 1e-5
-"""Two climbs that are no further apart, relatively, are the last."""
+"""Rounds of climbing and moving end where the gap shrinks by no more than this part of the cost."""
 FAR = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)
 """How many places a job is moved, to either side."""
-TRIALS, FEWEST = 4, 1_000
-"""Moves that are tried in a round, for each job; in all, where there are as many."""
+TRIALS, FEWEST = 4_000_000, 100
+"""Moves that are tried in a round, times jobs squared; but no fewer."""
 NEAR = 1e-10
 """Costs that differ by less, relatively, count as the same."""
 WORK = 20_000
@@ -60,7 +63,8 @@ class Large:
     """
 
     def __init__(self, curves: Curves, sizes: Floats, costs: Floats, order: Order) -> None:
-        self.curves, self.sizes, self.costs, self.order = curves, sizes, costs, order
+        self.curves, self.sizes, self.costs = curves, sizes, costs
+        self.order = self._start = order
         self.value, self.prices, self.ends = inf, np.zeros(0), np.zeros(0)
         self._played = np.zeros(0)
         self._path: tuple[Floats, Floats] = np.zeros(1), np.zeros(0)
@@ -78,24 +82,34 @@ class Large:
         return all(now() < until for _ in self._steps)
 
     def _search(self) -> Iterator[None]:
-        yield from self._settle(self.order)
-        if self.value == inf:
-            return
+        tops = [speed(self.curves, j, float(k)) for j, k in enumerate(self.curves.mosts)]
+        yield from self._play(self.costs / np.array(tops))
+        yield from self._settle(self._start, 1.0)
+        if self.value < inf:
+            yield from Climb(self.rents, *coarser(*self._path, MOST_CELLS)).step(self.value)
+            yield from self._settle(self.order, FAIRLY)
         gap = inf
-        while self.value - self.rents.bound < gap - CLIMBED * self.value:
-            gap = self.value - self.rents.bound
+        while self.value < inf and self._gap() < gap - CLIMBED * self.value:
+            gap = self._gap()
             yield from self._climb()
-            yield from self._settle(self.order)
-            yield from self._move()
+            yield from self._settle(self.order, SETTLED)
+            if self._gap() > gap - NEARLY * self.value:
+                yield from self._move()
 
-    def _settle(self, order: Order) -> Iterator[None]:
-        """Play an order's prices, then those of the order in which it completed, and so on."""
+    def _gap(self) -> float:
+        return self.value - self.rents.bound
+
+    def _settle(self, order: Order, part: float) -> Iterator[None]:
+        """Play an order's prices, then those of the order in which it completed, and so on.
+
+        It ends where that is no better by a part.
+        """
         last = inf
         for _ in range(MOST_ROUNDS):
             prices = np.zeros(len(order))
             yield from self._price(order, prices, 0)
             value = yield from self._play(prices)
-            if not value < last * (1.0 - SETTLED):
+            if not value < last * (1.0 - part):
                 return
             last, order = value, np.argsort(-self._played, kind="stable")
 
@@ -161,7 +175,7 @@ class Large:
         found = yield from self.rents.completing(when)
         own = np.where(np.isfinite(found[:, :1]), found[:, :1], 0.0)  # else it is too early
         rise = found[:, 1:] - own
-        best = np.argsort(rise, axis=None, kind="stable")[: max(TRIALS * count, FEWEST)]
+        best = np.argsort(rise, axis=None, kind="stable")[: max(TRIALS // count**2, FEWEST)]
         jobs, moved = np.unravel_index(best, rise.shape)
         return list(zip(jobs.tolist(), far[1:][moved].tolist(), strict=True))
 

@@ -198,7 +198,7 @@ def price_until(c: Curves, path: Path, j: int, size: float, n: int, start: float
 
 
 @compiled
-def _span(
+def least_between(
     c: Curves,
     path: Path,
     j: int,
@@ -307,7 +307,7 @@ def cheapest(
             continue
         goal = best * (1.0 - part)
         if middle == 0 or b == a + 1:
-            value = _span(c, path, j, size, cost, a, b, high, max(low, 1e-300), goal, out)
+            value = least_between(c, path, j, size, cost, a, b, high, max(low, 1e-300), goal, out)
             if value >= goal or b == a + 1:
                 least = min(least, value)
                 if value < best:

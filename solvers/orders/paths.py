@@ -93,6 +93,8 @@ class Rents:
         The path that proves it, shape (E + 1,) and (E,).
     prices, ends : ndarray
         Of the path that was tried last: the prices of jobs, and when they complete, shape (M,).
+    room : (ndarray, ndarray)
+        Where kernels may write.
     """
 
     def __init__(self, curves: Curves, sizes: Floats, costs: Floats) -> None:
@@ -105,7 +107,11 @@ class Rents:
         self.bound = 0.0
         self.times, self.rents = np.zeros(1), np.zeros(0)
         self.prices, self.ends = np.zeros(len(sizes)), np.zeros(len(sizes))
-        self._room = np.zeros((4, DEEP)), np.zeros(4)
+        self.room = np.zeros((4, DEEP)), np.zeros(4)
+
+    def path(self) -> Path:
+        """Return the path that proves the bound."""
+        return self._path(self.times, self.rents)
 
     def _path(self, times: Floats, rents: Floats) -> Path:
         cells = len(rents)
@@ -133,7 +139,7 @@ class Rents:
         for first in range(0, len(jobs), some):
             total += all_cheapest(
                 self.curves, path, self.sizes, self.costs, jobs[first : first + some], part,
-                self.ends, self.prices, use, *self._room,
+                self.ends, self.prices, use, *self.room,
             )  # fmt: skip
             yield
         bill = self.curves.servers * float(path.bills[-1])
@@ -150,7 +156,7 @@ class Rents:
         when : ndarray
             By job, shape (M, T); the ends of cells that are near are taken.
         """
-        path = self._path(self.times, self.rents)
+        path = self.path()
         cells: Ints = np.clip(np.searchsorted(self.times, when), 1, len(self.rents))
         jobs, out = np.arange(len(when)), np.zeros(when.shape)
         some = max(1, WORK // (10 * when.shape[1]))

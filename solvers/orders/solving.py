@@ -30,6 +30,8 @@ MOST_PROGRAMS = 2_000
 """Orders whose programs are solved before the gap that is left is reported as it is."""
 MOST_CLIMBED = 40
 """Jobs up to which neighbours in an order are swapped: larger programs take seconds each."""
+WRITING = 6e-7
+"""Seconds that it takes to write and check the share of one job in one epoch."""
 FEW_LEAVES = 20
 """Timelines, of the least bounds, among which one is tried between two looks at the clock."""
 NEAR = 1e-7
@@ -189,7 +191,7 @@ class _Job:
                     best = self.value = search.value
                 self.bound = search.bound
                 self.note()
-                if self.out_of_time():
+                if self.out_of_time() or self.hurried(search):
                     break
         finally:
             if best < inf:
@@ -203,11 +205,18 @@ class _Job:
             else:
                 leaves: list[Leaf] = [(b, o.tolist(), {}) for b, o in search.leaves()]
                 return self.over_programs(leaves, search.bound, search.rest)
-        if not self.message and not search.one_order and search.method == "branch and bound":
+        if not self.message and search.method in ("branch and bound", "rents"):
             self.message = "too many jobs to search all orders"
         if not self.message and done and search.rest < self.value * (1 - NEAR):
             self.message = "the diagrams of all orders stay too wide to prove more"
         return self.ended()
+
+    def hurried(self, search: OrderSearch) -> bool:
+        """Tell whether the time that is left is needed to write the shares of many jobs."""
+        left, limit = self.left(), self.limits.time_limit
+        if left is None or limit is None or search.large is None or search.value == inf:
+            return False
+        return left < min(WRITING * len(self.instance.jobs) ** 2, 0.5 * limit)
 
     def near_enough(self) -> bool:
         """Tell whether the gap is closed as far as was asked."""

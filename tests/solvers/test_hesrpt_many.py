@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
+import msgspec
 import numpy as np
 import pytest
 from builders.effort import examples
@@ -12,15 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
+from formulations.hesrpt import Allocation
 from instances.constraints import Shares
 from instances.hesrpt import Amdahl, Instance, Power, Table
 from policies.hesrpt.shares import equi
 from policies.hesrpt.simulator import play
+from solvers.orders import solve
+from solvers.orders.certificate import certificate
 from solvers.orders.kernels import speed
 from solvers.orders.large import Large
 from solvers.orders.paths import Rents, falling, from_above
 from solvers.orders.prices import curves
 from solvers.orders.search import OrderSearch
+from solvers.result import Limits
+from validation.hesrpt.bound import reproved
 
 
 def many(jobs: int, seed: int, servers: int = 100) -> Instance:
@@ -113,3 +119,30 @@ def test_bounds_of_single_jobs_are_kept_and_seen() -> None:
     assert held.violations == () and held.gap is not None and held.gap < 0.02
     assert free.objective is not None and held.bound is not None
     assert held.bound > free.objective
+
+
+def test_a_bound_by_rents_is_re_proved_and_no_more_than_it() -> None:
+    instance = many(61, 3)
+    model = Allocation(instance)
+    result = solve(model, Limits(time_limit=1.0))
+    assert result.bound is not None
+    found = certificate(model, result, Limits(time_limit=20.0))
+    assert found is not None and found["kind"] == "rents"
+
+    document = result.document()
+
+    def line(changed: dict[str, object], bound: float) -> str | None:
+        return reproved(instance, (), changed, msgspec.structs.replace(document, bound=bound))
+
+    assert line(found, result.bound) is None
+    assert "shows" in str(line(found, result.bound * 1.01))
+    jobs = found["jobs"]
+    assert isinstance(jobs, list)
+    dearer = [{**jobs[0], "cost": jobs[0]["cost"] * (1 + 1e-6)}, *jobs[1:]]
+    assert "may cost less" in str(line({**found, "jobs": dearer}, result.bound))
+    freer = [{**jobs[0], "beyond": jobs[0]["beyond"] * 9.0}, *jobs[1:]]
+    assert "may cost less" in str(line({**found, "jobs": freer}, result.bound))
+    assert isinstance(found["rents"], list)
+    rising = found["rents"][::-1]
+    assert "never do" in str(line({**found, "rents": rising}, result.bound))
+    assert "every job" in str(line({**found, "jobs": jobs[1:]}, result.bound))

@@ -21,6 +21,9 @@ let jobs earn more, which makes the bound weaker and never wrong.
     For the makespan: prices under which all jobs together earn no more than 1 in a unit of time.
 ``timelines``
     With arrivals: prices for each order of arrivals and completions.
+``rents``
+    A rent of a server that falls over time, and for each job what it costs alone to pay it
+    (`validation.hesrpt.rents`): less the rent of all servers, that bounds all orders.
 
 Numbers are decimals as the file writes them; a claim may be above what is shown by 1e-9 of it, as a
 solver's rounding may be.
@@ -43,10 +46,12 @@ from validation.hesrpt.kinds import (
     Orders,
     Passes,
     Ranks,
+    Rents,
     Timelines,
     Together,
 )
 from validation.hesrpt.prices import NotShownError, Proof
+from validation.hesrpt.rents import least_cost
 
 ROUNDING = 1e-9
 
@@ -102,7 +107,18 @@ def _proven(
     together = instance.objective == "makespan"
     if together and not isinstance(given, Together | Timelines):
         raise NotShownError("that kind of certificate says nothing of a makespan")
-    proof = Proof(instance, constraints, None if isinstance(given, Ranks) else given.by)
+    proof = Proof(instance, constraints, getattr(given, "by", None))
+    if isinstance(given, Rents):
+        return least_cost(proof.machine, proof.sizes, proof.costs, given)
+    return _by_prices(proof, constraints, given, claim)
+
+
+def _by_prices(
+    proof: Proof,
+    constraints: Sequence[Constraint],
+    given: Order | Ranks | Orders | Together | Timelines | Passes,
+    claim: Document,
+) -> float:
     if isinstance(given, Order):
         return proof.of_order(given, claim)
     if isinstance(given, Ranks):

@@ -106,12 +106,12 @@ class Machine:
         gains = np.zeros_like(prices)
         for j in np.flatnonzero(present.any(axis=0)):
             here = present[:, j] & (prices[:, j] > 0)
-            gains[here, j] = self._gain(int(j), prices[here, j], rents[here, j])
+            gains[here, j] = self.most_gained(int(j), prices[here, j], rents[here, j])
             unpaid = present[:, j] & (prices[:, j] <= 0)
             gains[unpaid, j] = np.nextafter(-rents[unpaid, j] * self.least[j], inf)
         return (Interval.exactly(total) + Interval.exactly(gains).total()).high
 
-    def _gain(self, j: int, price: Floats, rent: Floats) -> Floats:
+    def most_gained(self, j: int, price: Floats, rent: Floats) -> Floats:
         """Return bounds on max_k (price s_j(k) - rent k) over what the job may have."""
         k = np.clip(self.curves[j].wish(rent / price), self.least[j], self.most[j])
         above = self.curves[j].above(k)

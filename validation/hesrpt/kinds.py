@@ -61,4 +61,25 @@ class Passes(_Given, frozen=True, tag="diagram"):
     by: str | None = None
 
 
-Certificate = Order | Ranks | Orders | Together | Timelines | Passes
+class OneJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one job costs at the least, and prices that show it.
+
+    Each price shows it for the ends after more cells than the one before, up to ``until``; the
+    first begins at 0, and what is after the last cell is for the price ``beyond``.
+    """
+
+    cost: float
+    until: list[int]
+    prices: list[float]
+    beyond: float
+
+
+class Rents(_Given, frozen=True, tag="rents"):
+    """Rents of a server in cells of time, and for each job what it costs alone; as in the file."""
+
+    times: list[float]
+    rents: list[float]
+    jobs: list[OneJob]
+
+
+Certificate = Order | Ranks | Orders | Together | Timelines | Passes | Rents

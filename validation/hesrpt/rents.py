@@ -1,0 +1,109 @@
+"""A bound over all orders, by rents of a server that fall over time.
+
+Let every server cost m(t) at time t. A policy costs its jobs' flow times, and uses no more than all
+servers: so it costs at least what the jobs would cost alone if each paid for its servers, less the
+rent of all servers. A job of size x that completes at C pays at least lambda x less what it gains
+at a price lambda of work, the integral until C of max_k (lambda s(k) - m k). For one price its cost
+c C + lambda x - gains is concave over C where rents never rise, since gains then come ever faster:
+between two times it is least at one of them. After the last cell servers are free: there it is
+least at once, where a unit of time earns no more than it costs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from validation.hesrpt.earning import Machine
+from validation.hesrpt.intervals import Floats, Interval
+from validation.hesrpt.kinds import OneJob, Rents
+
+MOST_CELLS, MOST_SPANS = 2_000, 2_000
+"""Cells of time, and prices of a job, that are looked at."""
+
+
+def least_cost(machine: Machine, sizes: Interval, costs: Interval, given: Rents) -> float:
+    """Return what all orders cost at the least.
+
+    Parameters
+    ----------
+    machine : Machine
+        Bounds of teams are left out of account: they only make jobs cost more.
+    sizes, costs : Interval
+        By job, shape (M,).
+    given : Rents
+
+    Raises
+    ------
+    ValueError
+        If something does not follow.
+    """
+    times, rents = (np.array(x, dtype=np.float64) for x in (given.times, given.rents))
+    if not (1 <= len(rents) <= MOST_CELLS and len(times) == len(rents) + 1):
+        raise ValueError("rents: not one for each cell of time")
+    sound = np.isfinite(times).all() and np.isfinite(rents).all() and times[0] == 0.0
+    if not (sound and (np.diff(times) > 0).all() and (np.diff(rents) <= 0).all() and rents[-1] > 0):
+        raise ValueError("rents: times rise from 0, and rents over 0 never do")
+    if len(given.jobs) != len(machine.curves):
+        raise ValueError("rents: not every job's cost is shown")
+    total = np.zeros(len(given.jobs))
+    ends = Interval.exactly(times)
+    lengths = ends_from(ends)
+    for j, job in enumerate(given.jobs):
+        one = _Job(machine, j, _at(sizes, j), _at(costs, j))
+        if not one.costs(job, ends, lengths, rents):
+            raise ValueError(f"rents: job {j + 1} may cost less than {job.cost}")
+        total[j] = job.cost
+    bill = (Interval.exactly(rents) * lengths).total() * Interval.exactly(machine.servers)
+    return float((Interval.exactly(total).total() - bill).low)
+
+
+def ends_from(times: Interval) -> Interval:
+    """Return how long cells are."""
+    return Interval(times.low[1:], times.high[1:]) - Interval(times.low[:-1], times.high[:-1])
+
+
+def _at(numbers: Interval, j: int) -> Interval:
+    return Interval(numbers.low[j : j + 1], numbers.high[j : j + 1])
+
+
+class _Job:
+    """One job that pays for its servers."""
+
+    def __init__(self, machine: Machine, j: int, size: Interval, cost: Interval) -> None:
+        self.machine, self.j, self.size, self.cost = machine, j, size, cost
+
+    def costs(self, job: OneJob, times: Interval, lengths: Interval, rents: Floats) -> bool:
+        """Tell whether prices show that it costs as much whenever it completes."""
+        until, prices = np.array(job.until, dtype=np.int64), np.array(job.prices)
+        spans = len(until)
+        if not (1 <= spans <= MOST_SPANS and len(prices) == spans and until[-1] == len(rents)):
+            return False
+        fine = until[0] > 0 and (np.diff(until) > 0).all() and np.isfinite(job.cost)
+        if not (fine and np.isfinite(prices).all() and (prices > 0).all() and job.beyond > 0):
+            return False
+        most = self.machine.most[self.j : self.j + 1]
+        fastest = Interval.exactly(self.machine.curves[self.j].above(most)[0])
+        if not (Interval.exactly(job.beyond) * fastest).high <= self.cost.low:
+            return False
+        every = np.append(prices, job.beyond)
+        gains = self._gains(every, lengths, rents)
+        begins = np.append(0, until)
+        low = [self._least(every, gains, times, at) for at in (begins, np.append(until, until[-1]))]
+        return bool((low[0][:-1] >= job.cost).all() and (low[1] >= job.cost).all())
+
+    def _gains(self, prices: Floats, lengths: Interval, rents: Floats) -> Floats:
+        """Return what it gains at most until each end of a cell, shape (S, E + 1)."""
+        shape = (len(prices), len(rents))
+        price = np.broadcast_to(prices[:, None], shape).ravel()
+        rent = np.broadcast_to(rents, shape).ravel()
+        rates = self.machine.most_gained(self.j, price, rent).reshape(shape)
+        gains = Interval.exactly(rates) * lengths
+        sums = np.cumsum(gains.high, axis=1)
+        off = np.cumsum(np.abs(gains.high), axis=1) * (len(rents) * 2.0**-51)
+        return np.hstack([np.zeros((len(prices), 1)), np.nextafter(sums + off, np.inf)])
+
+    def _least(self, prices: Floats, gains: Floats, times: Interval, at: Floats) -> Floats:
+        """Return what it costs at least to complete after some cells, by price, shape (S,)."""
+        when = Interval(times.low[at], times.high[at])
+        paid = self.cost * when + Interval.exactly(prices) * self.size
+        return (paid - Interval.exactly(gains[np.arange(len(prices)), at])).low
