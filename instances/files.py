@@ -228,10 +228,10 @@ def keep(read: Iterable[str | Path], target: str | Path) -> None:
     InputError
         If one of them is that very file, by whatever name or link.
     """
+    there = None
     try:
-        there = Path(target).stat()
-    except OSError:
-        there = None
+        with suppress(OSError):
+            there = Path(os.path.realpath(target)).stat()  # as it is written, whatever it is called
     except ValueError:  # no path at all
         return
     for path in read:
