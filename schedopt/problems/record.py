@@ -67,10 +67,8 @@ class Question(Generic[I]):
     ----------
     instance : Instance
         What to solve.
-    formulation : str, optional
-        As what; the default formulation where not given.
-    options : mapping
-        The formulation's.
+    formulation, options : str, mapping
+        As what, with its options; the default formulation where not given.
     ruled : bool
         Whether side constraints beyond the instance's apply to it.
     bounding : bool
@@ -92,9 +90,11 @@ class Problem(Generic[I]):
     name, title : str
         Its name in files and on the command line, and the question that it asks.
     objective : str
-        What the objective measures, such as ``reward``.
+        Such as ``reward``.
     tiny : bytes
         An instance small enough to try a policy or a solver on.
+    warming : sequence of (str, mapping)
+        Generators with options, for the kernels that no smaller instance needs.
     formulation_homes : mapping of str to str
         Its formulations as ``module:class``; the first is the default.
     converters : mapping of str to Converter
@@ -107,6 +107,7 @@ class Problem(Generic[I]):
     title: ClassVar[str]
     objective: ClassVar[str] = "the objective"
     tiny: ClassVar[bytes]
+    warming: ClassVar[Sequence[tuple[str, Mapping[str, Any]]]] = ()
     formulation_homes: ClassVar[Mapping[str, str]]
     converters: ClassVar[Mapping[str, Converter]] = {}
     printed: ClassVar[Mapping[str, str]] = {}
@@ -373,9 +374,7 @@ class Problem(Generic[I]):
         InputError
             If results of this problem are no plan of jobs.
         """
-        raise InputError(
-            f"a problem whose results choose jobs: {self.name} has no plan; write .json"
-        )
+        raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
 
     def sections(self, instance: I, result: Result, run: Result | None) -> Iterator[Section]:
         """Yield the parts of a page of one result; ``run`` is what `carried_out` returned."""

@@ -79,6 +79,8 @@ def _runs(record: Problem) -> Iterator[Callable[[], None]]:
             yield partial(_tried, example.path)
     for name in record.generators():
         yield partial(_tried, generate(record.name, name))
+    for name, options in record.warming:
+        yield partial(_tried, generate(record.name, name, options=options))
     for policy in record.policies().values():
         yield partial(warm_policy, policy)
 

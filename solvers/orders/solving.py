@@ -182,7 +182,7 @@ class _Job:
         if not search.playable and not self.model.given and self.solver != "prices":
             self.climb()
             search.value = self.value
-        best, done = inf, False
+        best, done, hurried = inf, False, False
         try:
             while not done and not self.near_enough():
                 left = self.left()
@@ -191,7 +191,8 @@ class _Job:
                     best = self.value = search.value
                 self.bound = search.bound
                 self.note()
-                if self.out_of_time() or self.hurried(search):
+                hurried = self.hurried(search) and not self.near_enough()
+                if hurried or self.out_of_time():
                     break
         finally:
             if best < inf:
@@ -209,7 +210,7 @@ class _Job:
             self.message = "too many jobs to search all orders"
         if not self.message and done and search.rest < self.value * (1 - NEAR):
             self.message = "the diagrams of all orders stay too wide to prove more"
-        return self.ended()
+        return "time-limit" if hurried else self.ended()
 
     def hurried(self, search: OrderSearch) -> bool:
         """Tell whether the time that is left is needed to write the shares of many jobs."""

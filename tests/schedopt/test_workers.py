@@ -65,7 +65,7 @@ def test_killed_workers_are_replaced_and_nothing_is_lost() -> None:
     killed: list[int] = []
 
     def kill_all(done: int, total: int) -> None:
-        if done == 3:
+        if done >= 3 and not killed:
             for child in multiprocessing.active_children():
                 killed.append(child.pid or 0)
                 os.kill(child.pid or 0, signal.SIGKILL)
@@ -139,10 +139,10 @@ def test_a_solver_that_hangs_is_ended_and_policies_go_on_without_it() -> None:
 
 
 def test_kill_9_five_times_at_random_moments_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    output, policies, instances = tmp_path / "rows.jsonl", "greedy,greedy-half,core", 36
+    output, policies, instances = tmp_path / "rows.jsonl", "greedy,greedy-half,core", 60
     rule = tmp_path / "rule.json"
     rule.write_text('{"kind": "fair-share", "by": "team", "at_most": {"lighting": 0.3}}')
-    words = ["--generate", f"dssp/render-night,seeds=1-{instances},nights=2,stages=false"]
+    words = ["--generate", f"dssp/render-night,seeds=1-{instances},nights=30,stages=false"]
     words += ["--policy", policies, "--constraints", str(rule)]
     command = [sys.executable, "-m", "schedopt", "bench", *words, "--output", str(output)]
     seed = random.randrange(10**9)  # noqa: S311
@@ -150,7 +150,7 @@ def test_kill_9_five_times_at_random_moments_loses_and_doubles_nothing(tmp_path:
     draw = random.Random(seed)  # noqa: S311
     kept: dict[str, Row] = {}
     for kill in range(5):
-        enough = len(kept) + draw.randint(1, 3 * instances // 6 - 6)
+        enough = len(kept) + draw.randint(1, instances // 5)
         process = subprocess.Popen(
             [*command, "--jobs", str(1 + kill % 2)],
             cwd=ROOT,

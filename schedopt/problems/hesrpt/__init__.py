@@ -26,6 +26,7 @@ class Hesrpt(Problem["Instance"]):
         b'{"problem":"hesrpt","name":"tiny","servers":10,"speedup":{"kind":"power","p":0.5},'
         b'"jobs":[{"name":"a","size":1},{"name":"b","size":2}]}'
     )
+    warming = (("mixed", {"jobs": 61}),)
     formulation_homes: ClassVar = {"allocation": "formulations.hesrpt.allocation:Allocation"}
     printed: ClassVar = {
         "hesrpt": "heSRPT",
