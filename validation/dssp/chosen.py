@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
+from operator import attrgetter
 
 from instances.constraints import Constraint, label
 from instances.dssp import Instance, Selected, refuse_nights
@@ -64,8 +65,7 @@ def check_chosen(
     report : Report
         Takes what is found.
     """
-    _known(solution, facts, report)
-    chosen = frozenset(name for name in solution.selected if name in facts.units)
+    chosen = _known(solution, facts, report)
     for what, ours, theirs in (
         ("demand", float(facts.total(chosen)), solution.demand),
         ("capacity", float(facts.capacity), solution.capacity),
@@ -83,20 +83,22 @@ def check_chosen(
     return chosen
 
 
-def _known(solution: Selected, facts: Facts, report: Report) -> None:
-    seen: set[str] = set(solution.selected)
-    if len(seen) == len(solution.selected) and facts.units.keys() >= seen:
-        return
-    seen.clear()
+def _known(solution: Selected, facts: Facts, report: Report) -> frozenset[str]:
+    """Check that whoever is chosen is a job, once; return those that are."""
+    chosen = frozenset(solution.selected)
+    if len(chosen) == len(solution.selected) and facts.units.keys() >= chosen:
+        return chosen
+    seen: set[str] = set()
     for name in solution.selected:
         report.expect(name in facts.units, f"selected: no job is called {shown(name)}")
         report.expect(name not in seen, f"selected: {name} is there twice")
         seen.add(name)
+    return chosen & facts.units.keys()
 
 
 def _shares(facts: Facts, chosen: frozenset[str], solution: Selected, report: Report) -> None:
     expected: dict[str, dict[str, list[int]]] = {}
-    for job in facts.night.jobs:
+    for job in filter(attrgetter("groups"), facts.night.jobs):
         for by, group in job.groups.items():
             parts = expected.setdefault(by, {}).setdefault(group, [])
             if job.name in chosen:

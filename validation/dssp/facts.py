@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, zip_longest
+from operator import attrgetter
 
 import numpy as np
 
@@ -45,11 +46,12 @@ class Facts:
         self.capacity = self.rate * self.deadline
         self.whole = _demands(night.jobs)
         self.scale = self.whole.scale
+        self._added: tuple[Iterable[str], int] = (), 0  # what was asked for last
 
     @cached_property
     def units(self) -> dict[str, int]:
         """T_1 of each job in units of 1/`scale`."""
-        names = [job.name for job in self.night.jobs]
+        names = map(attrgetter("name"), self.night.jobs)
         return dict(zip(names, self.whole.numbers.tolist(), strict=True))
 
     @cached_property
@@ -80,11 +82,15 @@ class Facts:
     @cached_property
     def windowed(self) -> bool:
         """Whether some job has a release or a deadline of its own."""
-        return any(job.release or job.deadline is not None for job in self.night.jobs)
+        jobs = self.night.jobs
+        own = any(map(attrgetter("release"), jobs))
+        return own or any(job.deadline is not None for job in jobs)
 
     def total(self, names: Iterable[str]) -> Fraction:
         """Return the total demand of some jobs."""
-        return Fraction(sum(self.units[name] for name in names), self.scale)
+        if names is not self._added[0] or not isinstance(names, frozenset):
+            self._added = names, sum(map(self.units.__getitem__, names))
+        return Fraction(self._added[1], self.scale)
 
     def fits(self, name: str) -> bool:
         """Tell whether a job's critical path fits from its release to its deadline."""
