@@ -72,6 +72,7 @@ def read_alone(night: schedopt.dssp.Instance, folder: Path) -> Answer:
     """Return what HiGHS says of the written model."""
     path = folder / "night.mps"
     schedopt.write(night, path)
+    highspy.Highs.resetGlobalScheduler(True)  # else the first run's number of threads stays
     engine = highspy.Highs()
     engine.silent()
     engine.setOptionValue("mip_rel_gap", 0.0)

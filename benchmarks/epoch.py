@@ -226,6 +226,7 @@ def _arc_flow(instance: Any) -> float | None:
     """
     graph = _Graph(instance)
     columns = len(graph.cost)
+    highspy.Highs.resetGlobalScheduler(True)  # else the first run's number of threads stays
     engine = highspy.Highs()
     engine.silent()
     for name, value in (("threads", WORKERS), ("mip_rel_gap", 0.0), ("time_limit", LIMIT)):

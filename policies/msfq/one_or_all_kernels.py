@@ -7,6 +7,7 @@ stand in registers, and jobs of a class, which come and start in turn, in a ring
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ NOW, SERVICE, BEGAN, BUSY_SINCE, BUSY_AREA, RUNS_SINCE, SMALL_SINCE, LARGE_SINCE
 TINY = 5e-324
 
 
-@compiled
+@partial(compiled, nogil=True)  # for replications side by side
 def advance(  # noqa: PLR0915 - in pieces it is slower
     k: int, threshold: int, lazy: bool, small: int, rates: Any, services: Any,
     arrivals: int, warm: int, whole: Any, real: Any, draw: Any, when: Any, gaps: Any, picks: Any,

@@ -108,7 +108,6 @@ class _Master:
         kinds = len(counts)
         self._engine = engine = highspy.Highs()
         engine.silent()
-        engine.setOptionValue("threads", 1)
         for count in counts.tolist():
             engine.addRow(float(count), highspy.kHighsInf, 0, [], [])
         self._rows = np.arange(kinds, dtype=np.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import highspy
 import pytest
 from builders.effort import examples
 from builders.epoch import fewest, packing, some_packing
@@ -190,6 +191,11 @@ def test_multipliers_bound_the_fewest_epochs(instance: Instance) -> None:
 
 
 def test_multipliers_prove_what_the_search_does_not() -> None:
+    """Also where somebody else had HiGHS begin threads: it then refuses another number of them."""
+    engine = highspy.Highs()
+    engine.silent()
+    engine.setOptionValue("threads", 2)
+    engine.run()
     instance = GENERATORS["uniform"](2, nodes=1024, jobs=200, load=2.0, inequity=8)
     result = epochs.solve(Partition(instance), Limits(threads=1))
     assert result.proven
