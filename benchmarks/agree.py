@@ -22,7 +22,7 @@ from rich.table import Table
 
 from benchmarks import agreeing
 from benchmarks.timing import out
-from instances.decimals import as_written
+from schedopt.instances.decimals import as_written
 
 PART = 50
 """Instances between two lines of the file."""
@@ -67,7 +67,7 @@ def verdict(kind: str, seed: int) -> str:
 
 
 def _limits() -> Any:
-    from solvers.result import Limits
+    from schedopt.solvers.result import Limits
 
     return Limits(time_limit=SECONDS, threads=1)
 

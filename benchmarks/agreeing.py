@@ -6,8 +6,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from instances import dssp, epoch, hesrpt, msfq
-from instances.constraints import (
+from schedopt.instances import dssp, epoch, hesrpt, msfq
+from schedopt.instances.constraints import (
     Apart,
     AtLeast,
     AtMost,

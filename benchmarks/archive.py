@@ -18,7 +18,9 @@ import msgspec
 import numpy as np
 
 from benchmarks.dssp_provable import night
-from instances.constraints import (
+from schedopt import __version__
+from schedopt.archive.entries import Entry, Found, Group, Made, entry_from
+from schedopt.instances.constraints import (
     Apart,
     AtMost,
     Constraint,
@@ -29,14 +31,12 @@ from instances.constraints import (
     Resource,
     Together,
 )
-from instances.files import dump, encode, load, write_bytes
-from instances.msfq import Instance
-from instances.msfq.logs import Jobs
-from schedopt import __version__
-from schedopt.archive.entries import Entry, Found, Group, Made, entry_from
+from schedopt.instances.files import dump, encode, load, write_bytes
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.logs import Jobs
+from schedopt.solvers.result import Document
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
-from solvers.result import Document
 
 HOME = Path(__file__).parent.parent / "archive"
 VERSION = "2026.11"

@@ -19,19 +19,19 @@ import msgspec
 from rich.table import Table
 
 from benchmarks.timing import machine, out
-from instances.files import write_bytes
-from instances.msfq import Simulated
 from schedopt.formats import duration, number
+from schedopt.instances.files import write_bytes
+from schedopt.instances.msfq import Simulated
 from schedopt.terminal.progress import bar
-from schedopt.verbs.reproduce import told
-from validation.reproduce.ledger import ledger
-from validation.reproduce.msfq_classes import (
+from schedopt.validation.reproduce.ledger import ledger
+from schedopt.validation.reproduce.msfq_classes import (
     BORG_ARRIVALS,
     BORG_POLICIES,
     BORG_RATES,
     borg_point,
     figure_6_of,
 )
+from schedopt.verbs.reproduce import told
 
 
 class Point(msgspec.Struct, frozen=True):

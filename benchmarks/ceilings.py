@@ -12,10 +12,10 @@ import numpy as np
 from rich.table import Table
 
 from benchmarks.timing import out
-from instances.sorting import steady_order
-from policies.msfq.random_kernels import exponentials, stream
-from solvers.compiling import compiled
-from solvers.schedules.tournament import NOBODY, begin, replay
+from schedopt.instances.sorting import steady_order
+from schedopt.policies.msfq.random_kernels import exponentials, stream
+from schedopt.solvers.compiling import compiled
+from schedopt.solvers.dssp.schedule.tournament import NOBODY, begin, replay
 
 SIZE = 1 << 20
 LEAVES = 1024

@@ -19,15 +19,15 @@ import msgspec
 from rich.table import Table
 
 from benchmarks.timing import out, verdict
-from instances.constraints import FairShare
-from instances.errors import InputError
-from instances.fair_share import Each
 from schedopt import check, generate, solve
+from schedopt.instances.constraints import FairShare
+from schedopt.instances.errors import InputError
+from schedopt.instances.fair_share import Each
 from schedopt.problems import problem, problems
 from schedopt.problems.uncertified import NoCertificateError
+from schedopt.solvers.result import Limits
+from schedopt.validation.msfq.transforms import curve
 from schedopt.verbs.solve import modelled
-from solvers.result import Limits
-from validation.msfq.transforms import curve
 
 MAKING, CHECKING = 3.0, 1.0
 """What making, and checking, may take of the solve."""

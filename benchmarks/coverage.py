@@ -15,12 +15,12 @@ from typing import NamedTuple
 from rich.table import Table
 
 from benchmarks.timing import out, verdict
-from formulations.msfq.system import one_or_all
-from instances.msfq import Hyperexponential, Instance, JobClass
-from policies.msfq.registration import plan
-from policies.msfq.simulation import play
-from policies.msfq.summary import summary
-from solvers.queues.exact import exact
+from schedopt.formulations.msfq.system import one_or_all
+from schedopt.instances.msfq import Hyperexponential, Instance, JobClass
+from schedopt.policies.msfq.registration import plan
+from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.summary import summary
+from schedopt.solvers.msfq.threshold.exact import exact
 
 LOADS = (0.5, 0.8, 0.9, 0.95)
 LOW, HIGH = 0.93, 0.97

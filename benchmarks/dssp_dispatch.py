@@ -12,8 +12,8 @@ from rich.table import Table
 
 from benchmarks.ceilings import cpu, part_of
 from benchmarks.timing import beside, best_of, out, verdict
-from policies.dssp import dispatchers
-from policies.dssp.plain import play_plainly
+from schedopt.policies.dssp import dispatchers
+from schedopt.policies.dssp.plain import play_plainly
 from schedopt.verbs.generate import generate
 
 PROCESSORS = 1_000

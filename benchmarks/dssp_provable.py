@@ -9,7 +9,7 @@ import numpy as np
 from rich.table import Table
 
 from benchmarks.timing import machine, out
-from instances.dssp import Instance, Job
+from schedopt.instances.dssp import Instance, Job
 from schedopt.verbs.solve import solve
 
 SIZES = ((20, 200, 20), (40, 400, 40), (40, 600, 40), (20, 1_000, 50), (80, 800, 80))

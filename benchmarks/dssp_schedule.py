@@ -10,8 +10,8 @@ from rich.table import Table
 from benchmarks.dssp_provable import night
 from benchmarks.limits import OVER, SHARE
 from benchmarks.timing import out, verdict
-from instances.dssp import Instance
 from schedopt import generate
+from schedopt.instances.dssp import Instance
 from schedopt.verbs.solve import solve
 
 LIMIT, WORKERS = 60.0, 2

@@ -14,15 +14,15 @@ from rich.table import Table
 
 from benchmarks.ceilings import cpu, part_of
 from benchmarks.timing import agree, beside, best_of, out, verdict
-from formulations.dssp import Selection
-from instances.files import dump, load
+from schedopt.formulations.dssp import Selection
+from schedopt.instances.files import dump, load
+from schedopt.solvers import mip
+from schedopt.solvers.catalog import engine_of
+from schedopt.solvers.dssp.selection.knapsack.search import Core
+from schedopt.solvers.mip.translating import translate
+from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
-from solvers import mip
-from solvers.catalog import engine_of
-from solvers.knapsack.search import Core
-from solvers.result import Limits
-from solvers.translating import translate
 
 LIMIT = 60.0
 """Seconds after which an alternative is stopped; its ratio is then a lower bound, marked >."""

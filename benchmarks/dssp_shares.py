@@ -16,14 +16,14 @@ from rich.table import Table
 
 from benchmarks.ceilings import part_of
 from benchmarks.timing import agree, best_of, out, verdict
-from formulations.constraints import FairShare
-from formulations.dssp import Selection
-from instances.dssp import Instance, Job
+from schedopt.formulations.constraints import FairShare
+from schedopt.formulations.dssp import Selection
+from schedopt.instances.dssp import Instance, Job
+from schedopt.solvers.dssp import selecting
+from schedopt.solvers.mip.translating import translate
+from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
-from solvers import selecting
-from solvers.result import Limits
-from solvers.translating import translate
 
 LIMIT = 60.0
 """Seconds after which an alternative is stopped."""

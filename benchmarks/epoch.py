@@ -16,11 +16,11 @@ import numpy as np
 from rich.table import Table
 
 from benchmarks.timing import agree, best_of, out, verdict
-from formulations.epoch import Partition
-from instances.constraints import Apart, Constraint, Together
-from instances.epoch import Instance, Partitioned
-from instances.epoch.generators import named
-from policies.registry import NotApplicableError, registered
+from schedopt.formulations.epoch import Partition
+from schedopt.instances.constraints import Apart, Constraint, Together
+from schedopt.instances.epoch import Instance, Partitioned
+from schedopt.instances.epoch.generators import named
+from schedopt.policies.registry import NotApplicableError, registered
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
@@ -202,7 +202,7 @@ def _ours(instance: Any) -> float | None:
 
 def _direct(instance: Any) -> float | None:
     """Solve the direct model with CP-SAT, as it stands."""
-    from solvers import Limits, cpsat
+    from schedopt.solvers import Limits, cpsat
 
     model = Partition(instance, model="direct")
     result = cpsat.solve(model, Limits(threads=WORKERS, time_limit=LIMIT))

@@ -68,9 +68,9 @@ def _selections() -> Iterator[Case]:
 
 
 def _seasons() -> Iterator[Case]:
-    from instances.constraints import FairShare
-    from instances.fair_share import Each
     from schedopt import evaluate, generate, solve
+    from schedopt.instances.constraints import FairShare
+    from schedopt.instances.fair_share import Each
 
     for seed, window in enumerate((1, 2, 3)):
         rule = FairShare(by="team", each=Each(at_most=0.3), window=window)
@@ -86,9 +86,9 @@ def _seasons() -> Iterator[Case]:
 
 def _fewer(night: Any, result: Any) -> Tree | None:
     """Return the result without one of its jobs, said to be the optimum, where rules allow it."""
-    from instances.dssp import selected
     from schedopt import check
-    from solvers.result import as_document
+    from schedopt.instances.dssp import selected
+    from schedopt.solvers.result import as_document
 
     for name in result.solution.selected:
         job = night.jobs[night.index[name]]
@@ -150,9 +150,9 @@ def _queues() -> Iterator[Case]:
 
 
 def _logs() -> Iterator[Case]:
-    from instances.msfq import Instance
-    from instances.msfq.logs import Jobs
     from schedopt import solve
+    from schedopt.instances.msfq import Instance
+    from schedopt.instances.msfq.logs import Jobs
 
     for seed in range(3):
         draw = np.random.default_rng(seed)
@@ -194,7 +194,7 @@ KEPT = ("selected", "order", "threshold", "nodes", "share")
 
 def document(tree: Tree) -> Any:
     """Return a document."""
-    from solvers.result import Document
+    from schedopt.solvers.result import Document
 
     return msgspec.convert(tree, Document)
 
@@ -288,8 +288,8 @@ def _places(node: Any) -> Iterator[tuple[Any, Any]]:
 
 def attempt(seed: int) -> tuple[str, str]:
     """Forge and check; return the row and what became of it: ``passes`` is what must not be."""
-    from instances.errors import InputError
     from schedopt import check
+    from schedopt.instances.errors import InputError
 
     draw = Random(seed)  # noqa: S311
     case = draw.choice(cases())

@@ -46,7 +46,7 @@ class HangError(Exception):
 
 def documents(problem: str | None = None) -> list[bytes]:
     """Return the bundled instances that are small, of all problems or of one."""
-    from instances.files import problem_of
+    from schedopt.instances.files import problem_of
     from schedopt.problems import problems
 
     files = sorted(BUNDLED.glob("*/*.json"))
@@ -157,9 +157,9 @@ def attempt(kind: str, seed: int, problem: str | None = None) -> tuple[str, int 
 
 
 def _policies(problem: str) -> str:
-    from schedopt import policies
+    from schedopt import list_policies
 
-    return POLICIES.get(problem) or ",".join(policies(problem))
+    return POLICIES.get(problem) or ",".join(list_policies(problem))
 
 
 def tried(files: int, results: int, seed: int = 0) -> list[tuple[str, int | str, str]]:

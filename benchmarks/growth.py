@@ -76,7 +76,7 @@ def _generated(problem: str, name: str, **options: Any) -> Any:
 
 def reading(size: int) -> Callable[[], Any]:
     """Read a file of jobs."""
-    from instances.files import dump, load
+    from schedopt.instances.files import dump, load
 
     path = Path(tempfile.mkdtemp()) / "jobs.json"
     dump(_generated("dssp", "uncorrelated", jobs=size), path)
@@ -122,7 +122,7 @@ def simulation(size: int) -> Callable[[], Any]:
 def replay(size: int) -> Callable[[], Any]:
     """Replay a log under EASY."""
     import schedopt
-    from instances.msfq.logs import Jobs
+    from schedopt.instances.msfq.logs import Jobs
 
     random = np.random.default_rng(1)
     need = 2 ** random.integers(0, 6, size)
@@ -135,7 +135,7 @@ def replay(size: int) -> Callable[[], Any]:
 
 def closed_form(size: int) -> Callable[[], Any]:
     """Find heSRPT's completion times in closed form; its shares in every epoch are n^2 numbers."""
-    from policies.hesrpt.closed import hesrpt_times
+    from schedopt.policies.hesrpt.closed import hesrpt_times
 
     jobs = _generated("hesrpt", "pareto", jobs=size)
     return lambda: hesrpt_times(jobs.sizes, 0.5, 1e6)

@@ -17,18 +17,18 @@ from rich.table import Table
 
 from benchmarks.ceilings import cpu, part_of
 from benchmarks.timing import agree, beside, best_of, out, verdict
-from formulations.hesrpt import Allocation
-from instances.constraints import FairShare, Shares
-from instances.hesrpt import Amdahl, Instance, Job, Power
-from instances.hesrpt import Table as Points
-from instances.hesrpt.generators import GENERATORS
-from policies.hesrpt.closed import hesrpt_times, hesrpt_total
-from policies.hesrpt.shares import hesrpt
-from policies.hesrpt.simulator import play
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.instances.constraints import FairShare, Shares
+from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power
+from schedopt.instances.hesrpt import Table as Points
+from schedopt.instances.hesrpt.generators import GENERATORS
+from schedopt.policies.hesrpt.closed import hesrpt_times, hesrpt_total
+from schedopt.policies.hesrpt.shares import hesrpt
+from schedopt.policies.hesrpt.simulator import play
+from schedopt.solvers.hesrpt.closed_form import best_by_subsets, optimum
+from schedopt.solvers.hesrpt.programs import solve_program
+from schedopt.solvers.hesrpt.search import OrderSearch
 from schedopt.verbs.solve import solve
-from solvers.orders.closed_form import best_by_subsets, optimum
-from solvers.orders.programs import solve_program
-from solvers.orders.search import OrderSearch
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
 

@@ -8,13 +8,13 @@ import numpy as np
 from rich.table import Table
 
 from benchmarks.timing import best_of, out, verdict
-from instances.hesrpt import Amdahl, Instance, Job, Power, Speedup
-from instances.hesrpt import Table as Points
+from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup
+from schedopt.instances.hesrpt import Table as Points
+from schedopt.solvers.clock import now
+from schedopt.solvers.hesrpt.large import Large
+from schedopt.solvers.hesrpt.prices import curves
+from schedopt.solvers.hesrpt.search import OrderSearch
 from schedopt.verbs.solve import solve
-from solvers.clock import now
-from solvers.orders.large import Large
-from solvers.orders.prices import curves
-from solvers.orders.search import OrderSearch
 
 SERVERS = 100
 MANY = ((70, "mixed"), (70, "powers"), (70, "tables"), (100, "mixed"), (200, "mixed"))

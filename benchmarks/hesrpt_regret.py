@@ -13,8 +13,8 @@ import numpy as np
 from rich.table import Table
 
 from benchmarks.timing import best_of, out, verdict
-from instances.hesrpt import Instance, Job, Power
-from policies.registry import registered
+from schedopt.instances.hesrpt import Instance, Job, Power
+from schedopt.policies.registry import registered
 from schedopt.verbs.solve import solve
 
 JOBS, SERVERS, LIMIT = 8, 100, 60.0

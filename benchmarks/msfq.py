@@ -14,15 +14,15 @@ from rich.table import Table
 
 from benchmarks.ceilings import cpu, part_of
 from benchmarks.timing import beside, best_of, out, verdict
-from formulations.msfq.system import System
-from instances.files import load
-from instances.msfq import Instance, JobClass
-from policies.msfq.jumping import jumped
-from policies.msfq.registration import plan
-from policies.msfq.replications import pooled, replicated
-from policies.msfq.simulation import play
-from solvers.queues.approximation import area
-from solvers.queues.exact import exact
+from schedopt.formulations.msfq.system import System
+from schedopt.instances.files import load
+from schedopt.instances.msfq import Instance, JobClass
+from schedopt.policies.msfq.jumping import jumped
+from schedopt.policies.msfq.registration import plan
+from schedopt.policies.msfq.replications import pooled, replicated
+from schedopt.policies.msfq.simulation import play
+from schedopt.solvers.msfq.threshold.approximation import area
+from schedopt.solvers.msfq.threshold.exact import exact
 
 JOBS = 5_000_000
 FEW = 100_000

@@ -13,14 +13,14 @@ import time
 
 import numpy as np
 
-from formulations.msfq import LogBound
-from instances.msfq import Bracketed, Instance
-from instances.msfq.logs import Jobs
-from policies.msfq.logs.registration import LOG_POLICIES, started
+from schedopt.formulations.msfq import LogBound
+from schedopt.instances.msfq import Bracketed, Instance
+from schedopt.instances.msfq.logs import Jobs
+from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
 from schedopt.problems.msfq.tried import best_policy
-from solvers import logs
-from solvers.result import Limits
-from validation.msfq.bound import reproved
+from schedopt.solvers.msfq import log_bound as logs
+from schedopt.solvers.result import Limits
+from schedopt.validation.msfq.bound import reproved
 
 ROUNDING = 1e-9
 

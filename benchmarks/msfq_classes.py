@@ -12,7 +12,7 @@ import argparse
 import time
 
 import schedopt
-from instances.msfq import Instance, JobClass
+from schedopt.instances.msfq import Instance, JobClass
 
 SYSTEMS = (
     (6, (1, 2, 6), (0.6, 0.3, 0.1)),

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 import schedopt
-from instances.msfq import Instance, Preempted
-from instances.msfq.log_converters import convert
-from instances.msfq.logs import Jobs
-from policies.registry import NotApplicableError, registered
+from schedopt.instances.msfq import Instance, Preempted
+from schedopt.instances.msfq.log_converters import convert
+from schedopt.instances.msfq.logs import Jobs
+from schedopt.policies.registry import NotApplicableError, registered
 
 LOGS = Path(__file__).parents[1].parent / "shared" / "data" / "swf"
 POLICIES = (

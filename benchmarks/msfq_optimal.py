@@ -21,7 +21,7 @@ from rich.table import Table
 
 import schedopt
 from benchmarks.timing import out, verdict
-from instances.msfq import Instance, JobClass
+from schedopt.instances.msfq import Instance, JobClass
 
 SERVERS = (4, 8, 16, 32)
 LOADS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)

@@ -22,9 +22,9 @@ from rich.table import Table
 
 from benchmarks.ceilings import part_of
 from benchmarks.timing import out, verdict
-from instances.msfq import Instance
-from instances.msfq.logs import Floats, Jobs
-from policies.msfq.logs.registration import run, started
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.logs import Floats, Jobs
+from schedopt.policies.msfq.logs.registration import run, started
 
 SERVERS = 128
 MANY, SOME, MOST = 1_000_000, 100_000, 10_000_000

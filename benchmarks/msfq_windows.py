@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import schedopt
 from benchmarks.msfq_logs import LOGS
-from formulations.msfq import Window
-from instances.msfq import Instance
-from instances.msfq.log_converters import convert
+from schedopt.formulations.msfq import Window
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.log_converters import convert
 
 COUNT = 40
 TARGET = 0.9

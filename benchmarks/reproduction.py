@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from instances.files import write_bytes
+from schedopt.instances.files import write_bytes
+from schedopt.validation.reproduce.ledger import ledger
+from schedopt.validation.reproduce.record import FILE, page, record, recorded
 from schedopt.verbs.reproduce import reproduce
-from validation.reproduce.ledger import ledger
-from validation.reproduce.record import FILE, page, record, recorded
 
 PAGE = Path(__file__).parent.parent / "REPRODUCTION.md"
 

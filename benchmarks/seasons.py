@@ -51,7 +51,7 @@ class Cell(NamedTuple):
 
     def make(self) -> Any:
         """Return the season, without rules."""
-        from instances.dssp import swf
+        from schedopt.instances.dssp import swf
         from schedopt.verbs.generate import generate
 
         if self.source == "synthetic":
@@ -69,11 +69,11 @@ def measured(cell: Cell, limit: float) -> dict[str, Any]:
         Seconds for each clairvoyant optimum, of one thread.
     """
     import schedopt
-    from formulations.dssp import Season
-    from instances.constraints import FairShare
-    from instances.fair_share import Each
-    from solvers.binary import engine
-    from solvers.result import Limits
+    from schedopt.formulations.dssp import Season
+    from schedopt.instances.constraints import FairShare
+    from schedopt.instances.fair_share import Each
+    from schedopt.solvers.dssp.selection.binary import engine
+    from schedopt.solvers.result import Limits
 
     warnings.simplefilter("ignore")
     season = cell.make()

@@ -9,8 +9,8 @@ from rich.table import Table
 
 import schedopt
 from benchmarks.timing import agree, machine, out
+from schedopt.solvers.catalog import SOLVERS, suited
 from schedopt.verbs.generate import generate
-from solvers.catalog import SOLVERS, suited
 
 LIMIT = 20.0
 """Seconds that a solver gets for one model."""

@@ -77,7 +77,7 @@ def verbs(group: Any, before: str) -> Iterator[str]:
 
 def fields(record: Any) -> str:
     """Return a table of a record's fields."""
-    from instances.fields import fields_of
+    from schedopt.instances.fields import fields_of
 
     return table(("field", "what may stand there", "if left out", "meaning"), (
         (
@@ -94,7 +94,7 @@ def records_of(record: Any) -> list[Any]:
     """Return a record and those within it, side constraints apart, each once."""
     from msgspec import inspect
 
-    from instances.constraints import Constraint
+    from schedopt.instances.constraints import Constraint
 
     found: dict[Any, None] = {}
 
@@ -124,12 +124,12 @@ def heading(record: Any) -> str:
 
 def formats() -> str:
     """Every file format, field by field."""
-    from instances.docstrings import told_of
-    from instances.files import instance_type
     from schedopt.archive.entries import Entry, Found, Group, Made
+    from schedopt.instances.docstrings import told_of
+    from schedopt.instances.files import instance_type
     from schedopt.problems import problems
+    from schedopt.solvers.result import Document, Seconds
     from schedopt.verbs.new import new
-    from solvers.result import Document, Seconds
 
     text = [
         "# File formats\n\nInstances are JSON in UTF-8, gzipped or not. Lines that begin with `//` "
@@ -155,7 +155,7 @@ def formats() -> str:
 
 def rows() -> str:
     """Return the rows of a bench, column by column."""
-    from instances.docstrings import told
+    from schedopt.instances.docstrings import told
     from schedopt.sweep.rows import Row
 
     notes = told(Row.__doc__ or "").notes
@@ -166,7 +166,7 @@ def rows() -> str:
 
 def constraints() -> str:
     """Every side constraint, with its JSON and its Python."""
-    from instances.docstrings import told_of
+    from schedopt.instances.docstrings import told_of
     from schedopt.problems import problems
     from schedopt.verbs.explain import everything
 
@@ -217,7 +217,7 @@ def policies() -> str:
 
 def formulations() -> str:
     """Every formulation: what it says, its options, its engine, and where its mathematics is."""
-    from instances.docstrings import told_of
+    from schedopt.instances.docstrings import told_of
     from schedopt.problems import problems
 
     text = [
@@ -257,9 +257,9 @@ def generators() -> str:
 
 def archive() -> str:
     """Return the archive's groups, and what is open in it."""
-    from instances.archived import groups
     from schedopt.archive.entries import group
     from schedopt.formats import number, percent
+    from schedopt.instances.archived import groups
     from schedopt.verbs.archive import listed, ranked
 
     lines = listed()

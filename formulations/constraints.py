@@ -4,7 +4,7 @@ What a declaration means on a selection of jobs is in `formulations.dssp.rows`. 
 is a subclass of `Constraint`; `CONTRIBUTING.md` has the recipe.
 """
 
-from instances.constraints import (
+from schedopt.instances.constraints import (
     Apart,
     AtLeast,
     AtMost,

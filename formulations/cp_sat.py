@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from formulations.protocol import Side
-from instances.constraints import Constraint
+from schedopt.formulations.protocol import Side
+from schedopt.instances.constraints import Constraint
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar

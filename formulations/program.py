@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import ceil, floor, isfinite
 from typing import NamedTuple
 
-from instances.decimals import as_written, lowest
+from schedopt.instances.decimals import as_written, lowest
 
 Number = float | Fraction
 

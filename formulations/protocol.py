@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.constraints import Constraint
-from instances.decimals import Floats, Whole
-from instances.options import Option
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.decimals import Floats, Whole
+from schedopt.instances.options import Option
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar

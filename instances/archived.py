@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from instances.errors import InputError
-from instances.naming import pick
+from schedopt.instances.errors import InputError
+from schedopt.instances.naming import pick
 
 PREFIX = "archive:"
 """What stands before a group, or a group and a name, where a path is taken."""
@@ -24,7 +24,7 @@ def home() -> Path:
         If it is not there: it comes with a clone of the repository, not with the package.
     """
     given = os.environ.get(PLACE)
-    folder = Path(given) if given else Path(__file__).parent.parent / "archive"
+    folder = Path(given) if given else Path(__file__).resolve().parent.parent / "archive"
     if not folder.is_dir() or not any(folder.glob("*/entries.jsonl")):
         raise InputError(
             f"the archive, which comes with a clone of the repository and not with the package; "

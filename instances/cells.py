@@ -16,9 +16,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from instances.errors import InputError
-from instances.files import read_bytes
-from instances.parquet import read_parquet
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import read_bytes
+from schedopt.instances.parquet import read_parquet
 
 
 @runtime_checkable

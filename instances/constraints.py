@@ -11,7 +11,7 @@ from typing import Annotated, Protocol
 
 import msgspec
 
-from instances.declarations import (
+from schedopt.instances.declarations import (
     Constraint,
     Count,
     Jobs,
@@ -20,8 +20,8 @@ from instances.declarations import (
     Share,
     check_bounds,
 )
-from instances.errors import InputError, joined, listing, shown, suggestion
-from instances.fair_share import FairShare
+from schedopt.instances.errors import InputError, joined, listing, shown, suggestion
+from schedopt.instances.fair_share import FairShare
 
 __all__ = [
     "SCHEMA",

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from instances.constraint_examples import EXAMPLES
-from instances.errors import InputError, shown
+from schedopt.instances.constraint_examples import EXAMPLES
+from schedopt.instances.errors import InputError, shown
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]

@@ -10,9 +10,9 @@ from typing import Any, TypeVar, overload
 
 import msgspec
 
-from instances.decode_errors import explained
-from instances.errors import InputError
-from instances.repeated_keys import refuse_repeated_keys
+from schedopt.instances.decode_errors import explained
+from schedopt.instances.errors import InputError
+from schedopt.instances.repeated_keys import refuse_repeated_keys
 
 T = TypeVar("T")
 _COMMENT = re.compile(rb"^[ \t]*//[^\r\n]*", re.MULTILINE)

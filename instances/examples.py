@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from instances import archived
-from instances.decoding import decode_part
-from instances.naming import pick
+from schedopt.instances import archived
+from schedopt.instances.decoding import decode_part
+from schedopt.instances.naming import pick
 
 PREFIX = "example:"
 """What stands before the name of a bundled instance where a path is taken."""

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from instances.declarations import Constraint, Name, NonNegative, Share, check_bounds
-from instances.errors import InputError, shown
+from schedopt.instances.declarations import Constraint, Name, NonNegative, Share, check_bounds
+from schedopt.instances.errors import InputError, shown
 
 LEAST_HALF_LIFE, MOST_HALF_LIFE = 1e-3, 1e9
 """Nights; beyond these all is forgotten at once, or nothing ever."""

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from instances.docstrings import told_of
+from schedopt.instances.docstrings import told_of
 
 FEW = 3
 """An object of no more fields is told with their names."""

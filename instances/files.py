@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from instances.decoding import decode, decode_part
-from instances.errors import InputError, listing, shown, suggestion
-from instances.examples import PREFIX, located
-from instances.protocol import AnyInstance
+from schedopt.instances.decoding import decode, decode_part
+from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.examples import PREFIX, located
+from schedopt.instances.protocol import AnyInstance
 
 __all__ = [
     "MOST_BYTES",
@@ -190,7 +190,7 @@ def instance_type(problem: str, *, file: str | None = None) -> type[AnyInstance]
 
 @cache
 def _record(problem: str) -> type[Any]:
-    record: type[Any] = importlib.import_module(f"instances.{problem}").Instance
+    record: type[Any] = importlib.import_module(f"schedopt.instances.{problem}").Instance
     return record
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
-from instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.errors import InputError, listing, shown, suggestion
 
 
 def index_of(jobs: Sequence[Any]) -> dict[str, int]:

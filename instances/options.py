@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.errors import InputError, listing, shown, suggestion
 
 Options = Mapping[str, Any]
 """Values of options by name; what a value may be each `Option` says."""

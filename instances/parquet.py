@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, shown
 
 if TYPE_CHECKING:
     import polars as pl

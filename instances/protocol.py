@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 import msgspec
 from typing_extensions import TypeIs
 
-from instances.constraints import Constraint
+from schedopt.instances.constraints import Constraint
 
 
 class AnyInstance(Protocol):

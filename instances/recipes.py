@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from instances.errors import InputError, shown
-from instances.options import Option, checked
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.options import Option, checked
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from instances.decode_errors import lenient, written
-from instances.errors import InputError, shown
+from schedopt.instances.decode_errors import lenient, written
+from schedopt.instances.errors import InputError, shown
 
 LARGE = 100_000
 """Bytes of text beyond which it pays to look at the type for a shorter way."""

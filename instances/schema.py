@@ -1,6 +1,6 @@
 """JSON Schema of the instance files, generated from the records that read them.
 
-``python -m instances.schema`` writes ``instances/<problem>/schema.json`` for every problem.
+``python -m schedopt.instances.schema`` writes the ``schema.json`` of every problem.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from instances import constraints
-from instances.constraint_examples import EXAMPLES
-from instances.docstrings import told
-from instances.files import PROBLEMS, instance_type, write_bytes
+from schedopt.instances import constraints
+from schedopt.instances.constraint_examples import EXAMPLES
+from schedopt.instances.docstrings import told
+from schedopt.instances.files import PROBLEMS, instance_type, write_bytes
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

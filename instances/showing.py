@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from instances.frames import Framed
+from schedopt.instances.frames import Framed
 
 
 class Shown(Framed):

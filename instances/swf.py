@@ -17,9 +17,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
-from instances.errors import InputError, shown
-from instances.files import read_bytes
-from instances.options import Option, is_count, is_number
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import read_bytes
+from schedopt.instances.options import Option, is_count, is_number
 
 FIELDS, EXTENDED = 18, 21
 MOST_PROCESSORS = 2**31 - 1

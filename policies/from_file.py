@@ -18,10 +18,10 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from instances.errors import InputError, shown
-from instances.files import PROBLEMS, read_bytes
-from policies import registry
-from policies.registry import NotApplicableError, Policy
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import PROBLEMS, read_bytes
+from schedopt.policies import registry
+from schedopt.policies.registry import NotApplicableError, Policy
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal
 
-from instances.options import Option
+from schedopt.instances.options import Option
 
 
 class NotApplicableError(Exception):
@@ -143,4 +143,4 @@ def _import(problem: str) -> None:
     """Import the policies of a problem, which registers them."""
     import importlib
 
-    importlib.import_module(f"policies.{problem}")
+    importlib.import_module(f"schedopt.policies.{problem}")

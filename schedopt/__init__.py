@@ -11,7 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__`
-    from instances.constraints import (
+    from schedopt.analysis.summary import summary
+    from schedopt.instances.constraints import (
         Apart,
         AtLeast,
         AtMost,
@@ -26,17 +27,17 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
         Shares,
         Together,
     )
-    from instances.errors import InputError
-    from instances.files import example, load
-    from schedopt.analysis.summary import summary
+    from schedopt.instances.errors import InputError
+    from schedopt.instances.files import example, load
     from schedopt.problems.dssp import api as dssp
     from schedopt.problems.epoch import api as epoch
     from schedopt.problems.hesrpt import api as hesrpt
     from schedopt.problems.msfq import api as msfq
+    from schedopt.solvers.result import Result
     from schedopt.verbs.bench import bench
     from schedopt.verbs.carry import carry
     from schedopt.verbs.check import check
-    from schedopt.verbs.contents import policies
+    from schedopt.verbs.contents import list_policies
     from schedopt.verbs.convert import convert
     from schedopt.verbs.dump import dump
     from schedopt.verbs.evaluate import evaluate
@@ -50,7 +51,6 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.warm import warm
     from schedopt.verbs.whatif import whatif
     from schedopt.verbs.write import write
-    from solvers.result import Result
 
 __all__ = [
     "Apart",
@@ -80,12 +80,12 @@ __all__ = [
     "explain",
     "generate",
     "hesrpt",
+    "list_policies",
     "load",
     "msfq",
     "new",
     "plan",
     "plot",
-    "policies",
     "reproduce",
     "solve",
     "summary",
@@ -100,24 +100,24 @@ _HOMES = {
     **dict.fromkeys(
         ("Apart", "AtLeast", "AtMost", "Constraint", "FairShare", "Forbid", "Imply", "Require",
          "Resource", "ResponseTime", "Seats", "Shares", "Together"),
-        "instances.constraints",
+        "schedopt.instances.constraints",
     ),
-    "InputError": "instances.errors",
-    "Result": "solvers.result",
+    "InputError": "schedopt.instances.errors",
+    "Result": "schedopt.solvers.result",
     "bench": "schedopt.verbs.bench",
     "carry": "schedopt.verbs.carry",
     "check": "schedopt.verbs.check",
     "convert": "schedopt.verbs.convert",
     "dump": "schedopt.verbs.dump",
     "evaluate": "schedopt.verbs.evaluate",
-    "example": "instances.files",
+    "example": "schedopt.instances.files",
     "explain": "schedopt.verbs.explain",
     "generate": "schedopt.verbs.generate",
-    "load": "instances.files",
+    "list_policies": "schedopt.verbs.contents",
+    "load": "schedopt.instances.files",
     "new": "schedopt.verbs.new",
     "plan": "schedopt.verbs.plan",
     "plot": "schedopt.verbs.plot",
-    "policies": "schedopt.verbs.contents",
     "reproduce": "schedopt.verbs.reproduce",
     "solve": "schedopt.verbs.solve",
     "summary": "schedopt.analysis.summary",
@@ -132,7 +132,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if not name.startswith("_"):
-        from instances.files import PROBLEMS
+        from schedopt.instances.files import PROBLEMS
 
         if name in PROBLEMS:
             return import_module(f"schedopt.problems.{name}.api")

@@ -7,8 +7,8 @@ import sys
 
 def main() -> None:
     """Run the command line; bad input ends with one message and exit status 2."""
-    from instances.errors import InputError
     from schedopt.cli import app, streams
+    from schedopt.instances.errors import InputError
 
     streams.prepare()
     try:

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from formulations.protocol import Formulation
-    from solvers.mip import Engine
-    from solvers.result import Limits, Result
+    from schedopt.formulations.protocol import Formulation
+    from schedopt.solvers.mip import Engine
+    from schedopt.solvers.result import Limits, Result
 
 
 class Adapter(Protocol):
@@ -67,53 +67,59 @@ class Solver:
 LINEAR = "linear models in Pyomo, with any side constraints"
 
 SOLVERS: dict[str, Solver] = {
-    "highs": Solver(LINEAR, "pyomo", "solvers.highs", "ENGINES"),
+    "highs": Solver(LINEAR, "pyomo", "schedopt.solvers.mip.highs", "ENGINES"),
     "cp-sat": Solver(
         "schedules and partitions, exactly, with any side constraints",
         "cp-sat",
-        "solvers.cpsat",
+        "schedopt.solvers.cpsat",
         "solve",
     ),
     "epochs": Solver(
         "epochs and rectangles: bin completion and multipliers, or filling, then CP-SAT",
         "items",  # not a model in CP-SAT: its problem alone calls it
-        "solvers.epochs",
+        "schedopt.solvers.epoch",
     ),
     "queues": Solver(
         "thresholds by enumeration, optimal policies by policy iteration",
         "numeric",
-        "solvers.queues",
+        "schedopt.solvers.msfq",
     ),
     "server-prices": Solver(
         "logs: bounds over all schedules, by prices of servers over time",
         "server-prices",
-        "solvers.logs",
+        "schedopt.solvers.msfq.log_bound",
     ),
     "core": Solver(
         "selections without side constraints: an exact knapsack algorithm",
         "pyomo",
-        "solvers.knapsack",
+        "schedopt.solvers.dssp.selection.knapsack",
     ),
     "shares": Solver(
         "selections with caps and floors of disjoint groups: prices, then near-best parts",
         "pyomo",
-        "solvers.shares",
+        "schedopt.solvers.dssp.selection.shares",
     ),
     "prices": Solver(
-        "allocations without side constraints: the dual, over all orders", "cvxpy", "solvers.orders"
+        "allocations without side constraints: the dual, over all orders",
+        "cvxpy",
+        "schedopt.solvers.hesrpt",
     ),
     "clarabel": Solver(
         "allocations, as convex programs, with any side constraints",
         "cvxpy",
-        "solvers.clarabel",
+        "schedopt.solvers.clarabel",
         "adapt",
     ),
-    "scip": Solver(LINEAR, "pyomo", "solvers.scip", "ENGINES", ("pyscipopt",)),
-    "cbc": Solver(LINEAR, "pyomo", "solvers.external", "ENGINES", ("cbc",)),
-    "cplex": Solver(LINEAR, "pyomo", "solvers.external", "ENGINES", ("cplex",)),
-    "glpk": Solver(LINEAR, "pyomo", "solvers.external", "ENGINES", ("glpsol",)),
-    "gurobi": Solver(LINEAR, "pyomo", "solvers.external", "ENGINES", ("gurobi_cl", "gurobipy")),
-    "xpress": Solver(LINEAR, "pyomo", "solvers.external", "ENGINES", ("optimizer", "xpress")),
+    "scip": Solver(LINEAR, "pyomo", "schedopt.solvers.mip.scip", "ENGINES", ("pyscipopt",)),
+    "cbc": Solver(LINEAR, "pyomo", "schedopt.solvers.mip.external", "ENGINES", ("cbc",)),
+    "cplex": Solver(LINEAR, "pyomo", "schedopt.solvers.mip.external", "ENGINES", ("cplex",)),
+    "glpk": Solver(LINEAR, "pyomo", "schedopt.solvers.mip.external", "ENGINES", ("glpsol",)),
+    "gurobi": Solver(
+        LINEAR, "pyomo", "schedopt.solvers.mip.external", "ENGINES", ("gurobi_cl", "gurobipy")
+    ),
+    "xpress": Solver(
+        LINEAR, "pyomo", "schedopt.solvers.mip.external", "ENGINES", ("optimizer", "xpress")
+    ),
 }
 """The solvers; of one language the first with an adapter is its default."""
 
@@ -134,7 +140,7 @@ def adapter_of(name: str) -> Adapter:
     """Import a solver, and return the function that solves whatever formulation it takes."""
     solver = SOLVERS[name]
     if solver.engine == "pyomo":
-        from solvers import mip
+        from schedopt.solvers import mip
 
         return partial(mip.solve, engine_of(name))
     adapter: Adapter = getattr(import_module(solver.home), solver.adapter)

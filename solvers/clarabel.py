@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from solvers.clock import now
-from solvers.result import Limits, Result, Seconds, Termination
-from solvers.running import Run, make_result
+from schedopt.solvers.clock import now
+from schedopt.solvers.result import Limits, Result, Seconds, Termination
+from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
     import cvxpy as cp
 
-    from formulations.protocol import Formulation
+    from schedopt.formulations.protocol import Formulation
 
 Status = Literal["solved", "infeasible", "unbounded", "stopped", "failed"]
 SETTINGS = {
@@ -92,7 +92,7 @@ def adapt(
     """Solve a formulation whose model is a convex program of CVXPY.
 
     Nothing is claimed of the bound: an interior point's duals are no proof by themselves. A problem
-    that can prove one from them has an engine of its own, as `solvers.orders`.
+    that can prove one from them has an engine of its own, as `solvers.hesrpt`.
 
     Parameters
     ----------

@@ -28,12 +28,12 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.types import unliteral
 from numba.misc.appdirs import AppDirs
 
-from solvers.clock import compiling
+from schedopt.solvers.clock import compiling
 
 __all__ = ["compiled", "digest", "folder", "njit"]
 
 F = TypeVar("F", bound=Callable[..., object])
-OURS = frozenset({"instances", "formulations", "solvers", "policies", "validation", "schedopt"})
+OURS = "schedopt"
 Names = dict[str, Any]
 _njit: Any = numba.njit
 
@@ -104,7 +104,7 @@ class _Shared(caching._CacheLocator):
     @classmethod
     def from_function(cls, function: FunctionType, file: str) -> Self | None:
         """Return a locator; None where the function is not ours, or nothing can be written."""
-        if function.__module__.partition(".")[0] not in OURS or not Path(file).exists():
+        if function.__module__.partition(".")[0] != OURS or not Path(file).exists():
             return None
         found = cls(function, file)
         try:
@@ -177,7 +177,7 @@ def _reach(names: Names, reached: dict[int, Names]) -> None:
     for value in tuple(names.values()):
         if isinstance(value, Dispatcher):
             _reach(value.py_func.__globals__, reached)
-        elif isinstance(value, ModuleType) and value.__name__.partition(".")[0] in OURS:
+        elif isinstance(value, ModuleType) and value.__name__.partition(".")[0] == OURS:
             _reach(vars(value), reached)
 
 

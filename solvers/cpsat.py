@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 from ortools.sat.python import cp_model
 
-from formulations.protocol import CpSatFormulation
-from solvers.clock import now
-from solvers.conflict import ConflictNotReducedError, smallest_conflict
-from solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound
-from solvers.running import Run, make_result
+from schedopt.formulations.protocol import CpSatFormulation
+from schedopt.solvers.clock import now
+from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
+from schedopt.solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound
+from schedopt.solvers.running import Run, make_result
 
 _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 

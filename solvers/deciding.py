@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.clock import now
-from solvers.result import Limits, Result, Termination, gap
-from solvers.running import Run
+from schedopt.solvers.clock import now
+from schedopt.solvers.result import Limits, Result, Termination, gap
+from schedopt.solvers.running import Run
 
 S = TypeVar("S")
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 import numpy as np
 
-from solvers.clock import now
-from solvers.deciding import Decided, concluded
-from solvers.result import NOISE, Result, Seconds, Termination, gap
-from solvers.running import Run, make_result
+from schedopt.solvers.clock import now
+from schedopt.solvers.deciding import Decided, concluded
+from schedopt.solvers.result import NOISE, Result, Seconds, Termination, gap
+from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
-    from formulations.dssp.selection import Selection
-    from instances.dssp import Selected
+    from schedopt.formulations.dssp.selection import Selection
+    from schedopt.instances.dssp import Selected
 
 STEP = 0.1
 """Seconds between two looks at the clock, and between two chances for Ctrl-C."""

@@ -11,10 +11,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from typing_extensions import TypeVar
 
-from formulations.protocol import Sense
-from instances.constraints import Constraint
-from instances.frames import Framed
-from instances.showing import table
+from schedopt.formulations.protocol import Sense
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.frames import Framed
+from schedopt.instances.showing import table
 
 Termination = Literal[
     "optimal",

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from formulations.protocol import Formulation
-from solvers.clock import now
-from solvers.result import (
+from schedopt.formulations.protocol import Formulation
+from schedopt.solvers.clock import now
+from schedopt.solvers.result import (
     Limits,
     Result,
     SolutionStatus,

@@ -17,9 +17,9 @@ from builders.cli import scripted
 from typer.main import get_command
 
 from schedopt.cli import app
+from schedopt.solvers.result import Document
 from schedopt.sweep.rows import Row
 from schedopt.verbs.contents import sections
-from solvers.result import Document
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

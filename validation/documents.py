@@ -11,12 +11,12 @@ from typing import Any
 
 from msgspec import UNSET
 
-from instances.constraints import Constraint, check_added
-from instances.decoding import convert
-from instances.errors import InputError, shown
-from instances.files import instance_type
-from solvers.result import Document, Outcome, Result
-from validation.report import Report, same
+from schedopt.instances.constraints import Constraint, check_added
+from schedopt.instances.decoding import convert
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import instance_type
+from schedopt.solvers.result import Document, Outcome, Result
+from schedopt.validation.report import Report, same
 
 
 def check(
@@ -67,13 +67,13 @@ def check(
 
 @cache
 def _checker(problem: str) -> Any:
-    return importlib.import_module(f"validation.{problem}")
+    return importlib.import_module(f"schedopt.validation.{problem}")
 
 
 @cache
 def _judge(problem: str) -> Any:
     """Return what re-proves bounds of a problem, None where nothing does."""
-    name = f"validation.{problem}.bound"
+    name = f"schedopt.validation.{problem}.bound"
     return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
 

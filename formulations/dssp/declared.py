@@ -10,15 +10,15 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
-from formulations.dssp.rows import Row
-from formulations.protocol import Side
-from instances.constraints import Constraint, check_added, label
-from instances.dssp import Instance
+from schedopt.formulations.dssp.rows import Row
+from schedopt.formulations.protocol import Side
+from schedopt.instances.constraints import Constraint, check_added, label
+from schedopt.instances.dssp import Instance
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-    from formulations.dssp.native import Native
+    from schedopt.formulations.dssp.native import Native
 
 
 class Declared:

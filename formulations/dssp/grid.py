@@ -10,10 +10,10 @@ from math import ceil, floor
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dssp.rows import Row
-from formulations.program import Number, exact, whole_row
-from instances.decimals import as_written, scale_of
-from instances.dssp import Instance
+from schedopt.formulations.dssp.rows import Row
+from schedopt.formulations.program import Number, exact, whole_row
+from schedopt.instances.decimals import as_written, scale_of
+from schedopt.instances.dssp import Instance
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pyomo.common.gc_manager import PauseGC
 from pyomo.core.expr import LinearExpression
 
-from formulations.dssp.rows import Number, Row
-from formulations.protocol import Side
+from schedopt.formulations.dssp.rows import Number, Row
+from schedopt.formulations.protocol import Side
 
 
 class Native:

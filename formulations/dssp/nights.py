@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import NamedTuple
 
-from formulations.dssp.rows import Row, beyond, rows
-from instances.constraints import (
+from schedopt.formulations.dssp.rows import Row, beyond, rows
+from schedopt.instances.constraints import (
     Apart,
     AtLeast,
     AtMost,
@@ -22,10 +22,10 @@ from instances.constraints import (
     Seats,
     Together,
 )
-from instances.decimals import as_written
-from instances.dssp import Instance
-from instances.errors import InputError, listing
-from instances.fair_share import weight
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp import Instance
+from schedopt.instances.errors import InputError, listing
+from schedopt.instances.fair_share import weight
 
 
 @dataclass(frozen=True, eq=False)

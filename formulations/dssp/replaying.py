@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from instances.constraints import Seats
-from instances.dssp import Instance
-from instances.dssp.tasks import Tasks
+from schedopt.instances.constraints import Seats
+from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp.tasks import Tasks
 
 Times = Any
 """Floats in the unit of the file, or whole numbers on a grid."""

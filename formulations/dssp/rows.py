@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from instances.constraints import (
+from schedopt.instances.constraints import (
     Apart,
     AtLeast,
     AtMost,
@@ -27,10 +27,10 @@ from instances.constraints import (
     Seats,
     Together,
 )
-from instances.decimals import as_written
-from instances.dssp import Instance, windows
-from instances.errors import InputError, listing
-from instances.fair_share import weight
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp import Instance, windows
+from schedopt.instances.errors import InputError, listing
+from schedopt.instances.fair_share import weight
 
 Number = float | Fraction
 """A float stands for the decimal that is written."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from formulations.cp_sat import WholeModel
-from formulations.dssp.grid import (
+from schedopt.formulations.cp_sat import WholeModel
+from schedopt.formulations.dssp.grid import (
     LARGEST,
     LARGEST_SUM,
     Grid,
@@ -17,17 +17,17 @@ from formulations.dssp.grid import (
     whole_rewards,
     whole_rows,
 )
-from formulations.dssp.replaying import replay
-from formulations.dssp.rows import Row, rows
-from formulations.protocol import Hints, Settings, Side, Value, Variable
-from instances.constraints import Constraint, Seats, check_added, label
-from instances.dssp import (
+from schedopt.formulations.dssp.replaying import replay
+from schedopt.formulations.dssp.rows import Row, rows
+from schedopt.formulations.protocol import Hints, Settings, Side, Value, Variable
+from schedopt.instances.constraints import Constraint, Seats, check_added, label
+from schedopt.instances.dssp import (
     Instance,
     Scheduled,
     refuse_nights,
     scheduled,
 )
-from instances.options import Option
+from schedopt.instances.options import Option
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

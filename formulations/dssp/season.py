@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dssp.declared import Declared
-from formulations.dssp.nights import Calendar, season_rows
-from formulations.dssp.rows import Row
-from formulations.dssp.whole import selection_program
-from formulations.dssp.windows import able, window_rows
-from formulations.program import Program
-from formulations.protocol import Hints, Settings, Value
-from instances.constraints import Constraint
-from instances.dssp import FILL, Instance, SelectedNights, selected_nights
-from instances.options import Option, checked
+from schedopt.formulations.dssp.declared import Declared
+from schedopt.formulations.dssp.nights import Calendar, season_rows
+from schedopt.formulations.dssp.rows import Row
+from schedopt.formulations.dssp.whole import selection_program
+from schedopt.formulations.dssp.windows import able, window_rows
+from schedopt.formulations.program import Program
+from schedopt.formulations.protocol import Hints, Settings, Value
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.dssp import FILL, Instance, SelectedNights, selected_nights
+from schedopt.instances.options import Option, checked
 
 if TYPE_CHECKING:
-    from formulations.dssp.native import Native
+    from schedopt.formulations.dssp.native import Native
 
 
 class Season(Declared):
@@ -99,7 +99,7 @@ class Season(Declared):
         return found
 
     def _write(self) -> Native:
-        from formulations.dssp.native import Native
+        from schedopt.formulations.dssp.native import Native
 
         jobs, columns = self.instance.jobs, self.calendar.columns
         names = [(jobs[j].name, n) for j, n in columns]

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dssp.declared import Declared
-from formulations.dssp.rows import Row, rows
-from formulations.dssp.whole import selection_program
-from formulations.dssp.windows import able, window_rows
-from formulations.program import Program
-from formulations.protocol import Hints, Knapsack, Settings, Value
-from instances.constraints import Constraint, Seats
-from instances.dssp import FILL, Instance, Selected, refuse_nights, selected
-from instances.errors import InputError
-from instances.options import Option, checked
+from schedopt.formulations.dssp.declared import Declared
+from schedopt.formulations.dssp.rows import Row, rows
+from schedopt.formulations.dssp.whole import selection_program
+from schedopt.formulations.dssp.windows import able, window_rows
+from schedopt.formulations.program import Program
+from schedopt.formulations.protocol import Hints, Knapsack, Settings, Value
+from schedopt.instances.constraints import Constraint, Seats
+from schedopt.instances.dssp import FILL, Instance, Selected, refuse_nights, selected
+from schedopt.instances.errors import InputError
+from schedopt.instances.options import Option, checked
 
 if TYPE_CHECKING:
-    from formulations.dssp.native import Native
+    from schedopt.formulations.dssp.native import Native
 
 
 class Selection(Declared):
@@ -80,7 +80,7 @@ class Selection(Declared):
         return window_rows(self.instance, self.open, self.fill)
 
     def _write(self) -> Native:
-        from formulations.dssp.native import Native
+        from schedopt.formulations.dssp.native import Native
 
         night = self.instance
         names, rewards = list(night.index), night.rewards.tolist()

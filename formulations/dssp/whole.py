@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import inf
 
-from formulations.dssp.rows import Row
-from formulations.program import Number, Program, WholeRow, exact, whole_rewards, whole_row
-from instances.decimals import as_written
+from schedopt.formulations.dssp.rows import Row
+from schedopt.formulations.program import Number, Program, WholeRow, exact, whole_rewards, whole_row
+from schedopt.instances.decimals import as_written
 
 
 def selection_program(

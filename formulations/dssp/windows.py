@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dssp.rows import Row
-from instances.decimals import as_written
-from instances.dssp import Instance, windows
+from schedopt.formulations.dssp.rows import Row
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp import Instance, windows
 
 
 def able(night: Instance, fill: float) -> NDArray[np.bool_]:

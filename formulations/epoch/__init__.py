@@ -1,6 +1,6 @@
 """epoch as models: jobs partitioned into epochs, and jobs as rectangles of any width."""
 
-from formulations.epoch.partition import Partition
-from formulations.epoch.rectangles import Rectangles
+from schedopt.formulations.epoch.partition import Partition
+from schedopt.formulations.epoch.rectangles import Rectangles
 
 __all__ = ["Partition", "Rectangles"]

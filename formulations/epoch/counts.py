@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from formulations.epoch.writing import Epochs, Form, Source
-from formulations.protocol import Hints, Value
-from instances.arithmetic import divisors
-from instances.constraints import Apart, Constraint, Together, label
+from schedopt.formulations.epoch.writing import Epochs, Form, Source
+from schedopt.formulations.protocol import Hints, Value
+from schedopt.instances.arithmetic import divisors
+from schedopt.instances.constraints import Apart, Constraint, Together, label
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import IntVar, LinearExprT

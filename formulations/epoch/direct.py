@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from formulations.cp_sat import WholeModel
-from formulations.epoch.writing import Epochs
-from formulations.protocol import Hints, Value
-from instances.epoch import Instance
+from schedopt.formulations.cp_sat import WholeModel
+from schedopt.formulations.epoch.writing import Epochs
+from schedopt.formulations.protocol import Hints, Value
+from schedopt.instances.epoch import Instance
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import IntVar

@@ -6,19 +6,19 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
-from formulations.epoch.direct import Direct
-from formulations.epoch.writing import Declared, positions
-from formulations.protocol import Hints, Settings, Side, Value
-from instances.constraints import (
+from schedopt.formulations.epoch.direct import Direct
+from schedopt.formulations.epoch.writing import Declared, positions
+from schedopt.formulations.protocol import Hints, Settings, Side, Value
+from schedopt.instances.constraints import (
     Apart,
     Constraint,
     Together,
     check_added,
     label,
 )
-from instances.epoch import Instance, Partitioned, partitioned
-from instances.errors import InputError, shown
-from instances.options import checked
+from schedopt.instances.epoch import Instance, Partitioned, partitioned
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.options import checked
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar

@@ -9,19 +9,19 @@ from itertools import combinations, pairwise
 from math import lcm
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from formulations.cp_sat import WholeModel
-from formulations.protocol import Hints, Settings, Side, Value
-from instances.constraints import (
+from schedopt.formulations.cp_sat import WholeModel
+from schedopt.formulations.protocol import Hints, Settings, Side, Value
+from schedopt.instances.constraints import (
     Apart,
     Constraint,
     Together,
     check_added,
     label,
 )
-from instances.epoch import Instance, Rectangle, Scheduled
-from instances.epoch.widths import coarser, grid, possible_widths
-from instances.errors import InputError, shown
-from instances.options import Option, checked
+from schedopt.instances.epoch import Instance, Rectangle, Scheduled
+from schedopt.instances.epoch.widths import coarser, grid, possible_widths
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.options import Option, checked
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar, LinearExprT

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from formulations.epoch.writing import Epochs, Form, Source
-from formulations.protocol import Hints, Value
+from schedopt.formulations.epoch.writing import Epochs, Form, Source
+from schedopt.formulations.protocol import Hints, Value
 
 Pattern = tuple[tuple[int, int], ...]
 """Slots as (width, count), the widest first: a slot holds a job of its width or less."""

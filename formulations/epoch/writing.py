@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Literal, Protocol, Self
 
-from formulations.cp_sat import WholeModel
-from formulations.protocol import Hints, Settings, Value
-from instances.constraints import Constraint
-from instances.epoch import Instance, Partitioned, partitioned
-from instances.options import Option
+from schedopt.formulations.cp_sat import WholeModel
+from schedopt.formulations.protocol import Hints, Settings, Value
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.epoch import Instance, Partitioned, partitioned
+from schedopt.instances.options import Option
 
 Epochs = list[list[int]]
 """For each epoch the positions of its jobs."""

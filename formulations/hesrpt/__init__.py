@@ -1,5 +1,5 @@
 """hesrpt as a model: how to share servers between parallelizable jobs."""
 
-from formulations.hesrpt.allocation import Allocation
+from schedopt.formulations.hesrpt.allocation import Allocation
 
 __all__ = ["Allocation"]

@@ -10,15 +10,23 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.hesrpt.duals import Duals
-from formulations.hesrpt.epochs import Epochs, lay_out
-from formulations.hesrpt.order import ORDER, Order, positions, smiths_order
-from formulations.hesrpt.rules import Bound, Rules
-from instances.constraints import Constraint, check_added, label
-from instances.errors import InputError
-from instances.hesrpt import Allocated, Amdahl, Instance, Power, allocated, check_meaning, points
-from instances.hesrpt.speedups import Speedup, Whole
-from instances.options import Option, checked
+from schedopt.formulations.hesrpt.duals import Duals
+from schedopt.formulations.hesrpt.epochs import Epochs, lay_out
+from schedopt.formulations.hesrpt.order import ORDER, Order, positions, smiths_order
+from schedopt.formulations.hesrpt.rules import Bound, Rules
+from schedopt.instances.constraints import Constraint, check_added, label
+from schedopt.instances.errors import InputError
+from schedopt.instances.hesrpt import (
+    Allocated,
+    Amdahl,
+    Instance,
+    Power,
+    allocated,
+    check_meaning,
+    points,
+)
+from schedopt.instances.hesrpt.speedups import Speedup, Whole
+from schedopt.instances.options import Option, checked
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -235,7 +243,7 @@ class Allocation:
         """State what pairs of one speedup do, each as a part of its job's size."""
         import cvxpy as cp
 
-        from formulations.hesrpt.cones import amdahl_work, power_work, table_work
+        from schedopt.formulations.hesrpt.cones import amdahl_work, power_work, table_work
 
         servers, scale = self.instance.servers, self.unit / sizes
         done = cp.Variable(len(sizes), nonneg=True)

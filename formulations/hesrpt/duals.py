@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.hesrpt.rules import Bound
+from schedopt.formulations.hesrpt.rules import Bound
 
 Floats = NDArray[np.float64]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from formulations.hesrpt.order import Order
-from instances.hesrpt import Instance
+from schedopt.formulations.hesrpt.order import Order
+from schedopt.instances.hesrpt import Instance
 
 
 class Epochs(NamedTuple):

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.errors import InputError, shown, suggestion
-from instances.hesrpt import Instance
-from instances.options import Option
+from schedopt.instances.errors import InputError, shown, suggestion
+from schedopt.instances.hesrpt import Instance
+from schedopt.instances.options import Option
 
 Order = NDArray[np.int64]
 """Positions of jobs, the last to complete first, shape (M,)."""

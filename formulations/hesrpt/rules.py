@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from instances.constraints import Constraint, FairShare, Shares
-from instances.errors import InputError
-from instances.hesrpt import Instance
+from schedopt.instances.constraints import Constraint, FairShare, Shares
+from schedopt.instances.errors import InputError
+from schedopt.instances.hesrpt import Instance
 
 
 class Bound(NamedTuple):

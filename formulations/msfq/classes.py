@@ -12,14 +12,14 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.msfq.optimal_options import NOWHERE, OPTIONS
-from formulations.msfq.system import loads
-from formulations.msfq.unruled import Unruled
-from formulations.protocol import Hints, Settings, Side, Value
-from instances.constraints import Constraint
-from instances.errors import InputError
-from instances.msfq import Instance, Simulated
-from instances.options import Option, checked
+from schedopt.formulations.msfq.optimal_options import NOWHERE, OPTIONS
+from schedopt.formulations.msfq.system import loads
+from schedopt.formulations.msfq.unruled import Unruled
+from schedopt.formulations.protocol import Hints, Settings, Side, Value
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq import Instance, Simulated
+from schedopt.instances.options import Option, checked
 
 MOST_CLASSES, MOST_SERVICES = 5, 1000
 MOST = 1_500_000
@@ -118,7 +118,7 @@ class ClassPolicy(Unruled):
         yield from ()
 
     def decode(self, value: Value) -> Simulated:
-        """Raise: only `solvers.queues` can tell what a policy costs."""
+        """Raise: only `solvers.msfq` can tell what a policy costs."""
         raise NotImplementedError
 
 

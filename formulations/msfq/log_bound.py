@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from formulations.msfq.ticks import Ticks, Ticks64
-from formulations.msfq.unruled import Unruled
-from formulations.protocol import Hints, Settings, Side, Value
-from instances.constraints import Constraint
-from instances.msfq import Bracketed, Instance
-from instances.options import Option, checked, is_count
+from schedopt.formulations.msfq.ticks import Ticks, Ticks64
+from schedopt.formulations.msfq.unruled import Unruled
+from schedopt.formulations.protocol import Hints, Settings, Side, Value
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.msfq import Bracketed, Instance
+from schedopt.instances.options import Option, checked, is_count
 
 
 @dataclass

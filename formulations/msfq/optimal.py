@@ -6,14 +6,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from formulations.msfq.optimal_options import NOWHERE, OPTIONS
-from formulations.msfq.process import Process
-from formulations.msfq.system import one_or_all
-from formulations.msfq.unruled import Unruled
-from formulations.protocol import Hints, Settings, Side, Value
-from instances.constraints import Constraint
-from instances.msfq import Instance, OptimalTable
-from instances.options import Option, checked
+from schedopt.formulations.msfq.optimal_options import NOWHERE, OPTIONS
+from schedopt.formulations.msfq.process import Process
+from schedopt.formulations.msfq.system import one_or_all
+from schedopt.formulations.msfq.unruled import Unruled
+from schedopt.formulations.protocol import Hints, Settings, Side, Value
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.msfq import Instance, OptimalTable
+from schedopt.instances.options import Option, checked
 
 NEAR = 1e-6
 """Relative: at which gap a policy is called optimal at most."""
@@ -61,7 +61,7 @@ class OptimalPolicy(Unruled):
 
     def __new__(cls, *given: Any, **options: Any) -> Any:
         """Make a `ClassPolicy` where classes are not one-or-all."""
-        from formulations.msfq.classes import ClassPolicy
+        from schedopt.formulations.msfq.classes import ClassPolicy
 
         several = given and given[0].log is None and given[0].one_or_all is None
         return ClassPolicy(*given, **options) if several else super().__new__(cls)
@@ -97,5 +97,5 @@ class OptimalPolicy(Unruled):
         yield from ()
 
     def decode(self, value: Value) -> OptimalTable:
-        """Raise: only `solvers.queues` can read a policy off."""
+        """Raise: only `solvers.msfq` can read a policy off."""
         raise NotImplementedError

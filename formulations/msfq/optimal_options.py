@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from instances.options import Option, is_count, is_number
+from schedopt.instances.options import Option, is_count, is_number
 
 OPTIONS: Mapping[str, Option] = {
     "tolerance": Option(1e-6, "a number above 0", lambda v: is_number(v) and v > 0),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formulations.msfq.system import System
+from schedopt.formulations.msfq.system import System
 
 
 class State(NamedTuple):

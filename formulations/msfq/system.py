@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.errors import InputError
-from instances.msfq import Instance
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq import Instance
 
 Floats = NDArray[np.float64]
 

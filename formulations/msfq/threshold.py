@@ -9,12 +9,12 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.msfq.system import Floats, one_or_all
-from formulations.protocol import Hints, Settings, Side, Value
-from instances.constraints import Constraint, ResponseTime, check_added, label
-from instances.errors import InputError, shown
-from instances.msfq import ClassTime, Instance, Thresholded
-from instances.options import Option, checked
+from schedopt.formulations.msfq.system import Floats, one_or_all
+from schedopt.formulations.protocol import Hints, Settings, Side, Value
+from schedopt.instances.constraints import Constraint, ResponseTime, check_added, label
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.msfq import ClassTime, Instance, Thresholded
+from schedopt.instances.options import Option, checked
 
 METHODS = ("exact", "area", "paper")
 VARIANTS = ("literal", "lazy")

@@ -9,9 +9,9 @@ from math import floor, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.decimals import as_written, scale_of
-from instances.errors import InputError
-from instances.msfq import Instance
+from schedopt.instances.decimals import as_written, scale_of
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq import Instance
 
 Ticks64 = NDArray[np.int64]
 MOST_BITS, MOST_WEIGHTED = 44, 50

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
-from instances.constraints import Constraint
-from instances.errors import InputError, shown
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.errors import InputError, shown
 
 
 class Unruled:

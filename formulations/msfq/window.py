@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from formulations.cp_sat import WholeModel
-from formulations.msfq.ticks import Ticks
-from formulations.msfq.unruled import Unruled
-from formulations.protocol import Hints, Settings, Value
-from instances.errors import InputError
-from instances.msfq import Instance, Started, Windowed
-from instances.msfq.logs import Floats, Jobs
-from instances.options import Option, checked, is_count
+from schedopt.formulations.cp_sat import WholeModel
+from schedopt.formulations.msfq.ticks import Ticks
+from schedopt.formulations.msfq.unruled import Unruled
+from schedopt.formulations.protocol import Hints, Settings, Value
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq import Instance, Started, Windowed
+from schedopt.instances.msfq.logs import Floats, Jobs
+from schedopt.instances.options import Option, checked, is_count
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import IntVar

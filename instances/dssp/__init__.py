@@ -4,7 +4,7 @@ Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Applicati
 Rendering", SPAA 2005.
 """
 
-from instances.dssp.answers import (
+from schedopt.instances.dssp.answers import (
     PlacedTask,
     Scheduled,
     ScheduledNights,
@@ -12,12 +12,12 @@ from instances.dssp.answers import (
     SelectedNight,
     SelectedNights,
 )
-from instances.dssp.bounding import bounding
-from instances.dssp.jobs import Job, Stages
-from instances.dssp.placing import one_night, scheduled, selected, selected_nights
-from instances.dssp.records import FILL, Instance, SideConstraint
-from instances.dssp.tasks import Tasks
-from instances.dssp.windows import (
+from schedopt.instances.dssp.bounding import bounding
+from schedopt.instances.dssp.jobs import Job, Stages
+from schedopt.instances.dssp.placing import one_night, scheduled, selected, selected_nights
+from schedopt.instances.dssp.records import FILL, Instance, SideConstraint
+from schedopt.instances.dssp.tasks import Tasks
+from schedopt.instances.dssp.windows import (
     Window,
     refuse_nights,
     windows,

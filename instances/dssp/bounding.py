@@ -7,10 +7,10 @@ from math import inf, nextafter
 
 import msgspec
 
-from instances.constraints import Seats
-from instances.decimals import as_written
-from instances.dssp.jobs import Job
-from instances.dssp.records import Instance
+from schedopt.instances.constraints import Seats
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.dssp.records import Instance
 
 
 def bounding(night: Instance) -> Instance:

@@ -17,7 +17,7 @@ from datetime import datetime, time, timedelta
 from fractions import Fraction
 from math import isfinite
 
-from instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, shown
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 """Seconds in each unit."""

@@ -6,11 +6,11 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from instances.cells import Cells, positions
-from instances.dssp.clock import NUMBER
-from instances.dssp.jobs import Job
-from instances.dssp.records import Instance
-from instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.cells import Cells, positions
+from schedopt.instances.dssp.clock import NUMBER
+from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.dssp.records import Instance
+from schedopt.instances.errors import InputError, listing, shown, suggestion
 
 SEATS = "seats:"
 """What stands before the name of seats, in a column's title and in an option."""

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.dssp.jobs import Job
-from instances.dssp.records import Floats, Instance
-from instances.dssp.reductions import random_matching, random_partition
-from instances.dssp.rewards import REWARDS
-from instances.dssp.seasons import season
-from instances.options import Option, is_count, is_number
-from instances.recipes import Recipe
+from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.dssp.records import Floats, Instance
+from schedopt.instances.dssp.reductions import random_matching, random_partition
+from schedopt.instances.dssp.rewards import REWARDS
+from schedopt.instances.dssp.seasons import season
+from schedopt.instances.options import Option, is_count, is_number
+from schedopt.instances.recipes import Recipe
 
 if TYPE_CHECKING:  # at run time it would load all of numpy.random
     Draw = np.random.Generator

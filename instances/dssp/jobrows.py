@@ -7,14 +7,14 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from instances.cells import Cells
-from instances.dssp.clock import LENGTH, NUMBER, Clock
-from instances.dssp.columns import SEATS, Columns, counted
-from instances.dssp.jobs import Job, Stages
-from instances.dssp.rewards import REWARDS
-from instances.dssp.tasktext import MOST, stages_of
-from instances.errors import InputError, shown
-from instances.options import is_number
+from schedopt.instances.cells import Cells
+from schedopt.instances.dssp.clock import LENGTH, NUMBER, Clock
+from schedopt.instances.dssp.columns import SEATS, Columns, counted
+from schedopt.instances.dssp.jobs import Job, Stages
+from schedopt.instances.dssp.rewards import REWARDS
+from schedopt.instances.dssp.tasktext import MOST, stages_of
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.options import is_number
 
 T = TypeVar("T")
 

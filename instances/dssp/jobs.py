@@ -11,8 +11,8 @@ from typing import Annotated
 
 import msgspec
 
-from instances.constraints import Name, NonNegative
-from instances.errors import InputError, shown
+from schedopt.instances.constraints import Name, NonNegative
+from schedopt.instances.errors import InputError, shown
 
 Stage = Annotated[tuple[NonNegative, ...], msgspec.Meta(min_length=1)]
 Stages = Annotated[tuple[Stage, ...], msgspec.Meta(min_length=1)]

@@ -26,15 +26,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from instances.cells import Cells, Source
-from instances.constraints import Seats
-from instances.dssp.clock import SPELLED, Clock, start_of
-from instances.dssp.columns import SEATS, Columns
-from instances.dssp.jobrows import Rows
-from instances.dssp.records import Instance
-from instances.dssp.rewards import REWARDS
-from instances.errors import InputError, shown
-from instances.options import Option, OptionsWith, checked, is_count, is_number
+from schedopt.instances.cells import Cells, Source
+from schedopt.instances.constraints import Seats
+from schedopt.instances.dssp.clock import SPELLED, Clock, start_of
+from schedopt.instances.dssp.columns import SEATS, Columns
+from schedopt.instances.dssp.jobrows import Rows
+from schedopt.instances.dssp.records import Instance
+from schedopt.instances.dssp.rewards import REWARDS
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.options import Option, OptionsWith, checked, is_count, is_number
 
 OPTIONS = OptionsWith(
     {

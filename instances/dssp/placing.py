@@ -8,16 +8,16 @@ from math import fsum
 import msgspec
 import numpy as np
 
-from instances.constraints import Constraint, Seats
-from instances.dssp.answers import (
+from schedopt.instances.constraints import Constraint, Seats
+from schedopt.instances.dssp.answers import (
     PlacedTask,
     Scheduled,
     Selected,
     SelectedNight,
     SelectedNights,
 )
-from instances.dssp.records import Instance
-from instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.records import Instance
+from schedopt.instances.dssp.tasks import Floats, Ints
 
 
 def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:

@@ -27,7 +27,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.decimals import FEW, Whole, as_written, few_sums
+from schedopt.instances.decimals import FEW, Whole, as_written, few_sums
 
 
 class Asks(Protocol):

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.constraints import (
+from schedopt.instances.constraints import (
     Apart,
     AtLeast,
     AtMost,
@@ -34,15 +34,15 @@ from instances.constraints import (
     check_names,
     check_references,
 )
-from instances.decimals import as_written
-from instances.dssp.answers import Scheduled, Selected, SelectedNights
-from instances.dssp.jobs import MOST_NIGHTS, Deadline, Job, Night, check_deadline
-from instances.dssp.planned import Planned, guaranteed
-from instances.dssp.tasks import Tasks
-from instances.errors import InputError, shown
-from instances.naming import check_unique, groups_of, index_of
-from instances.options import Option, is_number
-from instances.showing import Shown
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
+from schedopt.instances.dssp.jobs import MOST_NIGHTS, Deadline, Job, Night, check_deadline
+from schedopt.instances.dssp.planned import Planned, guaranteed
+from schedopt.instances.dssp.tasks import Tasks
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.naming import check_unique, groups_of, index_of
+from schedopt.instances.options import Option, is_number
+from schedopt.instances.showing import Shown
 
 Floats = NDArray[np.float64]
 SCHEMA: Mapping[str, Mapping[str, object]] = {

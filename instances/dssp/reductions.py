@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from instances.dssp.jobs import Job
-from instances.dssp.records import Instance
+from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.dssp.records import Instance
 
 Triple = tuple[int, int, int]
 

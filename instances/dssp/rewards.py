@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from instances.errors import InputError
+from schedopt.instances.errors import InputError
 
 Reward = Callable[[float | None, float], float]
 

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from instances.dssp.records import Instance
-from instances.options import Option, is_count, is_number
-from instances.recipes import Recipe
+from schedopt.instances.dssp.records import Instance
+from schedopt.instances.options import Option, is_count, is_number
+from schedopt.instances.recipes import Recipe
 
 PATIENCE = (0.5, 0.3, 0.2)
 """The parts of the jobs that can wait for 0, 1 and 2 nights more."""

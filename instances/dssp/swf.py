@@ -7,12 +7,12 @@ from typing import Unpack
 
 from msgspec.structs import replace
 
-from instances.dssp.jobs import Job
-from instances.dssp.records import Instance
-from instances.dssp.rewards import REWARDS
-from instances.errors import InputError
-from instances.options import Option, checked, is_count, is_number
-from instances.swf import WINDOW, Entry, Window, read_log
+from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.dssp.records import Instance
+from schedopt.instances.dssp.rewards import REWARDS
+from schedopt.instances.errors import InputError
+from schedopt.instances.options import Option, checked, is_count, is_number
+from schedopt.instances.swf import WINDOW, Entry, Window, read_log
 
 DAY = 86_400.0
 """Seconds."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from instances.dssp.clock import Clock
-from instances.dssp.jobs import Stages
-from instances.errors import InputError, shown
+from schedopt.instances.dssp.clock import Clock
+from schedopt.instances.dssp.jobs import Stages
+from schedopt.instances.errors import InputError, shown
 
 MOST = 1_000_000
 """Tasks of one job: more are a slip of the finger."""

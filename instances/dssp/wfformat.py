@@ -22,13 +22,13 @@ from typing import Annotated
 
 import msgspec
 
-from instances.constraints import Name, NonNegative
-from instances.dssp.jobs import Job
-from instances.dssp.records import Instance
-from instances.dssp.rewards import REWARDS
-from instances.errors import InputError, shown, suggestion
-from instances.files import read
-from instances.options import Option, checked, is_count, is_number
+from schedopt.instances.constraints import Name, NonNegative
+from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.dssp.records import Instance
+from schedopt.instances.dssp.rewards import REWARDS
+from schedopt.instances.errors import InputError, shown, suggestion
+from schedopt.instances.files import read
+from schedopt.instances.options import Option, checked, is_count, is_number
 
 OPTIONS = {
     "name": Option(None, "a name", lambda v: isinstance(v, str) and bool(v)),

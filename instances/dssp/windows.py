@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.decimals import as_written
-from instances.errors import InputError, shown
+from schedopt.instances.decimals import as_written
+from schedopt.instances.errors import InputError, shown
 
 if TYPE_CHECKING:
-    from instances.dssp.records import Instance
+    from schedopt.instances.dssp.records import Instance
 
 MOST = 20_000_000
 """What the windows of an instance may list of jobs, all together."""

@@ -4,8 +4,8 @@ Source: McCann and Zahorjan, "Scheduling Memory Constrained Jobs on Distributed 
 Computers", University of Washington technical report 94-10-05, 1994.
 """
 
-from instances.epoch.allotting import allotted, fits, partitioned
-from instances.epoch.records import (
+from schedopt.instances.epoch.allotting import allotted, fits, partitioned
+from schedopt.instances.epoch.records import (
     Epoch,
     Instance,
     Job,

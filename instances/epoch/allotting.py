@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from instances.epoch.records import Epoch, Instance, Partitioned
+from schedopt.instances.epoch.records import Epoch, Instance, Partitioned
 
 
 def fits(minima: Sequence[int], nodes: int, inequity: int) -> bool:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from instances.epoch.records import MOST_NODES, Instance, Job
-from instances.errors import InputError, shown
-from instances.options import Option, is_count, is_number
-from instances.recipes import Recipe
+from schedopt.instances.epoch.records import MOST_NODES, Instance, Job
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.options import Option, is_count, is_number
+from schedopt.instances.recipes import Recipe
 
 if TYPE_CHECKING:  # at run time it would load all of numpy.random
     Draw = np.random.Generator

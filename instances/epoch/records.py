@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.constraints import Apart, Name, Together, check_names, check_references
-from instances.errors import InputError, shown
-from instances.naming import index_of
-from instances.showing import Shown
+from schedopt.instances.constraints import Apart, Name, Together, check_names, check_references
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.naming import index_of
+from schedopt.instances.showing import Shown
 
 Ints = NDArray[np.int64]
 SideConstraint = Together | Apart

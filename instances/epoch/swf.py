@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Unpack
 
-from instances.epoch.records import Instance, Job
-from instances.errors import InputError
-from instances.options import Option, checked, is_number
-from instances.swf import WINDOW, Entry, Window, read_log
+from schedopt.instances.epoch.records import Instance, Job
+from schedopt.instances.errors import InputError
+from schedopt.instances.options import Option, checked, is_number
+from schedopt.instances.swf import WINDOW, Entry, Window, read_log
 
 OPTIONS = WINDOW | {
     "at": Option(None, "seconds since the log began, 0 or more", lambda v: is_number(v) and v >= 0),

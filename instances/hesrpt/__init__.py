@@ -4,8 +4,8 @@ Source: Berg, Vesilo and Harchol-Balter, "heSRPT: Optimal Parallel Scheduling of
 Sizes", 2019.
 """
 
-from instances.hesrpt.fitting import Fit, fit
-from instances.hesrpt.records import (
+from schedopt.instances.hesrpt.fitting import Fit, fit
+from schedopt.instances.hesrpt.records import (
     Allocated,
     Epoch,
     Instance,
@@ -14,7 +14,7 @@ from instances.hesrpt.records import (
     allocated,
     check_meaning,
 )
-from instances.hesrpt.speedups import Amdahl, Power, Speedup, Table, Whole, points
+from schedopt.instances.hesrpt.speedups import Amdahl, Power, Speedup, Table, Whole, points
 
 __all__ = [
     "Allocated",

@@ -8,8 +8,8 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from instances.errors import InputError, shown
-from instances.hesrpt.speedups import Amdahl, Power
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.hesrpt.speedups import Amdahl, Power
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from instances.hesrpt.records import Instance, Job
-from instances.hesrpt.speedups import Power
-from instances.options import Option, is_count, is_number
-from instances.recipes import Recipe
+from schedopt.instances.hesrpt.records import Instance, Job
+from schedopt.instances.hesrpt.speedups import Power
+from schedopt.instances.options import Option, is_count, is_number
+from schedopt.instances.recipes import Recipe
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
 

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
-from instances.constraints import (
+from schedopt.instances.constraints import (
     FairShare,
     Name,
     NonNegative,
@@ -24,10 +24,10 @@ from instances.constraints import (
     check_names,
     check_references,
 )
-from instances.errors import InputError, joined, shown
-from instances.hesrpt.speedups import Power, Speedup, Whole
-from instances.naming import groups_of, index_of
-from instances.showing import Shown
+from schedopt.instances.errors import InputError, joined, shown
+from schedopt.instances.hesrpt.speedups import Power, Speedup, Whole
+from schedopt.instances.naming import groups_of, index_of
+from schedopt.instances.showing import Shown
 
 Floats = NDArray[np.float64]
 SideConstraint = FairShare | Shares

@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.constraints import NonNegative
-from instances.errors import InputError, shown
+from schedopt.instances.constraints import NonNegative
+from schedopt.instances.errors import InputError, shown
 
 Floats = NDArray[np.float64]
 Point = tuple[NonNegative, NonNegative]

@@ -4,8 +4,14 @@ Source: Chen, Anggraito, Olliaro, Marin, Ajmone Marsan, Berg and Grosof, "Improv
 Multiserver Job Scheduling with Quickswap", 2025.
 """
 
-from instances.msfq.answers import ClassTime, Expected, OptimalTable, Simulated, Thresholded
-from instances.msfq.log_answers import (
+from schedopt.instances.msfq.answers import (
+    ClassTime,
+    Expected,
+    OptimalTable,
+    Simulated,
+    Thresholded,
+)
+from schedopt.instances.msfq.log_answers import (
     Bracketed,
     LogAnswer,
     Measures,
@@ -14,8 +20,8 @@ from instances.msfq.log_answers import (
     Started,
     Windowed,
 )
-from instances.msfq.records import Instance, JobClass, SideConstraint
-from instances.msfq.sizes import (
+from schedopt.instances.msfq.records import Instance, JobClass, SideConstraint
+from schedopt.instances.msfq.sizes import (
     BoundedPareto,
     Deterministic,
     Empirical,

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from instances.arithmetic import divisors
-from instances.errors import InputError, shown
-from instances.msfq import rigid
-from instances.msfq.records import Instance, JobClass
-from instances.options import Option, is_count, is_number
-from instances.recipes import Recipe
+from schedopt.instances.arithmetic import divisors
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.msfq import rigid
+from schedopt.instances.msfq.records import Instance, JobClass
+from schedopt.instances.options import Option, is_count, is_number
+from schedopt.instances.recipes import Recipe
 
 
 def _one_or_all(seed: int, values: Mapping[str, Any]) -> Instance:

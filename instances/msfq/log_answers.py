@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from instances.errors import InputError
+from schedopt.instances.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from instances.msfq.logs import Floats
+    from schedopt.instances.msfq.logs import Floats
 
 
 def packed(starts: Floats) -> bytes:

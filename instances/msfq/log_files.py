@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from instances.csv_text import guarded_columns, unguarded_columns
-from instances.errors import InputError, joined, shown, suggestion
-from instances.files import read_bytes
-from instances.msfq.logs import GROUPINGS, Defect, Floats, Jobs, Labels, Names, defects
-from instances.parquet import read_parquet
+from schedopt.instances.csv_text import guarded_columns, unguarded_columns
+from schedopt.instances.errors import InputError, joined, shown, suggestion
+from schedopt.instances.files import read_bytes
+from schedopt.instances.msfq.logs import GROUPINGS, Defect, Floats, Jobs, Labels, Names, defects
+from schedopt.instances.parquet import read_parquet
 
 if TYPE_CHECKING:
     import polars as pl

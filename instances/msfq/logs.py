@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from instances.errors import InputError
+from schedopt.instances.errors import InputError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from instances.constraints import Name, ResponseTime, check_names, check_references
-from instances.errors import InputError, shown
-from instances.msfq.answers import Answer
-from instances.msfq.sizes import (
+from schedopt.instances.constraints import Name, ResponseTime, check_names, check_references
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.msfq.answers import Answer
+from schedopt.instances.msfq.sizes import (
     BoundedPareto,
     Deterministic,
     Empirical,
@@ -21,13 +21,13 @@ from instances.msfq.sizes import (
     Hyperexponential,
     Lognormal,
 )
-from instances.showing import Shown
+from schedopt.instances.showing import Shown
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from instances.msfq.log_answers import LogAnswer
-    from instances.msfq.logs import Jobs
+    from schedopt.instances.msfq.log_answers import LogAnswer
+    from schedopt.instances.msfq.logs import Jobs
 
 SideConstraint = ResponseTime
 AnyShape = Exponential | Deterministic | Hyperexponential | Lognormal | BoundedPareto | Empirical
@@ -139,7 +139,7 @@ class Instance(
         if self.servers < 1:
             raise InputError("a number >= 1", found=shown(self.servers), place="servers")
         if self.log is not None:
-            from instances.msfq.log_files import check_name
+            from schedopt.instances.msfq.log_files import check_name
 
             check_name(self.log)
             if self.classes:
@@ -206,14 +206,14 @@ class Instance(
         """Return the same instance with what stands beside its file: the jobs of a log."""
         if self.log is None:
             return self
-        from instances.msfq.log_files import read_jobs
+        from schedopt.instances.msfq.log_files import read_jobs
 
         return self.with_jobs(read_jobs(Path(file).parent / self.log, self.servers))
 
     def write_beside(self, file: str | Path) -> None:
         """Write what stands beside the instance's file: the jobs of a log."""
         if self.log is not None:
-            from instances.msfq.log_files import write_jobs
+            from schedopt.instances.msfq.log_files import write_jobs
 
             write_jobs(self.jobs, Path(file).parent / self.log)
 
@@ -221,7 +221,7 @@ class Instance(
         """Return the jobs of a log as a frame, None where there are classes instead."""
         if self.log is None:
             return None
-        from instances.msfq.log_files import table_of
+        from schedopt.instances.msfq.log_files import table_of
 
         return table_of(self.jobs)
 

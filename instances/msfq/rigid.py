@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from instances.msfq.logs import Floats, Ints, Jobs
-from instances.msfq.records import Instance
-from instances.options import Option, is_count, is_number
+from schedopt.instances.msfq.logs import Floats, Ints, Jobs
+from schedopt.instances.msfq.records import Instance
+from schedopt.instances.options import Option, is_count, is_number
 
 SERIAL, POWER_OF_TWO = 0.244, 0.576
 """Shares of the jobs that need one server, and of those whose need is made a power of 2."""

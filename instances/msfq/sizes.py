@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, shown
 
 MOST_RATIO = 1e12
 """Beyond which the moments of a bounded Pareto distribution lose their digits."""

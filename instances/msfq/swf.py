@@ -7,14 +7,14 @@ from math import fsum
 from pathlib import Path
 from typing import Any, Unpack
 
-from instances.errors import InputError, shown
-from instances.files import keep, write_bytes
-from instances.msfq import log_converters
-from instances.msfq.records import AnyShape, Instance, JobClass
-from instances.msfq.sizes import Empirical, Exponential
-from instances.msfq.traces import COLUMNS
-from instances.options import Option, checked
-from instances.swf import WINDOW, Entry, Log, Window, read_log, spread
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import keep, write_bytes
+from schedopt.instances.msfq import log_converters
+from schedopt.instances.msfq.records import AnyShape, Instance, JobClass
+from schedopt.instances.msfq.sizes import Empirical, Exponential
+from schedopt.instances.msfq.traces import COLUMNS
+from schedopt.instances.options import Option, checked
+from schedopt.instances.swf import WINDOW, Entry, Log, Window, read_log, spread
 
 NEEDS = ("exact", "powers")
 SIZES = ("exponential", "empirical")

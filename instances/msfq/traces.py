@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.errors import InputError, shown
-from instances.files import read_bytes
-from instances.msfq.records import Instance
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import read_bytes
+from schedopt.instances.msfq.records import Instance
 
 COLUMNS = ("time", "need", "size")
 SUBMIT, RUN, USED, ASKED = 1, 3, 4, 7

@@ -1,6 +1,6 @@
 """dssp policies: what people select and dispatch with. Importing this registers them."""
 
-from policies.dssp import dispatchers, nightly, selectors
-from policies.dssp.two_phase import two_phase
+from schedopt.policies.dssp import dispatchers, nightly, selectors
+from schedopt.policies.dssp.two_phase import two_phase
 
 __all__ = ["dispatchers", "nightly", "selectors", "two_phase"]

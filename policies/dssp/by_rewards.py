@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.registry import NotApplicableError
-from solvers.knapsack.items import Floats, Items, Mask
+from schedopt.policies.registry import NotApplicableError
+from schedopt.solvers.dssp.selection.knapsack.items import Floats, Items, Mask
 
 MEMORY: Final = 1 << 30
 """Bytes that the table of decisions may take."""
@@ -83,7 +83,7 @@ def approximation(items: Items, epsilon: float) -> Mask:
     NotApplicableError
         If the decisions need more memory than `MEMORY`.
     """
-    from policies.dssp import greedy_kernels as kernels
+    from schedopt.policies.dssp import greedy_kernels as kernels
 
     fallback = kernels.greedy_half(items.rewards, items.weights, items.room, items.order)
     if fallback.all():
@@ -142,7 +142,7 @@ class _Table:
     """
 
     def __init__(self, whose: str, rewards: NDArray[np.int64], weights: Floats, top: int) -> None:
-        from policies.dssp import by_rewards_kernels as kernels
+        from schedopt.policies.dssp import by_rewards_kernels as kernels
 
         row = top // 8 + 1
         needed = rewards.size * row + 8 * top
@@ -161,6 +161,6 @@ class _Table:
 
     def members(self, total: int) -> Mask:
         """Return the set of that total reward, shape (n,)."""
-        from policies.dssp import by_rewards_kernels as kernels
+        from schedopt.policies.dssp import by_rewards_kernels as kernels
 
         return kernels.trace(self.taken, self.rewards, total)

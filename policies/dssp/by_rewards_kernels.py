@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.compiling import njit
-from solvers.knapsack.items import Floats, Mask
+from schedopt.solvers.compiling import njit
+from schedopt.solvers.dssp.selection.knapsack.items import Floats, Mask
 
 
 @njit(cache=True)

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from instances.constraints import Seats
-from instances.dssp import Instance, Scheduled, Tasks, scheduled
-from instances.dssp.tasks import Floats, Ints
+from schedopt.instances.constraints import Seats
+from schedopt.instances.dssp import Instance, Scheduled, Tasks, scheduled
+from schedopt.instances.dssp.tasks import Floats, Ints
 
 
 class Played(NamedTuple):
@@ -86,8 +86,8 @@ def play(
     draws : ndarray of float, shape (tasks,)
         In place of keys: numbers in [0, 1) that draw one task after the other.
     """
-    from solvers.schedules import dispatch_kernels as kernels
-    from solvers.schedules import held_kernels
+    from schedopt.solvers.dssp.schedule import dispatch_kernels as kernels
+    from schedopt.solvers.dssp.schedule import held_kernels
 
     tasks, by_task = prepared(night, keys)
     order: Any = slice(None)

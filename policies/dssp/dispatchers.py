@@ -18,11 +18,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from instances.dssp import Instance, Scheduled
-from instances.dssp.tasks import Floats, Ints
-from instances.errors import InputError
-from policies.dssp.dispatch import Held, Played, play, schedule_of
-from policies.registry import NotApplicableError, Policy, register, single_night
+from schedopt.instances.dssp import Instance, Scheduled
+from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.errors import InputError
+from schedopt.policies.dssp.dispatch import Held, Played, play, schedule_of
+from schedopt.policies.registry import NotApplicableError, Policy, register, single_night
 
 PAPER: Final = "Anderson et al., SPAA 2005, section 3.2"
 Key = Callable[..., Floats]

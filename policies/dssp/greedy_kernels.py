@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from solvers.compiling import njit
-from solvers.knapsack.items import Floats, Items, Mask
+from schedopt.solvers.compiling import njit
+from schedopt.solvers.dssp.selection.knapsack.items import Floats, Items, Mask
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
 

@@ -15,12 +15,12 @@ from typing import Literal
 
 import msgspec
 
-from formulations.dssp import Season
-from instances.constraints import Constraint, FairShare, Forbid, Require, Resource, Seats
-from instances.dssp import FILL, Instance, Job, SelectedNights, selected_nights
-from policies.registry import NotApplicableError, Policy, register, registered
-from solvers import selecting
-from solvers.result import Limits
+from schedopt.formulations.dssp import Season
+from schedopt.instances.constraints import Constraint, FairShare, Forbid, Require, Resource, Seats
+from schedopt.instances.dssp import FILL, Instance, Job, SelectedNights, selected_nights
+from schedopt.policies.registry import NotApplicableError, Policy, register, registered
+from schedopt.solvers.dssp import selecting
+from schedopt.solvers.result import Limits
 
 How = Literal["alone", "carried", "greedy"]
 PATIENCE = 10.0

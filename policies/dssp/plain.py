@@ -7,9 +7,9 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from instances.dssp import Instance
-from instances.dssp.tasks import Floats, Ints
-from policies.dssp.dispatch import Held, Played, prepared
+from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.policies.dssp.dispatch import Held, Played, prepared
 
 
 def play_plainly(

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from formulations.dssp.rows import Row
-from formulations.dssp.windows import able, window_rows
-from instances.dssp import FILL, Instance, Selected, selected
-from instances.options import Option, is_number
-from policies.dssp import windowed as in_windows
-from policies.registry import NotApplicableError, Policy, register, single_night
-from solvers.knapsack.items import Items, Mask
+from schedopt.formulations.dssp.rows import Row
+from schedopt.formulations.dssp.windows import able, window_rows
+from schedopt.instances.dssp import FILL, Instance, Selected, selected
+from schedopt.instances.options import Option, is_number
+from schedopt.policies.dssp import windowed as in_windows
+from schedopt.policies.registry import NotApplicableError, Policy, register, single_night
+from schedopt.solvers.dssp.selection.knapsack.items import Items, Mask
 
 KPP: Final = "Kellerer, Pferschy and Pisinger, Knapsack Problems, Springer 2004"
 
@@ -101,7 +101,7 @@ def selector(
 )
 def greedy(items: Items) -> Mask:
     """Take items by non-increasing ratio, the file's order on ties, leaving out what cannot fit."""
-    from policies.dssp import greedy_kernels as kernels
+    from schedopt.policies.dssp import greedy_kernels as kernels
 
     return kernels.greedy(items.rewards, items.weights, items.room, items.order)
 
@@ -119,7 +119,7 @@ def greedy_half(items: Items) -> Mask:
     less than that item's reward. So greedy and the best item together reach the optimum, and the
     better of the two reaches half of it.
     """
-    from policies.dssp import greedy_kernels as kernels
+    from schedopt.policies.dssp import greedy_kernels as kernels
 
     return kernels.greedy_half(items.rewards, items.weights, items.room, items.order)
 
@@ -142,7 +142,7 @@ def greedy_three_quarters(items: Items) -> Mask:
     NotApplicableError
         For more than 20,000 items: the time is O(n² log n).
     """
-    from policies.dssp import greedy_kernels as kernels
+    from schedopt.policies.dssp import greedy_kernels as kernels
 
     if items.rewards.size > THREE_QUARTERS_MOST:
         raise NotApplicableError(
@@ -159,7 +159,7 @@ def greedy_three_quarters(items: Items) -> Mask:
 )
 def dp_profits(items: Items) -> Mask:
     """Find an optimum by the least demand for every total reward; see `by_rewards.optimum`."""
-    from policies.dssp import by_rewards
+    from schedopt.policies.dssp import by_rewards
 
     return by_rewards.optimum(items)
 
@@ -172,7 +172,7 @@ def dp_profits(items: Items) -> Mask:
 )
 def fptas(items: Items, epsilon: float = 0.1) -> Mask:
     """Find at least (1 - epsilon) of the optimum; see `by_rewards.approximation`."""
-    from policies.dssp import by_rewards
+    from schedopt.policies.dssp import by_rewards
 
     return by_rewards.approximation(items, epsilon)
 
@@ -190,7 +190,7 @@ def core(items: Items) -> Mask:
     NotApplicableError
         If the search outgrows its memory; the message says so.
     """
-    from solvers.knapsack.search import Core, CoreMemoryError
+    from schedopt.solvers.dssp.selection.knapsack.search import Core, CoreMemoryError
 
     search = Core(items.rewards, items.weights, items.room)
     try:

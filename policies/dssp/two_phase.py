@@ -7,13 +7,13 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from instances.dssp import Instance, Scheduled
-from instances.dssp.tasks import Floats, Ints
-from instances.errors import InputError
-from instances.options import Option
-from policies.dssp.dispatch import schedule_of
-from policies.dssp.dispatchers import KEYS, simulated
-from policies.registry import NotApplicableError, Policy, register
+from schedopt.instances.dssp import Instance, Scheduled
+from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.errors import InputError
+from schedopt.instances.options import Option
+from schedopt.policies.dssp.dispatch import schedule_of
+from schedopt.policies.dssp.dispatchers import KEYS, simulated
+from schedopt.policies.registry import NotApplicableError, Policy, register
 
 DISPATCHER: Final = Option(
     default="lcpf",

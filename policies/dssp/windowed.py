@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations.dssp.rows import Row
-from formulations.program import exact
-from instances.dssp import Instance
-from solvers.knapsack.items import Items, Mask
+from schedopt.formulations.dssp.rows import Row
+from schedopt.formulations.program import exact
+from schedopt.instances.dssp import Instance
+from schedopt.solvers.dssp.selection.knapsack.items import Items, Mask
 
 
 class Rooms:

@@ -1,5 +1,5 @@
 """epoch policies: what the 1994 paper proposes, and an exact method. Importing registers them."""
 
-from policies.epoch import buddies, dynamic, greedy, search
+from schedopt.policies.epoch import buddies, dynamic, greedy, search
 
 __all__ = ["buddies", "dynamic", "greedy", "search"]

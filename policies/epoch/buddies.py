@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
-from instances.epoch import Instance, Rectangle, Scheduled, allotted
-from policies.epoch.greedy import PAPER, heuristic_epochs
-from policies.registry import NotApplicableError, Policy, register
+from schedopt.instances.epoch import Instance, Rectangle, Scheduled, allotted
+from schedopt.policies.epoch.greedy import PAPER, heuristic_epochs
+from schedopt.policies.registry import NotApplicableError, Policy, register
 
 
 @dataclass(frozen=True)

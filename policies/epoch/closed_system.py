@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from instances.epoch import Instance, Partitioned, Solution
-from instances.epoch.generators import drawn_uniform, mean_minimum, named
-from policies.epoch.kernels import CODES, Floats, Ints, closed, speedup
-from policies.registry import registered
+from schedopt.instances.epoch import Instance, Partitioned, Solution
+from schedopt.instances.epoch.generators import drawn_uniform, mean_minimum, named
+from schedopt.policies.epoch.kernels import CODES, Floats, Ints, closed, speedup
+from schedopt.policies.registry import registered
 
 SHORT, LONG = 400.0, 4000.0
 """Mean demands of the two classes of jobs, equally likely, in units of CPU time."""

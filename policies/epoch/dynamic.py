@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
-from instances.arithmetic import divisors
-from instances.epoch import Instance, Partitioned, partitioned
-from policies.registry import NotApplicableError, Policy, register
+from schedopt.instances.arithmetic import divisors
+from schedopt.instances.epoch import Instance, Partitioned, partitioned
+from schedopt.policies.registry import NotApplicableError, Policy, register
 
 MOST_STEPS = 2_000_000
 """Openings of an epoch in some state beyond which the method gives up: some seconds."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from instances.arithmetic import divisors
-from instances.epoch import Instance, Partitioned, partitioned
-from policies.registry import Policy, register
+from schedopt.instances.arithmetic import divisors
+from schedopt.instances.epoch import Instance, Partitioned, partitioned
+from schedopt.policies.registry import Policy, register
 
 PAPER = "McCann and Zahorjan, TR 94-10-05, University of Washington, 1994"
 Packing = Callable[[Instance], Sequence[Sequence[int]]]

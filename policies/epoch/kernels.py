@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.compiling import njit
+from schedopt.solvers.compiling import njit
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from instances.arithmetic import divisors
-from instances.epoch import Instance, Partitioned, partitioned
-from policies.epoch.greedy import PAPER
-from policies.registry import NotApplicableError, Policy, register
+from schedopt.instances.arithmetic import divisors
+from schedopt.instances.epoch import Instance, Partitioned, partitioned
+from schedopt.policies.epoch.greedy import PAPER
+from schedopt.policies.registry import NotApplicableError, Policy, register
 
 MOST_LOOKED_AT = 10_000_000
 """Slots of assignments after which the search gives up: some seconds."""

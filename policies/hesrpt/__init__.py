@@ -1,5 +1,5 @@
 """hesrpt policies: how people share servers. Importing this registers them."""
 
-from policies.hesrpt import replan, shares
+from schedopt.policies.hesrpt import replan, shares
 
 __all__ = ["replan", "shares"]

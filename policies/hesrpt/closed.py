@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.sorting import steady_order
+from schedopt.instances.sorting import steady_order
 
 Floats = NDArray[np.float64]
 NOTHING = 50.0

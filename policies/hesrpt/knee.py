@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from instances.hesrpt import Allocated, Instance
-from policies.hesrpt.simulator import Floats, Jobs, play
+from schedopt.instances.hesrpt import Allocated, Instance
+from schedopt.policies.hesrpt.simulator import Floats, Jobs, play
 
 GRID, ZOOMS = 24, 3
 """Thresholds that are tried at once, and how often the best one's neighbourhood is tried again."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from instances.hesrpt import Instance
-from policies.hesrpt.shares import share_policy
-from policies.hesrpt.simulator import Floats, Jobs
-from policies.registry import NotApplicableError
+from schedopt.instances.hesrpt import Instance
+from schedopt.policies.hesrpt.shares import share_policy
+from schedopt.policies.hesrpt.simulator import Floats, Jobs
+from schedopt.policies.registry import NotApplicableError
 
 MOST_AT_ONCE = 12
 """Jobs of unequal speedups up to which a plan is made in well under a second or two."""
@@ -26,7 +26,9 @@ def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
 
     Side constraints are not looked at, as by the other policies.
     """
-    from solvers.orders.search import OrderSearch  # and numba, for which `list` need not wait
+    from schedopt.solvers.hesrpt.search import (
+        OrderSearch,  # and numba, for which `list` need not wait
+    )
 
     if instance.objective == "makespan":
         raise NotApplicableError("it plans for flow times; helrpt is the plan for a makespan")

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from instances.hesrpt import Allocated, Instance, allocated
-from instances.options import Option, is_number
-from policies.hesrpt.closed import equi_times, hesrpt_shares, hesrpt_times, srpt_times
-from policies.hesrpt.knee import best_alpha, knee_shares
-from policies.hesrpt.simulator import Floats, Jobs, ShareFunction, StalledError, play
-from policies.registry import NotApplicableError, Policy, register
+from schedopt.instances.hesrpt import Allocated, Instance, allocated
+from schedopt.instances.options import Option, is_number
+from schedopt.policies.hesrpt.closed import equi_times, hesrpt_shares, hesrpt_times, srpt_times
+from schedopt.policies.hesrpt.knee import best_alpha, knee_shares
+from schedopt.policies.hesrpt.simulator import Floats, Jobs, ShareFunction, StalledError, play
+from schedopt.policies.registry import NotApplicableError, Policy, register
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
 MANY = 1_000

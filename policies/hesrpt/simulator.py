@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.hesrpt import Instance
+from schedopt.instances.hesrpt import Instance
 
 Floats = NDArray[np.float64]
 Jobs = NDArray[np.intp]

@@ -1,10 +1,10 @@
 """msfq policies: what is run at a queue of multiserver jobs. Importing this registers them."""
 
-from policies.msfq import by_job, class_thresholds, one_or_all, rules, static_quickswap
-from policies.msfq.logs import log_policy, preemptive, registered
-from policies.msfq.registration import admission_rule
-from policies.msfq.rule import Rule, Twin
-from policies.msfq.state import Job, Running, State
+from schedopt.policies.msfq import by_job, class_thresholds, one_or_all, rules, static_quickswap
+from schedopt.policies.msfq.logs import log_policy, preemptive, registered
+from schedopt.policies.msfq.registration import admission_rule
+from schedopt.policies.msfq.rule import Rule, Twin
+from schedopt.policies.msfq.state import Job, Running, State
 
 __all__ = [
     "Job",

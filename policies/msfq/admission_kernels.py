@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from policies.msfq.compiling import compiled
+from schedopt.policies.msfq.compiling import compiled
 
 ANY, NONE = -2, -1
 DRAIN, AUTHORS = 0, 2

@@ -8,12 +8,12 @@ from math import floor, inf
 from random import Random
 from typing import cast
 
-from instances.msfq import Instance
-from instances.options import Option, is_number
-from policies.msfq.registration import admission_rule
-from policies.msfq.rule import Rule
-from policies.msfq.state import Job, State
-from policies.registry import NotApplicableError
+from schedopt.instances.msfq import Instance
+from schedopt.instances.options import Option, is_number
+from schedopt.policies.msfq.registration import admission_rule
+from schedopt.policies.msfq.rule import Rule
+from schedopt.policies.msfq.state import Job, State
+from schedopt.policies.registry import NotApplicableError
 
 
 @admission_rule(

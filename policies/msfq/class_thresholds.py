@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from instances.errors import InputError, shown
-from instances.msfq import Instance
-from instances.options import Option, is_count
-from policies.msfq.registration import FEWEST_ARRIVALS, admission_rule
-from policies.msfq.rule import Rule, Twin, slots
-from policies.msfq.rules import PAPER
-from policies.msfq.state import State
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.msfq import Instance
+from schedopt.instances.options import Option, is_count
+from schedopt.policies.msfq.registration import FEWEST_ARRIVALS, admission_rule
+from schedopt.policies.msfq.rule import Rule, Twin, slots
+from schedopt.policies.msfq.rules import PAPER
+from schedopt.policies.msfq.state import State
 
 _EACH = "a whole number, or one for each class with commas between"
 
@@ -27,7 +27,7 @@ def _by_class(what: str) -> Option:
     "class-thresholds",
     source=f"Adaptive Quickswap of {PAPER}, section 4.4, with thresholds by class",
     summary="Adaptive Quickswap with thresholds by class: when to leave, when to call for servers",
-    twin=Twin("policies.msfq.threshold_kernels", "class_thresholds"),
+    twin=Twin("schedopt.policies.msfq.threshold_kernels", "class_thresholds"),
     suits="alone",
     leave=_by_class("all that fit where left out"),
     rest=_by_class("0 where left out"),
@@ -143,7 +143,7 @@ def _each(value: int | str | None, name: str, default: tuple[int, ...]) -> tuple
 def _tuned(
     queue: bytes, arrivals: int, given: tuple[tuple[str, int | str | None], ...]
 ) -> Mapping[str, Any]:
-    from policies.msfq.tuning import tune_class_thresholds
+    from schedopt.policies.msfq.tuning import tune_class_thresholds
 
     fixed = {name: value for name, value in given if value is not None}
     instance = msgspec.json.decode(queue, type=Instance)

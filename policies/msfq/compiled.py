@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from instances.msfq import Empirical, Instance
-from instances.msfq.traces import Trace
-from policies.msfq.played import Played, Run, fault
-from policies.msfq.rule import Rule, Twin, slots
+from schedopt.instances.msfq import Empirical, Instance
+from schedopt.instances.msfq.traces import Trace
+from schedopt.policies.msfq.played import Played, Run, fault
+from schedopt.policies.msfq.rule import Rule, Twin, slots
 
 INITIAL_JOB_SLOTS = 4096
 """Jobs in the system that there is room for to begin with; doubled whenever that is too few."""
@@ -20,7 +20,7 @@ SLICE = 1 << 20
 
 def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Run) -> Played:
     """Play a rule by its twin: see `simulation.play`."""
-    from policies.msfq import kernels
+    from schedopt.policies.msfq import kernels
 
     lean = not (run.sized or run.each or len(run.grid))
     if lean and twin.lean:
@@ -65,7 +65,7 @@ def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Run) 
 
 def nothing_yet(run: Run, count: int) -> dict[str, Any]:
     """Return what is to be found, by the names of `Played`, before anything has happened."""
-    from policies.msfq.kernels import BUCKETS
+    from schedopt.policies.msfq.kernels import BUCKETS
 
     return {
         "sums": np.zeros((run.batches, count)),
@@ -102,7 +102,7 @@ def _inputs(queue: Instance, rule: Rule, run: Run) -> dict[str, Any]:
 
 def _pool(places: int) -> dict[str, Any]:
     """Return room for so many jobs in the system, all of it spare."""
-    from policies.msfq.kernels import AFTER
+    from schedopt.policies.msfq.kernels import AFTER
 
     pool = np.zeros((places, 4))
     pool[:, AFTER] = np.arange(1, places + 1)
@@ -112,8 +112,8 @@ def _pool(places: int) -> dict[str, Any]:
 
 def _state(queue: Instance, run: Run, first: float | None, rule: Rule) -> dict[str, Any]:
     """Return the state of an empty system, and the streams of random numbers."""
-    from policies.msfq import kernels
-    from policies.msfq.random_kernels import exponential, stream
+    from schedopt.policies.msfq import kernels
+    from schedopt.policies.msfq.random_kernels import exponential, stream
 
     count, k = len(queue.classes), queue.servers
     own = 8 * run.replication
@@ -176,7 +176,7 @@ def _of_rule(queue: Instance, rule: Rule) -> dict[str, Any]:
 
 def draw(queue: Instance, arrivals: int, seed: int, replication: int = 0) -> Trace:
     """Return the very jobs that a compiled simulation with common sizes draws from a seed."""
-    from policies.msfq.random_kernels import jobs, stream
+    from schedopt.policies.msfq.random_kernels import jobs, stream
 
     times, classes = np.empty(arrivals), np.empty(arrivals, np.int64)
     sizes = np.empty(arrivals)

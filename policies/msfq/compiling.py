@@ -10,7 +10,7 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any
 
-from solvers.compiling import compiled, njit
+from schedopt.solvers.compiling import compiled, njit
 
 __all__ = ["compiled", "digest", "ready", "specialized"]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from instances.errors import InputError, shown
-from instances.msfq import Instance, Simulated
-from policies.msfq.played import Played
-from policies.msfq.replications import Replicated, pooled, replicated, usual
-from policies.msfq.rule import Plan, Watch
-from policies.msfq.simulation import play
-from policies.msfq.stability import require_settled, require_stable
-from policies.msfq.summary import summary
-from policies.registry import InterruptedRunError
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.msfq import Instance, Simulated
+from schedopt.policies.msfq.played import Played
+from schedopt.policies.msfq.replications import Replicated, pooled, replicated, usual
+from schedopt.policies.msfq.rule import Plan, Watch
+from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.stability import require_settled, require_stable
+from schedopt.policies.msfq.summary import summary
+from schedopt.policies.registry import InterruptedRunError
 
 
 def evaluated(
@@ -68,7 +68,7 @@ def evaluated(
         if replications not in (None, 1):
             found = shown(replications)
             raise InputError("1: a trace is one run", found=found, place="option replications")
-        from instances.msfq.traces import read_trace
+        from schedopt.instances.msfq.traces import read_trace
 
         read, load = read_trace(trace, queue), None
         arrivals = len(read.times)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from instances.msfq import ClassTime, Expected, Instance
-from policies.msfq.stability import require_stable
-from policies.registry import NotApplicableError
+from schedopt.instances.msfq import ClassTime, Expected, Instance
+from schedopt.policies.msfq.stability import require_stable
+from schedopt.policies.registry import NotApplicableError
 
 QUICK = 1200
 """Phases up to which it is solved unasked: a second or two."""
@@ -33,8 +33,8 @@ def solved(queue: Instance, required: bool) -> Expected | None:
     NotApplicableError
         If it is required and cannot be had.
     """
-    from solvers.queues.fcfs import MOST_PHASES, UnsettledError, fcfs
-    from solvers.queues.fcfs_phases import TooManyPhasesError
+    from schedopt.solvers.msfq.fcfs import MOST_PHASES, UnsettledError, fcfs
+    from schedopt.solvers.msfq.fcfs_phases import TooManyPhasesError
 
     if not queue.memoryless:
         if required:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from instances.msfq import Instance
-from policies.msfq.played import Floats
+from schedopt.instances.msfq import Instance
+from schedopt.policies.msfq.played import Floats
 
 BATCHES = 640
 """Short batches; each number of long ones divides it."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from policies.msfq.compiling import compiled
-from policies.msfq.random_kernels import uniforms
+from schedopt.policies.msfq.compiling import compiled
+from schedopt.policies.msfq.random_kernels import uniforms
 
 Sums = tuple[float, float, float]
 """Time so far, and the areas under small and large jobs."""

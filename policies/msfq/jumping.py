@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from instances.msfq import Instance
-from policies.msfq.intervals import BATCHES, interval, observations
-from policies.msfq.one_or_all import pair, threshold_in
-from policies.msfq.simulation import WARM_UP_FRACTION
-from policies.registry import NotApplicableError
+from schedopt.instances.msfq import Instance
+from schedopt.policies.msfq.intervals import BATCHES, interval, observations
+from schedopt.policies.msfq.one_or_all import pair, threshold_in
+from schedopt.policies.msfq.simulation import WARM_UP_FRACTION
+from schedopt.policies.registry import NotApplicableError
 
 
 class Jumped(NamedTuple):
@@ -55,9 +55,9 @@ def jumped(
     NotApplicableError
         If the system is another.
     """
-    from policies.msfq.jump_kernels import jump
-    from policies.msfq.kernels import DRAWN_AHEAD
-    from policies.msfq.random_kernels import stream
+    from schedopt.policies.msfq.jump_kernels import jump
+    from schedopt.policies.msfq.kernels import DRAWN_AHEAD
+    from schedopt.policies.msfq.random_kernels import stream
 
     small, large = (queue.classes[c] for c in pair(queue, "the jump chain"))
     if not queue.memoryless:

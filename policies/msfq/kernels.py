@@ -15,15 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from policies.msfq.admission_kernels import ANY, NONE, ask_the_rule, fcfs
-from policies.msfq.compiling import compiled, digest, ready, specialized
-from policies.msfq.random_kernels import exponential, exponentials, more, size_of
-from policies.msfq.rule import Twin
+from schedopt.policies.msfq.admission_kernels import ANY, NONE, ask_the_rule, fcfs
+from schedopt.policies.msfq.compiling import compiled, digest, ready, specialized
+from schedopt.policies.msfq.random_kernels import exponential, exponentials, more, size_of
+from schedopt.policies.msfq.rule import Twin
 
 BUCKETS = 96 * 128
 """Of the histogram: 128 to each power of two, from 2^-40 to 2^56."""
 LOWEST = (1023 - 40) * 128
-OWN = tuple(f"policies.msfq.{name}" for name in ("kernels", "random_kernels", "admission_kernels"))
+OWN = tuple(
+    f"schedopt.policies.msfq.{name}" for name in ("kernels", "random_kernels", "admission_kernels")
+)
 
 NUMBER, IN_SYSTEM, MOST, BATCH, FREE, HEAP, SPARE, COUNTING, TICK, PHASE, DONE, FAULT = range(12)
 GAPS_USED, PICKS_USED, PAUSE = 12, 13, 14

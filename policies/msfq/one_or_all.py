@@ -5,14 +5,14 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from instances.errors import InputError, shown
-from instances.msfq import Instance
-from instances.options import Option, is_number
-from policies.msfq.registration import admission_rule
-from policies.msfq.rule import Rule, Twin
-from policies.msfq.rules import KERNELS, PAPER
-from policies.msfq.state import State
-from policies.registry import NotApplicableError
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.msfq import Instance
+from schedopt.instances.options import Option, is_number
+from schedopt.policies.msfq.registration import admission_rule
+from schedopt.policies.msfq.rule import Rule, Twin
+from schedopt.policies.msfq.rules import KERNELS, PAPER
+from schedopt.policies.msfq.state import State
+from schedopt.policies.registry import NotApplicableError
 
 
 def is_level(value: Any) -> bool:
@@ -64,7 +64,7 @@ def threshold_in(queue: Instance, threshold: int | None) -> int:
     "msfq",
     source=f"{PAPER}, section 4.2",
     summary="MSF that drains once at most l small jobs are left (one-or-all)",
-    twin=Twin(KERNELS, "msfq", phases=True, lean="policies.msfq.one_or_all_simulation"),
+    twin=Twin(KERNELS, "msfq", phases=True, lean="schedopt.policies.msfq.one_or_all_simulation"),
     suits="alone",
     threshold=THRESHOLD,
     variant=VARIANT,

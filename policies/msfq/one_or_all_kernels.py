@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from policies.msfq.compiling import compiled
-from policies.msfq.kernels import BUCKETS, DRAWN_AHEAD, LOWEST
-from policies.msfq.random_kernels import exponentials, uniforms
+from schedopt.policies.msfq.compiling import compiled
+from schedopt.policies.msfq.kernels import BUCKETS, DRAWN_AHEAD, LOWEST
+from schedopt.policies.msfq.random_kernels import exponentials, uniforms
 
 NUMBER, MOST, BATCH, PHASE, SMALL, LARGE, RUNNING, BUSY, DRAINING, PAUSE, FULL = range(11)
 """Places in ``whole``: jobs so far, the most in the system ever, ..., small and large jobs in the

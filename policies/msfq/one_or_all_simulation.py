@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from instances.msfq import Instance
-from policies.msfq import compiled
-from policies.msfq import one_or_all_kernels as kernels
-from policies.msfq.kernels import DRAWN_AHEAD
-from policies.msfq.one_or_all import Msfq
-from policies.msfq.played import Played, Run
-from policies.msfq.random_kernels import exponential, stream
+from schedopt.instances.msfq import Instance
+from schedopt.policies.msfq import compiled
+from schedopt.policies.msfq import one_or_all_kernels as kernels
+from schedopt.policies.msfq.kernels import DRAWN_AHEAD
+from schedopt.policies.msfq.one_or_all import Msfq
+from schedopt.policies.msfq.played import Played, Run
+from schedopt.policies.msfq.random_kernels import exponential, stream
 
 PLACES = 8 * DRAWN_AHEAD
 """Of each line to begin with; doubled whenever that may be too few."""

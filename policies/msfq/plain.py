@@ -11,12 +11,12 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from instances.errors import InputError, shown
-from instances.msfq import Instance
-from instances.msfq.traces import Trace
-from policies.msfq.played import Floats, Ints, Played, Run, fault
-from policies.msfq.rule import Choice, Rule
-from policies.msfq.state import Job, State
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.traces import Trace
+from schedopt.policies.msfq.played import Floats, Ints, Played, Run, fault
+from schedopt.policies.msfq.rule import Choice, Rule
+from schedopt.policies.msfq.state import Job, State
 
 
 class Times:
@@ -105,7 +105,7 @@ class _Clock:
     def __init__(self, rule: Rule, seed: int, replication: int) -> None:
         self.next = np.inf
         if rule.holding:
-            from policies.msfq.random_kernels import exponential, stream
+            from schedopt.policies.msfq.random_kernels import exponential, stream
 
             self._draw, self._exponential = stream(seed, 8 * replication + 3), exponential
             self.next = self._exponential(self._draw) * rule.holding[rule.turn]
@@ -149,7 +149,7 @@ def _waiting(choice: Choice, state: State) -> Job | None:
 def play_plainly(queue: Instance, name: str, rule: Rule, run: Run) -> Played:
     """Play jobs by a rule, and count as the compiled simulator does: see `simulation.play`."""
     if run.trace is None:
-        from policies.msfq.compiled import draw
+        from schedopt.policies.msfq.compiled import draw
 
         trace = draw(queue, run.arrivals, run.seed, run.replication)
     else:
@@ -164,7 +164,7 @@ def play_plainly(queue: Instance, name: str, rule: Rule, run: Run) -> Played:
 
 def _counted(queue: Instance, trace: Trace, found: Times, run: Run) -> Played:
     """Count what `Played` holds."""
-    from policies.msfq.kernels import BUCKETS, LOWEST
+    from schedopt.policies.msfq.kernels import BUCKETS, LOWEST
 
     came, kinds, ends, stop = trace.times, trace.classes, found.ends, found.stop
     warm, batches, classes = run.warm, run.batches, len(queue.classes)

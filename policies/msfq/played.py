@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.errors import InputError
-from instances.msfq.traces import Trace
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq.traces import Trace
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

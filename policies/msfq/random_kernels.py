@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from policies.msfq.compiling import compiled
-from solvers.compiling import njit
+from schedopt.policies.msfq.compiling import compiled
+from schedopt.solvers.compiling import njit
 
 SCALE = 1.0 / 2**53
 ONE, ROOT, MANTISSA = 0x3FF0_0000_0000_0000, 0x3FE6_A09E_667F_3BCD, 0x000F_FFFF_FFFF_FFFF

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from instances.errors import InputError, listing, shown, suggestion
-from instances.msfq import Expected, Instance, Replayed, Simulated
-from instances.options import Option, is_count
-from policies.msfq.logs.measures import SLOWDOWN_BOUND
-from policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
-from policies.msfq.rule import Choice, Plan, Rule, Twin, Watch
-from policies.msfq.state import State
-from policies.registry import Policy, Suits, register
+from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.msfq import Expected, Instance, Replayed, Simulated
+from schedopt.instances.options import Option, is_count
+from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND
+from schedopt.policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
+from schedopt.policies.msfq.rule import Choice, Plan, Rule, Twin, Watch
+from schedopt.policies.msfq.state import State
+from schedopt.policies.registry import Policy, Suits, register
 
 FEWEST_ARRIVALS, ARRIVALS, PLAIN_ARRIVALS = 1000, 1_000_000, 50_000
 """Jobs of a simulation: at the least, of a compiled rule, and of one in plain Python."""
@@ -208,7 +208,7 @@ def _run(
     if queue.log is not None:
         log = {"starts": starts, "slowdown_bound": slowdown_bound, "resamples": resamples}
         return _replayed(name, queue, own, estimates, log)
-    from policies.msfq.evaluation import evaluated
+    from schedopt.policies.msfq.evaluation import evaluated
 
     chosen, solved = plan(queue, name, **own), _RULES[name].solved
     if solved and (times == "exact" or (times is None and arrivals is None and trace is None)):
@@ -233,7 +233,7 @@ def _replayed(
     log: Mapping[str, Any],
 ) -> Replayed:
     """Replay a log, with a log's own options: job by job where that is quicker, else by class."""
-    from policies.msfq.logs import by_class, registration
+    from schedopt.policies.msfq.logs import by_class, registration
 
     if name in registration.LOG_POLICIES:
         return registration.run(name, queue, **log, **own)

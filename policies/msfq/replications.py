@@ -29,12 +29,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from instances.errors import InputError, shown
-from instances.msfq import Instance
-from policies.msfq.intervals import observations
-from policies.msfq.played import Played
-from policies.msfq.rule import Plan, Watch
-from policies.msfq.simulation import play
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.msfq import Instance
+from schedopt.policies.msfq.intervals import observations
+from schedopt.policies.msfq.played import Played
+from schedopt.policies.msfq.rule import Plan, Watch
+from schedopt.policies.msfq.simulation import play
 
 LONG_RUN = 10_000_000
 """Arrivals from which on a run is split where nothing is said."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from instances.msfq import Instance
-from policies.msfq.state import Job, State
+from schedopt.instances.msfq import Instance
+from schedopt.policies.msfq.state import Job, State
 
 Choice = int | Job | None
 """What starts next: the head of a class, a job, or nothing."""

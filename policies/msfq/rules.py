@@ -10,15 +10,15 @@ from math import fsum
 
 import numpy as np
 
-from instances.msfq import Instance
-from instances.options import Option, is_number
-from policies.msfq.first_come import solved
-from policies.msfq.registration import admission_rule
-from policies.msfq.rule import Rule, Twin, slots
-from policies.msfq.state import State
+from schedopt.instances.msfq import Instance
+from schedopt.instances.options import Option, is_number
+from schedopt.policies.msfq.first_come import solved
+from schedopt.policies.msfq.registration import admission_rule
+from schedopt.policies.msfq.rule import Rule, Twin, slots
+from schedopt.policies.msfq.state import State
 
 PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Quickswap, 2025"
-KERNELS = "policies.msfq.admission_kernels"
+KERNELS = "schedopt.policies.msfq.admission_kernels"
 
 
 @admission_rule(

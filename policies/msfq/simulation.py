@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from instances.msfq import Instance
-from instances.msfq.traces import Trace
-from policies.msfq.intervals import BATCHES
-from policies.msfq.played import Floats, Pace, Played, Run
-from policies.msfq.rule import Plan
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.traces import Trace
+from schedopt.policies.msfq.intervals import BATCHES
+from schedopt.policies.msfq.played import Floats, Pace, Played, Run
+from schedopt.policies.msfq.rule import Plan
 
 WARM_UP_FRACTION = 0.1
 """The part of the arrivals before anything is counted."""
@@ -89,9 +89,9 @@ def play(
         pace=pace,
     )
     if plan.twin is None or plainly:
-        from policies.msfq.plain import play_plainly
+        from schedopt.policies.msfq.plain import play_plainly
 
         return play_plainly(queue, plan.name, plan.make(), run)
-    from policies.msfq.compiled import play_compiled
+    from schedopt.policies.msfq.compiled import play_compiled
 
     return play_compiled(queue, plan.name, plan.make(), plan.twin, run)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from math import fsum, sqrt
 from typing import NamedTuple
 
-from instances.msfq import Instance
-from policies.msfq.played import Played
-from policies.msfq.rule import slots
-from policies.registry import NotApplicableError, UnstableError
+from schedopt.instances.msfq import Instance
+from schedopt.policies.msfq.played import Played
+from schedopt.policies.msfq.rule import slots
+from schedopt.policies.registry import NotApplicableError, UnstableError
 
 EXACT_ONE_OR_ALL = ("msf", "msfq", "first-fit")
 """Stable in a one-or-all system whenever any policy is."""
@@ -74,8 +74,8 @@ def region(queue: Instance, policy: str) -> Region:
 
 def _saturated(queue: Instance) -> Region | None:
     """λ over the rate of the saturated system, in parts as the work; None for too many phases."""
-    from solvers.queues.fcfs import saturated_rate
-    from solvers.queues.fcfs_phases import TooManyPhasesError
+    from schedopt.solvers.msfq.fcfs import saturated_rate
+    from schedopt.solvers.msfq.fcfs_phases import TooManyPhasesError
 
     try:
         load = queue.arrival_rate / saturated_rate(queue)

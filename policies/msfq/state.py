@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from instances.msfq import Instance
+from schedopt.instances.msfq import Instance
 
 
 class Job(NamedTuple):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from instances.errors import InputError, shown
-from instances.msfq import Instance
-from instances.options import Option, is_count
-from policies.msfq.one_or_all import is_level
-from policies.msfq.registration import admission_rule
-from policies.msfq.rule import Rule, Twin, slots
-from policies.msfq.rules import KERNELS, PAPER
-from policies.msfq.state import State
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.msfq import Instance
+from schedopt.instances.options import Option, is_count
+from schedopt.policies.msfq.one_or_all import is_level
+from schedopt.policies.msfq.registration import admission_rule
+from schedopt.policies.msfq.rule import Rule, Twin, slots
+from schedopt.policies.msfq.rules import KERNELS, PAPER
+from schedopt.policies.msfq.state import State
 
 HANDOVERS = ("drain", "overlap", "authors", "paper")
 """In the order of their numbers in the twin's memory."""

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from instances.msfq import ClassTime, Instance, Simulated
-from instances.msfq.traces import Trace
-from policies.msfq.intervals import ENOUGH, SETTLED, Interval, interval, observations
-from policies.msfq.played import Floats, Played
+from schedopt.instances.msfq import ClassTime, Instance, Simulated
+from schedopt.instances.msfq.traces import Trace
+from schedopt.policies.msfq.intervals import ENOUGH, SETTLED, Interval, interval, observations
+from schedopt.policies.msfq.played import Floats, Played
 
 PERCENTILES = (50, 90, 95, 99)
 
@@ -121,7 +121,7 @@ def _class_time(queue: Instance, played: Played, c: int, means: Floats, enough: 
 
 def _percentiles(histogram: Any) -> dict[str, float]:
     """Return percentiles, each the middle of its bucket, which is less than 1% wide."""
-    from policies.msfq.kernels import LOWEST
+    from schedopt.policies.msfq.kernels import LOWEST
 
     reached = np.cumsum(histogram)
     wanted = [np.searchsorted(reached, reached[-1] * p / 100.0) for p in PERCENTILES]

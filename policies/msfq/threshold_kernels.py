@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from policies.msfq.compiling import compiled
+from schedopt.policies.msfq.compiling import compiled
 
 
 @compiled

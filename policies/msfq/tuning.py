@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.msfq import Instance
-from policies.msfq.intervals import interval
-from policies.msfq.registration import plan
-from policies.msfq.rule import Plan, slots
-from policies.msfq.simulation import play
-from policies.msfq.stability import require_settled
-from policies.registry import UnstableError
+from schedopt.instances.msfq import Instance
+from schedopt.policies.msfq.intervals import interval
+from schedopt.policies.msfq.registration import plan
+from schedopt.policies.msfq.rule import Plan, slots
+from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.stability import require_settled
+from schedopt.policies.registry import UnstableError
 
 Options = Mapping[str, Any]
 Floats = NDArray[np.float64]

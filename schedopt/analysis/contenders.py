@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from formulations.protocol import Sense
+from schedopt.formulations.protocol import Sense
 from schedopt.problems import problem as record_of
 from schedopt.sweep.rows import Row
 

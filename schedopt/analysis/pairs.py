@@ -7,7 +7,6 @@ from statistics import fmean, median
 
 import msgspec
 
-from instances.errors import InputError, listing, shown, suggestion
 from schedopt.analysis.averages import LEVEL, RESAMPLES, interval
 from schedopt.analysis.contenders import (
     Scores,
@@ -17,6 +16,7 @@ from schedopt.analysis.contenders import (
     counts,
     scored,
 )
+from schedopt.instances.errors import InputError, listing, shown, suggestion
 from schedopt.sweep.rows import Row
 
 

@@ -9,14 +9,14 @@ from io import StringIO
 import msgspec
 from msgspec import structs
 
-from instances.csv_text import guarded
-from instances.errors import printable
 from schedopt.analysis import tables
 from schedopt.analysis.pairs import Pair
 from schedopt.analysis.profiles import Profile
 from schedopt.analysis.summary import Overview, Standing
 from schedopt.analysis.tables import NONE, between
 from schedopt.formats import counted, duration, percent
+from schedopt.instances.csv_text import guarded
+from schedopt.instances.errors import printable
 from schedopt.problems import problem
 from schedopt.problems.shown import ShownTable
 

@@ -6,10 +6,10 @@ from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from instances.frames import Framed
 from schedopt.analysis.summary import overview, summary
 from schedopt.analysis.tables import standings
 from schedopt.formats import counted
+from schedopt.instances.frames import Framed
 from schedopt.problems.shown import ShownTable
 from schedopt.sweep.rows import Row, table
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from policies.registry import registered
 from schedopt.analysis.averages import FEW
 from schedopt.analysis.contenders import SAME, Scores, all_scores
 from schedopt.analysis.pairs import Pair, against
 from schedopt.analysis.summary import Overview, Standing, overview, ranked, summary
 from schedopt.analysis.tables import between
 from schedopt.formats import counted, number, percent, signed
+from schedopt.policies.registry import registered
 from schedopt.problems import problem
 from schedopt.sweep.rows import Row
 

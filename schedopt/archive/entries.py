@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from formulations.protocol import Sense
-from instances.archived import folder_of, groups, instance_path, result_path
-from instances.errors import InputError, shown
-from instances.files import beside, decode, load, read_bytes
-from instances.protocol import AnyInstance
+from schedopt.formulations.protocol import Sense
+from schedopt.instances.archived import folder_of, groups, instance_path, result_path
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import beside, decode, load, read_bytes
+from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
+from schedopt.solvers.result import Document, gap
 from schedopt.sweep.sources import FileSource
-from solvers.result import Document, gap
 
 Status = Literal["proven", "open"]
 

@@ -9,9 +9,6 @@ from pathlib import Path
 
 from msgspec import UNSET, structs
 
-from instances.archived import instance_path, result_path
-from instances.errors import InputError
-from instances.files import decode, encode, load, read_bytes
 from schedopt.archive.entries import (
     Entry,
     Found,
@@ -21,8 +18,11 @@ from schedopt.archive.entries import (
     entry_for,
     entry_from,
 )
-from solvers.result import Document, gap, snap_bound
-from validation.documents import check
+from schedopt.instances.archived import instance_path, result_path
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import decode, encode, load, read_bytes
+from schedopt.solvers.result import Document, gap, snap_bound
+from schedopt.validation.documents import check
 
 NEEDS_NONE = "none needed"
 """What an entry says of a bound that the checker finds by itself."""

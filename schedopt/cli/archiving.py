@@ -19,8 +19,8 @@ app.add_typer(archive, name="archive")
 
 
 def _names(incomplete: str) -> list[str]:
-    from instances.archived import groups
-    from instances.errors import InputError
+    from schedopt.instances.archived import groups
+    from schedopt.instances.errors import InputError
 
     try:
         return [name for name in groups() if name.startswith(incomplete)]
@@ -102,8 +102,8 @@ def submit(
 
     Exit status: 0 it is an improvement, 1 it is none or does not hold, 2 bad input.
     """
-    from instances.files import dump, encode
     from schedopt.cli.streams import print_bytes
+    from schedopt.instances.files import dump, encode
     from schedopt.verbs.archive import submit as judge
 
     writable(output, DOCUMENTS, [file, result])

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from instances.errors import InputError, printable
 from schedopt.cli import completing
+from schedopt.instances.errors import InputError, printable
 
 if TYPE_CHECKING:
-    from instances.constraints import Constraint
-    from instances.protocol import AnyInstance
-    from solvers.result import Result
+    from schedopt.instances.constraints import Constraint
+    from schedopt.instances.protocol import AnyInstance
+    from schedopt.solvers.result import Result
 
 app = typer.Typer(
     help="Optimization models for cluster scheduling, and the heuristics people run beside them.",
@@ -81,14 +81,14 @@ def status(result: Result) -> int:
 
 def split(pairs: list[str] | None) -> dict[str, Any]:
     """Return options given as KEY=VALUE."""
-    from instances.options import split
+    from schedopt.instances.options import split
 
     return split(pairs or ())
 
 
 def declared(files: list[Path] | None, instance: AnyInstance) -> list[Constraint]:
     """Read side constraints for an instance."""
-    from instances.protocol import problem_name
+    from schedopt.instances.protocol import problem_name
     from schedopt.verbs.constraints import constraints_from
 
     problem = problem_name(instance)
@@ -104,7 +104,7 @@ def constraints_of_any(files: list[Path] | None) -> list[Constraint]:
 
 def deliver(document: object, json: bool, output: Path | None, show: Callable[[], None]) -> None:
     """Write a document to the file, and print it as JSON or for people."""
-    from instances.files import dump
+    from schedopt.instances.files import dump
 
     if output is not None:
         dump(document, output, indent=1)
@@ -116,7 +116,7 @@ def deliver(document: object, json: bool, output: Path | None, show: Callable[[]
 
 def write_instance(instance: AnyInstance, output: Path | None) -> None:
     """Write an instance to a file, or to standard output."""
-    from instances.files import beside, dump, encode
+    from schedopt.instances.files import beside, dump, encode
 
     if output is None:
         if names := beside(encode(instance)):
@@ -146,7 +146,7 @@ def writable(output: Path | None, endings: Sequence[str], read: Iterable[str | P
         If its name ends otherwise, its folder is not there, it is a folder, or it is one of
         ``read``.
     """
-    from instances.files import is_stream, keep
+    from schedopt.instances.files import is_stream, keep
 
     if output is None:
         return
@@ -185,8 +185,8 @@ def folder(path: Path) -> None:
 
 def print_json(document: object) -> None:
     """Print a document as JSON, and nothing else."""
-    from instances.files import encode
     from schedopt.cli.streams import print_bytes
+    from schedopt.instances.files import encode
 
     print_bytes(encode(document))
 

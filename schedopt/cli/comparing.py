@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from instances.errors import InputError
 from schedopt.cli.common import (
     FAILED,
     FOUND,
@@ -25,6 +24,7 @@ from schedopt.cli.common import (
     split,
     writable,
 )
+from schedopt.instances.errors import InputError
 
 if TYPE_CHECKING:
     from schedopt.sweep.rows import Row
@@ -163,7 +163,7 @@ def _keep_what_is_read(
 
 def _sweep(words: dict[str, Any]) -> Any:
     """Return what a bench of these arguments does with each instance."""
-    from policies.from_file import read
+    from schedopt.policies.from_file import read
     from schedopt.sweep.plan import Sweep
 
     files = tuple(read(path) for path in words.get("policy_files") or ())

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from instances.errors import InputError
+from schedopt.instances.errors import InputError
 
 if TYPE_CHECKING:
-    from instances.options import Option
+    from schedopt.instances.options import Option
     from schedopt.problems import Problem
 
 BUNDLED = "example:"
@@ -22,7 +22,7 @@ BUNDLED = "example:"
 
 def file(incomplete: str) -> list[str]:
     """Complete the names of bundled instances; other paths are the shell's own."""
-    from instances.examples import examples
+    from schedopt.instances.examples import examples
 
     if not incomplete or not (BUNDLED.startswith(incomplete) or incomplete.startswith(BUNDLED)):
         return []
@@ -31,7 +31,7 @@ def file(incomplete: str) -> list[str]:
 
 def problem(incomplete: str) -> list[str]:
     """Complete the name of a problem."""
-    from instances.files import PROBLEMS
+    from schedopt.instances.files import PROBLEMS
 
     return _beginning(incomplete, PROBLEMS)
 
@@ -65,7 +65,7 @@ def formulation(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def solver(incomplete: str) -> list[str]:
     """Complete the name of a solver."""
-    from solvers.catalog import SOLVERS
+    from schedopt.solvers.catalog import SOLVERS
 
     return _beginning(incomplete, SOLVERS)
 
@@ -78,7 +78,7 @@ def generator(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def reproduction(incomplete: str) -> list[str]:
     """Complete a figure, table or theorem."""
-    from validation.reproduce.record import titles
+    from schedopt.validation.reproduce.record import titles
 
     return _beginning(incomplete, titles())
 
@@ -145,7 +145,7 @@ def _records(ctx: typer.Context) -> list[Problem]:
 
 def _spoken_of(word: str) -> list[Problem]:
     """Return the record of the problem that a word names, or an instance file is of."""
-    from instances.files import PROBLEMS, problem_of, read_bytes
+    from schedopt.instances.files import PROBLEMS, problem_of, read_bytes
     from schedopt.problems import problem as record_of
 
     if word in PROBLEMS:

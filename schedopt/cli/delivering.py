@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from instances.errors import InputError, shown
 from schedopt.cli.common import DOCUMENTS, deliver, say, writable
+from schedopt.instances.errors import InputError, shown
 
 if TYPE_CHECKING:
-    from instances.constraints import Constraint
-    from instances.protocol import AnyInstance
+    from schedopt.instances.constraints import Constraint
+    from schedopt.instances.protocol import AnyInstance
+    from schedopt.solvers.result import Result
     from schedopt.sweep.varied import Question, Variation
-    from solvers.result import Result
 
 PLANS = (".csv", ".parquet")
 """Endings of plans."""

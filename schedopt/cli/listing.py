@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from instances.naming import pick
 from schedopt.cli import completing
 from schedopt.cli.common import FAILED, Json, app, print_json
+from schedopt.instances.naming import pick
 
 
 @app.command("list", epilog="Example: schedopt list policies")

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from instances.errors import InputError
 from schedopt.cli import completing
 from schedopt.cli.common import (
     DOCUMENTS,
@@ -26,6 +25,7 @@ from schedopt.cli.common import (
     writable,
     write_instance,
 )
+from schedopt.instances.errors import InputError
 
 Problem = Annotated[
     str, typer.Argument(help="The problem, such as dssp.", autocompletion=completing.problem)
@@ -50,8 +50,8 @@ def new(
 
     Lines that begin with // are comments, which every verb passes over.
     """
-    from instances.files import write_bytes
     from schedopt.cli.streams import print_bytes
+    from schedopt.instances.files import write_bytes
     from schedopt.verbs.new import new as run
 
     writable(output, (".json",))
@@ -93,7 +93,7 @@ def generate(
         return
     if output is None or count < 1:
         raise InputError("a count of 1 or more, and --output FOLDER beside it", place="--count")
-    from instances.files import dump
+    from schedopt.instances.files import dump
 
     folder(output)
     for number in range(seed, seed + count):
@@ -141,7 +141,7 @@ def plot(
     ] = None,
 ) -> None:
     """Draw an instance's jobs, results beside each other, or performance profiles of a bench."""
-    from instances.files import located
+    from schedopt.instances.files import located
     from schedopt.verbs.plot import FORMATS, save
     from schedopt.verbs.plot import plot as draw
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from instances.errors import InputError
 from schedopt.cli.common import (
     FAILED,
     FOUND,
@@ -29,6 +28,7 @@ from schedopt.cli.common import (
     split,
     writable,
 )
+from schedopt.instances.errors import InputError
 
 Vary = Annotated[
     list[str],
@@ -64,8 +64,8 @@ def whatif(
     Exit status: 0 every combination has a solution or is proven to have none, 4 one stopped
     without either, 1 a check failed, 2 bad input, 130 interrupted.
     """
-    from instances.files import load
     from schedopt.cli.streams import print_bytes
+    from schedopt.instances.files import load
     from schedopt.sweep.varied import FORMATS, table
     from schedopt.terminal.progress import bar
     from schedopt.terminal.variations import variations
@@ -119,7 +119,7 @@ def carry(
 
     Exit status: 0 on success, 2 bad input.
     """
-    from instances.files import dump
+    from schedopt.instances.files import dump
     from schedopt.verbs.carry import carry as run
 
     if output is None and not json:

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from instances.errors import InputError, printable
 from schedopt.cli import completing, delivering
 from schedopt.cli.common import (
     FAILED,
@@ -28,6 +27,7 @@ from schedopt.cli.common import (
     status,
     writable,
 )
+from schedopt.instances.errors import InputError, printable
 
 EXAMPLE_OF_SOLVE = "Example: schedopt solve instances/dssp/night.json.gz --option fill=0.9"
 
@@ -132,7 +132,7 @@ def solve(
     Exit status: 0 a solution was found, 3 proven infeasible, 4 stopped without a solution,
     130 interrupted (what was found is still written), 1 the check failed, 2 bad input.
     """
-    from instances.files import load
+    from schedopt.instances.files import load
     from schedopt.terminal.progress import live, ticking
     from schedopt.terminal.results import result as show
     from schedopt.verbs.solve import solve as run
@@ -186,7 +186,7 @@ def evaluate(
     Exit status: 0 each policy has a solution, 2 bad input or a policy that does not apply,
     130 interrupted (the replications of a simulation that are done are still written).
     """
-    from instances.files import load
+    from schedopt.instances.files import load
     from schedopt.terminal.progress import bar
     from schedopt.terminal.results import results as show
     from schedopt.verbs.evaluate import evaluate as run
@@ -231,7 +231,7 @@ def check(file: File, result: Annotated[Path, typer.Argument(help="A result docu
 
     Exit status: 0 it holds, 1 it does not (each violation in a line), 2 bad input.
     """
-    from instances.files import load
+    from schedopt.instances.files import load
     from schedopt.verbs.check import reports
 
     wrong = False

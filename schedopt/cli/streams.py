@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from instances.errors import InputError
+from schedopt.instances.errors import InputError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

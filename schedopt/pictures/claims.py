@@ -6,7 +6,7 @@ from textwrap import fill
 
 from matplotlib.figure import Figure
 
-from validation.reproduce.ledger import Outcome
+from schedopt.validation.reproduce.ledger import Outcome
 
 COLOURS = {True: "#d9f0d3", False: "#f9d5c9", None: "#e6e6e6"}
 WORDS = {True: "holds", False: "differs", None: "cannot be checked"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from schedopt.pictures.style import colours
-from validation.reproduce.ledger import Outcome
+from schedopt.validation.reproduce.ledger import Outcome
 
 
 def curves(outcome: Outcome, title: str) -> Figure:

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from schedopt.pictures.style import BLUE, keys, label
 
 if TYPE_CHECKING:
-    from instances.protocol import AnyInstance
-    from solvers.result import Result
+    from schedopt.instances.protocol import AnyInstance
+    from schedopt.solvers.result import Result
 
 
 def sizes(instance: AnyInstance) -> Figure:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from instances.errors import InputError
 from schedopt.formats import counted
+from schedopt.instances.errors import InputError
 from schedopt.pictures.style import COLOURS, PALE, RED, colours, label, time_unit
 from schedopt.problems.planned import FIXED
 

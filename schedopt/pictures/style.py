@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from instances.errors import printable
 from schedopt.formats import cut, number
+from schedopt.instances.errors import printable
 
 if TYPE_CHECKING:
-    from solvers.result import Result
+    from schedopt.solvers.result import Result
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8A8A8A")
 """Okabe and Ito's, Color Universal Design, 2008, which the colour-blind tell apart as well; with a

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from instances import naming  # not its names: a row may be called as one of them
-from instances.files import PROBLEMS
-from instances.protocol import AnyInstance, problem_name
+from schedopt.instances import naming  # not its names: a row may be called as one of them
+from schedopt.instances.files import PROBLEMS
+from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems.record import Problem
 
 __all__ = ["Problem", "problem", "problem_of", "problems"]

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 
 from typing_extensions import TypeVar
 
-from instances.errors import InputError, listing, shown
-from instances.naming import pick
-from instances.options import Options
-from instances.protocol import AnyInstance
+from schedopt.instances.errors import InputError, listing, shown
+from schedopt.instances.naming import pick
+from schedopt.instances.options import Options
+from schedopt.instances.protocol import AnyInstance
 from schedopt.problems.lazily import at_home
 
 if TYPE_CHECKING:
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from formulations.protocol import Formulation, FormulationType, Sense
-    from instances.constraints import Constraint
-    from instances.recipes import Recipe
-    from policies.registry import Policy
+    from schedopt.formulations.protocol import Formulation, FormulationType, Sense
+    from schedopt.instances.constraints import Constraint
+    from schedopt.instances.recipes import Recipe
+    from schedopt.policies.registry import Policy
     from schedopt.problems.explained import Explanation
     from schedopt.problems.planned import Plan
     from schedopt.problems.sheet import Section
     from schedopt.problems.shown import Lines, ShownTable, Tables
-    from solvers.result import Document, Limits, Result
+    from schedopt.solvers.result import Document, Limits, Result
 
 
 I = TypeVar("I", bound=AnyInstance, default=Any)
@@ -138,7 +138,7 @@ class Problem(Generic[I]):
 
     def policies(self) -> Mapping[str, Policy]:
         """Return the registered policies by name."""
-        from policies.registry import registered
+        from schedopt.policies.registry import registered
 
         return registered(self.name)
 
@@ -162,7 +162,7 @@ class Problem(Generic[I]):
     def generators(self) -> Mapping[str, Recipe]:
         """Return the generators of random instances by name; the first is the default."""
         generators: Mapping[str, Recipe] = import_module(
-            f"instances.{self.name}.generators"
+            f"schedopt.instances.{self.name}.generators"
         ).GENERATORS
         return generators
 
@@ -181,7 +181,7 @@ class Problem(Generic[I]):
 
     def constraint_kinds(self) -> dict[str, type[Constraint]]:
         """Return the kinds of side constraints that instances may have, by name."""
-        union = import_module(f"instances.{self.name}").SideConstraint
+        union = import_module(f"schedopt.instances.{self.name}").SideConstraint
         return {kind.kind(): kind for kind in get_args(union) or (union,)}
 
     def commented(self) -> bytes:
@@ -195,7 +195,7 @@ class Problem(Generic[I]):
 
     def solvers(self, model: Formulation) -> Sequence[str]:
         """Return the names of the solvers that take a formulation, its default first."""
-        from solvers.catalog import suited
+        from schedopt.solvers.catalog import suited
 
         return suited(model.engine)
 
@@ -207,7 +207,7 @@ class Problem(Generic[I]):
         InputError
             If the solver does not take it.
         """
-        from solvers.catalog import adapter_of
+        from schedopt.solvers.catalog import adapter_of
 
         suited = self.solvers(model)
         self.refuse_others(solver, suited, model)

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from instances.errors import InputError
-from instances.protocol import AnyInstance
 from schedopt.analysis.contenders import counts, sign_of
+from schedopt.instances.errors import InputError
+from schedopt.instances.protocol import AnyInstance
+from schedopt.solvers.result import Result
 from schedopt.sweep.measure import solutions
 from schedopt.sweep.plan import ProblemPlan, Sweep
 from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import from_label
 from schedopt.verbs.bench import task_of
-from solvers.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,8 +11,8 @@ from schedopt.pictures import whatif
 from schedopt.problems import explained
 from schedopt.problems.sheet import Section
 from schedopt.problems.shown import ShownTable
+from schedopt.solvers.result import Result
 from schedopt.sweep.varied import Variation
-from solvers.result import Result
 
 PRICES = {
     "needed": "What the job would have had to be worth to be in an optimum, all else the same.",

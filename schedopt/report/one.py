@@ -8,19 +8,19 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from instances.errors import printable
-from instances.files import write_bytes
-from instances.protocol import AnyInstance
 from schedopt import __version__
 from schedopt.formats import number, percent
+from schedopt.instances.errors import printable
+from schedopt.instances.files import write_bytes
+from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
 from schedopt.problems.sheet import Section
 from schedopt.problems.shown import ShownTable
 from schedopt.report import further
 from schedopt.report.drawings import svg
 from schedopt.report.writing import asset, content_policy, named, script
+from schedopt.solvers.result import Result
 from schedopt.sweep.varied import Variation
-from solvers.result import Result
 
 SCRIPTS = ("base.js", "theme.js", "sorting.js", "one.js")
 CHECKED = (

@@ -14,8 +14,6 @@ from string import Template
 
 import msgspec
 
-from instances.errors import InputError, shown
-from instances.files import write_bytes
 from schedopt import __version__
 from schedopt.analysis.contenders import by_problem, contenders, sense_of
 from schedopt.analysis.measured import measure_tables
@@ -23,6 +21,8 @@ from schedopt.analysis.pairs import against
 from schedopt.analysis.summary import Standing, overview, ranked, summary
 from schedopt.analysis.words import in_words
 from schedopt.formats import counted
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import write_bytes
 from schedopt.report import drawings
 from schedopt.report.data import as_script, by_file, data, packed, packed_pictures
 from schedopt.report.drawings import Picture

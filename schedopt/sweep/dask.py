@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from instances.errors import InputError, shown
 from schedopt import __version__
+from schedopt.instances.errors import InputError, shown
 from schedopt.sweep.measure import Outcome, Task, said
 from schedopt.sweep.workers import Group, Worker, WorkerError
 

@@ -8,24 +8,24 @@ from functools import cache
 
 import msgspec
 
-from instances.constraints import Constraint, check_added
-from instances.errors import MOST_FOUND, InputError, clipped
-from instances.files import decode, encode, parse
-from instances.options import Options
-from instances.protocol import AnyInstance
-from policies.from_file import PolicyFile, load
-from policies.registry import Policy
+from schedopt.instances.constraints import Constraint, check_added
+from schedopt.instances.errors import MOST_FOUND, InputError, clipped
+from schedopt.instances.files import decode, encode, parse
+from schedopt.instances.options import Options
+from schedopt.instances.protocol import AnyInstance
+from schedopt.policies.from_file import PolicyFile, load
+from schedopt.policies.registry import Policy
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.problems.record import Question
+from schedopt.solvers.result import Document, Result, Termination
 from schedopt.sweep.plan import Run
 from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import Source
+from schedopt.validation.documents import result_of
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.evaluate import warm as warm_policy
 from schedopt.verbs.solve import solve
-from solvers.result import Document, Result, Termination
-from validation.documents import result_of
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
-from instances.constraints import Constraint
-from instances.errors import InputError, listing, shown, suggestion
-from instances.files import PROBLEMS
-from instances.naming import pick
-from instances.options import Options, checked
-from policies.from_file import PolicyFile
-from policies.registry import Policy
 from schedopt import __version__
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.files import PROBLEMS
+from schedopt.instances.naming import pick
+from schedopt.instances.options import Options, checked
+from schedopt.policies.from_file import PolicyFile
+from schedopt.policies.registry import Policy
 from schedopt.problems import problem as record_of
 
 Names = Sequence[str]

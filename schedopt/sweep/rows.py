@@ -12,10 +12,10 @@ from weakref import WeakSet
 
 import msgspec
 
-from instances.csv_text import guarded_columns, unguarded_columns
-from instances.errors import InputError, shown
-from instances.files import read_bytes, write_bytes
-from instances.parquet import read_parquet
+from schedopt.instances.csv_text import guarded_columns, unguarded_columns
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import read_bytes, write_bytes
+from schedopt.instances.parquet import read_parquet
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, shown
 
 
 def seeds_of(given: int | str | Iterable[int]) -> list[int]:

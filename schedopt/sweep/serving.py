@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 
 import msgspec
 
-from policies.from_file import load_only
+from schedopt.policies.from_file import load_only
 from schedopt.sweep.measure import Begun, Done, Outcome, Step, Task, outcome, steps
 
 TOLD = 0.02

@@ -13,12 +13,12 @@ from typing import Any, Protocol
 
 import msgspec
 
-from instances.archived import PREFIX, members, result_path
-from instances.errors import InputError, shown
-from instances.files import beside, located, parse, problem_of, read_bytes
-from instances.options import Options
-from instances.protocol import AnyInstance
 from schedopt import __version__
+from schedopt.instances.archived import PREFIX, members, result_path
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import beside, located, parse, problem_of, read_bytes
+from schedopt.instances.options import Options
+from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 from schedopt.sweep.seeds import seeds_of
 
@@ -348,7 +348,7 @@ def generated(
     InputError
         If problem, generator or an option is not known or not right.
     """
-    from instances.options import checked
+    from schedopt.instances.options import checked
 
     chosen = record_of(problem).generator(generator)
     given = checked(options or {}, chosen.options, chosen.name)
@@ -384,7 +384,7 @@ def from_text(text: str) -> list[GeneratedSource]:
     InputError
         If it is not of that form, or what it names is not known.
     """
-    from instances.options import split
+    from schedopt.instances.options import split
 
     head, *words = text.split(",")
     problem, _, generator = head.partition("/")

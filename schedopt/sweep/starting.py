@@ -15,7 +15,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from weakref import WeakSet
 
-from instances.errors import InputError
+from schedopt.instances.errors import InputError
 
 TRIAL = 2.0
 """Seconds that a copy has to end at once."""

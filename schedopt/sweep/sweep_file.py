@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from instances.decoding import convert
-from instances.errors import InputError, joined, shown
-from instances.files import read_bytes
+from schedopt.instances.decoding import convert
+from schedopt.instances.errors import InputError, joined, shown
+from schedopt.instances.files import read_bytes
 from schedopt.sweep.seeds import seeds_of
 from schedopt.sweep.sources import GeneratedSource, generated, instance_files
 

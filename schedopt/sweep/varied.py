@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from instances.csv_text import guarded
-from instances.errors import InputError, shown
-from instances.files import encode, parse, read_bytes, write_bytes
+from schedopt.instances.csv_text import guarded
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import encode, parse, read_bytes, write_bytes
 from schedopt.sweep.varying import Value, changed
 
 FORMATS = (".jsonl", ".csv")

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from instances.errors import InputError, listing, shown, suggestion
 from schedopt import __version__
+from schedopt.instances.errors import InputError, listing, shown, suggestion
 
 MOST = 10_000
 """Combinations of one call."""

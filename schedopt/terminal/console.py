@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from instances.errors import printable
+from schedopt.instances.errors import printable
 
 if TYPE_CHECKING:  # a verb that prints no table loads none
     from rich.table import Table

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from instances.errors import printable
 from schedopt.formats import duration
+from schedopt.instances.errors import printable
 from schedopt.terminal.console import out, say, table, text
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from schedopt.formats import number, percent
+from schedopt.solvers.result import Watch, gap
 from schedopt.terminal.console import err, text
-from solvers.result import Watch, gap
 
 Advance = Callable[[int, int], None]
 """Called with how many are done and how many there are."""

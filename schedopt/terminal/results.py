@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import msgspec
 from rich.table import Table
 
-from instances.protocol import AnyInstance
 from schedopt.formats import counted, duration, number, percent
+from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import explained, problem
 from schedopt.problems.shown import ShownTable
+from schedopt.solvers.result import Result
 from schedopt.terminal.console import out, say, table, text
-from solvers.result import Result
 
 STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
 

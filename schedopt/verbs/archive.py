@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from instances.archived import PREFIX, groups, names_in
-from instances.naming import pick
 from schedopt.archive.entries import Entry, entries, entry_of, group
 from schedopt.archive.judging import Verdict, submit, verify
+from schedopt.instances.archived import PREFIX, groups, names_in
+from schedopt.instances.naming import pick
 
 __all__ = ["chosen", "listed", "ranked", "shown", "submit", "verified"]
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from instances.constraints import Constraint
-from instances.errors import InputError, shown
-from instances.files import keep
-from instances.options import Options, most_at_once
-from policies import from_file
 from schedopt.analysis.row_table import RowTable
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import keep
+from schedopt.instances.options import Options, most_at_once
+from schedopt.policies import from_file
 from schedopt.problems import problem as record_of
 from schedopt.sweep.measure import Outcome, Task, outcome
 from schedopt.sweep.plan import ProblemPlan, Sweep, problem_plans, runs

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from instances.constraints import Constraint
-from instances.errors import InputError
-from instances.files import decode, read_bytes
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import decode, read_bytes
 from schedopt.problems import problem as record_of
 from schedopt.problems import problems
-from solvers.result import Document, Result
+from schedopt.solvers.result import Document, Result
 
 TABLES = (".csv", ".csv.gz", ".tsv", ".parquet")
 """Endings of usage tables; whatever else is given is a result."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from instances.errors import InputError
-from instances.files import decode, load, read_bytes
-from instances.protocol import AnyInstance
-from solvers.result import Document, Result
-from validation.report import Report
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import decode, load, read_bytes
+from schedopt.instances.protocol import AnyInstance
+from schedopt.solvers.result import Document, Result
+from schedopt.validation.report import Report
 
 
 def check(instance: AnyInstance, result: Any) -> Report:
@@ -32,7 +32,7 @@ def check(instance: AnyInstance, result: Any) -> Report:
     InputError
         If a file cannot be read, or the result is of another instance.
     """
-    from validation.documents import check as judge
+    from schedopt.validation.documents import check as judge
 
     if isinstance(instance, str | Path):
         instance = load(instance)
@@ -54,7 +54,7 @@ def reports(instance: AnyInstance, path: str | Path) -> list[tuple[Document, Rep
     InputError
         If the file cannot be read, or a result is of another instance.
     """
-    from validation.documents import check as judge
+    from schedopt.validation.documents import check as judge
 
     data = read_bytes(path)
     several = data.lstrip().startswith(b"[")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from instances.constraints import Constraint
-from instances.decoding import uncommented
-from instances.files import decode, read_bytes
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.decoding import uncommented
+from schedopt.instances.files import decode, read_bytes
 from schedopt.problems import problem as record_of
 from schedopt.problems import problems
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from instances.options import Option
+from schedopt.instances.options import Option
 from schedopt.problems import problem, problems
 
 if TYPE_CHECKING:
-    from policies.registry import Policy
+    from schedopt.policies.registry import Policy
 
 Entry = dict[str, str | list[str]]
 
 
-def policies(name: str) -> Mapping[str, Policy]:
+def list_policies(name: str) -> Mapping[str, Policy]:
     """Return the policies of a problem by name.
 
     Parameters
     ----------
     name : str
-        The problem, such as ``schedopt.policies("dssp")``.
+        The problem, such as ``schedopt.list_policies("dssp")``.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def _formulations() -> list[Entry]:
 
 
 def _solvers() -> list[Entry]:
-    from solvers.catalog import SOLVERS
+    from schedopt.solvers.catalog import SOLVERS
 
     return [
         {
@@ -126,7 +126,7 @@ def _generators() -> list[Entry]:
 
 
 def _examples() -> list[Entry]:
-    from instances.examples import examples
+    from schedopt.instances.examples import examples
 
     return [
         {"problem": example.problem, "name": example.name, "summary": example.summary}
@@ -135,7 +135,7 @@ def _examples() -> list[Entry]:
 
 
 def _reproductions() -> list[Entry]:
-    from validation.reproduce.record import titles
+    from schedopt.validation.reproduce.record import titles
 
     return [
         {"problem": name.partition("/")[0], "name": name, "summary": title}

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from instances.cells import Source
-from instances.errors import InputError, shown
-from instances.options import Options, checked
-from instances.protocol import AnyInstance
+from schedopt.instances.cells import Source
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.options import Options, checked
+from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import Problem, problems
 
 ENDINGS = {".csv": "table", ".tsv": "table", ".parquet": "table", ".swf": "log"}

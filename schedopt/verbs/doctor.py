@@ -5,16 +5,10 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
-from pathlib import Path
 
 import msgspec
 
 PACKAGES = ("highspy", "ortools", "cvxpy", "pyomo", "numba", "numpy", "scipy", "msgspec", "polars")
-
-
-LAYERS = ("instances", "formulations", "solvers", "policies", "validation")
-"""Our packages beside `schedopt`: names that another distribution may have too."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -33,19 +27,8 @@ def examine() -> list[Finding]:
             findings.append(Finding(package, True, version(package)))
         except PackageNotFoundError:
             findings.append(Finding(package, False, "not installed"))
-    findings += [_layer(package) for package in LAYERS]
     findings += [_tried(name, engine, 6.0) for name, engine in ENGINES.items()]
     return findings
-
-
-def _layer(package: str) -> Finding:
-    """Say whether a package of ours is the one that Python imports, not another's of its name."""
-    ours = Path(__file__).resolve().parents[2] / package
-    spec = find_spec(package)
-    found = Path(spec.origin).resolve().parent if spec and spec.origin else None
-    if found == ours:
-        return Finding(f"package {package}", True, "ours")
-    return Finding(f"package {package}", False, f"shadowed by {found}, where ours is {ours}")
 
 
 def _tried(name: str, engine: Callable[[], float], optimum: float) -> Finding:
@@ -71,7 +54,7 @@ def highs() -> float:
 
 def core() -> float:
     """Solve the same with the exact knapsack algorithm."""
-    from solvers.knapsack.search import Core
+    from schedopt.solvers.dssp.selection.knapsack.search import Core
 
     search = Core([5.0, 3.0, 1.0], [3.0, 3.0, 1.0], 4.0)
     search.advance(60.0)

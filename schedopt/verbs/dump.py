@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from instances import files
-from instances.protocol import AnyInstance
-from solvers.result import Result
+from schedopt.instances import files
+from schedopt.instances.protocol import AnyInstance
+from schedopt.solvers.result import Result
 
 
 def dump(record: AnyInstance | Result, path: str | Path, *, indent: int = 0) -> None:

@@ -9,16 +9,16 @@ from typing import Any, overload
 
 import msgspec
 
-from instances.constraints import Constraint, check_added
-from instances.errors import InputError, shown
-from instances.options import MARKS, Options, checked, most_at_once
-from instances.protocol import AnyInstance
-from policies.registry import Policy
 from schedopt import __version__
+from schedopt.instances.constraints import Constraint, check_added
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.options import MARKS, Options, checked, most_at_once
+from schedopt.instances.protocol import AnyInstance
+from schedopt.policies.registry import Policy
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
-from solvers.clock import now
-from solvers.result import Result, Seconds, Termination
+from schedopt.solvers.clock import now
+from schedopt.solvers.result import Result, Seconds, Termination
 
 Watch = Callable[[int, int], None]
 """Called with how much is done, and how much there is."""
@@ -100,12 +100,12 @@ def evaluate(
     if not 1 <= jobs <= most_at_once():
         raise InputError(f"from 1 to {most_at_once()} cores", found=shown(jobs), place="jobs")
     for path in policy_files:
-        from policies.from_file import load as load_policies
-        from policies.from_file import read
+        from schedopt.policies.from_file import load as load_policies
+        from schedopt.policies.from_file import read
 
         load_policies(read(path))
     if isinstance(what, str | Path):
-        from instances.files import load
+        from schedopt.instances.files import load
 
         what = load(what)
     names = [policy] if isinstance(policy, str) else list(policy)
@@ -177,8 +177,8 @@ def warm(policy: Policy) -> None:
 @cache
 def _warm(problem: str, name: str) -> None:
     """Run a policy on a tiny instance once, so that compiling is not counted as its time."""
-    from instances.files import parse
-    from policies.registry import NotApplicableError
+    from schedopt.instances.files import parse
+    from schedopt.policies.registry import NotApplicableError
 
     try:
         policy = record_of(problem).policy(name)
@@ -196,7 +196,7 @@ def _evaluated(
     *,
     cores: dict[str, Any],
 ) -> Result:
-    from policies.registry import InterruptedRunError, NotApplicableError, UnstableError
+    from schedopt.policies.registry import InterruptedRunError, NotApplicableError, UnstableError
 
     record = record_of(policy.problem)
     own = {
@@ -249,7 +249,7 @@ def _judged(
     began: float,
     solved: float,
 ) -> Result:
-    from validation.documents import check
+    from schedopt.validation.documents import check
 
     report = check(instance, result.document(), constraints)
     notes = [str(result.message)] if result.message else []

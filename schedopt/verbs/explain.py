@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from instances.constraints import Constraint
-from instances.docstrings import told_of
-from instances.fields import Field, fields_of
-from instances.naming import pick
-from instances.options import Option
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.docstrings import told_of
+from schedopt.instances.fields import Field, fields_of
+from schedopt.instances.naming import pick
+from schedopt.instances.options import Option
 from schedopt.problems import Problem, problems
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from instances.errors import InputError, shown
-from instances.options import Options, checked
-from instances.protocol import AnyInstance
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.options import Options, checked
+from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 
 

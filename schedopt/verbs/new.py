@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from instances.decoding import uncommented
-from instances.files import encode, parse
+from schedopt.instances.decoding import uncommented
+from schedopt.instances.files import encode, parse
 from schedopt.problems import problem as record_of
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from instances.csv_text import guarded, guarded_columns, unguarded, unguarded_columns
-from instances.errors import InputError, shown
-from instances.files import load, read_bytes, write_bytes
-from instances.parquet import read_parquet
-from instances.protocol import AnyInstance
+from schedopt.instances.csv_text import guarded, guarded_columns, unguarded, unguarded_columns
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import load, read_bytes, write_bytes
+from schedopt.instances.parquet import read_parquet
+from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
 from schedopt.problems.planned import FIXED
-from solvers.result import Result
+from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +37,7 @@ def carried_out(instance: AnyInstance, result: Result) -> Result | None:
     Result or None
         None where nothing can be said of when.
     """
-    from validation.documents import check
+    from schedopt.validation.documents import check
 
     run = problem_of(instance).carried_out(instance, result)
     if run is None or run is result:

@@ -10,15 +10,15 @@ from typing import Any
 
 import msgspec
 
-from instances.errors import InputError, shown
-from instances.files import decode, load, parse, read_bytes, write_bytes
-from instances.protocol import AnyInstance
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import decode, load, parse, read_bytes, write_bytes
+from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
+from schedopt.solvers.result import Document, Result
 from schedopt.sweep import rows, varied
 from schedopt.sweep.rows import Row
 from schedopt.sweep.varied import Variation
-from solvers.result import Document, Result
 
 FORMATS = (".png", ".svg", ".pdf", ".html")
 
@@ -80,7 +80,7 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None) -> Any:
 
 def _why(drawn: Sequence[Result[Any]], instance: AnyInstance | None, failure: Exception) -> str:
     """Return what is wrong with results that cannot be drawn; raise the failure if nothing is."""
-    from validation.documents import check
+    from schedopt.validation.documents import check
 
     if instance is None:
         return "some whose numbers cannot be drawn: give --instance to see why"
@@ -140,7 +140,7 @@ def read(path: str | Path) -> Any:
 
 
 def _result(document: Document, path: str | Path) -> Result[Any]:
-    from validation.documents import result_of
+    from schedopt.validation.documents import result_of
 
     try:
         return result_of(document)

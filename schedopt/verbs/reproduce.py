@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from instances.naming import pick
+from schedopt.instances.naming import pick
 
 if TYPE_CHECKING:
-    from validation.reproduce.ledger import Claim, Outcome, Reproduction
+    from schedopt.validation.reproduce.ledger import Claim, Outcome, Reproduction
 
 Told = dict[str, Any]
 """What a reproduction found, as a document."""
@@ -46,7 +46,7 @@ def reproduce(
     InputError
         If there is no such reproduction, or nothing can be written to the folder.
     """
-    from validation.reproduce.ledger import ledger
+    from schedopt.validation.reproduce.ledger import ledger
 
     known = ledger()
     wanted: dict[str, None] = {}
@@ -64,8 +64,8 @@ def recorded() -> list[Told]:
     list of dict
         For each entry: name, title, source, quick, seconds, claims, and its verdict in words.
     """
-    from validation.reproduce.record import recorded as read
-    from validation.reproduce.record import verdict
+    from schedopt.validation.reproduce.record import recorded as read
+    from schedopt.validation.reproduce.record import verdict
 
     return [entry | {"verdict": verdict(entry["claims"])} for entry in read()]
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from instances.constraints import Constraint, label
-from instances.errors import InputError, shown
-from instances.options import Options, checked, most_at_once
-from instances.protocol import AnyInstance, is_instance
 from schedopt import __version__
+from schedopt.instances.constraints import Constraint, label
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.options import Options, checked, most_at_once
+from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem, problem_of
 from schedopt.problems.uncertified import NoCertificateError
-from solvers.clock import compiling
-from solvers.result import Limits, Result, Watch, as_document, gap
+from schedopt.solvers.clock import compiling
+from schedopt.solvers.result import Limits, Result, Watch, as_document, gap
 
 if TYPE_CHECKING:
-    from formulations.protocol import Formulation
-    from validation.report import Report
+    from schedopt.formulations.protocol import Formulation
+    from schedopt.validation.report import Report
 
     What = AnyInstance | Formulation | str | Path
 
@@ -246,7 +246,7 @@ def _limits(
 def modelled(what: What, formulation: str | None, options: Options | None) -> Formulation:
     """Return what is given as a formulation, building it where it is an instance or a file."""
     if isinstance(what, str | Path):
-        from instances.files import load
+        from schedopt.instances.files import load
 
         return modelled(load(what), formulation, options)
     if is_instance(what):
@@ -260,7 +260,7 @@ def modelled(what: What, formulation: str | None, options: Options | None) -> Fo
 
 def _report(model: Formulation, result: Result) -> Report:
     """Check a result; say what in the model no checker can see."""
-    from validation.documents import check
+    from schedopt.validation.documents import check
 
     report = check(model.instance, result.document(), model.added)
     declared = [*model.instance.constraints, *model.added]

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import msgspec
 
-from instances.errors import InputError
-from instances.files import parse
-from instances.protocol import AnyInstance
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import parse
+from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import Problem, problems
+from schedopt.solvers.clock import compiling
 from schedopt.verbs.evaluate import warm as warm_policy
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
-from solvers.clock import compiling
 
 SECONDS = 1.0
 """How long each instance is solved; the clock stands still while kernels are compiled."""
@@ -70,7 +70,7 @@ def warm(progress: Callable[[int, int], None] | None = None) -> list[Warmed]:
 
 def _runs(record: Problem) -> Iterator[Callable[[], None]]:
     """Yield what compiles kernels of a problem."""
-    from instances.examples import examples
+    from schedopt.instances.examples import examples
 
     for name in record.formulation_homes:
         yield partial(_tried, parse(record.tiny), name)

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from instances.constraints import Constraint
-from instances.errors import InputError, shown
-from instances.files import load
-from instances.options import Options, most_at_once
-from instances.protocol import AnyInstance
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import load
+from schedopt.instances.options import Options, most_at_once
+from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
 from schedopt.sweep.varied import FORMATS, Question, Variation, answers, read, write
 from schedopt.sweep.varying import Vary, combinations, key

@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from instances.constraints import Constraint
-from instances.errors import InputError
-from instances.options import Options
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.errors import InputError
+from schedopt.instances.options import Options
 from schedopt.verbs.solve import modelled
 
 if TYPE_CHECKING:

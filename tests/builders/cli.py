@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from pytest import MonkeyPatch
 from typer.testing import CliRunner
 
-from instances.errors import InputError
 from schedopt.__main__ import main
 from schedopt.cli import app
+from schedopt.instances.errors import InputError
 
 ROOT = Path(__file__).parent.parent.parent
 COMMAND = [sys.executable, "-m", "schedopt"]

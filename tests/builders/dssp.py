@@ -7,7 +7,7 @@ from itertools import combinations
 
 from hypothesis import strategies as st
 
-from instances.constraints import (
+from schedopt.instances.constraints import (
     Apart,
     AtLeast,
     AtMost,
@@ -19,9 +19,9 @@ from instances.constraints import (
     Resource,
     Together,
 )
-from instances.dssp import Instance, Job
-from validation.dssp.constraints import broken
-from validation.dssp.facts import Facts
+from schedopt.instances.dssp import Instance, Job
+from schedopt.validation.dssp.constraints import broken
+from schedopt.validation.dssp.facts import Facts
 
 TEAMS = ("fx", "light", "anim")
 

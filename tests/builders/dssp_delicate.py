@@ -6,7 +6,7 @@ from fractions import Fraction
 from random import Random
 
 from builders.dssp import TEAMS
-from instances.constraints import (
+from schedopt.instances.constraints import (
     Apart,
     AtLeast,
     AtMost,
@@ -18,7 +18,7 @@ from instances.constraints import (
     Resource,
     Together,
 )
-from instances.dssp import Instance, Job
+from schedopt.instances.dssp import Instance, Job
 
 
 def delicate(seed: int, most: int = 12) -> Instance:

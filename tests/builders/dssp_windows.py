@@ -8,9 +8,9 @@ from itertools import combinations
 
 import numpy as np
 
-from instances.constraints import Seats
-from instances.decimals import as_written
-from instances.dssp import Instance, Job
+from schedopt.instances.constraints import Seats
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp import Instance, Job
 
 
 def windowed_night(

@@ -7,9 +7,9 @@ from itertools import combinations
 
 from hypothesis import strategies as st
 
-from instances.constraints import Apart, Constraint, Together
-from instances.epoch import Instance
-from instances.epoch.generators import named
+from schedopt.instances.constraints import Apart, Constraint, Together
+from schedopt.instances.epoch import Instance
+from schedopt.instances.epoch.generators import named
 
 
 def packing(

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from instances.hesrpt import Amdahl, Instance, Job, Power, Table
+from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
 SERVERS = (1, 2, 10, 1000, 10**6)

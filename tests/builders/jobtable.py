@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from instances.dssp import Instance
-from instances.dssp.jobtable import convert
+from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp.jobtable import convert
 
 HEADER = "name,reward,priority,demand,critical_path,team\n"
 

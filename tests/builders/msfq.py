@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 
-from instances.msfq import Instance, JobClass
+from schedopt.instances.msfq import Instance, JobClass
 
 
 def one_or_all(

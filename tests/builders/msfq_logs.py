@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from instances.msfq import Instance
-from instances.msfq.logs import Jobs
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.logs import Jobs
 
 
 def random_jobs(seed: int, most: int = 40, servers: int | None = None) -> tuple[Jobs, int]:

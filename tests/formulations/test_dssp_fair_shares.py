@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import schedopt
-from formulations.dssp import Selection
-from instances import files
-from instances.errors import InputError
-from validation.dssp.constraints import broken
-from validation.dssp.facts import Facts
+from schedopt.formulations.dssp import Selection
+from schedopt.instances import files
+from schedopt.instances.errors import InputError
+from schedopt.validation.dssp.constraints import broken
+from schedopt.validation.dssp.facts import Facts
 
 
 def night(rule: dict[str, Any], **more: Any) -> Any:

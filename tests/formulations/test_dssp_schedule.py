@@ -13,17 +13,17 @@ from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.dssp import Schedule
-from formulations.dssp.grid import LARGEST
-from instances.constraints import AtLeast, FairShare, Forbid, Require
-from instances.dssp import Instance, Job
-from instances.dssp.reductions import matching, partition
-from instances.errors import InputError
-from instances.files import load
 from schedopt import evaluate, solve
+from schedopt.formulations.dssp import Schedule
+from schedopt.formulations.dssp.grid import LARGEST
+from schedopt.instances.constraints import AtLeast, FairShare, Forbid, Require
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.reductions import matching, partition
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import load
+from schedopt.validation.dssp.constraints import broken
+from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.generate import generate
-from validation.dssp.constraints import broken
-from validation.dssp.facts import Facts
 
 LENGTHS = st.one_of(
     st.integers(0, 4).map(float), st.sampled_from([0.5, 0.1, 0.3, 1 / 3, 2**0.5, 1e-3])

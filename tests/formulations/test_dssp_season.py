@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 import schedopt
-from formulations.dssp import Season
-from instances import files
-from instances.dssp import Instance, SelectedNights, selected_nights
-from instances.errors import InputError
+from schedopt.formulations.dssp import Season
+from schedopt.instances import files
+from schedopt.instances.dssp import Instance, SelectedNights, selected_nights
+from schedopt.instances.errors import InputError
 
 TEAMS = ("fx", "light")
 
@@ -220,7 +220,7 @@ def test_checker_and_rows_agree_on_every_plan() -> None:
 
 
 def found(instance: Instance, solution: SelectedNights) -> tuple[str, ...]:
-    from solvers.result import Result
+    from schedopt.solvers.result import Result
 
     result: Result[SelectedNights] = Result(
         instance=instance.name,

@@ -11,11 +11,11 @@ from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.constraints import Constraint, FairShare, Forbid, Require
-from formulations.dssp import Selection
-from formulations.dssp.rows import Row
-from instances.dssp import Instance, Job
-from instances.errors import InputError
+from schedopt.formulations.constraints import Constraint, FairShare, Forbid, Require
+from schedopt.formulations.dssp import Selection
+from schedopt.formulations.dssp.rows import Row
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.errors import InputError
 from schedopt.verbs.solve import solve
 
 whole = st.integers(0, 12).map(float)

@@ -9,15 +9,15 @@ import pytest
 from builders.dssp_windows import best_schedule, best_selection, windowed_night
 from builders.effort import ALL
 
-from formulations.dssp import Selection
-from instances.constraints import Seats
-from instances.dssp import Instance, Job, bounding
-from instances.errors import InputError
-from instances.files import example
-from policies.dssp.dispatch import Held, play
-from policies.dssp.plain import play_plainly
-from policies.registry import NotApplicableError, registered
 from schedopt import evaluate, solve
+from schedopt.formulations.dssp import Selection
+from schedopt.instances.constraints import Seats
+from schedopt.instances.dssp import Instance, Job, bounding
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import example
+from schedopt.policies.dssp.dispatch import Held, play
+from schedopt.policies.dssp.plain import play_plainly
+from schedopt.policies.registry import NotApplicableError, registered
 
 
 def job(name: str, length: float, **more: object) -> Job:

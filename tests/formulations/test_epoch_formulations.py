@@ -7,16 +7,17 @@ from builders.effort import examples
 from builders.epoch import fewest, packing, some_packing
 from hypothesis import given, settings
 
-from formulations.constraints import Apart, Forbid, Together
-from formulations.epoch import Partition, Rectangles
-from formulations.epoch.writing import FORMS
-from instances.epoch import Instance
-from instances.epoch.generators import GENERATORS
-from instances.errors import InputError
 from schedopt import solve
-from solvers import Limits, cpsat, epochs
-from solvers.epochs.bounding import least_epochs, most_epochs
-from solvers.epochs.forms import written
+from schedopt.formulations.constraints import Apart, Forbid, Together
+from schedopt.formulations.epoch import Partition, Rectangles
+from schedopt.formulations.epoch.writing import FORMS
+from schedopt.instances.epoch import Instance
+from schedopt.instances.epoch.generators import GENERATORS
+from schedopt.instances.errors import InputError
+from schedopt.solvers import Limits, cpsat
+from schedopt.solvers import epoch as epochs
+from schedopt.solvers.epoch.bounding import least_epochs, most_epochs
+from schedopt.solvers.epoch.forms import written
 
 
 @settings(max_examples=examples(120))
@@ -89,7 +90,7 @@ def test_planted_optima_are_proven(inequity: int) -> None:
 
 
 def test_too_many_patterns_fall_back_to_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("solvers.epochs.forms.MOST_PATTERNS", 3)
+    monkeypatch.setattr("schedopt.solvers.epoch.forms.MOST_PATTERNS", 3)
     instance = GENERATORS["planted"](1, nodes=24, epochs=4, inequity=2, most=6)
     result = epochs.solve(Partition(instance), Limits(threads=1), engine="cp-sat")
     assert result.options["model"] == "counts"

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET, structs
 
-from formulations.epoch import Rectangles
-from instances.constraints import Apart, Together, label
-from instances.epoch import Instance
-from instances.epoch.widths import possible_widths
-from policies.epoch.buddies import is_power
 from schedopt import evaluate, solve
+from schedopt.formulations.epoch import Rectangles
+from schedopt.instances.constraints import Apart, Together, label
+from schedopt.instances.epoch import Instance
+from schedopt.instances.epoch.widths import possible_widths
+from schedopt.policies.epoch.buddies import is_power
 
 
 def least_rectangles(instance: Instance, widths: list[int]) -> int | None:
@@ -120,7 +120,7 @@ def test_widths_that_no_schedule_has_drop_out() -> None:
 
 
 def test_a_grid_that_is_too_fine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("formulations.epoch.rectangles.MOST_UNITS", 8)
+    monkeypatch.setattr("schedopt.formulations.epoch.rectangles.MOST_UNITS", 8)
     file = "instances/epoch/three-wide.json"
     result = solve(file, formulation="rectangles", solver="cp-sat", threads=1)
     assert result.options["exact"] is False

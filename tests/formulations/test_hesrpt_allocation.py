@@ -14,14 +14,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import schedopt
-from formulations.hesrpt import Allocation
-from instances.errors import InputError
-from instances.hesrpt import Amdahl, Instance, Power, Table
-from policies.hesrpt.closed import hesrpt_total
-from solvers.orders.closed_form import best_by_subsets, optimum
-from solvers.orders.makespan import least_makespan
-from solvers.orders.programs import solve_program
-from solvers.orders.search import OrderSearch
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.instances.errors import InputError
+from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
+from schedopt.policies.hesrpt.closed import hesrpt_total
+from schedopt.solvers.hesrpt.closed_form import best_by_subsets, optimum
+from schedopt.solvers.hesrpt.makespan import least_makespan
+from schedopt.solvers.hesrpt.programs import solve_program
+from schedopt.solvers.hesrpt.search import OrderSearch
 
 
 def searched(instance: Instance, **more: object) -> OrderSearch:
@@ -56,8 +56,8 @@ def test_the_program_agrees_and_proves_it(instance: Instance) -> None:
 
 
 def test_what_was_not_searched_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("solvers.orders.search.MOST_SEARCHED", 3)
-    monkeypatch.setattr("solvers.orders.search.MOST_JOBS", 3)
+    monkeypatch.setattr("schedopt.solvers.hesrpt.search.MOST_SEARCHED", 3)
+    monkeypatch.setattr("schedopt.solvers.hesrpt.search.MOST_JOBS", 3)
     own = [Power(p=0.2 + 0.12 * j) for j in range(6)]
     unlike = cluster([1, 2, 3, 4, 5, 6], Power(p=0.5), own=own)
     result = schedopt.solve(unlike)

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
-from formulations.constraints import FairShare, Shares
-from formulations.hesrpt import Allocation
-from instances.errors import InputError
-from instances.hesrpt import Instance, Power, Table
-from solvers.orders.programs import solve_program
+from schedopt.formulations.constraints import FairShare, Shares
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.instances.errors import InputError
+from schedopt.instances.hesrpt import Instance, Power, Table
+from schedopt.solvers.hesrpt.programs import solve_program
 
 
 @settings(max_examples=examples(8))

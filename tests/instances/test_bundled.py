@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from instances import files, schema
-from instances.constraints import (
+from schedopt.instances import files, schema
+from schedopt.instances.constraints import (
     Apart,
     AtLeast,
     AtMost,
@@ -30,8 +30,8 @@ from instances.constraints import (
     Together,
     label,
 )
-from instances.dssp import Instance, jobtable, selected
-from instances.dssp.generators import GENERATORS
+from schedopt.instances.dssp import Instance, jobtable, selected
+from schedopt.instances.dssp.generators import GENERATORS
 
 FOLDER = Path(files.__file__).parent / "dssp"
 FILES = sorted(path for path in FOLDER.glob("*.json*") if path.name != "schema.json")

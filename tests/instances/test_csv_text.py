@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instances.csv_text import guarded, guarded_columns, unguarded, unguarded_columns
+from schedopt.instances.csv_text import guarded, guarded_columns, unguarded, unguarded_columns
 
 FORMULA = "=+-@\t\r"
 

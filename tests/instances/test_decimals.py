@@ -8,7 +8,7 @@ from math import gcd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instances.decimals import as_written, lowest
+from schedopt.instances.decimals import as_written, lowest
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**18), 10**18)
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instances import decoding, files, repeated_keys
-from instances.errors import InputError
-from solvers.result import Result
+from schedopt.instances import decoding, files, repeated_keys
+from schedopt.instances.errors import InputError
+from schedopt.solvers.result import Result
 
 HEAD = '"problem":"dssp","name":"x","processors":2,"deadline":10'
 DIGITS = "9" * 5000

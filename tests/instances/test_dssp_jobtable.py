@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from builders.jobtable import HEADER, table, told
 
-from instances import files
-from instances.dssp import Instance, Job
-from instances.dssp.jobtable import convert
-from instances.errors import InputError
+from schedopt.instances import files
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.jobtable import convert
+from schedopt.instances.errors import InputError
 
 
 def test_a_table(tmp_path: Path) -> None:

@@ -12,12 +12,12 @@ from builders.jobtable import table, told
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instances.constraints import Seats
-from instances.dssp import Instance, Job
-from instances.dssp.clock import Clock, start_of
-from instances.dssp.jobtable import convert
-from instances.dssp.tasktext import stages_of
-from instances.errors import InputError
+from schedopt.instances.constraints import Seats
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.clock import Clock, start_of
+from schedopt.instances.dssp.jobtable import convert
+from schedopt.instances.dssp.tasktext import stages_of
+from schedopt.instances.errors import InputError
 
 FARM = """name,reward,team,tasks,release,deadline,seats:houdini
 a,5,fx,12x0.5h; 1x2h,,06:00,1

@@ -6,9 +6,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from instances.constraints import AtMost, FairShare, Require, Resource, label
-from instances.dssp import Instance, Job, placing
-from instances.errors import InputError, joined, shown
+from schedopt.instances.constraints import AtMost, FairShare, Require, Resource, label
+from schedopt.instances.dssp import Instance, Job, placing
+from schedopt.instances.errors import InputError, joined, shown
 
 
 def job(name: str, *stages: tuple[float, ...], **more: object) -> Job:

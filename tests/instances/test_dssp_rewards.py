@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from instances.dssp.rewards import REWARDS, banded, linear, size
-from instances.errors import InputError
+from schedopt.instances.dssp.rewards import REWARDS, banded, linear, size
+from schedopt.instances.errors import InputError
 
 
 @pytest.mark.parametrize(("priority", "reward"), [(0, 500), (120, 380), (500, 0), (777, 0)])

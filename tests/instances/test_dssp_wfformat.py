@@ -12,9 +12,9 @@ from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances import files
-from instances.dssp import wfformat
-from instances.errors import InputError
+from schedopt.instances import files
+from schedopt.instances.dssp import wfformat
+from schedopt.instances.errors import InputError
 
 REPOSITORY = Path(files.__file__).parents[1]
 REAL = sorted((REPOSITORY.parent / "shared" / "data" / "wfcommons").glob("*.json.gz"))

@@ -11,10 +11,10 @@ from builders.epoch import packing, shares
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instances import files
-from instances.epoch import Epoch, Instance, Job, Partitioned, allotted, fits, partitioned
-from instances.epoch.generators import GENERATORS
-from instances.errors import InputError
+from schedopt.instances import files
+from schedopt.instances.epoch import Epoch, Instance, Job, Partitioned, allotted, fits, partitioned
+from schedopt.instances.epoch.generators import GENERATORS
+from schedopt.instances.errors import InputError
 
 FOLDER = Path(files.__file__).parent / "epoch"
 GOOD = {

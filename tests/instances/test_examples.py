@@ -13,11 +13,11 @@ import pytest
 from builders.cli import ROOT, invoked, refused
 
 import schedopt
-from instances import files
-from instances.errors import InputError
-from instances.examples import examples, find, located
-from instances.files import PROBLEMS
-from instances.protocol import problem_name
+from schedopt.instances import files
+from schedopt.instances.errors import InputError
+from schedopt.instances.examples import examples, find, located
+from schedopt.instances.files import PROBLEMS
+from schedopt.instances.protocol import problem_name
 from schedopt.sweep.sources import instance_files
 
 HOME = Path(files.__file__).parent
@@ -80,7 +80,8 @@ def test_a_wheel_has_them(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(installed)
     code = (
-        "import instances, schedopt; from instances.examples import examples;"
+        "import schedopt; from schedopt import instances;"
+        "from schedopt.instances.examples import examples;"
         "print(instances.__file__, len(examples()), schedopt.example('night').name)"
     )
     done = subprocess.run(

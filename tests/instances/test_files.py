@@ -13,11 +13,11 @@ from builders.effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from instances import files
-from instances.constraints import AtLeast, FairShare, Imply, Resource
-from instances.dssp import Instance, Job
-from instances.dssp.generators import GENERATORS
-from instances.errors import InputError
+from schedopt.instances import files
+from schedopt.instances.constraints import AtLeast, FairShare, Imply, Resource
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.generators import GENERATORS
+from schedopt.instances.errors import InputError
 
 # Bounded so that no sum of them overflows; all the digits of a double may occur.
 lengths = st.floats(0, 1e15, allow_subnormal=True)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from instances import files
-from instances.dssp import Instance
-from instances.dssp.generators import GENERATORS, TEAMS, render_season
-from instances.dssp.rewards import banded, linear
-from instances.errors import InputError
+from schedopt.instances import files
+from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp.generators import GENERATORS, TEAMS, render_season
+from schedopt.instances.dssp.rewards import banded, linear
+from schedopt.instances.errors import InputError
 
 FAMILIES = ("uncorrelated", "weakly-correlated", "strongly-correlated", "subset-sum")
 HOUR = 3600.0

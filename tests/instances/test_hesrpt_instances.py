@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import schedopt
-from instances.errors import InputError
-from instances.files import PROBLEMS, dump, load, parse
-from instances.hesrpt import Amdahl, Power, Table, Whole, fit
-from instances.hesrpt.generators import GENERATORS
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import PROBLEMS, dump, load, parse
+from schedopt.instances.hesrpt import Amdahl, Power, Table, Whole, fit
+from schedopt.instances.hesrpt.generators import GENERATORS
 
 FOLDER = Path(__file__).parents[2] / "instances" / "hesrpt"
 BUNDLED = sorted(p for p in FOLDER.glob("*.json") if p.name != "schema.json")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from instances import files
-from instances.errors import InputError
+from schedopt.instances import files
+from schedopt.instances.errors import InputError
 
 HEAD = '"problem":"dssp","name":"x"'
 SIZE = '"processors":2,"deadline":10'

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from builders.msfq import at_load, one_or_all
 
-from instances import files
-from instances.errors import InputError
-from instances.msfq import (
+from schedopt.instances import files
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq import (
     BoundedPareto,
     Deterministic,
     Empirical,
@@ -24,8 +24,8 @@ from instances.msfq import (
     JobClass,
     Lognormal,
 )
-from instances.msfq.generators import GENERATORS
-from instances.msfq.traces import read_trace
+from schedopt.instances.msfq.generators import GENERATORS
+from schedopt.instances.msfq.traces import read_trace
 
 FOLDER = Path(files.__file__).parent / "msfq"
 GOOD: dict[str, Any] = {
@@ -112,7 +112,7 @@ SHAPES = [
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: str(s.__struct_config__.tag))
 def test_drawn_sizes_have_mean_one_and_the_stated_spread(shape: Any) -> None:
-    from policies.msfq.random_kernels import size, stream
+    from schedopt.policies.msfq.random_kernels import size, stream
 
     draw = stream(7, 1)
     values = shape.scaled if isinstance(shape, Empirical) else np.empty(0)

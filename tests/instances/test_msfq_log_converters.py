@@ -11,12 +11,12 @@ from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances import files
-from instances.errors import InputError
-from instances.files import dump, load
-from instances.msfq import Instance, swf
-from instances.msfq.log_converters import convert
-from instances.msfq.swf import convert as convert_swf
+from schedopt.instances import files
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import dump, load
+from schedopt.instances.msfq import Instance, swf
+from schedopt.instances.msfq.log_converters import convert
+from schedopt.instances.msfq.swf import convert as convert_swf
 
 REAL = Path(files.__file__).parents[1].parent / "shared" / "data" / "swf"
 HEADER = "; Computer: Toy\n; MaxNodes: 4\n; MaxProcs: 8\n"

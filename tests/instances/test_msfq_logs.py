@@ -14,11 +14,11 @@ from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.errors import InputError
-from instances.files import beside, dump, load
-from instances.msfq import Instance
-from instances.msfq.log_files import COLUMNS, read_jobs, write_jobs
-from instances.msfq.logs import Jobs
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import beside, dump, load
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.log_files import COLUMNS, read_jobs, write_jobs
+from schedopt.instances.msfq.logs import Jobs
 
 TABLE = "submit,need,run,estimate,user,queue\n0,2,5,10,ann,q\n0,1,2.5,,,q\n7,4,1,1,bob,\n"
 

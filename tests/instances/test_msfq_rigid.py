@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import gamma, kstest
 
 import schedopt
-from instances.errors import InputError
-from instances.files import dump, load
-from instances.msfq import rigid
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import dump, load
+from schedopt.instances.msfq import rigid
 
 
 def drawn(count: int = 40_000, **more: Any) -> Any:

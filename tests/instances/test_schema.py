@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from instances import schema
-from instances.errors import InputError
-from instances.files import PROBLEMS
+from schedopt.instances import schema
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import PROBLEMS
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_the_kept_file_is_what_the_types_give(problem: str) -> None:
     kept = schema.path(problem).read_bytes()
-    assert kept == schema.encoded(problem), "run `python -m instances.schema`"
+    assert kept == schema.encoded(problem), "run `python -m schedopt.instances.schema`"
 
 
 def objects(node: Any) -> Iterator[dict[str, Any]]:

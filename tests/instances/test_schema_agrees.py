@@ -17,9 +17,9 @@ import jsonschema
 import pytest
 from builders import effort
 
-from instances import decoding, files, schema
-from instances.errors import InputError
-from instances.examples import examples
+from schedopt.instances import decoding, files, schema
+from schedopt.instances.errors import InputError
+from schedopt.instances.examples import examples
 
 ACROSS = re.compile(
     r"the name of a job|a name of its own|a grouping that|a group of|a need of its own"
@@ -138,7 +138,7 @@ def combinations(choices: list[list[Any]]) -> Iterable[tuple[Any, ...]]:
 def test_they_agree_on_every_side_constraint_of_few_values(problem: str) -> None:
     definitions = schema.schema(problem)["$defs"]
     record = files.instance_type(problem)
-    module = __import__(f"instances.{problem}", fromlist=["SideConstraint"])
+    module = __import__(f"schedopt.instances.{problem}", fromlist=["SideConstraint"])
     for kind in get_args(module.SideConstraint) or (module.SideConstraint,):
         definition = definitions[kind.__name__] | {"$defs": definitions}
         checker = jsonschema.Draft202012Validator(definition)

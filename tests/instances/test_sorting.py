@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instances.sorting import steady_order
+from schedopt.instances.sorting import steady_order
 
 SPECIAL = [-np.inf, -1.0, -5e-324, -0.0, 0.0, 5e-324, 2.0, 2.5, np.nextafter(2.5, 3.0), np.inf]
 

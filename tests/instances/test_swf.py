@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import schedopt
-from instances import files
-from instances.dssp import swf as nights
-from instances.epoch import swf as sets
-from instances.errors import InputError
-from instances.msfq import swf as queues
-from instances.msfq.traces import read_trace
-from instances.swf import read_log
 from schedopt.cli import app
+from schedopt.instances import files
+from schedopt.instances.dssp import swf as nights
+from schedopt.instances.epoch import swf as sets
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq import swf as queues
+from schedopt.instances.msfq.traces import read_trace
+from schedopt.instances.swf import read_log
 
 REAL = Path(files.__file__).parents[1].parent / "shared" / "data" / "swf"
 HEADER = "; Version: 2.2\n; Computer: Toy\n; MaxNodes: 4\n; MaxProcs: 8\n; Note: made up\n"

@@ -12,16 +12,16 @@ from builders.effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instances.constraints import Seats
-from instances.dssp import Instance, Job, Scheduled, bounding
-from policies.dssp import dispatchers
-from policies.dssp.dispatch import Held, play
-from policies.dssp.plain import play_plainly
-from policies.registry import NotApplicableError, registered
 from schedopt import evaluate, solve
+from schedopt.instances.constraints import Seats
+from schedopt.instances.dssp import Instance, Job, Scheduled, bounding
+from schedopt.policies.dssp import dispatchers
+from schedopt.policies.dssp.dispatch import Held, play
+from schedopt.policies.dssp.plain import play_plainly
+from schedopt.policies.registry import NotApplicableError, registered
 from schedopt.problems import problem
-from solvers.result import Result
-from validation.documents import check
+from schedopt.solvers.result import Result
+from schedopt.validation.documents import check
 
 DISPATCHERS = tuple(dispatchers.KEYS)
 LENGTHS = st.one_of(
@@ -281,7 +281,7 @@ def test_two_phases_with_the_optimum_keep_its_side_constraints() -> None:
 
 
 def test_names_of_two_phases() -> None:
-    from instances.errors import InputError
+    from schedopt.instances.errors import InputError
 
     assert problem("dssp").policy("greedy+lcpf").phase == "both"
     for wrong in ("lcpf+greedy", "greedy+greedy", "greedy+", "+lcpf", "gredy+lcpf"):

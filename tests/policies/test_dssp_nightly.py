@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 import schedopt
-from instances import files
-from instances.dssp import Instance
+from schedopt.instances import files
+from schedopt.instances.dssp import Instance
 
 NAMES = ("nightly", "nightly-carried", "nightly-greedy")
 

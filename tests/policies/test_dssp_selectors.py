@@ -14,12 +14,12 @@ from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.decimals import as_written
-from instances.dssp import Instance, Job, Selected
-from policies.dssp import by_rewards, selectors
-from policies.registry import NotApplicableError, registered
-from solvers.knapsack.items import Items
-from solvers.knapsack.search import Core, CoreMemoryError
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp import Instance, Job, Selected
+from schedopt.policies.dssp import by_rewards, selectors
+from schedopt.policies.registry import NotApplicableError, registered
+from schedopt.solvers.dssp.selection.knapsack.items import Items
+from schedopt.solvers.dssp.selection.knapsack.search import Core, CoreMemoryError
 
 GUARANTEE = {
     "greedy": 0.0,

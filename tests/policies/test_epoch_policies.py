@@ -9,12 +9,12 @@ from builders.effort import examples
 from builders.epoch import fewest, packing, some_packing
 from hypothesis import given, settings
 
-from instances.epoch import Instance, Scheduled
-from instances.epoch.generators import GENERATORS
-from instances.files import load
-from policies.epoch.search import vectors
-from policies.registry import NotApplicableError, registered
 from schedopt import evaluate
+from schedopt.instances.epoch import Instance, Scheduled
+from schedopt.instances.epoch.generators import GENERATORS
+from schedopt.instances.files import load
+from schedopt.policies.epoch.search import vectors
+from schedopt.policies.registry import NotApplicableError, registered
 
 POLICIES = registered("epoch")
 
@@ -81,7 +81,7 @@ def test_the_search_counts_and_gives_up(monkeypatch: pytest.MonkeyPatch) -> None
     solution = POLICIES["paper-search"].run(load("instances/epoch/fig8.json"))
     assert solution.tested >= len(solution.epochs)
     hard = GENERATORS["planted"](1, nodes=128, epochs=6, inequity=6)
-    monkeypatch.setattr("policies.epoch.search.MOST_LOOKED_AT", 100_000)
+    monkeypatch.setattr("schedopt.policies.epoch.search.MOST_LOOKED_AT", 100_000)
     with pytest.raises(NotApplicableError, match="no end"):
         POLICIES["paper-search"].run(hard)
     with pytest.raises(NotApplicableError, match="at most"):
@@ -89,7 +89,7 @@ def test_the_search_counts_and_gives_up(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_dynamic_program_says_when_it_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("policies.epoch.dynamic.MOST_STEPS", 100_000)
+    monkeypatch.setattr("schedopt.policies.epoch.dynamic.MOST_STEPS", 100_000)
     with pytest.raises(NotApplicableError, match="steps"):
         POLICIES["dp"].run(GENERATORS["planted"](1, nodes=128, epochs=16, inequity=6))
     with pytest.raises(NotApplicableError, match="at most 16"):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from instances.epoch import Instance
-from instances.epoch.generators import named
-from policies.epoch.closed_system import arrivals, shares, simulate, simulate_plainly
-from policies.epoch.kernels import BUDDY, CODES, HYBRID, plan, speedup
-from policies.registry import registered
+from schedopt.instances.epoch import Instance
+from schedopt.instances.epoch.generators import named
+from schedopt.policies.epoch.closed_system import arrivals, shares, simulate, simulate_plainly
+from schedopt.policies.epoch.kernels import BUDDY, CODES, HYBRID, plan, speedup
+from schedopt.policies.registry import registered
 
 
 @pytest.mark.parametrize("name", CODES)

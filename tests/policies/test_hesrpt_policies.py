@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
-from instances.hesrpt import Amdahl, Instance, Power, Table
-from policies.hesrpt.closed import (
+from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
+from schedopt.policies.hesrpt.closed import (
     equi_times,
     hesrpt_shares,
     hesrpt_times,
     hesrpt_total,
     srpt_times,
 )
-from policies.hesrpt.knee import cost, knee_shares
-from policies.hesrpt.simulator import play
-from policies.registry import NotApplicableError, registered
+from schedopt.policies.hesrpt.knee import cost, knee_shares
+from schedopt.policies.hesrpt.simulator import play
+from schedopt.policies.registry import NotApplicableError, registered
 
 POLICIES = registered("hesrpt")
 

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
-from instances.msfq import Instance, JobClass
-from instances.msfq.traces import Trace
-from policies.msfq.by_job import BalancedSplitting
-from policies.msfq.registration import plan
-from policies.msfq.simulation import play
+from schedopt.instances.msfq import Instance, JobClass
+from schedopt.instances.msfq.traces import Trace
+from schedopt.policies.msfq.by_job import BalancedSplitting
+from schedopt.policies.msfq.registration import plan
+from schedopt.policies.msfq.simulation import play
 
 FOUR = Instance(
     name="four",

@@ -9,13 +9,13 @@ from builders.msfq import at_load
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.errors import InputError
-from instances.msfq import Instance, JobClass
-from policies.msfq.played import Floats
-from policies.msfq.registration import plan
-from policies.msfq.simulation import play
-from policies.msfq.tuning import tune, tune_class_thresholds
 from schedopt import evaluate
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq import Instance, JobClass
+from schedopt.policies.msfq.played import Floats
+from schedopt.policies.msfq.registration import plan
+from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.tuning import tune, tune_class_thresholds
 
 
 def three(k: int = 6, load: float = 0.7) -> Instance:

@@ -7,8 +7,9 @@ import pytest
 from builders.msfq import at_load
 
 from benchmarks.coverage import HIGH, LOADS, LOW, coverage, single
-from instances.msfq import Instance, JobClass
-from policies.msfq.intervals import (
+from schedopt import evaluate
+from schedopt.instances.msfq import Instance, JobClass
+from schedopt.policies.msfq.intervals import (
     BATCHES,
     ENOUGH,
     T_QUANTILES,
@@ -16,7 +17,6 @@ from policies.msfq.intervals import (
     interval,
     observations,
 )
-from schedopt import evaluate
 
 
 @pytest.mark.slow

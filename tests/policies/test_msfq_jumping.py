@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.msfq.jump_kernels import jump
-from policies.msfq.random_kernels import stream, uniforms
+from schedopt.policies.msfq.jump_kernels import jump
+from schedopt.policies.msfq.random_kernels import stream, uniforms
 
 
 def jumped_plainly(  # noqa: PLR0917 - as the kernel has them

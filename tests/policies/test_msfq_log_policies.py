@@ -11,19 +11,19 @@ from builders.msfq_logs import queue_of, random_jobs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.errors import InputError
-from instances.files import load
-from instances.msfq import Instance
-from instances.msfq.logs import Jobs
-from policies.from_file import load as load_policies
-from policies.from_file import read
-from policies.msfq.logs import by_class, rules
-from policies.msfq.logs.measures import confidence, fairness, measured
-from policies.msfq.logs.plain import Machine, play_plainly
-from policies.msfq.logs.registration import LOG_POLICIES, started, write
-from policies.msfq.logs.replay import Order, replay
-from policies.msfq.registration import plan
-from policies.registry import NotApplicableError, forget, registered
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import load
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.logs import Jobs
+from schedopt.policies.from_file import load as load_policies
+from schedopt.policies.from_file import read
+from schedopt.policies.msfq.logs import by_class, rules
+from schedopt.policies.msfq.logs.measures import confidence, fairness, measured
+from schedopt.policies.msfq.logs.plain import Machine, play_plainly
+from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started, write
+from schedopt.policies.msfq.logs.replay import Order, replay
+from schedopt.policies.msfq.registration import plan
+from schedopt.policies.registry import NotApplicableError, forget, registered
 
 LOGS = 200
 SEEDS = st.integers(0, 2**32 - 1)
@@ -241,8 +241,8 @@ def test_a_policy_says_why_it_does_not_apply() -> None:
 
 OWN = '''
 """Two policies of somebody's own."""
-from policies.msfq import admission_rule, log_policy
-from policies.msfq.logs import rules
+from schedopt.policies.msfq import admission_rule, log_policy
+from schedopt.policies.msfq.logs import rules
 
 @log_policy("widest-last", source="here", summary="the narrowest first")
 def widest_last():

@@ -13,18 +13,18 @@ from builders.msfq import at_load, one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.errors import InputError
-from instances.files import load
-from instances.msfq import Deterministic, Exponential, Hyperexponential, Instance, JobClass
-from instances.msfq.generators import GENERATORS
-from instances.msfq.traces import Trace
-from policies.msfq.played import Played
-from policies.msfq.registration import plan, rules
-from policies.msfq.simulation import play
-from policies.msfq.stability import region, require_stable
-from policies.msfq.summary import summary
-from policies.registry import UnstableError, registered
 from schedopt import evaluate
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import load
+from schedopt.instances.msfq import Deterministic, Exponential, Hyperexponential, Instance, JobClass
+from schedopt.instances.msfq.generators import GENERATORS
+from schedopt.instances.msfq.traces import Trace
+from schedopt.policies.msfq.played import Played
+from schedopt.policies.msfq.registration import plan, rules
+from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.stability import region, require_stable
+from schedopt.policies.msfq.summary import summary
+from schedopt.policies.registry import UnstableError, registered
 
 BUNDLED = Path(__file__).parent.parent.parent / "instances" / "msfq"
 SEVERAL = GENERATORS["multi-class"](2, k=12, classes=4, load=0.85)

@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
-from formulations.msfq.ticks import Ticks
-from instances.files import dump
-from instances.msfq import Instance
-from instances.msfq.log_answers import packed
-from instances.msfq.logs import Jobs
-from policies.msfq.logs.preemptive import divisor_filling
-from policies.msfq.logs.registration import started
 from schedopt.analysis.measured import measured
-from solvers.logs.relaxations import relaxed
+from schedopt.formulations.msfq.ticks import Ticks
+from schedopt.instances.files import dump
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.log_answers import packed
+from schedopt.instances.msfq.logs import Jobs
+from schedopt.policies.msfq.logs.preemptive import divisor_filling
+from schedopt.policies.msfq.logs.registration import started
+from schedopt.solvers.msfq.log_bound.relaxations import relaxed
 
 SEEDS = st.integers(0, 2**32 - 1)
 NAMES = ("server-filling", "server-filling-srpt", "preemptive-srpt", "divisor-filling")

@@ -6,7 +6,7 @@ from math import log
 
 import numpy as np
 
-from policies.msfq.random_kernels import exponential, exponentials, more, stream
+from schedopt.policies.msfq.random_kernels import exponential, exponentials, more, stream
 
 
 def test_exponential_numbers_are_logarithms_to_an_ulp() -> None:
@@ -21,7 +21,7 @@ def test_exponential_numbers_are_logarithms_to_an_ulp() -> None:
 
 
 def test_the_least_and_the_largest_number_have_logarithms() -> None:
-    from policies.msfq.random_kernels import _natural_log
+    from schedopt.policies.msfq.random_kernels import _natural_log
 
     for u in (0.5 / 2**53, 1.0 - 0.5 / 2**53, 0.5, 0.25, 2**-0.5, np.nextafter(2**-0.5, 0)):
         assert abs(_natural_log(u) - log(u)) <= np.spacing(abs(log(u)))

@@ -11,17 +11,17 @@ import pytest
 from builders.cli import invoked
 from builders.msfq import one_or_all
 
-from instances.errors import InputError
-from instances.files import encode
-from instances.msfq import Hyperexponential, Instance, Simulated
-from instances.options import split
-from policies.msfq import compiled
-from policies.msfq.evaluation import evaluated
-from policies.msfq.played import Played
-from policies.msfq.registration import plan
-from policies.msfq.replications import USUAL, pooled, replicated, usual
-from policies.msfq.simulation import play
 from schedopt import bench, check, evaluate
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import encode
+from schedopt.instances.msfq import Hyperexponential, Instance, Simulated
+from schedopt.instances.options import split
+from schedopt.policies.msfq import compiled
+from schedopt.policies.msfq.evaluation import evaluated
+from schedopt.policies.msfq.played import Played
+from schedopt.policies.msfq.registration import plan
+from schedopt.policies.msfq.replications import USUAL, pooled, replicated, usual
+from schedopt.policies.msfq.simulation import play
 
 PAIR = one_or_all(8, 2.5, 0.3)
 SIZED = msgspec.structs.replace(
@@ -219,7 +219,7 @@ def test_an_interrupted_run_is_no_row_of_a_sweep(
             raise KeyboardInterrupt
         return play(*what, **how)
 
-    monkeypatch.setattr("policies.msfq.replications.play", stopped)
+    monkeypatch.setattr("schedopt.policies.msfq.replications.play", stopped)
     options = {"arrivals": 10_000, "replications": 4}
     kept = evaluate(PAIR, "msfq", options=options)
     assert (kept.termination, kept.solution.replications) == ("interrupted", 2)

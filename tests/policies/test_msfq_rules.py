@@ -13,16 +13,16 @@ from builders.msfq import at_load, one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.errors import InputError
-from instances.msfq import Instance, JobClass
-from instances.msfq.traces import Trace
-from policies import registry
-from policies.msfq import Job, Rule, State, Twin, admission_rule
-from policies.msfq import registration as registering
-from policies.msfq.played import Played
-from policies.msfq.registration import PLAIN_ARRIVALS, plan, rules
-from policies.msfq.simulation import play
 from schedopt import evaluate
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq import Instance, JobClass
+from schedopt.instances.msfq.traces import Trace
+from schedopt.policies import registry
+from schedopt.policies.msfq import Job, Rule, State, Twin, admission_rule
+from schedopt.policies.msfq import registration as registering
+from schedopt.policies.msfq.played import Played
+from schedopt.policies.msfq.registration import PLAIN_ARRIVALS, plan, rules
+from schedopt.policies.msfq.simulation import play
 
 QUEUE = at_load(8, 0.5)
 THREE = Instance(

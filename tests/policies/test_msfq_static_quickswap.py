@@ -10,12 +10,12 @@ from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.msfq import Instance, JobClass
-from instances.msfq.traces import Trace
-from policies.msfq.registration import plan
-from policies.msfq.simulation import play
-from validation.reproduce.msfq_classes import four_classes
-from validation.reproduce.msfq_figures import simulated
+from schedopt.instances.msfq import Instance, JobClass
+from schedopt.instances.msfq.traces import Trace
+from schedopt.policies.msfq.registration import plan
+from schedopt.policies.msfq.simulation import play
+from schedopt.validation.reproduce.msfq_classes import four_classes
+from schedopt.validation.reproduce.msfq_figures import simulated
 
 
 class Machine:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from builders.msfq import at_load
 
-from formulations.msfq import Threshold
-from instances.msfq.generators import GENERATORS
-from policies.msfq.tuning import tune_static, tune_two_threshold
-from solvers.queues.thresholds import evaluate
+from schedopt.formulations.msfq import Threshold
+from schedopt.instances.msfq.generators import GENERATORS
+from schedopt.policies.msfq.tuning import tune_static, tune_two_threshold
+from schedopt.solvers.msfq.threshold.thresholds import evaluate
 
 
 def test_two_thresholds_beat_the_best_lazy_one() -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from instances.errors import InputError
-from instances.files import load as load_instance
-from policies import from_file, registry
-from policies.from_file import PolicyFile, load, load_only, read
 from schedopt import bench, evaluate
 from schedopt.cli import app
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import load as load_instance
+from schedopt.policies import from_file, registry
+from schedopt.policies.from_file import PolicyFile, load, load_only, read
 from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import generated
 
@@ -23,7 +23,7 @@ NIGHT = ROOT / "instances" / "dssp" / "greedy-trap.json"
 QUEUE = ROOT / "instances" / "msfq" / "small.json"
 SELECTOR = """
 import numpy as np
-from policies.dssp.selectors import selector
+from schedopt.policies.dssp.selectors import selector
 
 @selector("{name}", source="a test", summary="a test's own")
 def own(items):
@@ -33,14 +33,14 @@ def own(items):
     return chosen
 """
 RULE = """
-from policies.msfq import admission_rule
+from schedopt.policies.msfq import admission_rule
 
 @admission_rule("any-fit", source="a test", summary="a test's own")
 def any_fit(state):
     return next((job for job in state.jobs if job.need <= state.free), None)
 """
 TWIN = """
-from policies.msfq import Twin, admission_rule
+from schedopt.policies.msfq import Twin, admission_rule
 
 @admission_rule("any-fit", source="a test", summary="a test's own", twin=Twin(__name__, "twin"))
 def any_fit(state):

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import schedopt
-from policies import registry
+from schedopt.policies import registry
 
 FILE = """
 import numpy as np

@@ -15,9 +15,9 @@ from builders.cli import ROOT, refused
 from typer.testing import CliRunner
 
 import schedopt
-from instances import archived
 from schedopt.archive.entries import Entry, digest, group
 from schedopt.cli import app
+from schedopt.instances import archived
 from schedopt.verbs.archive import chosen, listed, ranked, shown, verified
 
 QUICK = "epoch-planted-8x2"

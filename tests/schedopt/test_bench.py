@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from formulations.constraints import FairShare
-from instances.errors import InputError
-from instances.files import dump, load
+from schedopt.formulations.constraints import FairShare
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import dump, load
 from schedopt.sweep.rows import FORMATS, Row, read_rows
 from schedopt.sweep.sources import instance_files
 from schedopt.verbs.bench import BenchError, bench

@@ -12,12 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 import schedopt
-from instances import files
-from instances.dssp import Instance, selected_nights
-from instances.errors import InputError
 from schedopt.cli import app
+from schedopt.instances import files
+from schedopt.instances.dssp import Instance, selected_nights
+from schedopt.instances.errors import InputError
 from schedopt.problems import problem_of
-from solvers.result import Result
+from schedopt.solvers.result import Result
 
 
 def rule(**memory: Any) -> schedopt.FairShare:

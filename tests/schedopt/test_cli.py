@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from builders.cli import COMMAND, ROOT, run, started
 
-from instances.files import dump, load
+from schedopt.instances.files import dump, load
 from schedopt.verbs.generate import generate
 
 BUNDLED = ROOT / "instances" / "dssp"

@@ -15,15 +15,15 @@ from builders.msfq import at_load
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.constraints import FairShare, Seats
-from formulations.dssp import Selection
-from formulations.msfq import OptimalPolicy
-from instances.dssp import Instance, Job
 from schedopt import generate, solve
+from schedopt.formulations.constraints import FairShare, Seats
+from schedopt.formulations.dssp import Selection
+from schedopt.formulations.msfq import OptimalPolicy
+from schedopt.instances.dssp import Instance, Job
 from schedopt.problems import problem
+from schedopt.solvers.dssp.selection.binary import again
+from schedopt.solvers.result import Limits
 from schedopt.verbs.solve import confirmed
-from solvers.binary import again
-from solvers.result import Limits
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_queue_is_confirmed_by_what_is_recomputed() -> None:
 
 
 def test_an_optimal_policy_is_confirmed_by_finite_systems(monkeypatch: pytest.MonkeyPatch) -> None:
-    from solvers.queues import again as finite
+    from schedopt.solvers.msfq.optimal_policy import again as finite
 
     monkeypatch.setattr(finite, "MOST", 12_000)
     result = solve(at_load(2, 0.5), formulation="optimal-policy", confirm=True)
@@ -147,7 +147,9 @@ def test_selecting_again_is_right(seed: int) -> None:
 def test_a_certificate_that_proves_too_little_is_not_handed_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("validation.hesrpt.bound.reproved", lambda *given: "a price is missing")
+    monkeypatch.setattr(
+        "schedopt.validation.hesrpt.bound.reproved", lambda *given: "a price is missing"
+    )
     result = solve("example:twins", certificate=True)
     assert result.proven
     assert result.violations == ()

@@ -16,9 +16,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from instances.errors import InputError
-from instances.files import dump
-from policies.from_file import load_only
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import dump
+from schedopt.policies.from_file import load_only
 from schedopt.sweep import dask as clusters
 from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import generated
@@ -163,7 +163,7 @@ def test_policies_of_a_file_reach_a_cluster(cluster: Cluster, tmp_path: Path) ->
     cluster.hire()
     text = """
 import numpy as np
-from policies.dssp.selectors import selector
+from schedopt.policies.dssp.selectors import selector
 
 @selector("mine", source="a test", summary="a test's own")
 def own(items):

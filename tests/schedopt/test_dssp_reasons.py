@@ -10,12 +10,12 @@ from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.constraints import AtMost, Constraint, FairShare, Forbid, Imply, label
-from instances.dssp import Instance, Job
+from schedopt.instances.constraints import AtMost, Constraint, FairShare, Forbid, Imply, label
+from schedopt.instances.dssp import Instance, Job
 from schedopt.problems.dssp.reasons import left_out
+from schedopt.validation.dssp.constraints import broken
+from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.solve import solve
-from validation.dssp.constraints import broken
-from validation.dssp.facts import Facts
 
 
 def told(instance: Instance, *added: Constraint, fill: float = 1.0) -> dict[str, str]:

@@ -13,14 +13,14 @@ import pytest
 from typer.testing import CliRunner
 
 import schedopt
-from instances import files
-from instances.dssp import Instance
-from instances.errors import InputError
 from schedopt.cli import app
+from schedopt.instances import files
+from schedopt.instances.dssp import Instance
+from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import reasons
+from schedopt.validation.dssp.constraints import broken
+from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan import plan
-from validation.dssp.constraints import broken
-from validation.dssp.facts import Facts
 
 
 def night(seed: int) -> Instance:

@@ -12,9 +12,9 @@ from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.errors import InputError
-from instances.files import parse
 from schedopt import evaluate, solve
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import parse
 
 NAMES = ("two-shots", "constraints", "conflict", "greedy-trap", "predictions")
 EXTREMES = (

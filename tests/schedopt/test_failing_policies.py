@@ -13,11 +13,11 @@ import pytest
 from builders.cli import ROOT
 from typer.testing import CliRunner
 
-from instances.dssp import Instance, Selected, selected
-from instances.errors import InputError
-from policies import registry
-from policies.registry import Policy
 from schedopt.cli import app
+from schedopt.instances.dssp import Instance, Selected, selected
+from schedopt.instances.errors import InputError
+from schedopt.policies import registry
+from schedopt.policies.registry import Policy
 from schedopt.sweep import dask, measure, workers
 from schedopt.sweep.measure import Begun, Done, Failed, Finished, Task, steps
 from schedopt.sweep.plan import Run
@@ -172,7 +172,7 @@ def test_a_reference_that_raises_costs_no_policy(monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_an_instance_cannot_be_used_with_is_one_line_before_any_run() -> None:
-    from formulations.constraints import Require
+    from schedopt.formulations.constraints import Require
 
     rule = Require(jobs=("nobody",))
     (failure,) = steps(task("greedy", constraints=(rule,)))

@@ -13,8 +13,8 @@ import pytest
 from builders.cli import ROOT, invoked, refused
 
 import schedopt
-from instances.errors import InputError
-from instances.files import PROBLEMS, parse
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import PROBLEMS, parse
 from schedopt.problems import problem, problems
 from schedopt.verbs.constraints import constraints_from
 from schedopt.verbs.explain import everything

@@ -17,9 +17,9 @@ from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.dssp import Instance, Job
-from instances.errors import InputError
-from instances.files import dump
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import dump
 from schedopt.sweep.rows import FORMATS, Row, read_rows, table
 from schedopt.sweep.sources import generated
 from schedopt.verbs.bench import bench

@@ -12,14 +12,14 @@ from builders.msfq_logs import queue_of
 from typer.testing import CliRunner
 
 import schedopt
-from instances.errors import InputError
-from instances.files import dump
-from instances.msfq.logs import Jobs, Labels
-from policies.msfq.logs.resampling import DAY, WEEK, resampled
-from policies.registry import registered
 from schedopt.analysis.measured import measured, measures_table
 from schedopt.analysis.row_table import RowTable
 from schedopt.cli import app
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import dump
+from schedopt.instances.msfq.logs import Jobs, Labels
+from schedopt.policies.msfq.logs.resampling import DAY, WEEK, resampled
+from schedopt.policies.registry import registered
 from schedopt.report import write
 from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import read_rows, table

@@ -11,10 +11,10 @@ import pytest
 from builders.msfq_logs import queue_of, random_jobs
 from typer.testing import CliRunner
 
-from instances.errors import InputError
-from instances.files import dump, load
 from schedopt import bench
 from schedopt.cli import app
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import dump, load
 from schedopt.problems.msfq import log_drawing
 from schedopt.sweep.sources import FileSource
 

@@ -10,10 +10,10 @@ import pytest
 from builders.msfq import at_load, one_or_all
 from typer.testing import CliRunner
 
-from instances.files import dump
-from instances.msfq.generators import GENERATORS
 from schedopt import bench, evaluate, plot, solve
 from schedopt.cli import app
+from schedopt.instances.files import dump
+from schedopt.instances.msfq.generators import GENERATORS
 from schedopt.sweep.rows import read_rows
 
 BUNDLED = Path(__file__).parent.parent.parent / "instances" / "msfq"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from builders.cli import refused, run, started
 
-from instances import files
-from instances.errors import InputError
+from schedopt.instances import files
+from schedopt.instances.errors import InputError
 from schedopt.sweep.rows import Rows, read_rows
 from schedopt.verbs.bench import bench
 

@@ -11,9 +11,9 @@ from builders.reports import EVIL
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
-from instances.constraints import Forbid, Require
-from instances.dssp import Instance, Job
-from instances.files import dump, load
+from schedopt.instances.constraints import Forbid, Require
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.files import dump, load
 from schedopt.report import one, write
 from schedopt.sweep.plan import Sweep
 from schedopt.verbs.bench import bench

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from instances.errors import InputError
 from schedopt.analysis.papers import SPECIAL, escaped, latex, printed, standings
 from schedopt.analysis.summary import overview, summary
 from schedopt.cli import app
+from schedopt.instances.errors import InputError
 from schedopt.problems import problems
 from schedopt.problems.shown import ShownTable
 from schedopt.sweep.rows import table

@@ -14,10 +14,10 @@ from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.constraints import FairShare, Seats
-from instances.dssp import Instance, Job
-from instances.dssp.jobtable import convert
-from instances.errors import InputError
+from schedopt.instances.constraints import FairShare, Seats
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.jobtable import convert
+from schedopt.instances.errors import InputError
 from schedopt.problems import problem_of
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.plan import carried_out, plan, read, write

@@ -11,12 +11,12 @@ from builders.reports import row
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
-from instances.constraints import Forbid
-from instances.dssp import Instance, Job
-from instances.errors import InputError
-from instances.files import dump, encode, load
 from schedopt import evaluate, plot, solve
 from schedopt.cli import app
+from schedopt.instances.constraints import Forbid
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import dump, encode, load
 from schedopt.pictures.style import names
 from schedopt.sweep.rows import table
 from schedopt.verbs.plot import save

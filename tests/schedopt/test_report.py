@@ -19,8 +19,8 @@ import pytest
 from builders.reports import EVIL, row
 from typer.testing import CliRunner
 
-from instances.errors import InputError
 from schedopt.cli import app
+from schedopt.instances.errors import InputError
 from schedopt.report import write
 from schedopt.report.data import as_script
 from schedopt.report.drawings import BUDGET, MOST, Picture, chosen, drawn, order

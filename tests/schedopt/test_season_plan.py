@@ -11,15 +11,15 @@ import polars as pl
 import pytest
 from builders.cli import invoked, refused
 
-from instances import files
-from instances.dssp import Instance, ScheduledNights, one_night
+from schedopt.instances import files
+from schedopt.instances.dssp import Instance, ScheduledNights, one_night
 from schedopt.problems.dssp.reasons import reasons
+from schedopt.validation.documents import check
+from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan import carried_out, plan, read, write
 from schedopt.verbs.plot import plot
 from schedopt.verbs.solve import solve
 from schedopt.verbs.whatif import whatif
-from validation.documents import check
-from validation.dssp.facts import Facts
 
 
 def season(seed: int, nights: int = 3) -> Instance:

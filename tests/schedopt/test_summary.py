@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from instances.errors import InputError
 from schedopt.analysis.changes import changes
 from schedopt.analysis.contenders import contenders
 from schedopt.analysis.pairs import paired
@@ -23,6 +22,7 @@ from schedopt.analysis.profiles import profiles
 from schedopt.analysis.summary import summary
 from schedopt.analysis.tables import standing_cells
 from schedopt.cli import app
+from schedopt.instances.errors import InputError
 from schedopt.sweep.rows import FORMATS, Row, table
 from schedopt.sweep.sources import generated
 from schedopt.verbs.bench import bench

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from instances.errors import InputError
-from instances.files import dump, encode
 from schedopt.cli import app
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import dump, encode
 from schedopt.sweep.rows import read_rows
 from schedopt.sweep.seeds import seeds_of
 from schedopt.sweep.sources import from_text, generated

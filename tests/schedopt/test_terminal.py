@@ -11,25 +11,25 @@ import pytest
 from builders.reports import row
 from rich.console import Console
 
-from instances.constraints import FairShare
-from instances.dssp import Instance, Job, Selected
-from instances.epoch import Instance as Epochs
-from instances.epoch import Job as Wide
-from instances.files import load
-from instances.hesrpt import Instance as Sharing
-from instances.hesrpt import Job as Sized
-from instances.hesrpt.speedups import Power
 from schedopt import evaluate, solve
 from schedopt.analysis.changes import changes
 from schedopt.analysis.pairs import paired
 from schedopt.analysis.profiles import profiles
+from schedopt.instances.constraints import FairShare
+from schedopt.instances.dssp import Instance, Job, Selected
+from schedopt.instances.epoch import Instance as Epochs
+from schedopt.instances.epoch import Job as Wide
+from schedopt.instances.files import load
+from schedopt.instances.hesrpt import Instance as Sharing
+from schedopt.instances.hesrpt import Job as Sized
+from schedopt.instances.hesrpt.speedups import Power
 from schedopt.problems.dssp import showing as dssp
 from schedopt.problems.epoch import showing as epoch
 from schedopt.problems.hesrpt import showing as hesrpt
 from schedopt.problems.msfq import showing as msfq
 from schedopt.problems.shown import ShownTable
+from schedopt.solvers.result import Result
 from schedopt.terminal import bench_tables, console, listings, results
-from solvers.result import Result
 
 EVIL = (
     "[bold red]x[/]",

@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 import schedopt
-from instances import files
-from instances.dssp import Instance
-from instances.errors import InputError
 from schedopt.cli import app
+from schedopt.instances import files
+from schedopt.instances.dssp import Instance
+from schedopt.instances.errors import InputError
 from schedopt.sweep.varying import Vary, combinations
 
 

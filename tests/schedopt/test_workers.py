@@ -17,9 +17,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from formulations.constraints import Constraint, FairShare
-from instances.dssp import Instance
-from instances.files import dump
+from schedopt.formulations.constraints import Constraint, FairShare
+from schedopt.instances.dssp import Instance
+from schedopt.instances.files import dump
 from schedopt.sweep.measure import Task
 from schedopt.sweep.plan import Run
 from schedopt.sweep.rows import FORMATS, Row, read_rows

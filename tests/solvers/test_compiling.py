@@ -12,11 +12,11 @@ from types import ModuleType
 
 import pytest
 
-from solvers.clock import Stopwatch, compiling, now
-from solvers.compiling import DAY, KEPT, digest, njit, used
+from schedopt.solvers.clock import Stopwatch, compiling, now
+from schedopt.solvers.compiling import DAY, KEPT, digest, njit, used
 
 CALLEE = """
-from solvers.compiling import njit
+from schedopt.solvers.compiling import njit
 LIMIT = {limit}
 
 @njit
@@ -24,7 +24,7 @@ def callee(x):
     return x + {added}
 """
 CALLER = """
-from solvers.compiling import njit
+from schedopt.solvers.compiling import njit
 from callee import LIMIT, callee
 
 @njit
@@ -79,8 +79,8 @@ def test_kernels_that_nobody_uses_are_removed_when_new_ones_come(tmp_path: Path)
 IN_USE = """
 import os, shutil, sys
 from pathlib import Path
-from solvers.compiling import folder
-from solvers.knapsack import kernels
+from schedopt.solvers.compiling import folder
+from schedopt.solvers.dssp.selection.knapsack import kernels
 import numpy as np
 
 weights = np.array([2.0, 1.0])

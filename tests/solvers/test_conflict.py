@@ -13,13 +13,13 @@ from builders.effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formulations.program import Program, whole_row
-from instances.files import load
+from schedopt.formulations.program import Program, whole_row
+from schedopt.instances.files import load
+from schedopt.solvers.clock import now
+from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
+from schedopt.solvers.dssp.selection.binary.engine import conflict as smallest_of_program
+from schedopt.solvers.result import Limits
 from schedopt.verbs.solve import solve
-from solvers.binary.engine import conflict as smallest_of_program
-from solvers.clock import now
-from solvers.conflict import ConflictNotReducedError, smallest_conflict
-from solvers.result import Limits
 
 NAMES = [f"c{i}" for i in range(7)]
 families = st.lists(

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from formulations.dssp import Schedule
-from instances.dssp import Instance
-from instances.files import load
 from schedopt import evaluate
+from schedopt.formulations.dssp import Schedule
+from schedopt.instances.dssp import Instance
+from schedopt.instances.files import load
+from schedopt.solvers import Limits, cpsat
+from schedopt.validation.documents import check
 from schedopt.verbs.generate import generate
-from solvers import Limits, cpsat
-from validation.documents import check
 
 
 @pytest.fixture(scope="module")

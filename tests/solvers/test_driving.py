@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from solvers.driving import drive
-from solvers.result import Limits, Termination
-from solvers.running import Run
+from schedopt.solvers.driving import drive
+from schedopt.solvers.result import Limits, Termination
+from schedopt.solvers.running import Run
 
 Step = tuple[float | None, float | None, bool] | BaseException
 

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from formulations.constraints import Require
-from formulations.dssp import Selection
-from instances.errors import InputError
+from schedopt.formulations.constraints import Require
+from schedopt.formulations.dssp import Selection
+from schedopt.instances.errors import InputError
 from schedopt.problems.dssp import RECORD
+from schedopt.solvers import Limits, Result
+from schedopt.solvers.dssp.selecting import FEW
+from schedopt.solvers.dssp.selection import knapsack
 from schedopt.verbs.solve import solve
-from solvers import Limits, Result, knapsack
-from solvers.selecting import FEW
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=9))

@@ -14,15 +14,15 @@ from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.dssp.selection import Selection
-from instances.constraints import Apart, Constraint, FairShare, Forbid, Resource
-from instances.dssp import Instance, Job, Selected
+from schedopt.formulations.dssp.selection import Selection
+from schedopt.instances.constraints import Apart, Constraint, FairShare, Forbid, Resource
+from schedopt.instances.dssp import Instance, Job, Selected
+from schedopt.solvers import Limits, Result
+from schedopt.solvers.mip import Answer, MatrixRun
+from schedopt.validation.documents import check
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
-from solvers import Limits, Result
-from solvers.mip import Answer, MatrixRun
-from validation.documents import check
 
 Jobs = list[tuple[float, float, str]]
 SLACK = Resource(name="c0", use={}, capacity=1)
@@ -122,7 +122,7 @@ def test_rewards_in_proportion_to_size_fill_the_machine() -> None:
 
 
 def test_what_cannot_be_decided_is_not_called_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
-    from solvers.binary import engine
+    from schedopt.solvers.dssp.selection.binary import engine
 
     monkeypatch.setattr(engine, "PATIENCE", 0.0)
     monkeypatch.setattr(engine, "SMALL", 0)
@@ -148,18 +148,18 @@ def test_what_cannot_be_decided_is_not_called_optimal(monkeypatch: pytest.Monkey
     ([7348123451, 1981276723, 5512873911, 9918273641], False),
 ])  # fmt: skip
 def test_nearly_multiples_of_one_number(sizes: list[int], near: bool) -> None:
-    from solvers.binary.scaled import alike
+    from schedopt.solvers.dssp.selection.binary.scaled import alike
 
     assert alike(np.array(sizes)) is near
     assert alike(np.array([-size for size in sizes])) is near
 
 
 def test_a_contradiction_is_believed_only_when_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    from solvers.binary.engine import Solver
+    from schedopt.solvers.dssp.selection.binary.engine import Solver
 
     instance, right = CASES["one job that is worth more than the two that fit"]
     false = Answer("infeasible", None, None)
-    monkeypatch.setattr("solvers.highs.Highs.run", lambda *_: false)
+    monkeypatch.setattr("schedopt.solvers.mip.highs.Highs.run", lambda *_: false)
     result = solve(instance, solver="highs")
     assert result.proven and worth(instance, result) == right
     monkeypatch.setattr(Solver, "_searched", lambda *_: None)
@@ -172,7 +172,7 @@ def test_a_contradiction_is_believed_only_when_it_is_shown(monkeypatch: pytest.M
 
 
 def test_a_native_contradiction_is_asked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    from solvers.highs import Highs
+    from schedopt.solvers.mip.highs import Highs
 
     model = Selection(night(3, [(1, 1, "a"), (2, 1, "a")]))
     model.model.mine = pyo.Constraint(expr=model.model.x["j0"] == 0)
@@ -191,7 +191,7 @@ def test_a_native_contradiction_is_asked_for_twice(monkeypatch: pytest.MonkeyPat
 def test_a_selection_that_is_nearly_proven_is_dispatched_and_said_to_be(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from solvers.binary import engine
+    from schedopt.solvers.dssp.selection.binary import engine
 
     draw = np.random.default_rng(5)
     jobs = tuple(

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from ortools.algorithms.python import knapsack_solver
 
-from policies.dssp.by_rewards import optimum
-from solvers.knapsack import kernels as core_kernels
-from solvers.knapsack import search as core_module
-from solvers.knapsack.counting import bound_by_count
-from solvers.knapsack.items import Items
-from solvers.knapsack.search import Core, CoreMemoryError
+from schedopt.policies.dssp.by_rewards import optimum
+from schedopt.solvers.dssp.selection.knapsack import kernels as core_kernels
+from schedopt.solvers.dssp.selection.knapsack import search as core_module
+from schedopt.solvers.dssp.selection.knapsack.counting import bound_by_count
+from schedopt.solvers.dssp.selection.knapsack.items import Items
+from schedopt.solvers.dssp.selection.knapsack.search import Core, CoreMemoryError
 
 Floats = NDArray[np.float64]
 

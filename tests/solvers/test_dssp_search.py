@@ -8,18 +8,18 @@ from builders.dssp_windows import windowed_night
 from msgspec import structs
 
 from benchmarks.dssp_provable import night as provable
-from formulations.dssp import Schedule
-from instances.constraints import FairShare, Require
-from instances.dssp import Instance, Job
 from schedopt import generate, solve
+from schedopt.formulations.dssp import Schedule
+from schedopt.instances.constraints import FairShare, Require
+from schedopt.instances.dssp import Instance, Job
 from schedopt.problems.dssp import schedules
-from solvers.result import Limits
-from solvers.running import Run
-from solvers.schedules import search
-from solvers.schedules.annealing import Annealing
-from solvers.schedules.trial import Trials
-from validation.dssp.schedule import check
-from validation.report import Report
+from schedopt.solvers.dssp.schedule import search
+from schedopt.solvers.dssp.schedule.annealing import Annealing
+from schedopt.solvers.dssp.schedule.trial import Trials
+from schedopt.solvers.result import Limits
+from schedopt.solvers.running import Run
+from schedopt.validation.dssp.schedule import check
+from schedopt.validation.report import Report
 
 
 def season() -> Instance:

@@ -8,19 +8,27 @@ import msgspec
 import numpy as np
 import pytest
 
-from formulations.dssp import Selection
-from instances.constraints import AtMost, Constraint, FairShare, Forbid, Require, Resource, label
-from instances.dssp import Instance, Job, Selected
-from instances.errors import InputError
+from schedopt.formulations.dssp import Selection
+from schedopt.instances.constraints import (
+    AtMost,
+    Constraint,
+    FairShare,
+    Forbid,
+    Require,
+    Resource,
+    label,
+)
+from schedopt.instances.dssp import Instance, Job, Selected
+from schedopt.instances.errors import InputError
+from schedopt.solvers.dssp import selecting
+from schedopt.solvers.dssp.selection.shares import search as searching
+from schedopt.solvers.dssp.selection.shares.groups import Groups
+from schedopt.solvers.dssp.selection.shares.reading import shape_of
+from schedopt.solvers.dssp.selection.shares.search import SharesSearch
+from schedopt.solvers.result import Limits
+from schedopt.validation.dssp.constraints import broken
+from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.solve import solve
-from solvers import selecting
-from solvers.result import Limits
-from solvers.shares import search as searching
-from solvers.shares.groups import Groups
-from solvers.shares.reading import shape_of
-from solvers.shares.search import SharesSearch
-from validation.dssp.constraints import broken
-from validation.dssp.facts import Facts
 
 TEAMS = ("a", "b", "c", "d")
 
@@ -264,7 +272,7 @@ def test_a_gap_a_time_limit_and_ctrl_c_are_kept(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(SharesSearch, "advance", interrupted)
     monkeypatch.setattr(SharesSearch, "proven", False)
-    monkeypatch.setattr("solvers.shares.engine.compiled", lambda: None)
+    monkeypatch.setattr("schedopt.solvers.dssp.selection.shares.engine.compiled", lambda: None)
     stopped = selecting.solve(model, solver="shares")
     assert stopped.termination == "interrupted"
     assert stopped.solution_status == "feasible"

@@ -9,18 +9,19 @@ from builders.epoch import fewest, packing, some_packing
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
-from formulations.epoch import Partition
-from instances.constraints import Apart, Together
-from instances.epoch import Instance, fits
-from instances.epoch.generators import GENERATORS
-from policies.epoch.dynamic import dp_epochs
-from policies.registry import NotApplicableError
-from solvers import Limits, epochs
-from solvers.epochs.blocks import blocks
-from solvers.epochs.bounding import least_of
-from solvers.epochs.items import first_fit, items
-from solvers.epochs.multipliers import Multipliers
-from solvers.epochs.search import Completion
+from schedopt.formulations.epoch import Partition
+from schedopt.instances.constraints import Apart, Together
+from schedopt.instances.epoch import Instance, fits
+from schedopt.instances.epoch.generators import GENERATORS
+from schedopt.policies.epoch.dynamic import dp_epochs
+from schedopt.policies.registry import NotApplicableError
+from schedopt.solvers import Limits
+from schedopt.solvers import epoch as epochs
+from schedopt.solvers.epoch.blocks import blocks
+from schedopt.solvers.epoch.bounding import least_of
+from schedopt.solvers.epoch.items import first_fit, items
+from schedopt.solvers.epoch.multipliers import Multipliers
+from schedopt.solvers.epoch.search import Completion
 
 
 def searched(instance: Instance, seconds: float = 10.0) -> tuple[int, list[list[int]]]:
@@ -98,8 +99,8 @@ def test_search_and_dynamic_program_agree(instance: Instance) -> None:
 def test_nothing_hangs_on_what_is_remembered(instance: Instance) -> None:
     with pytest.MonkeyPatch.context() as patch:
         least, _ = searched(instance)
-        patch.setattr("solvers.epochs.search.MOST_REMEMBERED", 3 * (len(instance.jobs) + 1))
-        patch.setattr("solvers.epochs.search.PATIENCE", 50)
+        patch.setattr("schedopt.solvers.epoch.search.MOST_REMEMBERED", 3 * (len(instance.jobs) + 1))
+        patch.setattr("schedopt.solvers.epoch.search.PATIENCE", 50)
         assert searched(instance)[0] == least
 
 

@@ -11,12 +11,12 @@ from builders.msfq import one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.msfq import Expected, Instance, JobClass, Simulated
-from policies.msfq.stability import region
 from schedopt import bench, check, evaluate
-from solvers.queues.fcfs import fcfs, saturated_rate
-from solvers.queues.fcfs_phases import TooManyPhasesError
-from validation.msfq.first_come import times
+from schedopt.instances.msfq import Expected, Instance, JobClass, Simulated
+from schedopt.policies.msfq.stability import region
+from schedopt.solvers.msfq.fcfs import fcfs, saturated_rate
+from schedopt.solvers.msfq.fcfs_phases import TooManyPhasesError
+from schedopt.validation.msfq.first_come import times
 
 RATES = st.floats(0.1, 10.0)
 
@@ -110,7 +110,7 @@ def test_evaluate_is_exact_unless_a_run_is_asked_for(tmp_path: Any) -> None:
     assert found.solution.limit == pytest.approx(saturated_rate(queue))
     for options in ({"arrivals": 20_000}, {"times": "simulated"}):
         assert isinstance(evaluate(queue, "fcfs", options=options).solution, Simulated)
-    from instances.files import dump
+    from schedopt.instances.files import dump
 
     dump(queue, tmp_path / "q.json")
     rows = bench(tmp_path / "q.json", policies=["fcfs"])

@@ -13,20 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
-from formulations.hesrpt import Allocation
-from instances.constraints import Shares
-from instances.hesrpt import Amdahl, Instance, Power, Table
-from policies.hesrpt.shares import equi
-from policies.hesrpt.simulator import play
-from solvers.orders import solve
-from solvers.orders.certificate import certificate
-from solvers.orders.kernels import speed
-from solvers.orders.large import Large
-from solvers.orders.paths import Rents, falling, from_above
-from solvers.orders.prices import curves
-from solvers.orders.search import OrderSearch
-from solvers.result import Limits
-from validation.hesrpt.bound import reproved
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.instances.constraints import Shares
+from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
+from schedopt.policies.hesrpt.shares import equi
+from schedopt.policies.hesrpt.simulator import play
+from schedopt.solvers.hesrpt import solve
+from schedopt.solvers.hesrpt.certificate import certificate
+from schedopt.solvers.hesrpt.kernels import speed
+from schedopt.solvers.hesrpt.large import Large
+from schedopt.solvers.hesrpt.paths import Rents, falling, from_above
+from schedopt.solvers.hesrpt.prices import curves
+from schedopt.solvers.hesrpt.search import OrderSearch
+from schedopt.solvers.result import Limits
+from schedopt.validation.hesrpt.bound import reproved
 
 
 def many(jobs: int, seed: int, servers: int = 100) -> Instance:

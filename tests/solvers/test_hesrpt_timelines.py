@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.hesrpt import Allocation
-from instances.hesrpt import Amdahl, Instance, Job, Power
-from policies.registry import registered
-from solvers.orders import solve
-from solvers.orders.late import TimelineSearch
-from solvers.orders.programs import solve_program
-from solvers.orders.timelines import timelines
-from solvers.result import Limits
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power
+from schedopt.policies.registry import registered
+from schedopt.solvers.hesrpt import solve
+from schedopt.solvers.hesrpt.late import TimelineSearch
+from schedopt.solvers.hesrpt.programs import solve_program
+from schedopt.solvers.hesrpt.timelines import timelines
+from schedopt.solvers.result import Limits
 
 SPEEDUPS = st.sampled_from([Power(p=0.5), Power(p=0.9), Power(p=1.0), Amdahl(parallel=0.75)])
 JOBS = st.lists(

@@ -12,16 +12,16 @@ import pytest
 from builders.dssp import best, night
 from ortools.sat.python import cp_model
 
-from formulations.constraints import FairShare
-from formulations.dssp import Selection
-from instances.dssp import Instance
+from schedopt.formulations.constraints import FairShare
+from schedopt.formulations.dssp import Selection
+from schedopt.instances.dssp import Instance
+from schedopt.solvers import Limits, mip
+from schedopt.solvers.catalog import engine_of
+from schedopt.solvers.mip.translating import translate
+from schedopt.solvers.result import gap, snap_bound
+from schedopt.validation.documents import result_of
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
-from solvers import Limits, mip
-from solvers.catalog import engine_of
-from solvers.result import gap, snap_bound
-from solvers.translating import translate
-from validation.documents import result_of
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from builders.msfq_logs import queue_of, random_jobs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.msfq.logs import Jobs
-from policies.msfq.logs.registration import LOG_POLICIES, started
-from solvers.logs.relaxations import bounds
+from schedopt.instances.msfq.logs import Jobs
+from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
+from schedopt.solvers.msfq.log_bound.relaxations import bounds
 
 
 def test_bounds_worked_out_by_hand() -> None:

@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
-from formulations.msfq import LogBound, Window
-from formulations.msfq.ticks import Ticks
-from instances.errors import InputError
-from instances.msfq import Instance
-from instances.msfq.logs import Jobs
-from policies.msfq.logs.registration import LOG_POLICIES, started
-from solvers.logs import windows
-from solvers.logs.prices import PriceSearch, grid_of, opening
-from solvers.logs.relaxations import bounds
+from schedopt.formulations.msfq import LogBound, Window
+from schedopt.formulations.msfq.ticks import Ticks
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.logs import Jobs
+from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
+from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of, opening
+from schedopt.solvers.msfq.log_bound.relaxations import bounds
+from schedopt.solvers.msfq.window import windows
 
 SEEDS = st.integers(0, 2**32 - 1)
 OBJECTIVES = st.sampled_from(["mean", "weighted"])

@@ -12,19 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
-from formulations.msfq import Window
-from formulations.msfq.ticks import Ticks
-from formulations.msfq.window import placed
-from instances.msfq import Instance
-from instances.msfq.logs import Jobs
-from solvers.clock import now
-from solvers.logs import splitting, windows
-from solvers.logs.annealing import improved
-from solvers.logs.annealing_kernels import place
-from solvers.logs.packing import Packing
-from solvers.logs.partial import PartialSearch
-from solvers.logs.prices import PriceSearch, grid_of
-from solvers.logs.splitting import Splitting
+from schedopt.formulations.msfq import Window
+from schedopt.formulations.msfq.ticks import Ticks
+from schedopt.formulations.msfq.window import placed
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.logs import Jobs
+from schedopt.solvers.clock import now
+from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
+from schedopt.solvers.msfq.window import splitting, windows
+from schedopt.solvers.msfq.window.annealing import improved
+from schedopt.solvers.msfq.window.annealing_kernels import place
+from schedopt.solvers.msfq.window.packing import Packing
+from schedopt.solvers.msfq.window.partial import PartialSearch
+from schedopt.solvers.msfq.window.splitting import Splitting
 
 SEEDS = st.integers(0, 2**32 - 1)
 OBJECTIVES = st.sampled_from(["mean", "weighted"])

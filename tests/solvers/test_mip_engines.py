@@ -11,11 +11,11 @@ import pytest
 
 import schedopt
 from benchmarks.engines import fair_night
-from instances.errors import InputError
+from schedopt.instances.errors import InputError
+from schedopt.solvers import Limits, mip
+from schedopt.solvers.catalog import SOLVERS, engine_of, suited
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
-from solvers import Limits, mip
-from solvers.catalog import SOLVERS, engine_of, suited
 
 LINEAR = suited("pyomo")
 HERE = [name for name in ("scip", "cbc", "glpk") if SOLVERS[name].available]

@@ -10,14 +10,14 @@ from builders.msfq import one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.msfq import ClassPolicy, OptimalPolicy
-from instances.constraints import ResponseTime
-from instances.errors import InputError
-from instances.msfq import Deterministic, Instance, JobClass
 from schedopt import check, evaluate, solve
-from solvers import queues
-from solvers.queues.classes import ClassSearch
-from validation.msfq.class_bellman import ClassValues, shown
+from schedopt.formulations.msfq import ClassPolicy, OptimalPolicy
+from schedopt.instances.constraints import ResponseTime
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq import Deterministic, Instance, JobClass
+from schedopt.solvers import msfq as queues
+from schedopt.solvers.msfq.optimal_policy.classes import ClassSearch
+from schedopt.validation.msfq.class_bellman import ClassValues, shown
 
 RATES = st.floats(0.3, 3.0)
 

@@ -13,23 +13,23 @@ from builders.msfq import at_load, one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.constraints import ResponseTime
-from formulations.msfq import OptimalPolicy, Threshold
-from formulations.msfq.process import Process, State
-from instances.errors import InputError
-from instances.files import load
-from instances.msfq import Instance
-from policies.msfq.registration import knows_sizes
-from policies.registry import registered
 from schedopt import evaluate, solve
-from solvers import queues
-from solvers.queues import improvement
-from solvers.queues.exact import exact
-from solvers.queues.given import cost_of, decisions_of, two_threshold
-from solvers.queues.tails import from_below
-from solvers.result import Limits, Result
-from validation.msfq import program
-from validation.msfq.chain import System as Raw
+from schedopt.formulations.constraints import ResponseTime
+from schedopt.formulations.msfq import OptimalPolicy, Threshold
+from schedopt.formulations.msfq.process import Process, State
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import load
+from schedopt.instances.msfq import Instance
+from schedopt.policies.msfq.registration import knows_sizes
+from schedopt.policies.registry import registered
+from schedopt.solvers import msfq as queues
+from schedopt.solvers.msfq.optimal_policy import improvement
+from schedopt.solvers.msfq.optimal_policy.given import cost_of, decisions_of, two_threshold
+from schedopt.solvers.msfq.optimal_policy.tails import from_below
+from schedopt.solvers.msfq.threshold.exact import exact
+from schedopt.solvers.result import Limits, Result
+from schedopt.validation.msfq import program
+from schedopt.validation.msfq.chain import System as Raw
 
 BUNDLED = Path(__file__).parent.parent.parent / "instances" / "msfq"
 

@@ -9,16 +9,20 @@ from builders.msfq import Series, at_load, one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.constraints import Forbid, ResponseTime
-from formulations.msfq import Threshold
-from formulations.msfq.system import System
-from instances.errors import InputError
-from policies.msfq.jumping import jumped
 from schedopt import solve
-from solvers.queues.approximation import area, paper
-from solvers.queues.exact import exact, exact_curve
-from solvers.queues.inverse import best_response_time, fewest_servers, largest_arrival_rate
-from validation.msfq import chain
+from schedopt.formulations.constraints import Forbid, ResponseTime
+from schedopt.formulations.msfq import Threshold
+from schedopt.formulations.msfq.system import System
+from schedopt.instances.errors import InputError
+from schedopt.policies.msfq.jumping import jumped
+from schedopt.solvers.msfq.threshold.approximation import area, paper
+from schedopt.solvers.msfq.threshold.exact import exact, exact_curve
+from schedopt.solvers.msfq.threshold.inverse import (
+    best_response_time,
+    fewest_servers,
+    largest_arrival_rate,
+)
+from schedopt.validation.msfq import chain
 
 
 def busy(arrival: float, service: float) -> Series:

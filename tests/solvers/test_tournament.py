@@ -6,8 +6,15 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers.schedules.dispatch_kernels import order_of
-from solvers.schedules.tournament import NOBODY, begin, comparable, leaves_for, replay, without
+from schedopt.solvers.dssp.schedule.dispatch_kernels import order_of
+from schedopt.solvers.dssp.schedule.tournament import (
+    NOBODY,
+    begin,
+    comparable,
+    leaves_for,
+    replay,
+    without,
+)
 
 NUMBERS = st.lists(
     st.one_of(

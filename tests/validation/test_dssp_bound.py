@@ -17,19 +17,19 @@ from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.constraints import FairShare
-from formulations.dssp import Season, Selection
-from instances.constraints import Constraint, Forbid
-from instances.dssp import Instance, Job
-from instances.dssp.generators import GENERATORS
-from instances.files import load
 from schedopt import check, solve
+from schedopt.formulations.constraints import FairShare
+from schedopt.formulations.dssp import Season, Selection
+from schedopt.instances.constraints import Constraint, Forbid
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.generators import GENERATORS
+from schedopt.instances.files import load
+from schedopt.solvers.dssp.selection.binary.arrays import Arrays
+from schedopt.solvers.dssp.selection.binary.certificate import certificate
+from schedopt.solvers.result import Document, Limits, Result
+from schedopt.validation.dssp.blocks import Block, costs_at_least
+from schedopt.validation.dssp.bound import reproved
 from schedopt.verbs.generate import generate
-from solvers.binary.arrays import Arrays
-from solvers.binary.certificate import certificate
-from solvers.result import Document, Limits, Result
-from validation.dssp.blocks import Block, costs_at_least
-from validation.dssp.bound import reproved
 
 BUNDLED = Path("instances/dssp")
 

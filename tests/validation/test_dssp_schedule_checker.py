@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from instances.constraints import FairShare, Seats
-from instances.dssp import Instance, Job
-from instances.files import load
 from schedopt import evaluate
-from solvers.result import Document
-from validation.documents import check
+from schedopt.instances.constraints import FairShare, Seats
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.files import load
+from schedopt.solvers.result import Document
+from schedopt.validation.documents import check
 
 
 def a_night(**changes: Any) -> Instance:

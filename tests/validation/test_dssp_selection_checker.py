@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from builders.dssp import night
 
-from formulations.constraints import (
+from schedopt.formulations.constraints import (
     Apart,
     AtLeast,
     AtMost,
@@ -20,12 +20,12 @@ from formulations.constraints import (
     Resource,
     Together,
 )
-from instances.dssp import Instance, Job, placing
-from instances.errors import InputError
-from instances.files import load
+from schedopt.instances.dssp import Instance, Job, placing
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import load
+from schedopt.solvers.result import Document
+from schedopt.validation.documents import check
 from schedopt.verbs.solve import solve
-from solvers.result import Document
-from validation.documents import check
 
 INSTANCE = night([(5, 5), (4, 3), (3, 2), (2, 4)])
 

@@ -13,18 +13,19 @@ from builders.epoch import fewest, packing, some_packing
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from formulations.epoch import Partition, Rectangles
-from instances.constraints import Apart, Together
-from instances.epoch import Instance
-from instances.epoch.generators import GENERATORS
-from instances.files import load
 from schedopt import check, solve
-from solvers import Limits, epochs
-from solvers.epochs.certificate import certificate
-from solvers.epochs.items import first_fit, items
-from solvers.epochs.multipliers import Multipliers
-from solvers.result import Document
-from validation.epoch.bound import reproved
+from schedopt.formulations.epoch import Partition, Rectangles
+from schedopt.instances.constraints import Apart, Together
+from schedopt.instances.epoch import Instance
+from schedopt.instances.epoch.generators import GENERATORS
+from schedopt.instances.files import load
+from schedopt.solvers import Limits
+from schedopt.solvers import epoch as epochs
+from schedopt.solvers.epoch.certificate import certificate
+from schedopt.solvers.epoch.items import first_fit, items
+from schedopt.solvers.epoch.multipliers import Multipliers
+from schedopt.solvers.result import Document
+from schedopt.validation.epoch.bound import reproved
 
 BUNDLED = Path("instances/epoch")
 SOLVABLE = ("fig3", "fig7", "fig8", "three-wide", "together")

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from instances.constraints import Apart, Together
-from instances.epoch import Instance
-from instances.epoch.generators import named
 from schedopt import check, evaluate
-from solvers.result import Document
+from schedopt.instances.constraints import Apart, Together
+from schedopt.instances.epoch import Instance
+from schedopt.instances.epoch.generators import named
+from schedopt.solvers.result import Document
 
 
 def instance(**fields: Any) -> Instance:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from benchmarks import borg
-from instances.msfq import Simulated
-from validation.reproduce.msfq_classes import borg_point
+from schedopt.instances.msfq import Simulated
+from schedopt.validation.reproduce.msfq_classes import borg_point
 
 
 def test_it_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,14 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
-from formulations.constraints import FairShare, Shares
-from formulations.hesrpt import Allocation
-from instances.hesrpt import Amdahl, Instance, Power
-from solvers.orders import solve
-from solvers.orders.certificate import certificate
-from solvers.result import Document, Limits
-from validation.hesrpt.bound import reproved
-from validation.hesrpt.intervals import Interval
+from schedopt.formulations.constraints import FairShare, Shares
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.instances.hesrpt import Amdahl, Instance, Power
+from schedopt.solvers.hesrpt import solve
+from schedopt.solvers.hesrpt.certificate import certificate
+from schedopt.solvers.result import Document, Limits
+from schedopt.validation.hesrpt.bound import reproved
+from schedopt.validation.hesrpt.intervals import Interval
 
 BUNDLED = sorted(
     path

@@ -9,8 +9,8 @@ import pytest
 from builders.hesrpt import cluster
 
 import schedopt
-from instances.hesrpt import Amdahl, Instance, Job, Power, Table
-from solvers.result import Document
+from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
+from schedopt.solvers.result import Document
 
 
 def solved(instance: Instance | None = None) -> tuple[Instance, Document]:
@@ -118,7 +118,7 @@ def test_proportions_are_played_back() -> None:
 @pytest.mark.parametrize("speedup", [Table(points=((1, 1), (4, 2.5))), Amdahl(parallel=0.7)])
 @pytest.mark.parametrize("whole", [False, True])
 def test_the_checkers_speedups_are_the_records(speedup: Any, whole: bool) -> None:
-    from validation.hesrpt.speeds import speeds
+    from schedopt.validation.hesrpt.speeds import speeds
 
     instance = Instance(
         name="n", servers=9, whole=whole, jobs=(Job(name="a", size=1.0, speedup=speedup),)

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from builders.msfq import at_load
 
-from instances.msfq import Instance
 from schedopt import check, solve
-from solvers.result import Result
-from validation.msfq import bound
+from schedopt.instances.msfq import Instance
+from schedopt.solvers.result import Result
+from schedopt.validation.msfq import bound
 
 
 @cache

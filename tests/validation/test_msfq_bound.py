@@ -15,14 +15,14 @@ from builders.msfq import at_load, one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.constraints import ResponseTime
-from formulations.msfq import Threshold
-from instances.msfq import Instance
 from schedopt import check, solve
-from solvers.queues.exact import exact_curve
-from solvers.result import Document
-from validation.msfq.chain import System, msfq_times, snap_bound
-from validation.msfq.transforms import curve
+from schedopt.formulations.constraints import ResponseTime
+from schedopt.formulations.msfq import Threshold
+from schedopt.instances.msfq import Instance
+from schedopt.solvers.msfq.threshold.exact import exact_curve
+from schedopt.solvers.result import Document
+from schedopt.validation.msfq.chain import System, msfq_times, snap_bound
+from schedopt.validation.msfq.transforms import curve
 
 
 @settings(max_examples=examples(40))
@@ -117,7 +117,7 @@ def test_a_curve_of_many_servers_is_recomputed(monkeypatch: pytest.MonkeyPatch) 
     document = result.document()
     assert check(queue, document).bound == "re-proved"
     # beyond some, at a few thresholds alone; none of them spoils another
-    monkeypatch.setattr("validation.msfq.solved.MOST_SERVERS", 64)
+    monkeypatch.setattr("schedopt.validation.msfq.solved.MOST_SERVERS", 64)
     report = check(queue, document)
     assert report.unchecked[0] == "curve: recomputed at 8 of 90 thresholds"
     assert not report.violations

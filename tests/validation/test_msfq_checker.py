@@ -11,9 +11,9 @@ import msgspec
 import pytest
 from builders.msfq import at_load
 
-from formulations.constraints import ResponseTime
 from schedopt import check, evaluate, solve
-from solvers.result import Document
+from schedopt.formulations.constraints import ResponseTime
+from schedopt.solvers.result import Document
 
 QUEUE = at_load(3, 0.5)
 

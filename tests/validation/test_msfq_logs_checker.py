@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
-from instances.constraints import ResponseTime
-from instances.errors import InputError
-from instances.msfq import Instance, Replayed, Started, Windowed
-from instances.msfq.log_answers import packed, unpacked
-from instances.msfq.logs import Jobs
-from policies.msfq.logs.measures import measured
-from policies.msfq.logs.registration import LOG_POLICIES, started
-from solvers.result import Document, as_document
-from validation.documents import check
-from validation.report import Report
+from schedopt.instances.constraints import ResponseTime
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq import Instance, Replayed, Started, Windowed
+from schedopt.instances.msfq.log_answers import packed, unpacked
+from schedopt.instances.msfq.logs import Jobs
+from schedopt.policies.msfq.logs.measures import measured
+from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
+from schedopt.solvers.result import Document, as_document
+from schedopt.validation.documents import check
+from schedopt.validation.report import Report
 
 JOBS = Jobs.of([0, 0, 2], [2, 2, 3], [4, 6, 5], user=["a", "b", "a"])
 QUEUE = queue_of(JOBS, 4)

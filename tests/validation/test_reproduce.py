@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from instances.errors import InputError
 from schedopt import reproduce
 from schedopt.cli import app
+from schedopt.instances.errors import InputError
+from schedopt.validation.reproduce.ledger import ledger
 from schedopt.verbs.reproduce import recorded
-from validation.reproduce.ledger import ledger
 
 DIFFERS = {
     "dssp/figure-5": ("CPA does very poorly",),

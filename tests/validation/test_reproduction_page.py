@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from schedopt.cli import app
+from schedopt.validation.reproduce import record
+from schedopt.validation.reproduce.ledger import ledger
+from schedopt.validation.reproduce.papers import PAPERS
 from schedopt.verbs.reproduce import recorded
-from validation.reproduce import record
-from validation.reproduce.ledger import ledger
-from validation.reproduce.papers import PAPERS
 
 ROOT = Path(__file__).parents[2]
 TEXTS = ROOT.parent / "shared" / "papers"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from instances.constraints import Constraint
-from instances.dssp import (
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.dssp import (
     Instance,
     Scheduled,
     ScheduledNights,
@@ -14,9 +14,9 @@ from instances.dssp import (
     SelectedNights,
     SideConstraint,
 )
-from solvers.result import Document
-from validation.dssp import schedule, season, selection
-from validation.report import Report
+from schedopt.solvers.result import Document
+from schedopt.validation.dssp import schedule, season, selection
+from schedopt.validation.report import Report
 
 SENSE = "maximize"
 CONSTRAINTS = tuple[SideConstraint, ...]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from validation.dssp.program import ROOMY, Whole
+from schedopt.validation.dssp.program import ROOMY, Whole
 
 MOST = 1_000_000
 """Pairs at a time, and `WORK` in all, beyond which nothing is shown."""

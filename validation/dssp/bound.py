@@ -29,16 +29,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.constraints import Constraint, Seats
-from instances.decimals import as_written, total
-from instances.dssp import Instance, Job
-from instances.errors import InputError
-from solvers.result import Document
-from validation.dssp.blocks import Block, TooManyError, costs_at_least
-from validation.dssp.chosen import facts_of
-from validation.dssp.facts import Facts
-from validation.dssp.program import FREE, ROOMY, Night, Program, Row, Whole, whole
-from validation.dssp.season_program import Season
+from schedopt.instances.constraints import Constraint, Seats
+from schedopt.instances.decimals import as_written, total
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.errors import InputError
+from schedopt.solvers.result import Document
+from schedopt.validation.dssp.blocks import Block, TooManyError, costs_at_least
+from schedopt.validation.dssp.chosen import facts_of
+from schedopt.validation.dssp.facts import Facts
+from schedopt.validation.dssp.program import FREE, ROOMY, Night, Program, Row, Whole, whole
+from schedopt.validation.dssp.season_program import Season
 
 ROUNDING = Fraction(1, 10**14)
 """Of a claim: what a sum of rewards in double precision may be off by."""

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from operator import attrgetter
 
-from instances.constraints import Constraint, label
-from instances.dssp import Instance, Selected, refuse_nights
-from instances.errors import InputError, shown
-from solvers.result import Document
-from validation.dssp.constraints import UnknownKindError, broken
-from validation.dssp.facts import Facts
-from validation.report import Report, same
+from schedopt.instances.constraints import Constraint, label
+from schedopt.instances.dssp import Instance, Selected, refuse_nights
+from schedopt.instances.errors import InputError, shown
+from schedopt.solvers.result import Document
+from schedopt.validation.dssp.constraints import UnknownKindError, broken
+from schedopt.validation.dssp.facts import Facts
+from schedopt.validation.report import Report, same
 
 MOST = int(sys.float_info.max)
 """The largest double; a fraction is sooner compared with a whole number than with that."""

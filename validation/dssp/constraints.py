@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import singledispatch
 
-from instances.constraints import (
+from schedopt.instances.constraints import (
     Apart,
     AtLeast,
     AtMost,
@@ -18,8 +18,8 @@ from instances.constraints import (
     Seats,
     Together,
 )
-from instances.decimals import as_written, total
-from validation.dssp.facts import Facts
+from schedopt.instances.decimals import as_written, total
+from schedopt.validation.dssp.facts import Facts
 
 Chosen = frozenset[str]
 

@@ -13,8 +13,8 @@ from operator import attrgetter
 
 import numpy as np
 
-from instances.decimals import FEW, Whole, as_written, few_sums, total
-from instances.dssp import Instance, Job
+from schedopt.instances.decimals import FEW, Whole, as_written, few_sums, total
+from schedopt.instances.dssp import Instance, Job
 
 
 class Facts:

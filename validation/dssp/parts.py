@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import NamedTuple
 
-from instances.constraints import (
+from schedopt.instances.constraints import (
     Apart,
     AtLeast,
     AtMost,
@@ -20,9 +20,9 @@ from instances.constraints import (
     Seats,
     Together,
 )
-from instances.decimals import as_written
-from validation.dssp.constraints import used_before
-from validation.dssp.facts import Facts
+from schedopt.instances.decimals import as_written
+from schedopt.validation.dssp.constraints import used_before
+from schedopt.validation.dssp.facts import Facts
 
 FIELDS: Mapping[type[Constraint], frozenset[str]] = {
     FairShare: frozenset(

@@ -16,11 +16,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.constraints import Constraint, label
-from instances.decimals import Whole as Decimals
-from instances.decimals import as_written, lowest
-from validation.dssp.facts import Facts
-from validation.dssp.parts import Part, known, parts, windows
+from schedopt.instances.constraints import Constraint, label
+from schedopt.instances.decimals import Whole as Decimals
+from schedopt.instances.decimals import as_written, lowest
+from schedopt.validation.dssp.facts import Facts
+from schedopt.validation.dssp.parts import Part, known, parts, windows
 
 Whole = NDArray[Any]
 """Whole numbers: of 64 bits where sums have room there, else Python's own."""

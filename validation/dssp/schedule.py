@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import fsum
 
-from instances.constraints import Constraint, Seats, label
-from instances.dssp import Instance, PlacedTask, Scheduled
-from solvers.result import Document
-from validation.dssp.chosen import check_chosen, facts_of
-from validation.report import Report, same
+from schedopt.instances.constraints import Constraint, Seats, label
+from schedopt.instances.dssp import Instance, PlacedTask, Scheduled
+from schedopt.solvers.result import Document
+from schedopt.validation.dssp.chosen import check_chosen, facts_of
+from schedopt.validation.report import Report, same
 
 ROUNDING = 1e-9
 """Of the largest time in the schedule: what sums of lengths may be off by."""

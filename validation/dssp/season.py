@@ -11,15 +11,15 @@ from fractions import Fraction
 
 import msgspec
 
-from instances.constraints import Constraint, FairShare, Resource, Seats, label
-from instances.decimals import as_written
-from instances.dssp import Instance, ScheduledNights, Selected, SelectedNights, one_night
-from solvers.result import Document
-from validation.dssp import schedule, selection
-from validation.dssp.chosen import facts_of
-from validation.dssp.constraints import UnknownKindError, broken
-from validation.dssp.facts import Facts
-from validation.report import Report, same
+from schedopt.instances.constraints import Constraint, FairShare, Resource, Seats, label
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp import Instance, ScheduledNights, Selected, SelectedNights, one_night
+from schedopt.solvers.result import Document
+from schedopt.validation.dssp import schedule, selection
+from schedopt.validation.dssp.chosen import facts_of
+from schedopt.validation.dssp.constraints import UnknownKindError, broken
+from schedopt.validation.dssp.facts import Facts
+from schedopt.validation.report import Report, same
 
 Nights = dict[str, tuple[int, int]]
 """The first and the last night of each job."""

@@ -10,14 +10,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from instances.constraints import Constraint, FairShare, Resource, Seats, label
-from instances.decimals import as_written
-from instances.dssp import Instance
-from solvers.result import Document
-from validation.dssp.chosen import facts_of
-from validation.dssp.parts import Part, known, parts, windows
-from validation.dssp.program import Program, selectable
-from validation.dssp.season import Period, alone, bounded, nights_of, over, past_total
+from schedopt.instances.constraints import Constraint, FairShare, Resource, Seats, label
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp import Instance
+from schedopt.solvers.result import Document
+from schedopt.validation.dssp.chosen import facts_of
+from schedopt.validation.dssp.parts import Part, known, parts, windows
+from schedopt.validation.dssp.program import Program, selectable
+from schedopt.validation.dssp.season import Period, alone, bounded, nights_of, over, past_total
 
 
 class Season(Program):

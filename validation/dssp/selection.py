@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from math import fsum
 
-from instances.constraints import Constraint, Seats, label
-from instances.decimals import total
-from instances.dssp import Instance, Job, Selected
-from solvers.result import Document
-from validation.dssp.chosen import check_chosen, facts_of
-from validation.dssp.constraints import unseated
-from validation.dssp.facts import Facts
-from validation.report import Report
+from schedopt.instances.constraints import Constraint, Seats, label
+from schedopt.instances.decimals import total
+from schedopt.instances.dssp import Instance, Job, Selected
+from schedopt.solvers.result import Document
+from schedopt.validation.dssp.chosen import check_chosen, facts_of
+from schedopt.validation.dssp.constraints import unseated
+from schedopt.validation.dssp.facts import Facts
+from schedopt.validation.report import Report
 
 MARGIN = 1e-12
 """Of a critical path: far more than what adding up and rounding decimals can do to it."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from instances.constraints import Constraint
-from instances.epoch import Instance, Partitioned, Scheduled, SideConstraint, Solution
-from solvers.result import Document
-from validation.epoch import partition, rectangles
-from validation.report import Report
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.epoch import Instance, Partitioned, Scheduled, SideConstraint, Solution
+from schedopt.solvers.result import Document
+from schedopt.validation.epoch import partition, rectangles
+from schedopt.validation.report import Report
 
 SENSE = "minimize"
 CONSTRAINTS = tuple[SideConstraint, ...]

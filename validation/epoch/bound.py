@@ -13,10 +13,10 @@ from math import isfinite, isqrt
 import msgspec
 import numpy as np
 
-from instances.constraints import Apart, Constraint, Together, label
-from instances.epoch import Instance
-from solvers.result import Document
-from validation.epoch.width_steps import Widths, least_overhead
+from schedopt.instances.constraints import Apart, Constraint, Together, label
+from schedopt.instances.epoch import Instance
+from schedopt.solvers.result import Document
+from schedopt.validation.epoch.width_steps import Widths, least_overhead
 
 LARGEST = 1 << 40
 """A multiplier; sums of as many as there are jobs stay far below 2^63."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from instances.constraints import Apart, Constraint, Together, label
-from instances.epoch import Instance
-from instances.errors import shown
-from solvers.result import Document
-from validation.report import Report, same
+from schedopt.instances.constraints import Apart, Constraint, Together, label
+from schedopt.instances.epoch import Instance
+from schedopt.instances.errors import shown
+from schedopt.solvers.result import Document
+from schedopt.validation.report import Report, same
 
 
 def check_jobs(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import fsum
 
-from instances.constraints import Constraint
-from instances.epoch import Instance, Partitioned
-from solvers.result import Document
-from validation.epoch.jobs import check_constraints, check_jobs
-from validation.report import Report, same
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.epoch import Instance, Partitioned
+from schedopt.solvers.result import Document
+from schedopt.validation.epoch.jobs import check_constraints, check_jobs
+from schedopt.validation.report import Report, same
 
 
 def check(

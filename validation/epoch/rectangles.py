@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
-from instances.constraints import Constraint
-from instances.epoch import Instance, Rectangle, Scheduled
-from solvers.result import Document
-from validation.epoch.jobs import check_constraints, check_jobs
-from validation.report import Report, same
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.epoch import Instance, Rectangle, Scheduled
+from schedopt.solvers.result import Document
+from schedopt.validation.epoch.jobs import check_constraints, check_jobs
+from schedopt.validation.report import Report, same
 
 ROUNDING = 1e-9
 """Of the quantum: what the ends of rectangles may be off by."""

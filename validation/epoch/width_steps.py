@@ -8,7 +8,7 @@ from math import lcm
 
 import msgspec
 
-from instances.epoch import Instance
+from schedopt.instances.epoch import Instance
 
 MOST_UNITS = 1 << 27
 """Units of a quantum up to which sums of heights are followed."""

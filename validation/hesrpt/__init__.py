@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from instances.hesrpt import Allocated, SideConstraint
-from validation.hesrpt.allocation import check
+from schedopt.instances.hesrpt import Allocated, SideConstraint
+from schedopt.validation.hesrpt.allocation import check
 
 SENSE = "minimize"
 CONSTRAINTS = tuple[SideConstraint, ...]

@@ -10,12 +10,12 @@ from math import exp, fsum, inf, isfinite, log
 
 from msgspec import UNSET
 
-from instances.constraints import Constraint, FairShare, Shares, label
-from instances.errors import shown
-from instances.hesrpt import Allocated, Instance, Power
-from solvers.result import Document
-from validation.hesrpt.speeds import speeds
-from validation.report import Report
+from schedopt.instances.constraints import Constraint, FairShare, Shares, label
+from schedopt.instances.errors import shown
+from schedopt.instances.hesrpt import Allocated, Instance, Power
+from schedopt.solvers.result import Document
+from schedopt.validation.hesrpt.speeds import speeds
+from schedopt.validation.report import Report
 
 CLOSE = 1e-7
 """What the shares of an interior-point method may be off by."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from validation.hesrpt.curves import Above, AmdahlCurve, PowerCurve, TableCurve
-from validation.hesrpt.earning import Machine, gain
-from validation.hesrpt.intervals import Floats, Interval
+from schedopt.validation.hesrpt.curves import Above, AmdahlCurve, PowerCurve, TableCurve
+from schedopt.validation.hesrpt.earning import Machine, gain
+from schedopt.validation.hesrpt.intervals import Floats, Interval
 
 TRIALS = 50
 SLACKS = (4e-12, 1e-10, 1e-8)

@@ -37,10 +37,10 @@ from math import isfinite
 import msgspec
 import numpy as np
 
-from instances.constraints import Constraint
-from instances.hesrpt import Instance
-from solvers.result import Document
-from validation.hesrpt.kinds import (
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.hesrpt import Instance
+from schedopt.solvers.result import Document
+from schedopt.validation.hesrpt.kinds import (
     Certificate,
     Order,
     Orders,
@@ -50,8 +50,8 @@ from validation.hesrpt.kinds import (
     Timelines,
     Together,
 )
-from validation.hesrpt.prices import NotShownError, Proof
-from validation.hesrpt.rents import least_cost
+from schedopt.validation.hesrpt.prices import NotShownError, Proof
+from schedopt.validation.hesrpt.rents import least_cost
 
 ROUNDING = 1e-9
 

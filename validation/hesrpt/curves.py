@@ -11,8 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
-from instances.hesrpt import Amdahl, Instance, Power, Table
-from validation.hesrpt.intervals import Floats, Interval
+from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
+from schedopt.validation.hesrpt.intervals import Floats, Interval
 
 LEAST = 1e-280
 """Servers at which the tangent of a power is taken at the least: at 0 it has none."""

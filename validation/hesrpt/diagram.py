@@ -19,9 +19,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from validation.hesrpt.curves import PowerCurve
-from validation.hesrpt.earning import Machine, gain
-from validation.hesrpt.intervals import Floats, Interval
+from schedopt.validation.hesrpt.curves import PowerCurve
+from schedopt.validation.hesrpt.earning import Machine, gain
+from schedopt.validation.hesrpt.intervals import Floats, Interval
 
 Ints = NDArray[np.int64]
 CHUNK = 1_000_000

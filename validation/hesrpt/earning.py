@@ -20,8 +20,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from validation.hesrpt.curves import Above, Curve
-from validation.hesrpt.intervals import Floats, Interval
+from schedopt.validation.hesrpt.curves import Above, Curve
+from schedopt.validation.hesrpt.intervals import Floats, Interval
 
 Bools = NDArray[np.bool_]
 HALVINGS = 60

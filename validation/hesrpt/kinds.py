@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from validation.hesrpt.diagram import Pass
+from schedopt.validation.hesrpt.diagram import Pass
 
 
 class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from instances.constraints import Constraint, FairShare, Shares
-from instances.hesrpt import Instance
-from validation.hesrpt.curves import curves_of
-from validation.hesrpt.earning import Machine
-from validation.hesrpt.intervals import Interval
+from schedopt.instances.constraints import Constraint, FairShare, Shares
+from schedopt.instances.hesrpt import Instance
+from schedopt.validation.hesrpt.curves import curves_of
+from schedopt.validation.hesrpt.earning import Machine
+from schedopt.validation.hesrpt.intervals import Interval
 
 
 def without_musts(machine: Machine) -> Machine:

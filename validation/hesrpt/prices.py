@@ -8,16 +8,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.constraints import Constraint, FairShare, Shares
-from instances.hesrpt import Instance, Power
-from solvers.result import Document
-from validation.hesrpt.beside import Beside
-from validation.hesrpt.diagram import Diagram
-from validation.hesrpt.earning import Bools
-from validation.hesrpt.intervals import Floats, Interval
-from validation.hesrpt.kinds import Order, Passes, Ranks, Timelines, Together
-from validation.hesrpt.machine import machine_of, without_musts
-from validation.hesrpt.timelines import Epochs, timelines
+from schedopt.instances.constraints import Constraint, FairShare, Shares
+from schedopt.instances.hesrpt import Instance, Power
+from schedopt.solvers.result import Document
+from schedopt.validation.hesrpt.beside import Beside
+from schedopt.validation.hesrpt.diagram import Diagram
+from schedopt.validation.hesrpt.earning import Bools
+from schedopt.validation.hesrpt.intervals import Floats, Interval
+from schedopt.validation.hesrpt.kinds import Order, Passes, Ranks, Timelines, Together
+from schedopt.validation.hesrpt.machine import machine_of, without_musts
+from schedopt.validation.hesrpt.timelines import Epochs, timelines
 
 Positions = NDArray[np.intp]
 MOST_IN_ROWS, MOST_IN_SETS, MOST_IN_PASSES = 2_500, 16, 60

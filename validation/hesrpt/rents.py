@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from validation.hesrpt.earning import Machine
-from validation.hesrpt.intervals import Floats, Interval
-from validation.hesrpt.kinds import OneJob, Rents
+from schedopt.validation.hesrpt.earning import Machine
+from schedopt.validation.hesrpt.intervals import Floats, Interval
+from schedopt.validation.hesrpt.kinds import OneJob, Rents
 
 MOST_CELLS, MOST_SPANS = 2_000, 2_000
 """Cells of time, and prices of a job, that are looked at."""

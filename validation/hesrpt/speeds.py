@@ -6,7 +6,7 @@ from bisect import bisect_right
 from math import floor
 from typing import Any
 
-from instances.hesrpt import Amdahl, Instance, Power
+from schedopt.instances.hesrpt import Amdahl, Instance, Power
 
 
 def speeds(instance: Instance) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from instances.hesrpt import Instance
+from schedopt.instances.hesrpt import Instance
 
 MOST = 5_000
 """Timelines that are looked at."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Any
 
-from instances.constraints import Constraint, ResponseTime, label
-from instances.msfq import (
+from schedopt.instances.constraints import Constraint, ResponseTime, label
+from schedopt.instances.msfq import (
     Expected,
     Instance,
     LogAnswer,
@@ -16,10 +16,10 @@ from instances.msfq import (
     Simulated,
     Thresholded,
 )
-from instances.msfq.answers import Answer
-from solvers.result import Document
-from validation.msfq import first_come, logs, simulated, solved
-from validation.report import Report, same
+from schedopt.instances.msfq.answers import Answer
+from schedopt.solvers.result import Document
+from schedopt.validation.msfq import first_come, logs, simulated, solved
+from schedopt.validation.report import Report, same
 
 SENSE = "minimize"
 NEAR = 1e-6

@@ -29,8 +29,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.msfq import Instance
-from validation.msfq.packed import unpacked
+from schedopt.instances.msfq import Instance
+from schedopt.validation.msfq.packed import unpacked
 
 ROUNDING = 64 * 2.0**-53
 """Of a sum of some twenty terms, for each unit of their magnitudes."""

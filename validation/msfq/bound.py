@@ -26,11 +26,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.constraints import Constraint
-from instances.decimals import as_written
-from instances.msfq import Instance
-from solvers.result import Document
-from validation.msfq import bellman, class_bellman, threshold_bound
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.decimals import as_written
+from schedopt.instances.msfq import Instance
+from schedopt.solvers.result import Document
+from schedopt.validation.msfq import bellman, class_bellman, threshold_bound
 
 UNAIDED = ("threshold",)
 """Formulations whose bound is re-proved without a certificate."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from instances.msfq import Instance, OptimalTable
+from schedopt.instances.msfq import Instance, OptimalTable
 
 State = tuple[str, int, int, int]
 """Mode, small jobs waiting (when open: in the system), large jobs, small jobs of a closed batch."""

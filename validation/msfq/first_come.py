@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.msfq import Expected, Instance
-from validation.report import Report
+from schedopt.instances.msfq import Expected, Instance
+from schedopt.validation.report import Report
 
 NEAR = 1e-8
 """Relative: what a claimed time may be off by."""

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.constraints import Constraint, ResponseTime, label
-from instances.errors import InputError
-from instances.msfq import (
+from schedopt.instances.constraints import Constraint, ResponseTime, label
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq import (
     Bracketed,
     Instance,
     LogAnswer,
@@ -21,10 +21,10 @@ from instances.msfq import (
     Replayed,
     Windowed,
 )
-from instances.msfq.logs import Jobs
-from solvers.result import Document
-from validation.msfq import preempted
-from validation.report import Report, same
+from schedopt.instances.msfq.logs import Jobs
+from schedopt.solvers.result import Document
+from schedopt.validation.msfq import preempted
+from schedopt.validation.report import Report, same
 
 Floats = NDArray[np.float64]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.errors import InputError
-from instances.msfq import Instance, Preempted
-from solvers.result import Document
-from validation.report import Report, same
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq import Instance, Preempted
+from schedopt.solvers.result import Document
+from schedopt.validation.report import Report, same
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-9

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from validation.msfq.chain import System
+from schedopt.validation.msfq.chain import System
 
 SCALE = 1e4
 """The time in all states together: with 1 the smallest flows would fall below HiGHS's tolerance."""

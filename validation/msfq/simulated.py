@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import fsum, sqrt
 from typing import Any
 
-from instances.msfq import Instance, Simulated
-from validation.report import Report
+from schedopt.instances.msfq import Instance, Simulated
+from schedopt.validation.report import Report
 
 ENOUGH = 1000
 """Jobs of a class from which on its means are told apart from noise."""

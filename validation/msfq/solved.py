@@ -7,13 +7,13 @@ from functools import lru_cache, partial
 from math import inf, isfinite, isnan, nan
 from typing import TYPE_CHECKING
 
-from instances.constraints import Constraint, ResponseTime
-from instances.msfq import Instance, OptimalTable, Thresholded
-from solvers.result import Document
-from validation.report import Report, same
+from schedopt.instances.constraints import Constraint, ResponseTime
+from schedopt.instances.msfq import Instance, OptimalTable, Thresholded
+from schedopt.solvers.result import Document
+from schedopt.validation.report import Report, same
 
 if TYPE_CHECKING:
-    from validation.msfq.chain import System
+    from schedopt.validation.msfq.chain import System
 
 METHODS, VARIANTS = ("exact", "area", "paper"), ("literal", "lazy")
 MOST_SERVERS = 512
@@ -87,7 +87,7 @@ def recomputed(queue: Instance, variant: str) -> Recomputed | None:
         The times of small and of large jobs, one for each threshold, and what they may be off by,
         as a part of them; None where there are too many servers.
     """
-    from validation.msfq.chain import System
+    from schedopt.validation.msfq.chain import System
 
     if queue.one_or_all is None or queue.load >= 1:
         return None
@@ -100,7 +100,7 @@ def recomputed(queue: Instance, variant: str) -> Recomputed | None:
 
 @lru_cache(maxsize=1)  # a result's bound is judged right after its curve
 def _curves(system: System, variant: str) -> Recomputed | None:
-    from validation.msfq import chain, transforms
+    from schedopt.validation.msfq import chain, transforms
 
     if variant == "literal":
         small, large = transforms.curve(system)
@@ -122,7 +122,7 @@ def sampled(queue: Instance, solution: Thresholded) -> Recomputed | None:
     tuple or None
         As from `recomputed`; None for the lazy variant.
     """
-    from validation.msfq import chain, transforms
+    from schedopt.validation.msfq import chain, transforms
 
     if queue.one_or_all is None or queue.load >= 1 or solution.variant != "literal":
         return None
@@ -139,7 +139,7 @@ def least(
     queue: Instance, constraints: Sequence[Constraint], found: Recomputed
 ) -> tuple[list[float], float]:
     """Return the objective at each threshold, and the least that surely keeps the rules."""
-    from validation.msfq.chain import System
+    from schedopt.validation.msfq.chain import System
 
     small, large, near = found
     system = System.of(queue)
@@ -208,7 +208,7 @@ def check_table(queue: Instance, solution: OptimalTable, claim: Document, report
     if not (shaped and known) or claim.objective is None:
         return
     if queue.servers == 2 and queue.load <= LIGHT:
-        from validation.msfq.chain import System, snap_bound, table_times
+        from schedopt.validation.msfq.chain import System, snap_bound, table_times
 
         system = System.of(queue)
         found = snap_bound(partial(table_times, system, solution), system)

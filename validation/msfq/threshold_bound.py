@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from instances.constraints import Constraint
-from instances.msfq import Instance
-from solvers.result import Document
-from validation.msfq.solved import least, recomputed
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.msfq import Instance
+from schedopt.solvers.result import Document
+from schedopt.validation.msfq.solved import least, recomputed
 
 
 def reproved(

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from validation.msfq.chain import System
+from schedopt.validation.msfq.chain import System
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]

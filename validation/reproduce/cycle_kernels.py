@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.compiling import njit
+from schedopt.solvers.compiling import njit
 
 RING = 1 << 20
 """No queue is ever longer than this at the loads that are played."""

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from instances.dssp.generators import GENERATORS
-from instances.dssp.tasks import Floats
-from policies.dssp import dispatchers
-from validation.reproduce.dssp_workload import (
+from schedopt.instances.dssp.generators import GENERATORS
+from schedopt.instances.dssp.tasks import Floats
+from schedopt.policies.dssp import dispatchers
+from schedopt.validation.reproduce.dssp_workload import (
     DEADLINE,
     HOUR,
     PAPER,
@@ -23,7 +23,7 @@ from validation.reproduce.dssp_workload import (
     nights_over,
     releases,
 )
-from validation.reproduce.ledger import Claim, Outcome, reproduction
+from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
 
 NIGHT = DEADLINE / HOUR
 

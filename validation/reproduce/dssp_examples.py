@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from instances.dssp import Instance, Job
-from instances.dssp.generators import GENERATORS
-from policies.dssp import dispatchers
-from validation.reproduce.dssp_theorems import optimal_reward
-from validation.reproduce.dssp_workload import PAPER
-from validation.reproduce.ledger import Claim, Outcome, reproduction
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.generators import GENERATORS
+from schedopt.policies.dssp import dispatchers
+from schedopt.validation.reproduce.dssp_theorems import optimal_reward
+from schedopt.validation.reproduce.dssp_workload import PAPER
+from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
 
 DRAWN = "The numbers are in a drawing that the text does not carry: random jobs instead."
 

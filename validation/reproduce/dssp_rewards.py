@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 
-from instances.dssp import Instance
-from instances.dssp.generators import DEADLINE
-from policies.registry import registered
-from validation.reproduce.dssp_workload import (
+from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp.generators import DEADLINE
+from schedopt.policies.registry import registered
+from schedopt.validation.reproduce.dssp_workload import (
     HOUR,
     PAPER,
     SYNTHETIC,
@@ -21,7 +21,7 @@ from validation.reproduce.dssp_workload import (
     predicted,
     rewarded,
 )
-from validation.reproduce.ledger import Claim, Outcome, reproduction
+from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
 
 NIGHT: Final = DEADLINE / HOUR
 FOUR: Final = ("priority", "stcpu", "lcpf", "cpa")

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from instances.dssp import Instance, Job
-from instances.dssp.generators import GENERATORS
-from policies.registry import registered
-from validation.reproduce.dssp_workload import PAPER
-from validation.reproduce.ledger import Claim, Outcome, reproduction
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.generators import GENERATORS
+from schedopt.policies.registry import registered
+from schedopt.validation.reproduce.dssp_workload import PAPER
+from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
 
 RANDOM = "Random small instances, solved exactly by CP-SAT."
 
 
 def optimal_reward(night: Instance) -> float:
     """Return the proven optimum of a schedule."""
-    from formulations.dssp import Schedule
-    from solvers import Limits, cpsat
+    from schedopt.formulations.dssp import Schedule
+    from schedopt.solvers import Limits, cpsat
 
     model: Any = Schedule(night)
     result = cpsat.solve(model, Limits(threads=1))

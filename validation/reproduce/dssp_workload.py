@@ -8,13 +8,13 @@ from itertools import count
 import msgspec
 import numpy as np
 
-from instances.dssp import Instance
-from instances.dssp.generators import DEADLINE, PROCESSORS, render_season
-from instances.dssp.rewards import REWARDS
-from instances.dssp.tasks import Floats, Ints
-from policies.dssp import dispatchers
-from policies.dssp.dispatch import Played
-from policies.registry import registered
+from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp.generators import DEADLINE, PROCESSORS, render_season
+from schedopt.instances.dssp.rewards import REWARDS
+from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.policies.dssp import dispatchers
+from schedopt.policies.dssp.dispatch import Played
+from schedopt.policies.registry import registered
 
 HOUR = 3600.0
 SIX = ("random", "first", "priority", "stcpu", "lcpf", "cpa")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from instances.epoch import Instance
-from instances.epoch.generators import GENERATORS
-from policies.registry import NotApplicableError
-from solvers import Limits
-from validation.reproduce.epoch_shared import PAPER, packed, policy
-from validation.reproduce.ledger import Claim, Outcome, reproduction
+from schedopt.instances.epoch import Instance
+from schedopt.instances.epoch.generators import GENERATORS
+from schedopt.policies.registry import NotApplicableError
+from schedopt.solvers import Limits
+from schedopt.validation.reproduce.epoch_shared import PAPER, packed, policy
+from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
 
 
 @reproduction(
@@ -65,11 +65,11 @@ def opt_epoch(quick: bool) -> Outcome:
 
 def _all_methods(instance: Instance) -> tuple[set[float], int]:
     """Return the optima that the methods find, and how many find none in their time."""
-    from formulations.epoch import Partition
-    from formulations.epoch.writing import FORMS
-    from solvers import cpsat
-    from solvers.epochs.bounding import least_overhead
-    from solvers.epochs.forms import written
+    from schedopt.formulations.epoch import Partition
+    from schedopt.formulations.epoch.writing import FORMS
+    from schedopt.solvers import cpsat
+    from schedopt.solvers.epoch.bounding import least_overhead
+    from schedopt.solvers.epoch.forms import written
 
     found, missing = set(), 0
     bound = least_overhead(instance)

@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from instances.epoch import Instance
-from instances.epoch.generators import GENERATORS
-from policies.epoch.buddies import Piece, buddy
-from policies.registry import registered
-from validation.reproduce.epoch_shared import EXACT, PAPER, optimum, packed, policy
-from validation.reproduce.ledger import Claim, Outcome, reproduction
+from schedopt.instances.epoch import Instance
+from schedopt.instances.epoch.generators import GENERATORS
+from schedopt.policies.epoch.buddies import Piece, buddy
+from schedopt.policies.registry import registered
+from schedopt.validation.reproduce.epoch_shared import EXACT, PAPER, optimum, packed, policy
+from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
 
 DRAWN = "A drawing without numbers in the text."
 

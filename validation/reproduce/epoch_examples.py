@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from policies.registry import registered
-from validation.reproduce.epoch_shared import EXACT, PAPER, optimum, packed, policy
-from validation.reproduce.ledger import Claim, Outcome, reproduction
+from schedopt.policies.registry import registered
+from schedopt.validation.reproduce.epoch_shared import EXACT, PAPER, optimum, packed, policy
+from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
 
 
 @reproduction(

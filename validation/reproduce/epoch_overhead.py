@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from instances.epoch.generators import drawn_uniform, mean_minimum
-from policies.epoch.kernels import BUDDY, CODES, HYBRID, overheads
-from validation.reproduce.epoch_shared import PAPER
-from validation.reproduce.ledger import Claim, Curve, Outcome, reproduction
+from schedopt.instances.epoch.generators import drawn_uniform, mean_minimum
+from schedopt.policies.epoch.kernels import BUDDY, CODES, HYBRID, overheads
+from schedopt.validation.reproduce.epoch_shared import PAPER
+from schedopt.validation.reproduce.ledger import Claim, Curve, Outcome, reproduction
 
 NAMES = {
     "buddy-star": "BUDDY",

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from policies.epoch.closed_system import Arrivals, arrivals, simulate
-from policies.epoch.kernels import speedup
-from validation.reproduce.epoch_overhead import CASES, NAMES, Point, jobs_axis
-from validation.reproduce.epoch_shared import PAPER
-from validation.reproduce.ledger import Claim, Curve, Outcome, reproduction
+from schedopt.policies.epoch.closed_system import Arrivals, arrivals, simulate
+from schedopt.policies.epoch.kernels import speedup
+from schedopt.validation.reproduce.epoch_overhead import CASES, NAMES, Point, jobs_axis
+from schedopt.validation.reproduce.epoch_shared import PAPER
+from schedopt.validation.reproduce.ledger import Claim, Curve, Outcome, reproduction
 
 EQUAL = ("buddy-star", "equi-epoch")
 UNEQUAL = ("hybrid", "paper-search", "heuristic-epoch")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from instances.epoch import Instance
-from instances.epoch.generators import named
-from policies.registry import registered
-from solvers import Limits
+from schedopt.instances.epoch import Instance
+from schedopt.instances.epoch.generators import named
+from schedopt.policies.registry import registered
+from schedopt.solvers import Limits
 
 PAPER = "McCann and Zahorjan, TR 94-10-05, 1994"
 EXACT = "Solved exactly by CP-SAT."
@@ -27,8 +27,8 @@ def policy(name: str, instance: Instance) -> float:
 
 def optimum(instance: Instance, *, widths: Literal["any", "powers-of-two"] | None = None) -> float:
     """Return the least overhead of epochs; with ``widths``, of rectangles of such widths."""
-    from formulations.epoch import Partition, Rectangles
-    from solvers import epochs
+    from schedopt.formulations.epoch import Partition, Rectangles
+    from schedopt.solvers import epoch as epochs
 
     model = Partition(instance) if widths is None else Rectangles(instance, widths=widths)
     result = epochs.solve(model, Limits(threads=1))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from instances.epoch import Instance, Solution
-from instances.epoch.generators import GENERATORS
-from policies.registry import NotApplicableError, registered
-from validation.reproduce.epoch_shared import PAPER, optimum, packed, policy
-from validation.reproduce.ledger import Claim, Outcome, reproduction
+from schedopt.instances.epoch import Instance, Solution
+from schedopt.instances.epoch.generators import GENERATORS
+from schedopt.policies.registry import NotApplicableError, registered
+from schedopt.validation.reproduce.epoch_shared import PAPER, optimum, packed, policy
+from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
 
 TABLE_1 = (8, 128, 2_144, 21_527, 144_055, 692_693, 2_560_378)
 
@@ -100,7 +100,7 @@ def _restrictions(name: str, seeds: range) -> list[tuple[str, str]]:
 
 
 def _equal(solution: Solution, instance: Instance) -> Iterator[str]:
-    from policies.epoch.closed_system import shares
+    from schedopt.policies.epoch.closed_system import shares
 
     fair = instance.nodes / len(instance.jobs)
     for nodes, part in shares(solution).values():

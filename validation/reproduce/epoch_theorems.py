@@ -7,11 +7,11 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from instances.epoch import Instance
-from instances.epoch.generators import drawn_binomial, drawn_uniform, mean_minimum
-from policies.epoch.kernels import OPT, overheads
-from validation.reproduce.epoch_shared import EXACT, PAPER, optimum, packed, policy
-from validation.reproduce.ledger import Claim, Outcome, reproduction
+from schedopt.instances.epoch import Instance
+from schedopt.instances.epoch.generators import drawn_binomial, drawn_uniform, mean_minimum
+from schedopt.policies.epoch.kernels import OPT, overheads
+from schedopt.validation.reproduce.epoch_shared import EXACT, PAPER, optimum, packed, policy
+from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
 
 
 def classes(most_nodes: int, most_jobs: int) -> Iterator[Instance]:

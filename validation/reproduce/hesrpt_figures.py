@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from instances.hesrpt import Amdahl, Power, fit
-from instances.hesrpt.generators import GENERATORS
-from policies.registry import registered
-from solvers.orders.search import OrderSearch
-from validation.reproduce.hesrpt_theorems import PAPER, POWERS, cluster
-from validation.reproduce.ledger import Claim, Outcome, reproduction
+from schedopt.instances.hesrpt import Amdahl, Power, fit
+from schedopt.instances.hesrpt.generators import GENERATORS
+from schedopt.policies.registry import registered
+from schedopt.solvers.hesrpt.search import OrderSearch
+from schedopt.validation.reproduce.hesrpt_theorems import PAPER, POWERS, cluster
+from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
 
 
 def _optimum(instance: Any) -> Any:

@@ -6,10 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from instances.hesrpt import Power
-from solvers.orders.search import OrderSearch
-from validation.reproduce.hesrpt_theorems import PAPER, POWERS, RANDOM, cluster, draws, worst
-from validation.reproduce.ledger import Claim, Outcome, reproduction
+from schedopt.instances.hesrpt import Power
+from schedopt.solvers.hesrpt.search import OrderSearch
+from schedopt.validation.reproduce.hesrpt_theorems import (
+    PAPER,
+    POWERS,
+    RANDOM,
+    cluster,
+    draws,
+    worst,
+)
+from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
 
 
 def flow_time(sizes: Any, shares: Any, p: float, servers: float, speed: float) -> float:

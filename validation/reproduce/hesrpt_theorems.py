@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Table
-from policies.hesrpt.closed import hesrpt_shares, hesrpt_total
-from solvers.orders.closed_form import optimum
-from solvers.orders.makespan import least_makespan
-from solvers.orders.search import OrderSearch
-from validation.reproduce.ledger import Claim, Outcome, reproduction
+from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Table
+from schedopt.policies.hesrpt.closed import hesrpt_shares, hesrpt_total
+from schedopt.solvers.hesrpt.closed_form import optimum
+from schedopt.solvers.hesrpt.makespan import least_makespan
+from schedopt.solvers.hesrpt.search import OrderSearch
+from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
 RANDOM = "Random instances of up to 8 jobs, ties among them; p from 0.05 to 0.99, N up to 10^6."
@@ -51,8 +51,8 @@ def worst(differences: list[float]) -> str:
 )
 def theorem_1(quick: bool) -> Outcome:
     """Compare the program's optimum with the time at which all can complete together."""
-    from formulations.hesrpt import Allocation
-    from solvers.orders.programs import solve_program
+    from schedopt.formulations.hesrpt import Allocation
+    from schedopt.solvers.hesrpt.programs import solve_program
 
     found = []
     for x, p, servers in list(draws(True, 5))[: 20 if quick else 60]:
@@ -195,9 +195,9 @@ def theorem_6(quick: bool) -> Outcome:
 )
 def theorem_7(quick: bool) -> Outcome:
     """Compare the formula with the shares that the dual's prices ask for."""
-    from solvers.orders.price_kernels import prices_of
-    from solvers.orders.prices import curves, levels_of
-    from solvers.orders.rent_kernels import best_shares
+    from schedopt.solvers.hesrpt.price_kernels import prices_of
+    from schedopt.solvers.hesrpt.prices import curves, levels_of
+    from schedopt.solvers.hesrpt.rent_kernels import best_shares
 
     found = []
     for x, p, servers in draws(quick):
@@ -220,7 +220,7 @@ def theorem_7(quick: bool) -> Outcome:
 )
 def theorem_8(quick: bool) -> Outcome:
     """Compare the formula with the dual bound and with what the shares really make."""
-    from policies.registry import registered
+    from schedopt.policies.registry import registered
 
     dual, played = [], []
     for x, p, servers in draws(quick):

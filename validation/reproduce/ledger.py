@@ -104,7 +104,11 @@ def reproduction(
 
 def ledger() -> dict[str, Reproduction]:
     """Return all reproductions by name, in the order of `HOMES` whatever was imported first."""
-    homes = [f"validation.reproduce.{module}" for modules in HOMES.values() for module in modules]
+    homes = [
+        f"schedopt.validation.reproduce.{module}"
+        for modules in HOMES.values()
+        for module in modules
+    ]
     for home in homes:
         import_module(home)
     return dict(sorted(_LEDGER.items(), key=lambda item: homes.index(item[1].run.__module__)))

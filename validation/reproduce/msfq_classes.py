@@ -6,17 +6,17 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from instances.files import read
-from instances.msfq import Instance, JobClass, Simulated
-from instances.msfq.generators import GENERATORS
-from policies.msfq.registration import plan
-from policies.msfq.replications import pooled, replicated, usual
-from policies.msfq.rule import Plan, Watch
-from policies.msfq.simulation import play
-from policies.msfq.stability import region
-from policies.msfq.summary import summary
-from validation.reproduce.ledger import Claim, Outcome, reproduction
-from validation.reproduce.msfq_figures import PAPER, simulated
+from schedopt.instances.files import read
+from schedopt.instances.msfq import Instance, JobClass, Simulated
+from schedopt.instances.msfq.generators import GENERATORS
+from schedopt.policies.msfq.registration import plan
+from schedopt.policies.msfq.replications import pooled, replicated, usual
+from schedopt.policies.msfq.rule import Plan, Watch
+from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.stability import region
+from schedopt.policies.msfq.summary import summary
+from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
+from schedopt.validation.reproduce.msfq_figures import PAPER, simulated
 
 RIVALS = ("msf", "first-fit")
 QUICKSWAPS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from formulations.msfq.system import one_or_all
-from instances.msfq import Instance, JobClass, Simulated
-from policies.msfq.registration import plan
-from policies.msfq.simulation import play
-from policies.msfq.summary import summary
-from solvers.queues.approximation import paper
-from solvers.queues.exact import exact, exact_curve
-from validation.reproduce.ledger import Claim, Outcome, reproduction
+from schedopt.formulations.msfq.system import one_or_all
+from schedopt.instances.msfq import Instance, JobClass, Simulated
+from schedopt.policies.msfq.registration import plan
+from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.summary import summary
+from schedopt.solvers.msfq.threshold.approximation import paper
+from schedopt.solvers.msfq.threshold.exact import exact, exact_curve
+from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
 
 PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Quickswap, 2025"
 SETTING = "k = 32, nine of ten jobs small, unit sizes: the paper's own synthetic workload."

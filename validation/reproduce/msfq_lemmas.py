@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from formulations.msfq.system import System
-from solvers.queues.approximation import paper
-from solvers.queues.exact import exact
-from validation.reproduce.cycle_kernels import cycles, exceptional
-from validation.reproduce.ledger import Claim, Outcome, reproduction
-from validation.reproduce.msfq_figures import PAPER
+from schedopt.formulations.msfq.system import System
+from schedopt.solvers.msfq.threshold.approximation import paper
+from schedopt.solvers.msfq.threshold.exact import exact
+from schedopt.validation.reproduce.cycle_kernels import cycles, exceptional
+from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
+from schedopt.validation.reproduce.msfq_figures import PAPER
 
 K, L = 8, 4
 L1, LK, M1, MK = 4.05, 0.45, 1.0, 1.0

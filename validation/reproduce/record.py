@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from validation.reproduce.ledger import ledger
-from validation.reproduce.papers import PAPERS
+from schedopt.validation.reproduce.ledger import ledger
+from schedopt.validation.reproduce.papers import PAPERS
 
 FILE = Path(__file__).with_name("recorded.json")
 KEPT = ("name", "title", "source", "quick", "seconds", "claims")

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from instances.errors import InputError
-from instances.msfq.log_converters import cleaning, sacct, swf, table
-from instances.msfq.log_files import ENDINGS
-from instances.msfq.records import Instance
-from instances.options import Option, checked
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq.log_converters import cleaning, sacct, swf, table
+from schedopt.instances.msfq.log_files import ENDINGS
+from schedopt.instances.msfq.records import Instance
+from schedopt.instances.options import Option, checked
 
 READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
     "swf": (swf.read, swf.OPTIONS),

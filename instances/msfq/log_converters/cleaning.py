@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.errors import InputError, shown
-from instances.msfq.logs import MOST_NEED, Floats, Jobs, Labels, Names
-from instances.options import Option, is_count, is_number
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.msfq.logs import MOST_NEED, Floats, Jobs, Labels, Names
+from schedopt.instances.options import Option, is_count, is_number
 
 Mask = NDArray[np.bool_]
 HOUR = 3600.0

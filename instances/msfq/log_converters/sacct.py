@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.errors import InputError, shown
-from instances.files import read_bytes
-from instances.msfq.log_converters.cleaning import Raw
-from instances.msfq.log_converters.times import ZONE, lengths, points
-from instances.msfq.log_files import MOST_BYTES, labels_of, names_of
-from instances.msfq.logs import Floats, Labels
-from instances.options import Option
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import read_bytes
+from schedopt.instances.msfq.log_converters.cleaning import Raw
+from schedopt.instances.msfq.log_converters.times import ZONE, lengths, points
+from schedopt.instances.msfq.log_files import MOST_BYTES, labels_of, names_of
+from schedopt.instances.msfq.logs import Floats, Labels
+from schedopt.instances.options import Option
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from instances.errors import InputError, shown
-from instances.files import read_bytes
-from instances.msfq.log_converters.cleaning import Raw
-from instances.msfq.log_files import MOST_BYTES, labels_of, names_of
-from instances.msfq.logs import MOST_NEED, Floats
-from instances.options import Option
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import read_bytes
+from schedopt.instances.msfq.log_converters.cleaning import Raw
+from schedopt.instances.msfq.log_files import MOST_BYTES, labels_of, names_of
+from schedopt.instances.msfq.logs import MOST_NEED, Floats
+from schedopt.instances.options import Option
 
 if TYPE_CHECKING:
     import polars as pl

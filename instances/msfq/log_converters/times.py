@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.errors import InputError, shown
-from instances.msfq.logs import Floats
-from instances.options import Option
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.msfq.logs import Floats
+from schedopt.instances.options import Option
 
 if TYPE_CHECKING:
     import polars as pl

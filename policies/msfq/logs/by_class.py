@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from instances.msfq import Instance, JobClass, Replayed
-from instances.msfq.logs import Floats
-from instances.msfq.records import MOST_SERVERS
-from policies.msfq.logs.measures import SLOWDOWN_BOUND, measured
-from policies.msfq.logs.registration import write
-from policies.msfq.logs.resampling import objectives
-from policies.msfq.played import fault
-from policies.msfq.rule import Plan, Rule, Twin, slots
-from policies.msfq.state import Job, State
-from policies.registry import NotApplicableError
+from schedopt.instances.msfq import Instance, JobClass, Replayed
+from schedopt.instances.msfq.logs import Floats
+from schedopt.instances.msfq.records import MOST_SERVERS
+from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measured
+from schedopt.policies.msfq.logs.registration import write
+from schedopt.policies.msfq.logs.resampling import objectives
+from schedopt.policies.msfq.played import fault
+from schedopt.policies.msfq.rule import Plan, Rule, Twin, slots
+from schedopt.policies.msfq.state import Job, State
+from schedopt.policies.registry import NotApplicableError
 
 SLICE = 2_000_000
 """Events between two looks at whether somebody has interrupted."""
@@ -117,7 +117,7 @@ def started(queue: Instance, plan: Plan, *, estimates: bool = False) -> Floats:
 
 
 def _compiled(queue: Instance, name: str, rule: Rule, twin: Twin) -> Floats:
-    from policies.msfq.logs import class_kernels as kernels
+    from schedopt.policies.msfq.logs import class_kernels as kernels
 
     jobs, known = queue.jobs, classes(queue)
     needs, kind = np.unique(jobs.need, return_inverse=True)
@@ -147,7 +147,7 @@ def _compiled(queue: Instance, name: str, rule: Rule, twin: Twin) -> Floats:
 
 def _plainly(queue: Instance, plan: Plan, rule: Rule, estimates: bool) -> Floats:
     """Replay as plainly as it can be said: ends, then submits, then the rule until it is done."""
-    from policies.msfq.plain import asked
+    from schedopt.policies.msfq.plain import asked
 
     jobs, state = queue.jobs, State(classes(queue))
     submit, run = jobs.submit.tolist(), jobs.run.tolist()

@@ -6,12 +6,14 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from policies.msfq.admission_kernels import fcfs
-from policies.msfq.compiling import digest, ready, specialized
-from policies.msfq.logs.heap_kernels import pop, push
-from policies.msfq.rule import Twin
+from schedopt.policies.msfq.admission_kernels import fcfs
+from schedopt.policies.msfq.compiling import digest, ready, specialized
+from schedopt.policies.msfq.logs.heap_kernels import pop, push
+from schedopt.policies.msfq.rule import Twin
 
-OWN = tuple(f"policies.msfq.{name}" for name in ("admission_kernels", "logs.class_kernels"))
+OWN = tuple(
+    f"schedopt.policies.msfq.{name}" for name in ("admission_kernels", "logs.class_kernels")
+)
 CAME, WAITING, FREE, RUNNING, EVENTS, STUCK, FAULT = range(7)
 """Places in ``whole``; ``STUCK`` says that the rule lets jobs wait for ever,
 ``FAULT`` which class it started that may not start, -1 for none."""

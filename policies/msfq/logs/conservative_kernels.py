@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from policies.msfq.compiling import compiled
-from policies.msfq.logs.heap_kernels import pop, push
-from policies.msfq.logs.profile_kernels import change, earliest, step
+from schedopt.policies.msfq.compiling import compiled
+from schedopt.policies.msfq.logs.heap_kernels import pop, push
+from schedopt.policies.msfq.logs.profile_kernels import change, earliest, step
 
 CAME, WAITING, RUNNING, LOW, HIGH, ALARMS, FIRST, LAST, EVENTS, FULL = range(10)
 """Places in ``whole``: among them the steps of the profile, and the ends of the line."""

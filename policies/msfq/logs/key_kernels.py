@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log10
 from typing import Any
 
-from policies.msfq.compiling import compiled
+from schedopt.policies.msfq.compiling import compiled
 
 
 @compiled

@@ -7,9 +7,9 @@ from math import sqrt
 import msgspec
 import numpy as np
 
-from instances.msfq import Instance, Measures, Replayed
-from instances.msfq.log_answers import packed
-from instances.msfq.logs import GROUPINGS, Floats, Labels
+from schedopt.instances.msfq import Instance, Measures, Replayed
+from schedopt.instances.msfq.log_answers import packed
+from schedopt.instances.msfq.logs import GROUPINGS, Floats, Labels
 
 SLOWDOWN_BOUND = 10.0
 """τ: jobs shorter than this count as so long (Feitelson and Rudolph, JSSPP 1998)."""
@@ -122,7 +122,7 @@ def confidence(response: Floats, weights: Floats | None = None) -> float | None:
 
 
 def _lost(queue: Instance, starts: Floats, ends: Floats) -> float:
-    from policies.msfq.logs.measure_kernels import lost
+    from schedopt.policies.msfq.logs.measure_kernels import lost
 
     jobs = queue.jobs
     by_start, by_end = np.argsort(starts, kind="stable"), np.argsort(ends, kind="stable")

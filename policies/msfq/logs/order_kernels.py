@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from policies.msfq.compiling import compiled
-from policies.msfq.logs.line_kernels import NOBODY, following, join, leave
-from policies.msfq.logs.plan_kernels import reserve
-from policies.msfq.logs.running_kernels import (
+from schedopt.policies.msfq.compiling import compiled
+from schedopt.policies.msfq.logs.line_kernels import NOBODY, following, join, leave
+from schedopt.policies.msfq.logs.plan_kernels import reserve
+from schedopt.policies.msfq.logs.running_kernels import (
     BLOCKS,
     CAME,
     EVENTS,

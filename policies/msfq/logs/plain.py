@@ -12,7 +12,7 @@ from math import exp, inf, log
 
 import numpy as np
 
-from instances.msfq.logs import Floats, Jobs
+from schedopt.instances.msfq.logs import Floats, Jobs
 
 
 class Machine:

@@ -12,12 +12,12 @@ from math import inf
 
 import numpy as np
 
-from instances.msfq import Instance, Preempted
-from instances.msfq.log_answers import packed
-from instances.msfq.logs import Jobs
-from instances.options import Option, is_number
-from policies.msfq.logs.measures import SLOWDOWN_BOUND, confidence
-from policies.registry import NotApplicableError, Policy, register
+from schedopt.instances.msfq import Instance, Preempted
+from schedopt.instances.msfq.log_answers import packed
+from schedopt.instances.msfq.logs import Jobs
+from schedopt.instances.options import Option, is_number
+from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, confidence
+from schedopt.policies.registry import NotApplicableError, Policy, register
 
 MOST = 200_000
 """Jobs that are played in plain Python."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from instances.options import Option, is_number
-from policies.msfq.logs import rules
-from policies.msfq.logs.plain import DAY, HALF_LIFE, Rule
-from policies.msfq.logs.registration import log_policy
-from policies.msfq.logs.replay import FILLS, Order
+from schedopt.instances.options import Option, is_number
+from schedopt.policies.msfq.logs import rules
+from schedopt.policies.msfq.logs.plain import DAY, HALF_LIFE, Rule
+from schedopt.policies.msfq.logs.registration import log_policy
+from schedopt.policies.msfq.logs.replay import FILLS, Order
 
 PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Quickswap, 2025"
 EASY = (

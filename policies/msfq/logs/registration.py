@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from instances.errors import InputError
-from instances.files import write_bytes
-from instances.msfq import Instance, Replayed
-from instances.msfq.logs import Floats
-from instances.options import Option, is_number
-from policies.msfq.logs.measures import SLOWDOWN_BOUND, measured
-from policies.msfq.logs.plain import HALF_LIFE, Rule
-from policies.msfq.logs.replay import Order, replay
-from policies.msfq.logs.resampling import RESAMPLES, objectives
-from policies.registry import NotApplicableError, Policy, register
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import write_bytes
+from schedopt.instances.msfq import Instance, Replayed
+from schedopt.instances.msfq.logs import Floats
+from schedopt.instances.options import Option, is_number
+from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measured
+from schedopt.policies.msfq.logs.plain import HALF_LIFE, Rule
+from schedopt.policies.msfq.logs.replay import Order, replay
+from schedopt.policies.msfq.logs.resampling import RESAMPLES, objectives
+from schedopt.policies.registry import NotApplicableError, Policy, register
 
 OPTIONS = {
     "starts": Option(
@@ -184,7 +184,7 @@ def started(queue: Instance, name: str, estimates: str = "exact", **own: Any) ->
     planned = jobs.planned(estimates if policy.plans else "exact")
     if policy.order is not None:
         return replay(jobs, queue.servers, policy.order(**own), planned)
-    from policies.msfq.logs.plain import play_plainly
+    from schedopt.policies.msfq.logs.plain import play_plainly
 
     half_life = own.get("half_life", HALF_LIFE)
     machine = play_plainly(jobs, queue.servers, policy.make(**own), planned, half_life)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from instances.msfq.logs import Floats, Ints, Jobs
-from policies.msfq.logs.plain import HALF_LIFE, users
+from schedopt.instances.msfq.logs import Floats, Ints, Jobs
+from schedopt.policies.msfq.logs.plain import HALF_LIFE, users
 
 FILLS = ("stop", "skip", "easy")
 """In the order of their numbers in `order_kernels`."""
@@ -69,7 +69,7 @@ def keys(jobs: Jobs, planned: Floats, key: str) -> Floats | None:
     if key == "arrival":
         return None
     if key == "f1":
-        from policies.msfq.logs.key_kernels import f1
+        from schedopt.policies.msfq.logs.key_kernels import f1
 
         found = np.empty(len(jobs))
         f1(jobs.submit, jobs.need, planned, found)
@@ -84,9 +84,9 @@ def keys(jobs: Jobs, planned: Floats, key: str) -> Floats | None:
 
 
 def _ordered(jobs: Jobs, servers: int, order: Order, planned: Floats) -> Floats:
-    from policies.msfq.logs import order_kernels
-    from policies.msfq.logs.line_kernels import BITS, NOBODY
-    from policies.msfq.logs.running_kernels import CAME, FREE, HEAD, WAITING
+    from schedopt.policies.msfq.logs import order_kernels
+    from schedopt.policies.msfq.logs.line_kernels import BITS, NOBODY
+    from schedopt.policies.msfq.logs.running_kernels import CAME, FREE, HEAD, WAITING
 
     n = len(jobs)
     by = keys(jobs, planned, order.fill_key or order.key)
@@ -118,7 +118,7 @@ def _ordered(jobs: Jobs, servers: int, order: Order, planned: Floats) -> Floats:
 
 def _running(jobs: Jobs, servers: int, fill: str) -> dict[str, Any]:
     """Return room for the jobs that run at once; only what is used of it is ever real memory."""
-    from policies.msfq.logs.plan_kernels import ROOM
+    from schedopt.policies.msfq.logs.plan_kernels import ROOM
 
     most = min(len(jobs), servers // int(jobs.need.min())) + 1
     count = most // (ROOM // 4) + 4 if fill == "easy" else 0
@@ -131,8 +131,8 @@ def _running(jobs: Jobs, servers: int, fill: str) -> dict[str, Any]:
 
 
 def _weighed(jobs: Jobs, servers: int, order: Order, planned: Floats) -> Floats:
-    from policies.msfq.logs import weight_kernels as kernels
-    from policies.msfq.logs.running_kernels import CAME, FREE, WAITING
+    from schedopt.policies.msfq.logs import weight_kernels as kernels
+    from schedopt.policies.msfq.logs.running_kernels import CAME, FREE, WAITING
 
     n = len(jobs)
     user, count = users(jobs)
@@ -156,7 +156,7 @@ def _weighed(jobs: Jobs, servers: int, order: Order, planned: Floats) -> Floats:
 
 
 def _conservative(jobs: Jobs, servers: int, planned: Floats) -> Floats:
-    from policies.msfq.logs import conservative_kernels as kernels
+    from schedopt.policies.msfq.logs import conservative_kernels as kernels
 
     n = len(jobs)
     most = min(n, servers // int(jobs.need.min())) + 1
@@ -182,7 +182,7 @@ def _conservative(jobs: Jobs, servers: int, planned: Floats) -> Floats:
 
 def _more(grown: dict[str, Any], whole: Any) -> dict[str, Any]:
     """Move the profile to the front of its arrays, and double what is still crowded."""
-    from policies.msfq.logs import conservative_kernels as kernels
+    from schedopt.policies.msfq.logs import conservative_kernels as kernels
 
     low, high = int(whole[kernels.LOW]), int(whole[kernels.HIGH])
     for key in ("times", "room"):

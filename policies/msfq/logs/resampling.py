@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from instances.msfq import Instance
-from instances.msfq.logs import Floats, Jobs
-from instances.options import Option
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.logs import Floats, Jobs
+from schedopt.instances.options import Option
 
 DAY, WEEK = 86400.0, 604800.0
 LEAST = 4

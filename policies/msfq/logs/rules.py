@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import exp, inf, log, log10
 
-from policies.msfq.logs.plain import Machine, Rule
+from schedopt.policies.msfq.logs.plain import Machine, Rule
 
 Key = Callable[[Machine, int], float]
 """What a job is ordered by, the least first; ties in the order of submit."""

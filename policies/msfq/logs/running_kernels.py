@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from policies.msfq.compiling import compiled
-from policies.msfq.logs.heap_kernels import pop, push
-from policies.msfq.logs.plan_kernels import insert, remove
+from schedopt.policies.msfq.compiling import compiled
+from schedopt.policies.msfq.logs.heap_kernels import pop, push
+from schedopt.policies.msfq.logs.plan_kernels import insert, remove
 
 CAME, WAITING, FREE, RUNNING, BLOCKS, EVENTS, HEAD, SPARE, FRONT = range(9)
 """Places in ``whole``, the state of a replay in whole numbers."""

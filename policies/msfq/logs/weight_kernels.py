@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import exp, log
 from typing import Any
 
-from policies.msfq.compiling import compiled
-from policies.msfq.logs.order_kernels import EASY, STOP
-from policies.msfq.logs.plan_kernels import reserve
-from policies.msfq.logs.running_kernels import (
+from schedopt.policies.msfq.compiling import compiled
+from schedopt.policies.msfq.logs.order_kernels import EASY, STOP
+from schedopt.policies.msfq.logs.plan_kernels import reserve
+from schedopt.policies.msfq.logs.running_kernels import (
     BLOCKS,
     CAME,
     EVENTS,

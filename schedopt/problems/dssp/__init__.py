@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from instances.naming import pick
-from instances.options import Options
+from schedopt.instances.naming import pick
+from schedopt.instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
 if TYPE_CHECKING:
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from formulations.protocol import Formulation
-    from instances.constraints import Constraint
-    from instances.dssp import Instance
-    from policies.registry import Policy
+    from schedopt.formulations.protocol import Formulation
+    from schedopt.instances.constraints import Constraint
+    from schedopt.instances.dssp import Instance
+    from schedopt.policies.registry import Policy
     from schedopt.problems.explained import Explanation
     from schedopt.problems.planned import Plan
     from schedopt.problems.sheet import Section
     from schedopt.problems.shown import Lines, ShownTable, Tables
-    from solvers.result import Document, Limits, Result
+    from schedopt.solvers.result import Document, Limits, Result
 
 HINTS = ("greedy", "greedy-half")
 """Policies quick enough to start a solver from."""
@@ -43,9 +43,9 @@ class Dssp(Problem["Instance"]):
         b'{"name":"c","reward":1,"stages":[[1]]}]}'
     )
     formulation_homes: ClassVar = {
-        "selection": "formulations.dssp.selection:Selection",
-        "schedule": "formulations.dssp.schedule:Schedule",
-        "season": "formulations.dssp.season:Season",
+        "selection": "schedopt.formulations.dssp.selection:Selection",
+        "schedule": "schedopt.formulations.dssp.schedule:Schedule",
+        "season": "schedopt.formulations.dssp.season:Season",
     }
     printed: ClassVar = {
         "random": "RANDOM",
@@ -61,9 +61,9 @@ class Dssp(Problem["Instance"]):
         "maxk": "MAXK",
     }
     converters: ClassVar = {
-        "table": Converter("instances.dssp.jobtable", tells=True),
-        "workflow": Converter("instances.dssp.wfformat", several=True),
-        "log": Converter("instances.dssp.swf"),
+        "table": Converter("schedopt.instances.dssp.jobtable", tells=True),
+        "workflow": Converter("schedopt.instances.dssp.wfformat", several=True),
+        "log": Converter("schedopt.instances.dssp.swf"),
     }
 
     def default_formulation(self, instance: Instance) -> str:
@@ -78,18 +78,18 @@ class Dssp(Problem["Instance"]):
             return two_phase(self, name, constraints)
         found = super().policy(name)
         if found.name.startswith("nightly"):
-            from policies.dssp.nightly import with_rules
+            from schedopt.policies.dssp.nightly import with_rules
 
             return with_rules(found, constraints)
         return seated(found, constraints)
 
     def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
         """Solve a selection or a schedule with a solver, or the one that suits it."""
-        from formulations.dssp import Schedule, Season, Selection
+        from schedopt.formulations.dssp import Schedule, Season, Selection
 
         self.refuse_others(solver, self.solvers(model), model)
         if isinstance(model, Selection):
-            from solvers import selecting
+            from schedopt.solvers.dssp import selecting
 
             return selecting.solve(model, limits, solver=solver, hint=lambda: self.hint(model))
         if isinstance(model, Schedule):
@@ -97,7 +97,7 @@ class Dssp(Problem["Instance"]):
 
             return schedules.solve(model, limits)
         if isinstance(model, Season):
-            from solvers import selecting
+            from schedopt.solvers.dssp import selecting
 
             return selecting.season(model, limits, solver=solver)
         return super().solve(model, solver, limits)
@@ -116,12 +116,12 @@ class Dssp(Problem["Instance"]):
         What engines of our own have selected is selected again by HiGHS; so is a small schedule,
         with a column for each start of a task. For larger ones there is no second method.
         """
-        from formulations.dssp import Schedule, Season, Selection
-        from solvers import selecting
-        from solvers.binary import again
+        from schedopt.formulations.dssp import Schedule, Season, Selection
+        from schedopt.solvers.dssp import selecting
+        from schedopt.solvers.dssp.selection.binary import again
 
         if isinstance(model, Schedule):
-            from solvers.schedules import again as start_by_start
+            from schedopt.solvers.dssp.schedule import again as start_by_start
 
             return start_by_start.solve(model, limits)
 
@@ -139,7 +139,7 @@ class Dssp(Problem["Instance"]):
         progress: Callable[[int, int], None] | None = None,
     ) -> Explanation:
         """Return why jobs are left out and what rules cost: see `explaining.explain`."""
-        from formulations.dssp import Season, Selection
+        from schedopt.formulations.dssp import Season, Selection
 
         if not isinstance(model, Selection | Season):
             return super().explain(model, result, limits, progress)
@@ -149,7 +149,7 @@ class Dssp(Problem["Instance"]):
 
     def quantity(self, text: str, unit: str) -> float:
         """Return a length of time, such as ``12h``, in a file's unit."""
-        from instances.dssp.clock import SECONDS, Clock
+        from schedopt.instances.dssp.clock import SECONDS, Clock
 
         return Clock(unit=pick(unit, SECONDS, "a unit of time")).length(text, "--vary")
 
@@ -202,7 +202,7 @@ class Dssp(Problem["Instance"]):
 
         Jobs that are run are measured against the best choice in the bounding instance.
         """
-        from instances.dssp import bounding
+        from schedopt.instances.dssp import bounding
 
         if _dispatches(policy) and bounding(instance) is not instance:
             return Question(bounding(instance), ruled=False)
@@ -277,7 +277,7 @@ class Dssp(Problem["Instance"]):
 
 
 def _of_nights(result: Result) -> bool:
-    from instances.dssp import SelectedNights
+    from schedopt.instances.dssp import SelectedNights
 
     if result.solution is None:
         return result.formulation == "season"

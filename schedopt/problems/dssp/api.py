@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from formulations.dssp import Schedule, Season, Selection
-from instances.dssp import Instance, Job, PlacedTask, Scheduled, Selected, scheduled, selected
-from instances.dssp.jobtable import convert as from_table
+from schedopt.formulations.dssp import Schedule, Season, Selection
+from schedopt.instances.dssp import (
+    Instance,
+    Job,
+    PlacedTask,
+    Scheduled,
+    Selected,
+    scheduled,
+    selected,
+)
+from schedopt.instances.dssp.jobtable import convert as from_table
 from schedopt.problems.lazily import lazily
 
 if TYPE_CHECKING:
-    from policies.dssp.dispatchers import dispatcher
-    from policies.dssp.selectors import selector
+    from schedopt.policies.dssp.dispatchers import dispatcher
+    from schedopt.policies.dssp.selectors import selector
 
 __all__ = [
     "Instance",
@@ -31,5 +39,8 @@ __all__ = [
 
 __getattr__ = lazily(
     __name__,
-    {"dispatcher": "policies.dssp.dispatchers", "selector": "policies.dssp.selectors"},
+    {
+        "dispatcher": "schedopt.policies.dssp.dispatchers",
+        "selector": "schedopt.policies.dssp.selectors",
+    },
 )

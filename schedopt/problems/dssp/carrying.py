@@ -12,15 +12,15 @@ from typing import Any
 
 import msgspec
 
-from instances.cells import Cells
-from instances.constraints import Constraint, FairShare
-from instances.decimals import as_written
-from instances.dssp import Selected, SelectedNights
-from instances.dssp.clock import Clock
-from instances.errors import InputError, shown
-from instances.fair_share import Each, weight
 from schedopt.formats import counted
-from solvers.result import Document
+from schedopt.instances.cells import Cells
+from schedopt.instances.constraints import Constraint, FairShare
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp import Selected, SelectedNights
+from schedopt.instances.dssp.clock import Clock
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.fair_share import Each, weight
+from schedopt.solvers.result import Document
 
 DIGITS = 12
 """Significant digits of a demand that was worked out from a share, so that rounding is gone."""

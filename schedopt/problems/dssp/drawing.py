@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
-from instances.constraints import FairShare
-from instances.dssp import Instance, Scheduled, Selected
+from schedopt.instances.constraints import FairShare
+from schedopt.instances.dssp import Instance, Scheduled, Selected
 from schedopt.pictures.style import (
     COLOURS,
     GREEN,
@@ -23,7 +23,7 @@ from schedopt.pictures.style import (
     time_unit,
     title,
 )
-from solvers.result import Result
+from schedopt.solvers.result import Result
 
 GROUPS = 40
 """Groups of a grouping that are drawn; of more, those with the largest shares."""

@@ -14,16 +14,16 @@ from typing import Any
 
 import msgspec
 
-from formulations.dssp import Season, Selection
-from formulations.dssp.windows import able
-from instances.constraints import Constraint, FairShare, Require, label
-from instances.decimals import as_written
-from instances.dssp import Instance
+from schedopt.formulations.dssp import Season, Selection
+from schedopt.formulations.dssp.windows import able
+from schedopt.instances.constraints import Constraint, FairShare, Require, label
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp import Instance
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.explained import Explanation, LeftOut, More, RulePrice
-from solvers import selecting
-from solvers.clock import now
-from solvers.result import Limits, Result
+from schedopt.solvers.clock import now
+from schedopt.solvers.dssp import selecting
+from schedopt.solvers.result import Limits, Result
 
 EACH, TOGETHER = 10.0, 120.0
 """Seconds for each further solve, and for all of them, where no time limit is given."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from instances.dssp import Instance, Scheduled, Selected
 from schedopt.formats import counted, number
+from schedopt.instances.dssp import Instance, Scheduled, Selected
 from schedopt.problems.dssp import drawing, showing
 from schedopt.problems.dssp.planning import lateness, plan
 from schedopt.problems.dssp.reasons import Reason, reasons
 from schedopt.problems.planned import Cell
 from schedopt.problems.sheet import Section
 from schedopt.problems.shown import ShownTable
-from solvers.result import Result
+from schedopt.solvers.result import Result
 
 SHARES = {
     "share asked for": "What all jobs of the group would take of the capacity: their demand, over "

@@ -14,17 +14,17 @@ import msgspec
 import numpy as np
 from msgspec import UNSET
 
-from instances.constraints import Seats, label
-from instances.dssp import Instance, Scheduled, Selected
-from instances.errors import InputError
+from schedopt.instances.constraints import Seats, label
+from schedopt.instances.dssp import Instance, Scheduled, Selected
+from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.planned import Column, Plan, groupings
-from solvers.result import Result
+from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from policies.dssp.dispatch import Played
+    from schedopt.policies.dssp.dispatch import Played
 
 PLAINLY = 3_000
 """Tasks up to which the plain simulator is done before the compiled one is loaded."""
@@ -102,9 +102,9 @@ def _with_seats(night: Instance, result: Result[Selected]) -> Instance:
 
 def _best(night: Instance, found: Selected) -> tuple[str, Scheduled]:
     """Return the best dispatcher of a selection, and its schedule."""
-    from policies.dssp.dispatch import Held, schedule_of
-    from policies.dssp.dispatchers import DRAWN, KEYS, positions, simulated
-    from policies.dssp.plain import play_plainly
+    from schedopt.policies.dssp.dispatch import Held, schedule_of
+    from schedopt.policies.dssp.dispatchers import DRAWN, KEYS, positions, simulated
+    from schedopt.policies.dssp.plain import play_plainly
 
     jobs = Held.of(night).able(positions(night, list(found.selected)))
     plainly = len(night.tasks.lengths) <= PLAINLY

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from instances.dssp import bounding
+from schedopt.instances.dssp import bounding
 from schedopt.problems.uncertified import NoCertificateError
-from solvers.result import Limits, Result
+from schedopt.solvers.result import Limits, Result
 
 if TYPE_CHECKING:
-    from formulations.dssp import Selection
-    from formulations.protocol import Formulation
+    from schedopt.formulations.dssp import Selection
+    from schedopt.formulations.protocol import Formulation
 
 
 def certificate(model: Formulation, result: Result, limits: Limits) -> dict[str, Any]:
@@ -31,8 +31,8 @@ def certificate(model: Formulation, result: Result, limits: Limits) -> dict[str,
     NoCertificateError
         If the branching does not end in time.
     """
-    from formulations.dssp import Schedule, Season, Selection
-    from solvers.binary.certificate import certificate as branched
+    from schedopt.formulations.dssp import Schedule, Season, Selection
+    from schedopt.solvers.dssp.selection.binary.certificate import certificate as branched
 
     selection: Selection | Season
     if isinstance(model, Schedule):
@@ -52,8 +52,8 @@ def certificate(model: Formulation, result: Result, limits: Limits) -> dict[str,
 
 def _of_a_knapsack(model: Selection, result: Result) -> dict[str, Any] | None:
     """Return what the checker re-proves a plain knapsack from without a branch, if it does."""
-    from solvers.knapsack.certificate import certificates
-    from validation.dssp.bound import reproved
+    from schedopt.solvers.dssp.selection.knapsack.certificate import certificates
+    from schedopt.validation.dssp.bound import reproved
 
     for found in certificates(model, result):
         rules = [*model.instance.constraints, *model.added]

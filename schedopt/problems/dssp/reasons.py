@@ -29,15 +29,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from formulations.dssp import Season, Selection
-from instances.constraints import Constraint
-from instances.decimals import as_written
-from instances.dssp import Instance, Selected, SelectedNights
 from schedopt.formats import number
+from schedopt.formulations.dssp import Season, Selection
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp import Instance, Selected, SelectedNights
 
 if TYPE_CHECKING:
-    from formulations.program import Program
-    from solvers.result import Result
+    from schedopt.formulations.program import Program
+    from schedopt.solvers.result import Result
 
 
 @dataclass(frozen=True)

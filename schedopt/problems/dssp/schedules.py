@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from instances.constraints import Seats
-from instances.dssp import Scheduled, bounding
-from solvers import selecting
-from solvers.clock import now
-from solvers.result import Limits, Result, Seconds, gap, snap_bound
+from schedopt.instances.constraints import Seats
+from schedopt.instances.dssp import Scheduled, bounding
+from schedopt.solvers.clock import now
+from schedopt.solvers.dssp import selecting
+from schedopt.solvers.result import Limits, Result, Seconds, gap, snap_bound
 
 if TYPE_CHECKING:
-    from formulations.dssp import Schedule
-    from formulations.protocol import Formulation
-    from solvers.schedules.trial import Mask
+    from schedopt.formulations.dssp import Schedule
+    from schedopt.formulations.protocol import Formulation
+    from schedopt.solvers.dssp.schedule.trial import Mask
 
 FILLS = (1.0, 0.99, 0.98, 0.97, 0.96, 0.94, 0.92, 0.9, 0.85, 0.8, 0.7, 0.5)
 """How full the machine is planned to be at the start of the search."""
@@ -53,7 +53,7 @@ def solve(model: Schedule, limits: Limits) -> Result:
     limits : Limits
         When to stop.
     """
-    from solvers import cpsat
+    from schedopt.solvers import cpsat
 
     began = now()
     relaxed = _relaxed(model, limits)
@@ -93,7 +93,7 @@ def _near(model: Schedule, start: Scheduled | None, bound: float | None, asked: 
 
 def _relaxed(model: Schedule, limits: Limits) -> Result:
     """Solve the knapsack that bounds every schedule, with the side constraints where they hold."""
-    from formulations.dssp import Selection
+    from schedopt.formulations.dssp import Selection
 
     night = bounding(model.instance)
     same = night is model.instance
@@ -113,9 +113,9 @@ def _searched(
     model: Schedule, limits: Limits, relaxed: Result, began: float, few: bool
 ) -> tuple[Scheduled | None, bool]:
     """Return the best schedule that the search finds, and whether Ctrl-C ended it."""
-    from solvers.cpsat import workers
-    from solvers.running import Run
-    from solvers.schedules import search
+    from schedopt.solvers.cpsat import workers
+    from schedopt.solvers.dssp.schedule import search
+    from schedopt.solvers.running import Run
 
     night, seconds = model.instance, None
     if not night.jobs:
@@ -167,7 +167,7 @@ def _starts(model: Schedule, relaxed: Result) -> Iterator[Mask]:
 
 def _ruled_starts(model: Schedule, limits: Limits) -> Iterator[Mask]:
     """Yield the best selections that plan for less than there is, where there are rules to keep."""
-    from formulations.dssp import Selection
+    from schedopt.formulations.dssp import Selection
 
     night = model.instance
     if not model.ruled:
@@ -184,8 +184,8 @@ def _ruled_starts(model: Schedule, limits: Limits) -> Iterator[Mask]:
 
 def _keeper(model: Schedule) -> Callable[[Mask], bool]:
     """Return what tells whether jobs that are run keep all side constraints but seats."""
-    from validation.dssp.constraints import UnknownKindError, broken
-    from validation.dssp.facts import Facts
+    from schedopt.validation.dssp.constraints import UnknownKindError, broken
+    from schedopt.validation.dssp.facts import Facts
 
     rules = [*model.instance.constraints, *model.added]
     if all(isinstance(rule, Seats) for rule in rules):  # which whoever dispatches keeps
@@ -216,8 +216,8 @@ def _caps(model: Schedule) -> list[tuple[np.ndarray, float]]:
 
 def keeps(model: Formulation, selected: Sequence[str]) -> bool:
     """Tell whether jobs that are run keep all side constraints; of seats a schedule tells."""
-    from validation.dssp.constraints import broken
-    from validation.dssp.facts import Facts
+    from schedopt.validation.dssp.constraints import broken
+    from schedopt.validation.dssp.facts import Facts
 
     facts, names = Facts(model.instance, 1.0), frozenset(selected)
     rules = [*model.instance.constraints, *model.added]
@@ -226,8 +226,8 @@ def keeps(model: Formulation, selected: Sequence[str]) -> bool:
 
 def sound(model: Formulation, selected: Sequence[str], fill: float = 1.0) -> bool:
     """Tell whether a selection fits, and keeps all side constraints."""
-    from validation.dssp.constraints import unseated
-    from validation.dssp.facts import Facts
+    from schedopt.validation.dssp.constraints import unseated
+    from schedopt.validation.dssp.facts import Facts
 
     facts, names = Facts(model.instance, fill), frozenset(selected)
     rules = [*model.instance.constraints, *model.added]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from instances.dssp import Instance, ScheduledNights, SelectedNights
 from schedopt.formats import counted, number
+from schedopt.instances.dssp import Instance, ScheduledNights, SelectedNights
 from schedopt.problems.dssp import paging, season_shown, showing
 from schedopt.problems.dssp.planning import lateness
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.dssp.season_planned import plan
 from schedopt.problems.sheet import Section
 from schedopt.problems.shown import ShownTable
-from solvers.result import Result
+from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 from msgspec import UNSET
 
-from instances.dssp import (
+from schedopt.formats import counted
+from schedopt.instances.dssp import (
     Instance,
     Scheduled,
     ScheduledNights,
@@ -16,15 +17,14 @@ from instances.dssp import (
     SelectedNights,
     one_night,
 )
-from instances.errors import InputError
-from schedopt.formats import counted
+from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.planning import columns, dispatched, lateness
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.planned import Column, Plan
-from solvers.result import Result
+from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
-    from instances.constraints import Constraint
+    from schedopt.instances.constraints import Constraint
 
 NIGHT = "night"
 

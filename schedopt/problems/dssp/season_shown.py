@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
-from instances.dssp import Instance, SelectedNights
 from schedopt.formats import counted
+from schedopt.instances.dssp import Instance, SelectedNights
 from schedopt.problems.dssp import showing
 from schedopt.problems.shown import Lines, ShownTable, Tables
-from solvers.result import Result
+from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import ceil, floor
 
-from formulations.dssp.windows import able
-from instances.constraints import Constraint, FairShare
-from instances.decimals import as_written
-from instances.dssp import Instance, Scheduled, Selected
-from instances.fair_share import weight
 from schedopt.formats import counted, natural, number
+from schedopt.formulations.dssp.windows import able
+from schedopt.instances.constraints import Constraint, FairShare
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp import Instance, Scheduled, Selected
+from schedopt.instances.fair_share import weight
 from schedopt.problems.dssp.planning import PLAINLY, dispatched, lateness
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.shown import Lines, ShownTable, Tables
-from solvers.result import Result
+from schedopt.solvers.result import Result
 
 MOST = 40
 """Groups of a table; of more, those with the largest shares are shown."""

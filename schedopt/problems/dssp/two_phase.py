@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from instances.constraints import Constraint, Seats
-from instances.naming import pick
-from solvers import selecting
+from schedopt.instances.constraints import Constraint, Seats
+from schedopt.instances.naming import pick
+from schedopt.solvers.dssp import selecting
 
 if TYPE_CHECKING:
-    from instances.dssp import Instance, Selected
-    from policies.registry import Policy
+    from schedopt.instances.dssp import Instance, Selected
+    from schedopt.policies.registry import Policy
     from schedopt.problems.record import Problem
 
 NEAR = 1e-6
@@ -38,7 +38,7 @@ def two_phase(record: Problem, name: str, constraints: Sequence[Constraint] = ()
     InputError
         If there is no such policy.
     """
-    from policies.dssp import two_phase as joined
+    from schedopt.policies.dssp import two_phase as joined
 
     known, problem = record.policies(), record.name
     first, _, second = name.partition("+")
@@ -66,8 +66,8 @@ def seated(policy: Policy, constraints: Sequence[Constraint]) -> Policy:
 
 def _by_formulation(constraints: Sequence[Constraint]) -> Policy:
     """Return a policy that chooses as the optimal selection does."""
-    from formulations.dssp import Selection
-    from policies.registry import NotApplicableError, Policy
+    from schedopt.formulations.dssp import Selection
+    from schedopt.policies.registry import NotApplicableError, Policy
 
     def run(instance: Instance, **options: Any) -> Selected:
         model = Selection(instance, **options).add(*constraints)

@@ -10,10 +10,10 @@ from schedopt.problems.record import Converter, Problem
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from formulations.protocol import Formulation
-    from instances.epoch import Instance
+    from schedopt.formulations.protocol import Formulation
+    from schedopt.instances.epoch import Instance
     from schedopt.problems.shown import Lines, Tables
-    from solvers.result import Limits, Result
+    from schedopt.solvers.result import Limits, Result
 
 
 class Epoch(Problem["Instance"]):
@@ -27,8 +27,8 @@ class Epoch(Problem["Instance"]):
         b'{"name":"a","minimum":2},{"name":"b","minimum":3}]}'
     )
     formulation_homes: ClassVar = {
-        "partition": "formulations.epoch.partition:Partition",
-        "rectangles": "formulations.epoch.rectangles:Rectangles",
+        "partition": "schedopt.formulations.epoch.partition:Partition",
+        "rectangles": "schedopt.formulations.epoch.rectangles:Rectangles",
     }
     printed: ClassVar = {
         "equi-epoch": "EQUI-EPOCH",
@@ -38,11 +38,11 @@ class Epoch(Problem["Instance"]):
         "hybrid": "HYBRID",
         "dp": "DP",
     }
-    converters: ClassVar = {"log": Converter("instances.epoch.swf")}
+    converters: ClassVar = {"log": Converter("schedopt.instances.epoch.swf")}
 
     def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
         """Solve epochs or rectangles from the best schedule that the policies know."""
-        from formulations.epoch import Partition, Rectangles
+        from schedopt.formulations.epoch import Partition, Rectangles
         from schedopt.problems.epoch import solving
 
         self.refuse_others(solver, self.solvers(model), model)
@@ -58,8 +58,8 @@ class Epoch(Problem["Instance"]):
         self, model: Formulation, result: Result, limits: Limits
     ) -> dict[str, object] | None:
         """Return what the bound of a partition, or of rectangles, can be re-proved from."""
-        from formulations.epoch import Partition, Rectangles
-        from solvers.epochs.certificate import certificate
+        from schedopt.formulations.epoch import Partition, Rectangles
+        from schedopt.solvers.epoch.certificate import certificate
 
         if not isinstance(model, Partition | Rectangles):
             return None
@@ -67,10 +67,11 @@ class Epoch(Problem["Instance"]):
 
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
         """Solve again: by CP-SAT, told no bound and no start, or by our own search."""
-        from formulations.epoch import Partition, Rectangles
-        from solvers import cpsat, epochs
-        from solvers.epochs import rectangles
-        from solvers.epochs.forms import written
+        from schedopt.formulations.epoch import Partition, Rectangles
+        from schedopt.solvers import cpsat
+        from schedopt.solvers import epoch as epochs
+        from schedopt.solvers.epoch import rectangles
+        from schedopt.solvers.epoch.forms import written
 
         if not isinstance(model, Partition | Rectangles) or model.native:
             return None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from formulations.epoch import Partition, Rectangles
-from instances.epoch import Epoch, Instance, Job, Partitioned, Rectangle, Scheduled
+from schedopt.formulations.epoch import Partition, Rectangles
+from schedopt.instances.epoch import Epoch, Instance, Job, Partitioned, Rectangle, Scheduled
 from schedopt.problems.lazily import lazily
 
 if TYPE_CHECKING:
-    from policies.epoch.greedy import packing
+    from schedopt.policies.epoch.greedy import packing
 
 __all__ = [
     "Epoch",
@@ -23,4 +23,4 @@ __all__ = [
     "packing",
 ]
 
-__getattr__ = lazily(__name__, {"packing": "policies.epoch.greedy"})
+__getattr__ = lazily(__name__, {"packing": "schedopt.policies.epoch.greedy"})

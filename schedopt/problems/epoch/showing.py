@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from instances.epoch import Instance, Partitioned, Scheduled
 from schedopt.formats import counted
+from schedopt.instances.epoch import Instance, Partitioned, Scheduled
 from schedopt.problems.shown import Lines, ShownTable, Tables
-from solvers.result import Result
+from schedopt.solvers.result import Result
 
 MOST = 20
 """Epochs of the table."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Literal
 
-from formulations.epoch import Partition, Rectangles
-from instances.constraints import Constraint
-from instances.epoch import Instance, Partitioned, Rectangle, Scheduled
-from solvers.result import Limits, Result
+from schedopt.formulations.epoch import Partition, Rectangles
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.epoch import Instance, Partitioned, Rectangle, Scheduled
+from schedopt.solvers.result import Limits, Result
 
 STARTS = {"partition": ("heuristic-epoch", "equi-epoch"), "rectangles": ("buddy-star",)}
 """For each formulation, policies whose schedules are of its kind."""
@@ -29,7 +29,7 @@ def solve(
     solver : {"epochs", "cp-sat"}, optional
         Whether our own search goes first, or CP-SAT does all.
     """
-    from solvers import epochs
+    from schedopt.solvers import epoch as epochs
 
     engine: Literal["epochs", "cp-sat"] = "cp-sat" if solver == "cp-sat" else "epochs"
     return epochs.solve(model, limits, start(model), engine=engine)
@@ -37,7 +37,7 @@ def solve(
 
 def start(model: Partition | Rectangles) -> Partitioned | Scheduled | None:
     """Return the best heuristic schedule that keeps all side constraints, None if there is none."""
-    from policies.registry import NotApplicableError, registered
+    from schedopt.policies.registry import NotApplicableError, registered
 
     instance, best = model.instance, None
     rules = [*instance.constraints, *model.added]
@@ -55,8 +55,8 @@ def start(model: Partition | Rectangles) -> Partitioned | Scheduled | None:
 
 def _keeps(found: Partitioned | Scheduled, rules: Sequence[Constraint]) -> bool:
     """Tell whether a schedule keeps side constraints."""
-    from validation.epoch import partition, rectangles
-    from validation.report import Report
+    from schedopt.validation.epoch import partition, rectangles
+    from schedopt.validation.report import Report
 
     report = Report()
     if isinstance(found, Partitioned):

@@ -10,10 +10,10 @@ from schedopt.problems.record import Problem
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from formulations.protocol import Formulation
-    from instances.hesrpt import Instance
+    from schedopt.formulations.protocol import Formulation
+    from schedopt.instances.hesrpt import Instance
     from schedopt.problems.shown import Lines, Tables
-    from solvers.result import Limits, Result
+    from schedopt.solvers.result import Limits, Result
 
 
 class Hesrpt(Problem["Instance"]):
@@ -27,7 +27,9 @@ class Hesrpt(Problem["Instance"]):
         b'"jobs":[{"name":"a","size":1},{"name":"b","size":2}]}'
     )
     warming = (("mixed", {"jobs": 61}),)
-    formulation_homes: ClassVar = {"allocation": "formulations.hesrpt.allocation:Allocation"}
+    formulation_homes: ClassVar = {
+        "allocation": "schedopt.formulations.hesrpt.allocation:Allocation"
+    }
     printed: ClassVar = {
         "hesrpt": "heSRPT",
         "helrpt": "heLRPT",
@@ -39,7 +41,7 @@ class Hesrpt(Problem["Instance"]):
 
     def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
         """Solve an allocation by prices where they suffice, else by programs."""
-        from formulations.hesrpt import Allocation
+        from schedopt.formulations.hesrpt import Allocation
         from schedopt.problems.hesrpt import solving
 
         self.refuse_others(solver, self.solvers(model), model)
@@ -51,8 +53,8 @@ class Hesrpt(Problem["Instance"]):
         self, model: Formulation, result: Result, limits: Limits
     ) -> dict[str, object] | None:
         """Return the prices of work from which the bound of an allocation can be re-proved."""
-        from formulations.hesrpt import Allocation
-        from solvers.orders.certificate import certificate
+        from schedopt.formulations.hesrpt import Allocation
+        from schedopt.solvers.hesrpt.certificate import certificate
 
         return certificate(model, result, limits) if isinstance(model, Allocation) else None
 
@@ -62,7 +64,7 @@ class Hesrpt(Problem["Instance"]):
         Under side constraints or with arrivals, which prices do not take, there is no second
         method.
         """
-        from formulations.hesrpt import Allocation
+        from schedopt.formulations.hesrpt import Allocation
         from schedopt.problems.hesrpt import solving
 
         if not isinstance(model, Allocation) or not model.plain():

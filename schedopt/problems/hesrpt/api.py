@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from formulations.hesrpt import Allocation
-from instances.hesrpt import Allocated, Amdahl, Epoch, Instance, Job, Power, Table, Whole, fit
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.instances.hesrpt import (
+    Allocated,
+    Amdahl,
+    Epoch,
+    Instance,
+    Job,
+    Power,
+    Table,
+    Whole,
+    fit,
+)
 from schedopt.problems.lazily import lazily
 
 if TYPE_CHECKING:
-    from policies.hesrpt.shares import share_policy
+    from schedopt.policies.hesrpt.shares import share_policy
 
 __all__ = [
     "Allocated",
@@ -25,4 +35,4 @@ __all__ = [
     "share_policy",
 ]
 
-__getattr__ = lazily(__name__, {"share_policy": "policies.hesrpt.shares"})
+__getattr__ = lazily(__name__, {"share_policy": "schedopt.policies.hesrpt.shares"})

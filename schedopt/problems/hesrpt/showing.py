@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from instances.hesrpt import Allocated, Instance
 from schedopt.formats import number, percent
+from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.problems.shown import Lines, ShownTable, Tables
-from solvers.result import Result
+from schedopt.solvers.result import Result
 
 MOST = 20
 """Jobs of the table: those that complete first."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from formulations.hesrpt import Allocation
-from instances.errors import InputError
-from instances.hesrpt import Allocated, Instance
-from solvers.result import Limits, Result
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.instances.errors import InputError
+from schedopt.instances.hesrpt import Allocated, Instance
+from schedopt.solvers.result import Limits, Result
 
 STARTS = ("hesrpt", "equi")
 """Policies that are tried one after the other for a start; the last always applies."""
@@ -28,7 +28,7 @@ def solve(model: Allocation, limits: Limits, solver: str | None = None) -> Resul
     InputError
         If prices are asked for where more binds.
     """
-    from solvers import orders
+    from schedopt.solvers import hesrpt as orders
 
     late = bool(model.instance.arrivals.any())
     if solver == "prices" and not model.plain():
@@ -43,7 +43,7 @@ def solve(model: Allocation, limits: Limits, solver: str | None = None) -> Resul
 
 def start(instance: Instance) -> Allocated:
     """Return what the first of the `STARTS` that applies to an instance makes."""
-    from policies.registry import NotApplicableError, registered
+    from schedopt.policies.registry import NotApplicableError, registered
 
     policies = registered("hesrpt")
     for name in STARTS[:-1]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from instances.options import Options
+from schedopt.instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from formulations.protocol import Formulation
-    from instances.constraints import Constraint
-    from instances.msfq import Instance
-    from policies.registry import Policy
+    from schedopt.formulations.protocol import Formulation
+    from schedopt.instances.constraints import Constraint
+    from schedopt.instances.msfq import Instance
+    from schedopt.policies.registry import Policy
     from schedopt.problems.shown import Lines, Tables
-    from solvers.result import Limits, Result
+    from schedopt.solvers.result import Limits, Result
 
 QUICK = {
     "mean": ((4, 0.9), (8, 0.8), (16, 0.6), (32, 0.5)),
@@ -40,10 +40,10 @@ class Msfq(Problem["Instance"]):
         b'{"need":2,"arrival_rate":0.2,"service_rate":1}]}'
     )
     formulation_homes: ClassVar = {
-        "threshold": "formulations.msfq.threshold:Threshold",
-        "optimal-policy": "formulations.msfq.optimal:OptimalPolicy",
-        "bound": "formulations.msfq.log_bound:LogBound",
-        "window": "formulations.msfq.window:Window",
+        "threshold": "schedopt.formulations.msfq.threshold:Threshold",
+        "optimal-policy": "schedopt.formulations.msfq.optimal:OptimalPolicy",
+        "bound": "schedopt.formulations.msfq.log_bound:LogBound",
+        "window": "schedopt.formulations.msfq.window:Window",
     }
     printed: ClassVar = {
         "fcfs": "FCFS",
@@ -54,7 +54,7 @@ class Msfq(Problem["Instance"]):
         "adaptive-quickswap": "Adaptive Quickswap",
         "nmsr": "nMSR",
     }
-    converters: ClassVar = {"log": Converter("instances.msfq.swf")}
+    converters: ClassVar = {"log": Converter("schedopt.instances.msfq.swf")}
 
     def default_formulation(self, instance: Instance) -> str:
         """Return ``bound`` for a log, ``threshold`` for classes of jobs."""
@@ -62,20 +62,26 @@ class Msfq(Problem["Instance"]):
 
     def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
         """Solve a threshold or an optimal policy; bound a log, or schedule a window of it."""
-        from formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold, Window
+        from schedopt.formulations.msfq import (
+            ClassPolicy,
+            LogBound,
+            OptimalPolicy,
+            Threshold,
+            Window,
+        )
 
         self.refuse_others(solver, self.solvers(model), model)
         if isinstance(model, LogBound):
             from schedopt.problems.msfq.tried import best_policy
-            from solvers import logs
+            from schedopt.solvers.msfq import log_bound as logs
 
             return logs.solve(model, limits, best_policy(model.instance))
         if isinstance(model, Window):
             from schedopt.problems.msfq.tried import best_order
-            from solvers.logs import windows
+            from schedopt.solvers.msfq.window import windows
 
             return windows.solve(model, limits, best_order(model))
-        from solvers import queues
+        from schedopt.solvers import msfq as queues
 
         if isinstance(model, Threshold | OptimalPolicy | ClassPolicy):
             return queues.solve(model, limits)
@@ -85,7 +91,7 @@ class Msfq(Problem["Instance"]):
         self, model: Formulation, result: Result, limits: Limits
     ) -> dict[str, Any] | None:
         """Return a log's prices of servers, or an optimal policy's relative values."""
-        from formulations.msfq import ClassPolicy, LogBound, OptimalPolicy
+        from schedopt.formulations.msfq import ClassPolicy, LogBound, OptimalPolicy
 
         if isinstance(model, OptimalPolicy | ClassPolicy):
             return model.certificate
@@ -101,9 +107,9 @@ class Msfq(Problem["Instance"]):
 
         A log's bound, and the other methods of a curve, have no second method.
         """
-        from formulations.msfq import OptimalPolicy, Threshold
+        from schedopt.formulations.msfq import OptimalPolicy, Threshold
         from schedopt.problems.msfq import confirming
-        from solvers.queues import again
+        from schedopt.solvers.msfq.optimal_policy import again
 
         if isinstance(model, OptimalPolicy):
             return again.solve(model, result, limits)
@@ -146,7 +152,7 @@ class Msfq(Problem["Instance"]):
         Preemptive references, and rules that know how long each job takes beside the best of those
         that do not, answer another question.
         """
-        from policies.msfq.registration import knows_sizes
+        from schedopt.policies.msfq.registration import knows_sizes
 
         if hasattr(result.solution, "preemptions"):
             return False

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold, Window
-from instances.msfq import (
+from schedopt.formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold, Window
+from schedopt.instances.msfq import (
     BoundedPareto,
     Bracketed,
     ClassTime,
@@ -27,14 +27,14 @@ from instances.msfq import (
     Thresholded,
     Windowed,
 )
-from instances.msfq.logs import Jobs, Labels
+from schedopt.instances.msfq.logs import Jobs, Labels
 from schedopt.problems.lazily import lazily
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from policies.msfq import admission_rule
+    from schedopt.policies.msfq import admission_rule
 
 __all__ = [
     "BoundedPareto",
@@ -67,7 +67,7 @@ __all__ = [
     "sample_path",
 ]
 
-__getattr__ = lazily(__name__, {"admission_rule": "policies.msfq"})
+__getattr__ = lazily(__name__, {"admission_rule": "schedopt.policies.msfq"})
 
 
 def sample_path(
@@ -105,8 +105,8 @@ def sample_path(
     InputError
         If there is no such rule, or an option is not right.
     """
-    from policies.msfq.registration import plan
-    from policies.msfq.simulation import play
+    from schedopt.policies.msfq.registration import plan
+    from schedopt.policies.msfq.simulation import play
 
     rule = plan(queue, policy, **options)
     return play(queue, rule, arrivals=arrivals, seed=seed, grid=grid).samples

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from solvers.result import Result
+from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
-    from formulations.msfq import Threshold
+    from schedopt.formulations.msfq import Threshold
 
 
 def recomputed(model: Threshold, result: Result) -> Result | None:
@@ -22,7 +22,7 @@ def recomputed(model: Threshold, result: Result) -> Result | None:
     result : Result
         What is to be confirmed; its solution is kept.
     """
-    from validation.msfq.solved import least, recomputed
+    from schedopt.validation.msfq.solved import least, recomputed
 
     found = recomputed(model.instance, model.variant)
     if found is None:

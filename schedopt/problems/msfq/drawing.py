@@ -9,11 +9,11 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from instances.msfq import Instance, Windowed
-from instances.msfq.answers import Answer, ClassTime, OptimalTable, Thresholded
+from schedopt.instances.msfq import Instance, Windowed
+from schedopt.instances.msfq.answers import Answer, ClassTime, OptimalTable, Thresholded
 from schedopt.pictures.plain import objectives
 from schedopt.pictures.style import BLUE, ORANGE, PALE, RED, colours, keys, label, title
-from solvers.result import Result
+from schedopt.solvers.result import Result
 
 OBJECTIVE = "mean response time"
 

@@ -9,11 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from instances.msfq import Bracketed, Instance, Replayed, Windowed
-from instances.msfq.logs import Floats, Jobs
 from schedopt.formats import counted, number
+from schedopt.instances.msfq import Bracketed, Instance, Replayed, Windowed
+from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.pictures.style import BLUE, GREEN, GREY, ORANGE, PALE, RED, keys, label, lines, title
-from solvers.result import Result
+from schedopt.solvers.result import Result
 
 CELLS = 120
 """Steps in time of a picture."""

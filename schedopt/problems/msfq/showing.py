@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import msgspec
 
-from instances.msfq import Instance
-from instances.msfq.answers import Answer, ClassTime, Expected, Simulated, Thresholded
-from instances.msfq.log_answers import Bracketed, LogAnswer, Measures, Preempted, Replayed, Windowed
 from schedopt.formats import number, percent
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.answers import Answer, ClassTime, Expected, Simulated, Thresholded
+from schedopt.instances.msfq.log_answers import (
+    Bracketed,
+    LogAnswer,
+    Measures,
+    Preempted,
+    Replayed,
+    Windowed,
+)
 from schedopt.problems.shown import Lines, ShownTable, Tables
-from solvers.result import Result
+from schedopt.solvers.result import Result
 
 MOST = 40
 """Classes of the table."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from instances.msfq import Bracketed, Instance, Windowed
-from instances.msfq.log_answers import packed
-from instances.msfq.logs import Floats
+from schedopt.instances.msfq import Bracketed, Instance, Windowed
+from schedopt.instances.msfq.log_answers import packed
+from schedopt.instances.msfq.logs import Floats
 
 if TYPE_CHECKING:
-    from formulations.msfq import Window
+    from schedopt.formulations.msfq import Window
 
 MANY = 200_000
 """Jobs beyond which only policies are tried that are fast however long the queue."""
@@ -21,8 +21,8 @@ FAST = ("first-fit", "easy", "easy-sjbf", "sjf", "saf", "f1")
 
 def settings(queue: Instance) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the policies that are tried on a log, each with the options that are not at default."""
-    from policies.msfq.logs.registration import LOG_POLICIES
-    from policies.registry import registered
+    from schedopt.policies.msfq.logs.registration import LOG_POLICIES
+    from schedopt.policies.registry import registered
 
     known = registered("msfq")
     for name, policy in LOG_POLICIES.items():
@@ -44,7 +44,7 @@ def settings(queue: Instance) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def best_policy(queue: Instance) -> Bracketed:
     """Return the best of all policies for logs, in their settings; no bounds yet."""
-    from policies.msfq.logs.registration import started
+    from schedopt.policies.msfq.logs.registration import started
 
     jobs = queue.jobs
     weights = jobs.need * jobs.run
@@ -76,7 +76,7 @@ def best_policy(queue: Instance) -> Bracketed:
 
 def best_order(model: Window) -> Windowed:
     """Return the best schedule of a window that policies find."""
-    from policies.msfq.logs.registration import started
+    from schedopt.policies.msfq.logs.registration import started
 
     bare = Instance(name="window", servers=model.instance.servers, log="window.csv")
     alone = bare.with_jobs(model.jobs)

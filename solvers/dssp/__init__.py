@@ -1,0 +1,1 @@
+"""What finds the optima of dssp: selections, seasons and schedules."""

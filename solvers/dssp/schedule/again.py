@@ -1,0 +1,189 @@
+"""Schedule again, by a method of its own: a 0-1 program with a column for each start of a task.
+
+It shares neither the search nor CP-SAT with what schedules first: HiGHS solves it, and what that
+leaves undecided is decided in whole numbers (see `binary.engine`). Its size is tasks times
+units of time, so it is for small schedules on a coarse grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from schedopt.formulations.dssp.rows import Row
+from schedopt.formulations.dssp.whole import selection_program
+from schedopt.solvers.clock import now
+from schedopt.solvers.deciding import concluded
+from schedopt.solvers.dssp.selection.binary.engine import Solver
+from schedopt.solvers.result import Limits, Result, Seconds
+from schedopt.solvers.running import make_result
+
+if TYPE_CHECKING:
+    from schedopt.formulations.dssp import Schedule
+    from schedopt.instances.dssp import Scheduled
+
+MOST = 20_000
+"""Starts, of all tasks together, up to which a program is written."""
+
+PATIENCE = 60.0
+"""Seconds that it may take where no time limit is given."""
+
+
+def solve(model: Schedule, limits: Limits) -> Result[Scheduled] | None:
+    """Solve a schedule again, from nothing.
+
+    Parameters
+    ----------
+    model : Schedule
+    limits : Limits
+        When to stop.
+
+    Returns
+    -------
+    Result or None
+        Not yet checked. None where there are more starts than `MOST`, where lengths are rounded,
+        where what is late earns something, or where the model was changed natively.
+    """
+    if model.native or not model.exact or len(model.instance.late) > 1:
+        return None
+    began = now()
+    starts = _Starts.of(model)
+    if starts is None:
+        return None
+    night, jobs = model.instance, len(model.instance.jobs)
+    program = selection_program(
+        [*night.index, *starts.names],
+        [*night.rewards.tolist(), *[0.0] * len(starts.names)],
+        starts.rows(),
+        [*(j in starts.able for j in range(jobs)), *[True] * len(starts.names)],
+        model.ruled,
+    )
+    if limits.time_limit is None:
+        limits = replace(limits, time_limit=PATIENCE)
+    solver = Solver(program, limits)
+    decided = solver.run()
+    solution = None
+    if decided.best is not None:
+        chosen = np.flatnonzero(decided.best[:jobs] == 1).tolist()
+        solution = model.replayed(chosen, starts.begin(decided.best))
+    result = make_result(
+        model,
+        solver.noted,
+        solver="highs, start by start",
+        version=solver.engine.version(),
+        stopped=decided.stopped,
+        solution=solution,
+        bound=None,
+        options={},
+        message=decided.message,
+    )
+    spent = Seconds(build=model.seconds, solve=now() - began)
+    return msgspec.structs.replace(concluded(result, decided, solver.noted), seconds=spent)
+
+
+class _Starts:
+    """The columns: the jobs, then each start of each task.
+
+    Attributes
+    ----------
+    able : set of int
+        The jobs whose stages fit at all.
+    names : list of str
+        Of the starts.
+    """
+
+    def __init__(self, model: Schedule) -> None:
+        self.model = model
+        self.able: set[int] = set()
+        self.names: list[str] = []
+        self.of_task: dict[int, Mapping[int, int]] = {}
+        self.job_of: dict[int, int] = {}
+        self.stages: list[list[list[int]]] = []
+
+    @classmethod
+    def of(cls, model: Schedule) -> _Starts | None:
+        """Return the columns; None if there are too many."""
+        found = cls(model)
+        for j in range(len(model.instance.jobs)):
+            found._take(j)
+            if len(found.names) > MOST:
+                return None
+        return found
+
+    def _take(self, j: int) -> None:
+        """Add the starts of a job's tasks, each from after the stages before to before the rest."""
+        tasks, grid = self.model.instance.tasks, self.model.grid
+        stages = [
+            list(range(int(tasks.first_task[s]), int(tasks.first_task[s + 1])))
+            for s in range(int(tasks.first_stage[j]), int(tasks.first_stage[j + 1]))
+        ]
+        # tasks of no length ask for no processor, and are done when the stage before them is
+        timed = [[i for i in stage if grid.lengths[i] > 0] for stage in stages]
+        timed = [stage for stage in timed if stage]
+        longest = [max(int(grid.lengths[i]) for i in stage) for stage in timed]
+        head, room = int(grid.releases[j]), int(grid.horizons[j]) - sum(longest)
+        if head > room:
+            return
+        self.able.add(j)
+        self.stages.append(timed)
+        for stage, most in zip(timed, longest, strict=True):
+            room += most
+            for i in stage:
+                last = room - int(grid.lengths[i])
+                first = len(self.model.instance.jobs) + len(self.names)
+                self.of_task[i] = {t: first + t - head for t in range(head, last + 1)}
+                self.names += [f"{i} at {t}" for t in self.of_task[i]]
+                self.job_of[i] = j
+                if len(self.names) > MOST:
+                    return
+            head += most
+
+    def rows(self) -> Iterator[Row]:
+        """Yield that tasks of jobs that are run start once, in order, and find room."""
+        for i, columns in self.of_task.items():
+            body = [*columns.values(), self.job_of[i]]
+            yield Row(f"once: {i}", body, [1] * len(columns) + [-1], 0, 0)
+        for job in self.stages:
+            for before, after in pairwise(job):
+                for a in before:
+                    for b in after:
+                        yield from self._in_order(a, b)
+        ones = dict.fromkeys(self.of_task, 1)
+        yield from self._room("processors", ones, self.model.instance.processors)
+        names = list(self.model.instance.index)
+        for number, rule in enumerate(self.model.seats):
+            uses = {i: rule.use.get(names[j], 0) for i, j in self.job_of.items()}
+            yield from self._room(f"seats {number}", uses, rule.capacity)
+
+    def _in_order(self, a: int, b: int) -> Iterator[Row]:
+        """Yield that by each time b has started only if a has ended."""
+        length = int(self.model.grid.lengths[a])
+        for t in self.of_task[b]:
+            started = [x for u, x in self.of_task[b].items() if u <= t]
+            ended = [x for u, x in self.of_task[a].items() if u + length <= t]
+            if len(ended) < len(self.of_task[a]):
+                signs = [1] * len(started) + [-1] * len(ended)
+                yield Row(f"{a} before {b} at {t}", [*started, *ended], signs, upper=0)
+
+    def _room(self, what: str, uses: Mapping[int, int], capacity: int) -> Iterator[Row]:
+        """Yield that at each time what runs finds room."""
+        running: dict[int, list[tuple[int, int]]] = {}
+        for i, use in uses.items():
+            for t, x in self.of_task[i].items():
+                for u in range(t, t + int(self.model.grid.lengths[i])) if use else ():
+                    running.setdefault(u, []).append((x, use))
+        for t, held in running.items():
+            columns, sizes = zip(*held, strict=True)
+            yield Row(f"{what} at {t}", columns, sizes, upper=capacity)
+
+    def begin(self, values: np.typing.NDArray[np.int8]) -> np.typing.NDArray[np.float64]:
+        """Return when each task starts, in units; 0 for those of no length, or not run."""
+        found = np.zeros(len(self.model.grid.lengths))
+        for i, columns in self.of_task.items():
+            found[i] = next((t for t, x in columns.items() if values[x] == 1), 0)
+        return found

@@ -1,0 +1,305 @@
+"""The dispatch simulator of `policies.dssp.dispatch`, compiled: the same steps over flat arrays.
+
+By key, processors that work are a tournament by (time of release, processor), and jobs with
+runnable tasks one by (key of their next task, job): see `tournament`. Where tasks are drawn, the
+processors are a heap.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.solvers.compiling import compiled, njit
+from schedopt.solvers.dssp.schedule.tournament import (
+    NEVER,
+    NOBODY,
+    begin,
+    comparable,
+    leaves_for,
+    replay,
+    without,
+)
+
+
+@njit(cache=True, inline="always")
+def _before(a: float, i: int, b: float, j: int) -> bool:
+    return a < b or (a == b and i < j)
+
+
+@njit(cache=True, nogil=True)
+def _push(keys: Floats, items: Ints, size: int, key: float, item: int) -> int:
+    """Add an item, and return the new size."""
+    at = size
+    while at > 0:
+        up = (at - 1) >> 1
+        if not _before(key, item, keys[up], items[up]):
+            break
+        keys[at], items[at] = keys[up], items[up]
+        at = up
+    keys[at], items[at] = key, item
+    return size + 1
+
+
+@njit(cache=True, nogil=True)
+def _sink(keys: Floats, items: Ints, size: int, key: float, item: int) -> None:
+    """Put an item in place of the first, which is gone."""
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        other = child + 1
+        if other < size and _before(keys[other], items[other], keys[child], items[child]):
+            child = other
+        if not _before(keys[child], items[child], key, item):
+            break
+        keys[at], items[at] = keys[child], items[child]
+        at = child
+    keys[at], items[at] = key, item
+
+
+@njit(cache=True, nogil=True)
+def _drop(keys: Floats, items: Ints, size: int) -> int:
+    """Take the first item out, and return the new size.
+
+    The hole sinks to a leaf before the last item fills it: that one mostly belongs near a leaf.
+    """
+    size -= 1
+    if size == 0:
+        return 0
+    key, item = keys[size], items[size]
+    at = 0
+    child = 1
+    while child < size:
+        other = child + 1
+        if other < size and _before(keys[other], items[other], keys[child], items[child]):
+            child = other
+        keys[at], items[at] = keys[child], items[child]
+        at = child
+        child = 2 * at + 1
+    while at > 0:
+        up = (at - 1) >> 1
+        if not _before(key, item, keys[up], items[up]):
+            break
+        keys[at], items[at] = keys[up], items[up]
+        at = up
+    keys[at], items[at] = key, item
+    return size
+
+
+def order_of(keys: Floats, first_task: Ints) -> Ints:
+    """Return the tasks by stage, each stage's by key, and the file's order on ties.
+
+    All are sorted at once by numpy's unstable sort, which is fastest, and dealt to their stages;
+    ties are put in order there.
+    """
+    order = np.empty(len(keys), np.int64)
+    _deal(np.argsort(keys), first_task, order)
+    _settle(keys, first_task, order)
+    return order
+
+
+@njit(cache=True, nogil=True)
+def _deal(by_key: Ints, first_task: Ints, order: Ints) -> None:
+    """Fill in the order by stage of tasks in order."""
+    stage_of = np.empty(len(by_key), np.int32)
+    for s in range(len(first_task) - 1):
+        stage_of[first_task[s] : first_task[s + 1]] = s
+    free = first_task[:-1].copy()
+    for task in by_key:
+        s = stage_of[task]
+        order[free[s]] = task
+        free[s] += 1
+
+
+@njit(cache=True, nogil=True)
+def _settle(keys: Floats, first_task: Ints, order: Ints) -> None:
+    """Put the tasks of a stage that have one key in the file's order."""
+    for s in range(len(first_task) - 1):
+        start, end = first_task[s], first_task[s + 1]
+        for i in range(start + 1, end + 1):
+            if i == end or keys[order[i]] != keys[order[start]]:
+                _sort(order, start, i)
+                start = i
+
+
+@njit(cache=True, nogil=True)
+def _sort(numbers: Ints, start: int, end: int) -> None:
+    """Sort a part of an array by Shell's method, which compiles in a moment; numpy's does not."""
+    gap = 1
+    while 3 * gap < end - start:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(start + gap, end):
+            number, at = numbers[i], i
+            while at >= start + gap and numbers[at - gap] > number:
+                numbers[at] = numbers[at - gap]
+                at -= gap
+            numbers[at] = number
+        gap //= 3
+
+
+@njit(cache=True, nogil=True)
+def by_key(
+    lengths: Floats,
+    keys: Floats,
+    first_task: Ints,
+    first_stage: Ints,
+    jobs: Ints,
+    processors: int,
+    starts: Floats,
+    places: Ints,
+    completion: Floats,
+) -> None:
+    """Simulate a dispatcher that always takes the runnable task of the least key.
+
+    Tasks are in the order in which their stage hands them out, with keys that never fall within a
+    stage. `starts`, `places` and `completion` are filled in for the jobs that are run.
+    """
+    count = len(first_stage) - 1
+    stage = first_stage[:-1].copy()
+    upcoming, unfinished = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    after, until = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    numbers = comparable(keys)
+    half = leaves_for(count)
+    best, who = np.full(2 * half, NOBODY), np.zeros(2 * half, np.int64)
+    for j in jobs:
+        upcoming[j] = first_task[stage[j]]
+        until[j] = first_task[stage[j] + 1]
+        unfinished[j] = until[j] - upcoming[j]
+        best[half + j] = numbers[upcoming[j]]
+        after[j] = _following(numbers, upcoming[j], until[j])
+    begin(best, who)
+    times = np.full(2 * leaves_for(processors), np.inf)
+    ends, worker = times.view(np.int64), np.zeros(len(times), np.int64)
+    begin(ends, worker)
+    _play(
+        lengths, numbers, first_task, first_stage, starts, places, completion, stage, upcoming,
+        after, until, unfinished, best, who, times, ends, worker, np.arange(processors - 1, -1, -1),
+        np.zeros(processors, np.int64),
+    )  # fmt: skip
+
+
+@compiled
+def _following(numbers: Ints, task: int, until: int) -> int:
+    """Return the number of the task after one, or that of nobody after a stage's last."""
+    return numbers[task + 1] if task + 1 < until else NOBODY
+
+
+@compiled
+def _play(
+    lengths: Floats, numbers: Ints, first_task: Ints, first_stage: Ints, starts: Floats,
+    places: Ints, completion: Floats, stage: Ints, upcoming: Ints, after: Ints,
+    until: Ints, unfinished: Ints, best: Ints, who: Ints, times: Floats, ends: Ints, worker: Ints,
+    idle: Ints, works_on: Ints,
+) -> None:  # fmt: skip
+    """Play to the end: `best` and `who` of the jobs, `ends` (the bits of `times`) of processors.
+
+    Of each job's upcoming task `after` has the next one's number, and `until` the end of its stage:
+    a number that is fetched when the task before it starts is there when it is needed.
+
+    A processor that falls idle while a task waits for it gets one at the same instant, unless
+    another falls idle with it: so its matches are played once, with the time at which it is idle
+    next.
+    """
+    half, free = len(times) >> 1, len(idle)
+    now = 0.0
+    while True:
+        while free > 0 and best[1] != NOBODY:
+            j = who[1]
+            task = upcoming[j]
+            if after[j] != best[1]:
+                replay(best, who, j, after[j])
+            upcoming[j] = task + 1
+            after[j] = _following(numbers, task + 1, until[j])
+            free -= 1
+            place = idle[free]
+            starts[task], places[task] = now, place
+            works_on[place] = j
+            times[half + place] = now + lengths[task]
+            replay(ends, worker, place, ends[half + place])
+        if free == len(idle):
+            return
+        now, at = times[1], ends[1]
+        following = at
+        while following == at:
+            place = worker[1]
+            following = without(ends, place)
+            if following == at or best[1] == NOBODY:
+                replay(ends, worker, place, NEVER)
+            idle[free] = place
+            free += 1
+            j = works_on[place]
+            unfinished[j] -= 1
+            if unfinished[j] == 0:
+                stage[j] += 1
+                if stage[j] == first_stage[j + 1]:
+                    completion[j] = now
+                else:
+                    upcoming[j] = first_task[stage[j]]
+                    until[j] = first_task[stage[j] + 1]
+                    unfinished[j] = until[j] - upcoming[j]
+                    after[j] = _following(numbers, upcoming[j], until[j])
+                    replay(best, who, j, numbers[upcoming[j]])
+
+
+@njit(cache=True, nogil=True)
+def by_draw(
+    lengths: Floats,
+    draws: Floats,
+    first_task: Ints,
+    first_stage: Ints,
+    jobs: Ints,
+    processors: int,
+    starts: Floats,
+    places: Ints,
+    completion: Floats,
+) -> None:
+    """Simulate a dispatcher that draws each task from the pool of runnable ones."""
+    count = len(first_stage) - 1
+    stage = first_stage[:-1].copy()
+    unfinished = np.zeros(count, np.int64)
+    pool, owner, waiting = np.empty(len(lengths), np.int64), np.empty(len(lengths), np.int64), 0
+    ends, workers, busy = np.empty(processors), np.empty(processors, np.int64), 0
+    works_on = np.empty(processors, np.int64)
+    idle = np.arange(processors - 1, -1, -1)
+    free = processors
+    now = 0.0
+    drawn = 0
+    for j in jobs:
+        unfinished[j] = first_task[stage[j] + 1] - first_task[stage[j]]
+        for task in range(first_task[stage[j]], first_task[stage[j] + 1]):
+            pool[waiting], owner[waiting] = task, j
+            waiting += 1
+    while True:
+        while free > 0 and waiting > 0:
+            i = int(draws[drawn] * waiting)
+            drawn += 1
+            task, j = pool[i], owner[i]
+            waiting -= 1
+            pool[i], owner[i] = pool[waiting], owner[waiting]
+            free -= 1
+            place = idle[free]
+            starts[task], places[task] = now, place
+            works_on[place] = j
+            busy = _push(ends, workers, busy, now + lengths[task], place)
+        if busy == 0:
+            return
+        now = ends[0]
+        while busy > 0 and ends[0] == now:
+            place = workers[0]
+            busy = _drop(ends, workers, busy)
+            idle[free] = place
+            free += 1
+            j = works_on[place]
+            unfinished[j] -= 1
+            if unfinished[j] == 0:
+                stage[j] += 1
+                if stage[j] == first_stage[j + 1]:
+                    completion[j] = now
+                else:
+                    unfinished[j] = first_task[stage[j] + 1] - first_task[stage[j]]
+                    for task in range(first_task[stage[j]], first_task[stage[j] + 1]):
+                        pool[waiting], owner[waiting] = task, j
+                        waiting += 1

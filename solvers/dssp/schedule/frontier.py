@@ -1,0 +1,68 @@
+"""Sets of jobs that are worth the most for what they ask for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from schedopt.instances.dssp import Instance
+from schedopt.solvers.dssp.schedule.trial import Mask
+from schedopt.solvers.dssp.selection.knapsack.search import Core
+
+HALVINGS = 12
+"""Steps of a bisection over the room that a set may ask for."""
+
+
+class Frontier:
+    """Knapsacks of several rooms, over the jobs that could be in time by themselves.
+
+    Each is searched for a few thousand states, without a clock: mostly that proves it.
+
+    Parameters
+    ----------
+    night : Instance
+    able : ndarray of bool, shape (jobs,)
+        The jobs to choose from.
+
+    Attributes
+    ----------
+    capacity : float
+        The most room there is.
+    """
+
+    def __init__(self, night: Instance, able: Mask) -> None:
+        self._rewards, self._demands = night.rewards, night.tasks.demands
+        self._able = able
+        self.capacity = night.processors * float(night.horizon)
+
+    def best(self, room: float, without: Mask | None = None) -> Mask:
+        """Return the set that is worth the most and asks for no more than some room.
+
+        Parameters
+        ----------
+        room : float
+        without : ndarray of bool, shape (jobs,), optional
+            Jobs that are not in it.
+        """
+        able = self._able if without is None else self._able & ~without
+        core = Core(np.where(able, self._rewards, 0.0), self._demands, max(room, 0.0))
+        core.advance(0.0)
+        return core.chosen() & able
+
+    def least(self, worth: float) -> float:
+        """Return about the least room in which a set is worth more than this."""
+        low, high = 0.0, self.capacity
+        step = high / 256
+        while high > step and self._worth(high - step) > worth:
+            high -= step
+            step *= 2
+        low = max(0.0, high - step)
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            if self._worth(middle) > worth:
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _worth(self, room: float) -> float:
+        return float(self._rewards[self.best(room)].sum())

@@ -1,0 +1,397 @@
+"""Dispatch until only few stages are left to start, then pack their tasks, compiled.
+
+A dispatcher that never idles wastes nothing until its last tasks, and there much: some processors
+end long before the deadline, others would end after it. From some time on the tasks that are left
+are those of each job's last long stage and of short stages after it, which are put where they can
+just be in time. What each processor has left until the deadline is a bin of its own, filled in the
+order of due times: a task goes where it ends nearest to when it is due, the longest first (best
+fit decreasing, as in Johnson 1973, with bins of several sizes), and what finds no bin is exchanged
+against what has one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.solvers.compiling import njit
+from schedopt.solvers.dssp.schedule.dispatch_kernels import _drop, _push, _sink
+
+Array = Any  # numba gives its own types to what these kernels hand to one another
+
+
+class Tail(NamedTuple):
+    """What is left to pack: items in the order in which they are due, bins of one processor each.
+
+    Attributes
+    ----------
+    tasks, owners : ndarray of int, shape (items,)
+        Which task of which job.
+    lengths, opens, due : ndarray of float, shape (items,)
+        How long it is, from when on it may start, and by when it must end.
+    bins : ndarray of int, shape (items,)
+        In which bin each is; -1: in none.
+    begin, end : ndarray of float, shape (bins,)
+        When each processor is free, and when it has done what the bin holds.
+    head, after : ndarray of int, shapes (bins,) and (items,)
+        The items of each bin, linked in the order in which they run.
+    """
+
+    tasks: Array
+    owners: Array
+    lengths: Array
+    opens: Array
+    due: Array
+    bins: Array
+    begin: Array
+    end: Array
+    head: Array
+    after: Array
+
+
+@njit(cache=True, nogil=True)
+def _advance(
+    lengths: Floats,
+    keys: Floats,
+    first_task: Ints,
+    first_stage: Ints,
+    main: Ints,
+    jobs: Ints,
+    until: float,
+    starts: Floats,
+    completion: Floats,
+    begin: Floats,
+) -> None:
+    """Dispatch by least key until a time from which on only tasks from `main` on are left to start.
+
+    `main` of shape (jobs,) has a stage of each job; `begin`, shape (processors,), takes when each
+    processor is free.
+    """
+    count = len(first_stage) - 1
+    stage, upcoming = first_stage[:-1].copy(), np.zeros(count, np.int64)
+    unfinished = np.zeros(count, np.int64)
+    ready_keys, ready_jobs, ready = np.empty(count), np.empty(count, np.int64), 0
+    ends, workers, busy = np.empty(len(begin)), np.empty(len(begin), np.int64), 0
+    works_on = np.empty(len(begin), np.int64)
+    idle, free, now, early = np.arange(len(begin) - 1, -1, -1), len(begin), 0.0, 0
+    for j in jobs:
+        upcoming[j] = first_task[stage[j]]
+        unfinished[j] = first_task[stage[j] + 1] - first_task[stage[j]]
+        early += first_task[main[j]] - upcoming[j]
+        ready = _push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
+    while now < until or early > 0:
+        while free > 0 and ready > 0 and (now < until or early > 0):
+            j = ready_jobs[0]
+            task = upcoming[j]
+            upcoming[j] = task + 1
+            if stage[j] < main[j]:
+                early -= 1
+            if task + 1 == first_task[stage[j] + 1]:
+                ready = _drop(ready_keys, ready_jobs, ready)
+            elif keys[task + 1] != keys[task]:
+                _sink(ready_keys, ready_jobs, ready, keys[task + 1], j)
+            free -= 1
+            starts[task], works_on[idle[free]] = now, j
+            busy = _push(ends, workers, busy, now + lengths[task], idle[free])
+        if busy == 0:
+            break
+        now = ends[0]
+        while busy > 0 and ends[0] == now:
+            idle[free], j = workers[0], works_on[workers[0]]
+            busy = _drop(ends, workers, busy)
+            free += 1
+            unfinished[j] -= 1
+            if unfinished[j] == 0:
+                stage[j] += 1
+                if stage[j] == first_stage[j + 1]:
+                    completion[j] = now
+                else:
+                    upcoming[j] = first_task[stage[j]]
+                    unfinished[j] = first_task[stage[j] + 1] - first_task[stage[j]]
+                    ready = _push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
+    begin[:] = now
+    begin[workers[:busy]] = ends[:busy]
+
+
+@njit(cache=True, nogil=True)
+def _left(
+    lengths: Floats,
+    first_task: Ints,
+    first_stage: Ints,
+    chosen: Array,
+    by_due: Ints,
+    due: Floats,
+    latest: Floats,
+    stage_of: Ints,
+    job_of: Ints,
+    starts: Floats,
+    begin: Floats,
+) -> Tail:
+    """Return what is left to pack: the tasks of `by_due` of chosen jobs that did not start.
+
+    A stage opens when the one before has ended, if all of its tasks have started; else at the
+    latest time at which it must, by which they must have ended.
+    """
+    tasks, count = np.empty(len(by_due), np.int64), 0
+    for task in by_due:
+        if chosen[job_of[task]] and starts[task] == np.inf:
+            tasks[count], count = task, count + 1
+    tasks = tasks[:count].copy()
+    opened, opens = np.full(len(first_task) - 1, -1.0), np.empty(count)
+    for i in range(count):
+        s = stage_of[tasks[i]]
+        if opened[s] < 0.0:
+            opened[s] = 0.0
+            if s > first_stage[job_of[tasks[i]]]:
+                for task in range(first_task[s - 1], first_task[s]):
+                    opened[s] = max(opened[s], starts[task] + lengths[task])
+                if opened[s] == np.inf:
+                    opened[s] = latest[s]
+        opens[i] = opened[s]
+    bins, after = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
+    head = np.full(len(begin), -1, np.int64)
+    found = lengths[tasks]
+    return Tail(
+        tasks, job_of[tasks], found, opens, due[tasks], bins, begin, begin.copy(), head, after
+    )
+
+
+@njit(cache=True, nogil=True)
+def _run(tail: Tail, p: int, less: int, more: int) -> float:
+    """Return when a bin is done without one item and with another (-1: none); inf: too late."""
+    now, i = tail.begin[p], tail.head[p]
+    while i >= 0 or more >= 0:
+        if more >= 0 and (i < 0 or more < i):
+            at, more = more, -1
+        else:
+            at, i = i, tail.after[i]
+            if at == less:
+                continue
+        now = max(now, tail.opens[at]) + tail.lengths[at]
+        if now > tail.due[at]:
+            return float(np.inf)
+    return float(now)
+
+
+@njit(cache=True, nogil=True)
+def _put(tail: Tail, i: int, p: int) -> None:
+    """Put an item into a bin."""
+    at, before = tail.head[p], -1
+    while at >= 0 and at < i:
+        before, at = at, tail.after[at]
+    tail.after[i], tail.bins[i] = at, p
+    if before < 0:
+        tail.head[p] = i
+    else:
+        tail.after[before] = i
+    tail.end[p] = _run(tail, p, -1, -1)
+
+
+@njit(cache=True, nogil=True)
+def _take(tail: Tail, i: int) -> None:
+    """Take an item out of its bin."""
+    p = tail.bins[i]
+    if tail.head[p] == i:
+        tail.head[p] = tail.after[i]
+    else:
+        at = tail.head[p]
+        while tail.after[at] != i:
+            at = tail.after[at]
+        tail.after[at] = tail.after[i]
+    tail.bins[i] = -1
+    tail.end[p] = _run(tail, p, -1, -1)
+
+
+@njit(cache=True, nogil=True)
+def _fit(tail: Tail) -> int:
+    """Append each item where it ends nearest to when it is due; return how many find no bin."""
+    order = np.argsort(tail.end, kind="mergesort")
+    ends = tail.end[order]
+    missed = 0
+    for i in range(len(tail.bins)):
+        at = np.searchsorted(ends, tail.due[i] - tail.lengths[i], side="right") - 1
+        if at < 0 or tail.opens[i] + tail.lengths[i] > tail.due[i]:
+            missed += 1
+            continue
+        p, now = order[at], max(ends[at], tail.opens[i]) + tail.lengths[i]
+        if now > tail.due[i]:
+            missed += 1
+            continue
+        if tail.head[p] < 0:
+            tail.head[p] = i
+        else:
+            last = tail.head[p]
+            while tail.after[last] >= 0:
+                last = tail.after[last]
+            tail.after[last] = i
+        tail.bins[i], tail.end[p] = p, now
+        while at + 1 < len(ends) and ends[at + 1] < now:
+            ends[at], order[at] = ends[at + 1], order[at + 1]
+            at += 1
+        ends[at], order[at] = now, p
+    return missed
+
+
+@njit(cache=True, nogil=True)
+def _widened(tail: Tail, q: int, u: int, span: float, work: Array) -> bool:
+    """Exchange items of a bin against shorter ones of others until it takes one more, if it can."""
+    while _run(tail, q, -1, u) == np.inf:
+        gain, one, other = 1e-9 * span, -1, -1
+        k = tail.head[q]
+        while k >= 0:
+            work[0] -= len(tail.bins)
+            for i in range(len(tail.bins)):
+                p, d = tail.bins[i], tail.lengths[k] - tail.lengths[i]
+                if d > gain and p >= 0 and p != q and tail.end[p] + d <= span:
+                    work[0] -= 16
+                    if _run(tail, p, i, k) < np.inf and _run(tail, q, k, i) < np.inf:
+                        gain, one, other = d, k, i
+            k = tail.after[k]
+        if one < 0 or work[0] < 0:
+            return False
+        p = tail.bins[other]
+        _take(tail, one)
+        _take(tail, other)
+        _put(tail, one, p)
+        _put(tail, other, q)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _mended(tail: Tail, u: int, span: float, work: Array) -> bool:
+    """Find a bin for an item, or for a shorter one that it takes the place of, and so on."""
+    while work[0] > 0:
+        room, q = 0.0, -1
+        for p in range(len(tail.end)):
+            if tail.end[p] + tail.lengths[u] <= span:
+                work[0] -= 8
+                if _run(tail, p, -1, u) < np.inf:
+                    _put(tail, u, p)
+                    return True
+            room += max(0.0, span - tail.end[p])
+            if q < 0 or tail.end[p] < tail.end[q]:
+                q = p
+        work[0] -= len(tail.end)
+        if room < tail.lengths[u]:
+            return False
+        if _widened(tail, q, u, span, work):
+            _put(tail, u, q)
+            return True
+        shorter = -1
+        for i in range(len(tail.bins)):
+            p, d = tail.bins[i], tail.lengths[u] - tail.lengths[i]
+            if (
+                p >= 0
+                and d > 1e-9 * span
+                and tail.end[p] + d <= span
+                and (shorter < 0 or tail.lengths[i] < tail.lengths[shorter])
+                and _run(tail, p, i, u) < np.inf
+            ):
+                shorter = i
+        work[0] -= len(tail.bins)
+        if shorter < 0:
+            return False
+        p = tail.bins[shorter]
+        _take(tail, shorter)
+        _put(tail, u, p)
+        u = shorter
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _given_up(tail: Tail, chosen: Array, rewards: Floats, span: float) -> None:
+    """Take out the items of the job of least reward that makes room enough."""
+    asked, lacking = np.zeros(len(rewards)), 0.0
+    for end in tail.end:
+        lacking -= max(0.0, span - end)
+    out = np.zeros(len(rewards), np.bool_)
+    for i in range(len(tail.bins)):
+        if chosen[tail.owners[i]]:
+            asked[tail.owners[i]] += tail.lengths[i]
+            if tail.bins[i] < 0:
+                lacking += tail.lengths[i]
+                out[tail.owners[i]] = True
+    worst = -1
+    for j in range(len(chosen)):
+        enough = out[j] or (chosen[j] and asked[j] > 0.0 and asked[j] >= lacking)
+        if enough and (worst < 0 or rewards[j] < rewards[worst]):
+            worst = j
+    chosen[worst] = False
+    for i in range(len(tail.bins)):
+        if tail.owners[i] == worst and tail.bins[i] >= 0:
+            _take(tail, i)
+
+
+@njit(cache=True, nogil=True)
+def _settled(
+    tail: Tail, chosen: Array, rewards: Floats, span: float, tries: int, effort: int
+) -> None:
+    """Find bins for what is in none, or give a job up, until all that is left is in one."""
+    work = np.array([effort])
+    for _ in range(tries):
+        missed = 0
+        for i in range(len(tail.bins)):
+            if tail.bins[i] < 0 and chosen[tail.owners[i]] and not _mended(tail, i, span, work):
+                missed += 1
+        if missed == 0:
+            return
+        _given_up(tail, chosen, rewards, span)
+    for i in range(len(tail.bins)):
+        if tail.bins[i] < 0:
+            chosen[tail.owners[i]] = False
+
+
+@njit(cache=True, nogil=True)
+def packed(
+    lengths: Floats,
+    keys: Floats,
+    first_task: Ints,
+    first_stage: Ints,
+    main: Ints,
+    jobs: Ints,
+    until: float,
+    by_due: Ints,
+    due: Floats,
+    latest: Floats,
+    stage_of: Ints,
+    job_of: Ints,
+    rewards: Floats,
+    effort: int,
+    begin: Floats,
+    starts: Floats,
+    completion: Floats,
+) -> None:
+    """Dispatch by least key until a time, then pack what is left; fill in when tasks start.
+
+    Beyond what `dispatch_kernels.by_key` takes: `until`; `main` of shape (jobs,), a stage of each;
+    `by_due` with the tasks from these stages on, in the order in which they are due; `due`,
+    `stage_of` and `job_of` of shape (tasks,); `latest` of shape (stages,), by when each must open;
+    `rewards` of shape (jobs,); `effort`, the comparisons that mending may take; `begin` of shape
+    (processors,), written over. Jobs whose tasks find no place have no completion.
+    """
+    starts[:] = np.inf
+    _advance(lengths, keys, first_task, first_stage, main, jobs, until, starts, completion, begin)
+    chosen = np.zeros(len(rewards), np.bool_)
+    chosen[jobs] = True
+    tail = _left(
+        lengths, first_task, first_stage, chosen, by_due, due, latest, stage_of, job_of, starts,
+        begin,
+    )  # fmt: skip
+    if _fit(tail) > 0:
+        _settled(tail, chosen, rewards, due.max(), 8, effort)
+    for p in range(len(begin)):
+        now, i = begin[p], tail.head[p]
+        while i >= 0:
+            now = max(now, tail.opens[i])
+            starts[tail.tasks[i]] = now
+            now += tail.lengths[i]
+            i = tail.after[i]
+    for j in jobs:
+        completion[j] = np.nan
+        if chosen[j]:
+            end = 0.0
+            for task in range(first_task[first_stage[j]], first_task[first_stage[j + 1]]):
+                end = max(end, starts[task] + lengths[task])
+            completion[j] = end

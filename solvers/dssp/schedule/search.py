@@ -1,0 +1,139 @@
+"""The search for a schedule: one annealing for each worker, until time or ideas run out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from schedopt.instances.constraints import Seats
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.solvers.dssp.schedule.annealing import Annealing
+from schedopt.solvers.dssp.schedule.frontier import Frontier
+from schedopt.solvers.dssp.schedule.trial import Mask, Trials
+from schedopt.solvers.running import Run
+
+
+class Found(NamedTuple):
+    """The best schedule that a search has found.
+
+    Attributes
+    ----------
+    worth : float
+        What it earns.
+    jobs : ndarray of int
+        Positions of the jobs that it completes.
+    starts : ndarray of float, shape (tasks,)
+        When their tasks start.
+    moves : int
+        Moves of all workers.
+    """
+
+    worth: float
+    jobs: Ints
+    starts: Floats
+    moves: int
+
+
+@cache
+def compile_kernels(held: bool) -> None:
+    """Run a trial on next to nothing, so that compiling is not counted as searching.
+
+    Parameters
+    ----------
+    held : bool
+        Whether there are releases or seats.
+    """
+    jobs = [Job(name=f"j{i}", reward=1.0, release=float(held), stages=((1.0,),)) for i in range(2)]
+    night = Instance(name="compiled", processors=1, deadline=4.0, jobs=tuple(jobs))
+    trials = Trials(night, ())
+    for order in range(0, trials.orders, 2):
+        trials.run(trials.able, order, None)
+    Frontier(night, trials.able).best(1.0)
+
+
+def search(
+    night: Instance,
+    run: Run,
+    *,
+    starts: Iterable[Mask],
+    keeps: Callable[[Mask], bool],
+    caps: Sequence[tuple[Floats, float]] = (),
+    seats: Sequence[Seats] = (),
+    target: float | None = None,
+    seconds: float | None = None,
+    patience: int = 3_200,
+    workers: int = 1,
+) -> Found | None:
+    """Search until the target is met, time is over, or many moves were of no use.
+
+    Parameters
+    ----------
+    night : Instance
+        With stages for every job.
+    run : Run
+        Whose limits have the seed; an interruption ends the search and keeps what it found.
+    starts : iterable of ndarray of bool, shape (jobs,)
+        Sets of jobs that are worth a first try.
+    keeps : callable
+        Tells whether a set of jobs keeps all side constraints.
+    caps : sequence of (ndarray, float)
+        Sums over the jobs that are run, by coefficient, and what they must not exceed: those of
+        `keeps` that a move can look at beforehand.
+    seats : sequence of Seats
+        What running tasks hold.
+    target : float, optional
+        What is enough.
+    seconds : float, optional
+        How long to search.
+    patience : int
+        Moves of no use after which a worker gives up.
+    workers : int
+        Each with a seed of its own. One worker makes the same moves each time, however long it is
+        given.
+    """
+    stop = threading.Event()
+    seeds = np.random.SeedSequence(run.limits.seed).generate_state(workers).tolist()
+    starts, made = list(starts), list[Annealing]()
+    compile_kernels(bool(seats) or bool((night.releases > 0).any()))
+    failed: list[Exception] = []
+
+    def work(seed: int) -> None:
+        try:
+            annealing = Annealing(Trials(night, seats), caps, keeps, seed, starts)
+            made.append(annealing)
+            while annealing.fruitless < patience and not stop.is_set():
+                best = annealing.best
+                if best and target is not None and best.worth >= target * (1 - 1e-12):
+                    stop.set()
+                    break
+                annealing.move()
+            annealing.first(starts)
+        except Exception as error:  # noqa: BLE001 - raised again by whoever asked
+            failed.append(error)
+            stop.set()
+
+    def together() -> None:
+        clock = threading.Timer(seconds, stop.set) if seconds is not None else None
+        others = [threading.Thread(target=work, args=(seed,), daemon=True) for seed in seeds[1:]]
+        for thread in ([clock] if clock else []) + others:
+            thread.start()
+        work(seeds[0])
+        for thread in others:
+            thread.join()
+        if clock is not None:
+            clock.cancel()
+
+    run.in_thread(together, stop.set)
+    if failed:
+        raise failed[0]
+    moves = sum(annealing.moves for annealing in made)
+    sound = [(a.best.worth, a.best.jobs, a.starts) for a in made if a.best is not None]
+    if not sound:
+        return None
+    worth, jobs, begin = max(sound, key=lambda found: found[0])
+    return Found(worth, np.flatnonzero(jobs), begin, moves)

@@ -1,0 +1,1 @@
+"""Selections: a knapsack core, shares of groups, and branching in whole numbers."""

@@ -1,0 +1,112 @@
+"""Bounds from multipliers, without rounding: what a linear relaxation says, made exact.
+
+For whole multipliers y of rows (y > 0 of an upper bound, y < 0 of a lower) and a whole weight w, no
+x that keeps the rows has w·reward(x) above
+
+    L = sum over columns of the most of (w·R_j - sum_i y_i a_ij)·x_j + sum over rows of y_i·bound_i.
+
+So a branch that must be worth `target` or more is closed where L < w·target, and a column is fixed
+where L would be below that with the column at its other value. With w = 0 it is the rows alone that
+rule a branch, or a value, out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Integers, Values
+
+SPARE = 5
+"""Bits beyond those that would bring the cost of rounding to a unit of reward."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A weight and multipliers: why a branch is closed, or columns are fixed.
+
+    Attributes
+    ----------
+    weight : int
+        Of the reward; 0 or more.
+    multipliers : tuple of (int, int)
+        Each row that has one, with its multiplier.
+    """
+
+    weight: int
+    multipliers: tuple[tuple[int, int], ...]
+
+
+def reduced(arrays: Arrays, reason: Reason) -> tuple[Integers, int]:
+    """Return w·R_j less the multiplied rows, shape (columns,), and the sum of y_i·bound_i."""
+    left = arrays.rewards * reason.weight
+    constant = 0
+    for i, y in reason.multipliers:
+        at = arrays.row(i)
+        bound = arrays.upper[i] if y > 0 else arrays.lower[i]
+        if bound is None:
+            raise ValueError(f"row {arrays.keys[i]} has no bound on that side")
+        left[arrays.columns[at]] -= arrays.coefficients[at].astype(object) * y
+        constant += y * bound
+    return left, constant
+
+
+def apply(arrays: Arrays, values: Values, reason: Reason, target: int | None) -> bool:
+    """Fix in place what a reason rules out; tell whether it closes the branch.
+
+    Parameters
+    ----------
+    arrays : Arrays
+    values : ndarray of int8, shape (columns,)
+        What each column is.
+    reason : Reason
+    target : int or None
+        What the reward must come to at least; None: anything will do.
+    """
+    left, constant = reduced(arrays, reason)
+    free = values == FREE
+    most = constant + sum(left[values == 1].tolist()) + sum(np.maximum(left[free], 0).tolist())
+    if target is None and reason.weight:
+        return False
+    slack = most - reason.weight * (target or 0)
+    if slack < 0:
+        return True
+    place = np.flatnonzero(free)
+    sizes = np.abs(left[place])
+    ruled = place[(sizes > slack).astype(bool)]
+    values[ruled] = (left[ruled] > 0).astype(np.int8)
+    return False
+
+
+def rounded(arrays: Arrays, weights: Sequence[tuple[int, float]], *, reward: bool = True) -> Reason:
+    """Return whole multipliers that are as good as those of a linear relaxation.
+
+    Parameters
+    ----------
+    arrays : Arrays
+    weights : sequence of (int, float)
+        Each row that has a multiplier, in rewards for a unit of the row; those on a side without a
+        bound are left out.
+    reward : bool
+        Whether they bound the reward; else they only rule rows out, and their unit is free.
+    """
+    kept = [
+        (i, y)
+        for i, y in weights
+        if (y > 0 and arrays.upper[i] is not None) or (y < 0 and arrays.lower[i] is not None)
+    ]
+    if not reward and kept:
+        largest = max(abs(y) for _, y in kept)
+        kept = [(i, y / largest) for i, y in kept]
+    reach = sum(arrays.reach(i) + 1 for i, _ in kept)
+    bits = SPARE + reach.bit_length()  # what rounding costs is then well below a unit of reward
+    whole = tuple((i, scaled) for i, y in kept if (scaled := _scaled(y, bits)))
+    return Reason(reward * (1 << bits), whole)
+
+
+def _scaled(number: float, bits: int) -> int:
+    """Return number·2^bits, rounded."""
+    top, bottom = number.as_integer_ratio()
+    return ((top << bits + 1) + bottom) // (2 * bottom)

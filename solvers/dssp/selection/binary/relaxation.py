@@ -1,0 +1,108 @@
+"""The linear relaxation of a 0-1 program in HiGHS, asked again and again with columns fixed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.solvers.dssp.selection.binary.arrays import Arrays, Values
+from schedopt.solvers.dssp.selection.binary.scaled import Scaled
+
+Floats = NDArray[np.float64]
+
+
+OPTIONS = {
+    "presolve": "off",
+    "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-9,
+}
+
+
+@dataclass(frozen=True)
+class Relaxed:
+    """What a linear relaxation says, all of it rounded.
+
+    Attributes
+    ----------
+    feasible : bool
+    values : ndarray of float, shape (columns,)
+        A best point, where it is feasible.
+    multipliers : list of (int, float)
+        Rows and their multipliers: in rewards, or what rules the rows out together.
+    """
+
+    feasible: bool
+    values: Floats
+    multipliers: list[tuple[int, float]]
+
+
+class Relaxation:
+    """A linear relaxation.
+
+    Parameters
+    ----------
+    arrays : Arrays
+        The program.
+    scaled : Scaled, optional
+        The same program in floating point, where it is known.
+    """
+
+    def __init__(self, arrays: Arrays, scaled: Scaled | None = None) -> None:
+        self._scaled = scaled = scaled or Scaled.of(arrays)
+        self._columns = len(arrays.rewards)
+        self._all = np.arange(self._columns, dtype=np.int32)
+        self._engine = highspy.Highs()
+        self._engine.silent()
+        for option, value in OPTIONS.items():
+            self._engine.setOptionValue(option, value)
+        self._engine.passModel(
+            self._columns,
+            len(arrays.keys),
+            len(arrays.columns),
+            int(highspy.MatrixFormat.kRowwise),
+            int(highspy.ObjSense.kMinimize),
+            0.0,
+            -scaled.cost,
+            np.zeros(self._columns),
+            np.ones(self._columns),
+            scaled.lower,
+            scaled.upper,
+            arrays.first.astype(np.int32),
+            arrays.columns.astype(np.int32),
+            scaled.values,
+            np.zeros(self._columns, dtype=np.int32),
+        )
+
+    def solve(self, values: Values) -> Relaxed | None:
+        """Solve with some columns fixed; None where HiGHS does not know."""
+        engine = self._engine
+        low, high = (values == 1).astype(float), (values != 0).astype(float)
+        engine.changeColsBounds(self._columns, self._all, low, high)
+        engine.run()
+        status = engine.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            found, has, ray = engine.getDualRay()
+            if found != highspy.HighsStatus.kOk or not has:
+                return None
+            return Relaxed(False, low, self._multipliers(np.asarray(ray), 1.0))
+        if status != highspy.HighsModelStatus.kOptimal:
+            return None
+        solution = engine.getSolution()
+        duals = np.asarray(solution.row_dual)
+        return Relaxed(
+            True, np.asarray(solution.col_value), self._multipliers(duals, self._scaled.cost_scale)
+        )
+
+    def _multipliers(self, duals: Floats, cost_scale: float) -> list[tuple[int, float]]:
+        """Return the rows' multipliers in the units of the program: HiGHS minimises.
+
+        One that no double holds is left out: any multipliers bound, and these a little less.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = -duals * self._scaled.row_scales / cost_scale
+        return [
+            (int(i), float(found[i])) for i in np.flatnonzero(np.isfinite(found) & (found != 0))
+        ]

@@ -1,0 +1,178 @@
+"""A program in floating point, as HiGHS takes it, and what gets lost on the way.
+
+HiGHS's tolerances are absolute: 1e-8 here, on rows, on columns and on the reward alike. So rows and
+rewards are scaled by powers of two to sums of about a million. What HiGHS finds is looked at again
+in whole numbers. What it rules out is ruled out as long as the units of the rows are well above the
+tolerance; a row of larger numbers is *blurred*. So is one whose coefficients are nearly multiples
+of one number: HiGHS takes their ratios for whole ones and rounds the row's bound to match, and was
+seen to cut off optima, and to find contradictions that are none, with coefficients that differ by
+1e-11 to 1e-7 of themselves. With blurred rows presolve is off, and their bounds are moved outwards
+by more than can be mistaken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import frexp, ldexp
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.solvers.dssp.selection.binary.arrays import Arrays, Integers, Values
+from schedopt.solvers.mip.matrix import Matrix
+
+Floats = NDArray[np.float64]
+
+TOP = 20
+"""Sums are brought to about 2^20."""
+SHARP = 4e-6
+"""The least unit of a row that is not blurred: 400 times the tolerance."""
+OUTWARDS = 1e-2
+"""How far the bounds of a blurred row are moved: what a column that is 1e-8 off can amount to."""
+PLAIN = 10**7
+"""Coefficients up to this are told apart whatever they are: none differ by 1e-7 of themselves."""
+NEAR = 1e-6
+"""Of a ratio: what HiGHS may take for none; its own tolerance there is 1e-8 or so."""
+RATIOS, REFERENCES = 20, 8
+"""Denominators that are tried, and numbers of a row that others are compared with."""
+_DENOMINATORS = np.arange(1.0, RATIOS + 1.0)
+SHARP_REWARD = 1e-3
+"""Rewards whose unit is at least this are told apart, by gaps of some thousands of duals."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """A program's numbers in floating point.
+
+    Attributes
+    ----------
+    cost : ndarray of float, shape (columns,)
+    cost_scale : float
+    row_scales : ndarray of float, shape (rows,)
+    lower, upper : ndarray of float, shape (rows,)
+        Infinite where there is no bound.
+    values : ndarray of float, shape (entries,)
+    blurred : ndarray of bool, shape (rows,)
+        The rows that HiGHS cannot tell from others near by.
+    step : int
+        What all rewards are multiples of.
+    """
+
+    cost: Floats
+    cost_scale: float
+    row_scales: Floats
+    lower: Floats
+    upper: Floats
+    values: Floats
+    blurred: NDArray[np.bool_]
+    step: int
+
+    @classmethod
+    def of(cls, arrays: Arrays) -> Scaled:
+        """Scale a program."""
+        reach = [arrays.reach(i) for i in range(len(arrays.keys))]
+        scales = [power(most) for most in reach]
+        cost_scale = power(sum(map(abs, arrays.rewards.tolist())))
+        flat = np.repeat(scales, np.diff(arrays.first)).tolist()
+        numbers = zip(arrays.coefficients.tolist(), flat, strict=True)
+        return cls(
+            cost=np.array([times(r, cost_scale) for r in arrays.rewards.tolist()], dtype=float),
+            cost_scale=cost_scale,
+            row_scales=np.array(scales, dtype=float),
+            lower=_bounds(arrays.lower, reach, scales, -np.inf),
+            upper=_bounds(arrays.upper, reach, scales, np.inf),
+            values=np.array([times(c, scale) for c, scale in numbers], dtype=float),
+            blurred=np.array(
+                [
+                    scale < SHARP or alike(arrays.coefficients[arrays.row(i)])
+                    for i, scale in enumerate(scales)
+                ],
+                dtype=bool,
+            ),
+            step=arrays.step,
+        )
+
+    @property
+    def sharp_rewards(self) -> bool:
+        """Whether HiGHS can tell the least difference of two rewards from none."""
+        return self.cost_scale * self.step >= max(SHARP_REWARD, 4e-7 * len(self.cost))
+
+    def matrix(
+        self, arrays: Arrays, values: Values, *, unit: float = 1.0, offset: float = 0.0
+    ) -> Matrix:
+        """Return the program for HiGHS, its blurred rows' bounds moved outwards.
+
+        Parameters
+        ----------
+        arrays : Arrays
+            The same program.
+        values : ndarray of int8, shape (columns,)
+            What each column is, or `FREE`.
+        unit : float
+            Units in a reward of 1.
+        offset : float
+            The reward beside that of the columns, for what HiGHS says on its way.
+        """
+        away = np.where(self.blurred, OUTWARDS, 0.0)
+        return Matrix(
+            columns=list(range(len(self.cost))),
+            cost=np.where(values == 0, 0.0, self.cost),
+            cost_scale=self.cost_scale * unit,
+            offset=offset,
+            maximize=True,
+            column_lower=(values == 1).astype(float),
+            column_upper=(values != 0).astype(float),
+            integer=np.ones(len(self.cost), dtype=np.int32),
+            rows=list(arrays.keys),
+            row_lower=self.lower - away,
+            row_upper=self.upper + away,
+            starts=arrays.first.astype(np.int32),
+            indices=arrays.columns.astype(np.int32),
+            values=self.values,
+        )
+
+
+def power(total: int) -> float:
+    """Return the power of two that brings a sum to about 2^20; 1 where it is less already."""
+    return ldexp(1.0, max(-1000, min(0, TOP - total.bit_length())))
+
+
+def alike(coefficients: Integers) -> bool:
+    """Tell whether a row's coefficients are nearly, not exactly, multiples of one number.
+
+    That is so where a tenth of them have ratios to one of the others that are simple fractions but
+    for a millionth or less. Numbers that have nothing to do with each other are not taken for that.
+    """
+    sizes = np.abs(coefficients)
+    if len(sizes) < 2 or int(sizes.max()) <= PLAIN:
+        return False
+    order, floats = np.sort(sizes), sizes.astype(float)
+    for one in order[np.unique(np.linspace(0, len(order) - 1, REFERENCES).astype(int))].tolist():
+        multiples = floats[:, None] * _DENOMINATORS / float(one)
+        nearest = np.rint(multiples)
+        close = (np.abs(multiples - nearest) <= NEAR) & (nearest > 0)
+        inexact = [
+            int(sizes[j]) * (q + 1) != int(nearest[j, q]) * one
+            for j, q in zip(*(at.tolist() for at in close.nonzero()), strict=True)
+        ]
+        if 10 * sum(inexact) >= max(len(sizes) - 1, 1):
+            return True
+    return False
+
+
+def times(number: int, scale: float) -> float:
+    """Return a whole number of any size times a power of two that is at most 1, rounded."""
+    return number / (1 << 1 - frexp(scale)[1])
+
+
+def _bounds(
+    bounds: tuple[int | None, ...], reach: list[int], scales: list[float], none: float
+) -> Floats:
+    """Scale bounds; one beyond what its row can reach is as good as one just beyond."""
+    return np.array(
+        [
+            none if bound is None else times(max(-most - 1, min(most + 1, bound)), scale)
+            for bound, most, scale in zip(bounds, reach, scales, strict=True)
+        ],
+        dtype=float,
+    )

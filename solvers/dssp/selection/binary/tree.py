@@ -1,0 +1,216 @@
+"""Branching on what a relaxation leaves open, with every conclusion drawn without rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+
+import numpy as np
+
+from schedopt.solvers.clock import now
+from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Values
+from schedopt.solvers.dssp.selection.binary.multipliers import Reason, apply, rounded
+from schedopt.solvers.dssp.selection.binary.relaxation import Floats, Relaxation, Relaxed
+from schedopt.solvers.dssp.selection.binary.scaled import Scaled
+
+ROUNDS = 3
+"""Relaxations at a node: each may fix columns, and what is then left is relaxed anew."""
+
+
+Blocks = tuple[tuple[int, int], ...]
+Closer = Callable[[Values, Reason, int], Blocks]
+"""Given columns, a reason and the target: rows whose keeping closes the branch, if there are."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A branch: what is concluded there, in order, and the column that it is split by, if it is.
+
+    Attributes
+    ----------
+    reasons : tuple of Reason
+    column : int or None
+        None where the reasons close the branch, or fix every column.
+    blocks : tuple of (int, int)
+        Rows over columns of their own, and what keeping each costs at least: with the last reason
+        they close the branch.
+    """
+
+    reasons: tuple[Reason, ...]
+    column: int | None
+    blocks: Blocks = ()
+
+
+@dataclass
+class Tree:
+    """A search for a best selection of columns, and the proof that there is no better.
+
+    Parameters
+    ----------
+    arrays : Arrays
+    start : ndarray of int8, shape (columns,)
+        What each column is at the root.
+    value : int or None
+        The reward of a known selection; None: none is known.
+    satisfy : bool
+        Whether any selection that keeps the rows will do.
+    stop : callable
+        Says whether to give up.
+    closer : callable, optional
+        Closes branches that multipliers alone do not.
+    scaled : Scaled, optional
+        The same program in floating point, where it is known.
+
+    Attributes
+    ----------
+    best : ndarray of int8 or None
+        A better selection than the known one, the best so far.
+    value : int or None
+        Its reward, or that of the known one.
+    nodes : list of Node
+        In the order of a walk that looks at a column's 0 before its 1: a proof only if `value` was
+        known from the start.
+    done : bool
+        Whether there is nothing better, for sure.
+    used : set of int
+        The rows that its conclusions rest on.
+    """
+
+    arrays: Arrays
+    start: Values
+    value: int | None = None
+    satisfy: bool = False
+    stop: Callable[[], bool] = field(default=lambda: False)
+    closer: Closer | None = None
+    scaled: Scaled | None = None
+    best: Values | None = None
+    nodes: list[Node] = field(default_factory=list)
+    done: bool = False
+    used: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._step = self.arrays.step
+        self._blocks: Blocks = ()
+
+    def run(self) -> bool:
+        """Search to the end, or until `stop` says so; return `done`."""
+        relaxation = Relaxation(self.arrays, self.scaled)
+        waiting = [self.start.copy()]
+        while waiting:
+            if self.stop():
+                return False
+            values = waiting.pop()
+            column = self._look_at(values, relaxation)
+            if column is None:
+                if self.satisfy and self.best is not None:
+                    break
+                continue
+            for value in (1, 0):
+                child = values.copy()
+                child[column] = value
+                waiting.append(child)
+        self.done = True
+        return True
+
+    @property
+    def target(self) -> int | None:
+        """What a better selection must be worth at least; None where any will do."""
+        return None if self.value is None or self.satisfy else self.value + self._step
+
+    def _look_at(self, values: Values, relaxation: Relaxation) -> int | None:
+        """Conclude what can be concluded at a node; return the column to split it by, if any."""
+        reasons: list[Reason] = []
+        self._blocks = ()
+        column = self._concluded(values, relaxation, reasons)
+        self.used.update(i for reason in reasons for i, _ in reason.multipliers)
+        self.nodes.append(Node(tuple(reasons), column, self._blocks))
+        return column
+
+    def _concluded(
+        self, values: Values, relaxation: Relaxation, reasons: list[Reason]
+    ) -> int | None:
+        if self.arrays.hopeless:
+            return None
+        found: Relaxed | None = None
+        for turn in count():
+            if self._rows_close(values, reasons):
+                return None
+            free = int((values == FREE).sum())
+            if free == 0:
+                self._take(values)
+                return None
+            found = relaxation.solve(values) if turn < ROUNDS else found
+            if found is None or turn == ROUNDS:
+                break
+            if self._relaxation_closes(values, found, reasons):
+                return None
+            left = int((values == FREE).sum())
+            if free // 2 < left:
+                break
+        return _split(values, found)
+
+    def _rows_close(self, values: Values, reasons: list[Reason]) -> bool:
+        """Fix what single rows decide; tell whether one of them closes the branch."""
+        used, possible = self.arrays.propagate(values)
+        self.used.update(i for i, _ in used)
+        if possible:
+            reasons.extend(Reason(0, (row,)) for row in used)
+            return False
+        broken = self.arrays.cut_off(values)
+        if broken:
+            reasons.append(Reason(0, (broken,)))
+        return True
+
+    def _relaxation_closes(self, values: Values, found: Relaxed, reasons: list[Reason]) -> bool:
+        """Fix what the relaxation's multipliers rule out; tell whether they close the branch."""
+        if found.feasible:
+            self._take_point(values, found.values)
+            if self.satisfy and self.best is not None:
+                return True
+            if self.target is None:
+                return False
+            candidates = [rounded(self.arrays, found.multipliers)]
+        else:
+            turned = [(i, -y) for i, y in found.multipliers]
+            candidates = [
+                rounded(self.arrays, rays, reward=False) for rays in (found.multipliers, turned)
+            ]
+        for reason in candidates:
+            before = int((values == FREE).sum())
+            closed = apply(self.arrays, values, reason, self.target)
+            if closed or int((values == FREE).sum()) < before:
+                reasons.append(reason)
+            if closed:
+                return True
+        if found.feasible and self.closer is not None and self.target is not None:
+            self._blocks = self.closer(values, candidates[0], self.target)
+            if self._blocks and candidates[0] not in reasons[-1:]:
+                reasons.append(candidates[0])
+        return bool(self._blocks)
+
+    def _take_point(self, values: Values, point: Floats) -> None:
+        """Try the relaxation's point, rounded, as a selection."""
+        tried = np.where(values == FREE, (point > 0.5).astype(np.int8), values).astype(np.int8)
+        if self.arrays.cut_off(tried) is None:
+            self._take(tried)
+
+    def _take(self, values: Values) -> None:
+        """Keep a selection that keeps all rows, if it is better."""
+        worth = sum(self.arrays.rewards[values == 1].tolist())
+        if self.value is None or worth > self.value or (self.satisfy and self.best is None):
+            self.best, self.value = values.copy(), worth
+
+
+def _split(values: Values, found: Relaxed | None) -> int:
+    """Return the free column that the relaxation leaves most undecided."""
+    free = np.flatnonzero(values == FREE)
+    if found is None or not found.feasible:
+        return int(free[0])
+    return int(free[np.argmin(np.abs(found.values[free] - 0.5))])
+
+
+def clock(seconds: float) -> Callable[[], bool]:
+    """Return a function that says when so many seconds are over."""
+    end = now() + seconds
+    return lambda: now() >= end

@@ -1,0 +1,142 @@
+"""Solve a selection that is a plain knapsack with the exact core algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.protocol import Knapsack
+from schedopt.solvers.clock import now
+from schedopt.solvers.deciding import Decided, left
+from schedopt.solvers.driving import Search, drive, ended
+from schedopt.solvers.dssp.selection.knapsack.items import in_doubles
+from schedopt.solvers.dssp.selection.knapsack.search import Core
+from schedopt.solvers.result import Limits, Result, Termination
+from schedopt.solvers.running import Run
+
+if TYPE_CHECKING:
+    from schedopt.formulations.dssp.selection import Selection
+    from schedopt.instances.dssp import Selected
+
+Floats = NDArray[np.float64]
+
+
+class Algorithm(Search, Protocol):
+    """An exact knapsack algorithm that can be stopped, such as `Core`."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether its numbers are held as they are, without rounding."""
+        ...
+
+    def chosen(self) -> NDArray[np.bool_]:
+        """Return the best selection so far, shape (n,)."""
+        ...
+
+
+Start = Callable[[Floats, Floats, float], Algorithm]
+"""Starts an algorithm on rewards and demands, shape (n,) each, and room."""
+
+
+class NotPlainError(ValueError):
+    """The selection is no plain knapsack: something beside equations 1 and 2 is in it."""
+
+
+def solve(
+    model: Selection, limits: Limits | None = None, *, start: Start | None = None
+) -> Result[Selected]:
+    """Solve a selection that is a plain knapsack.
+
+    Parameters
+    ----------
+    model : Selection
+        With nothing but equations 1 and 2 in it.
+    limits : Limits, optional
+        When to stop; by default with a proof.
+    start : callable, optional
+        Starts the algorithm; by default `Core`, compiled before the clock runs.
+
+    Returns
+    -------
+    Result
+        Not yet checked. An interruption (Ctrl-C) ends the run and keeps the best so far.
+
+    Raises
+    ------
+    NotPlainError
+        If something else is in the model.
+    """
+    knapsack = model.plain()
+    if knapsack is None:
+        raise NotPlainError("the selection has side constraints or native changes")
+    if start is None:
+        _compile()
+        start = Core
+    began = now()
+    run = Run(limits or Limits())
+    decided = _Knapsack(model, knapsack, run).decided(start)
+    return ended(model, run, decided, solver="core", began=began)
+
+
+@dataclass(frozen=True, eq=False)
+class _Knapsack:
+    """One run: on numbers that are held exactly, or else by rounding on either side."""
+
+    model: Selection
+    knapsack: Knapsack
+    run: Run
+
+    def decided(self, start: Start) -> Decided:
+        """Solve; where numbers must be rounded, let whatever fits indeed fit, and look again."""
+        rewards, demands, room, _ = self.knapsack
+        weights, limit, exact = in_doubles(demands, room, generous=True)
+        search = start(rewards, weights, limit)
+        stopped, message = drive(search, self.run, noise=0.0)
+        done = search.bound == search.value
+        chosen = search.chosen()
+        fits = exact or sum(demands.numbers[chosen].tolist()) <= room
+        if search.exact and fits and (done or exact):
+            bound = Fraction(search.bound or 0.0)
+            return Decided(stopped, self._columns(chosen), bound, done, message)
+        return self._rounded(start, search, stopped, message)
+
+    def _rounded(
+        self, start: Start, search: Algorithm, stopped: Termination, message: str
+    ) -> Decided:
+        """Find what fits with demands rounded up, and close the rest without rounding."""
+        from schedopt.solvers.dssp.selection.binary.engine import Solver
+
+        rewards, demands, room, positions = self.knapsack
+        weights, limit, _ = in_doubles(demands, room)
+        careful = start(rewards, weights, limit)
+        if stopped == "optimal":
+            self.run.trace.clear()  # what was found on the way may not fit
+            drive(careful, Run(left(self.run.limits, self.run.began)), noise=0.0)
+        solver = Solver(self.model.program(), left(self.run.limits, self.run.began))
+        for found in (search, careful):
+            solver.offer(positions[found.chosen()].tolist())
+        units = solver.program.scale
+        # Rewards beyond 2^52 units are added up in floating point.
+        bound = Fraction(search.bound or 0.0) * (1 + Fraction(not search.exact, 10**12)) * units
+        if stopped != "optimal":
+            return solver.decided(stopped, bound, message)
+        return solver.closed(
+            bound, f"two selections are too close for {solver.engine.title} to tell apart"
+        )
+
+    def _columns(self, chosen: NDArray[np.bool_]) -> NDArray[np.int8]:
+        columns = np.zeros(len(self.model.instance.jobs), dtype=np.int8)
+        columns[self.knapsack.positions[chosen]] = 1
+        return columns
+
+
+@cache
+def _compile() -> None:
+    """Run the algorithm once on next to nothing, so that compiling is not counted as solving."""
+    Core([2.0, 1.0], [1.0, 1.0], 1.0).advance(0.0)

@@ -1,0 +1,164 @@
+"""The 0-1 knapsack that a selector sees: only the jobs that are worth a decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.instances.decimals import Whole, as_written
+from schedopt.instances.sorting import steady_order
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+LARGEST = 2**52
+"""Whole numbers up to this, and sums up to twice it, are exact in double precision."""
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """Jobs that fit alone, are worth something and ask for something.
+
+    Demands are held as whole numbers of the unit in which they are decimals, exactly, while the
+    room stays below 2^53 units. Else the unit is larger, some 2^-52 of the room, and what is not
+    whole in it is rounded, by default so that whatever fits here fits indeed: of the sets that fit
+    only those are missed that fill the room to within a unit for each member.
+
+    Attributes
+    ----------
+    rewards : ndarray of float, shape (n,)
+        What each is worth, more than 0.
+    weights : ndarray of float, shape (n,)
+        The demands, whole numbers from 1 to `room`.
+    room : float
+        What the weights may sum to, a whole number below 2^53.
+    ratios : ndarray of float, shape (n,)
+        Reward over demand, from the numbers as given: equal ratios of whole numbers are equal.
+    positions : ndarray of int, shape (n,)
+        Which jobs these are, ascending.
+    free : ndarray of bool, shape (J,)
+        The jobs that are worth something and ask for nothing; every selection has them.
+    exact : bool
+        Whether nothing was rounded.
+    """
+
+    rewards: Floats
+    weights: Floats
+    room: float
+    ratios: Floats
+    positions: NDArray[np.intp]
+    free: Mask
+    exact: bool
+
+    @classmethod
+    def of(cls, rewards: Floats, demands: Floats, room: float) -> Items:
+        """Sift jobs whose demands, and the room, are decimals in one unit.
+
+        Parameters
+        ----------
+        rewards, demands : ndarray of float, shape (J,)
+            Finite and not negative.
+        room : float
+            What the demands may sum to, in their unit.
+        """
+        whole = Whole.of(demands)
+        return cls.of_whole(rewards, whole, whole.down(as_written(room)))
+
+    @classmethod
+    def of_whole(
+        cls,
+        rewards: Floats,
+        demands: Whole,
+        room: int,
+        eligible: Mask | None = None,
+        *,
+        generous: bool = False,
+    ) -> Items:
+        """Sift jobs.
+
+        Parameters
+        ----------
+        rewards : ndarray of float, shape (J,)
+            Finite and not negative.
+        demands : Whole
+            Shape (J,), not negative.
+        room : int
+            What they may sum to, in their unit.
+        eligible : ndarray of bool, shape (J,), optional
+            The jobs that may be selected at all; every job where it is not given.
+        generous : bool
+            Where numbers must be rounded, round so that whatever fits indeed fits here.
+        """
+        numbers = demands.numbers
+        worth = rewards > 0 if eligible is None else (rewards > 0) & eligible
+        none, fitting = (numbers == 0).astype(np.bool_), (numbers <= room).astype(np.bool_)
+        positions = np.flatnonzero(worth & ~none & fitting)
+        gain = rewards[positions]
+        asked = demands.take(positions)
+        weights, limit, exact = in_doubles(asked, room, generous=generous)
+        with np.errstate(over="ignore", under="ignore"):
+            ratios = gain / asked.floats
+        return cls(
+            rewards=gain,
+            weights=weights,
+            room=limit,
+            ratios=ratios,
+            positions=positions,
+            free=worth & none,
+            exact=exact,
+        )
+
+    @cached_property
+    def order(self) -> NDArray[np.intp]:
+        """The items by non-increasing ratio, in the file's order on ties."""
+        return steady_order(-self.ratios)
+
+    @cached_property
+    def relaxed(self) -> float:
+        """The most that fractions of items could be worth: no selection is worth more.
+
+        Source: Dantzig, Discrete-variable extremum problems, Operations Research 5, 1957.
+        """
+        weights, rewards = self.weights[self.order], self.rewards[self.order]
+        filled = np.cumsum(weights)
+        split = int(np.searchsorted(filled, self.room, side="right"))
+        bound = float(rewards[:split].sum())
+        if split < rewards.size:
+            left = self.room - (filled[split - 1] if split else 0.0)
+            bound += float(left / weights[split] * rewards[split])
+        return bound
+
+    def jobs(self, chosen: Mask) -> Mask:
+        """Return the mask over jobs, shape (J,), of a mask over items, shape (n,)."""
+        mask = self.free.copy()
+        mask[self.positions[chosen]] = True
+        return mask
+
+
+def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Floats, float, bool]:
+    """Return demands and room as whole doubles below 2^53, and whether nothing was rounded.
+
+    Parameters
+    ----------
+    demands : Whole
+        Shape (n,), each at most the room.
+    room : int
+        In their unit.
+    generous : bool
+        Whether all that fits must fit after rounding; else all that fits after rounding must fit.
+    """
+    numbers = demands.numbers
+    # More room than twice what everything needs would only coarsen the unit.
+    room = min(room, 2 * demands.total)
+    unit = 1 << max(0, room.bit_length() - 53)
+    if unit == 1:
+        return numbers.astype(np.float64), float(room), True
+    if not generous:
+        return (-(-numbers // unit)).astype(np.float64), float(room // unit), False
+    weights = numbers // unit
+    light = (weights == 0) & (numbers > 0)  # these weigh 1, and have room for it
+    least = np.where(light, 1, weights).astype(np.float64)
+    return least, float(-(-room // unit) + int(light.sum())), False

@@ -1,0 +1,172 @@
+"""The choices that a selection is made of: one alternative in each group, one of two for an item.
+
+Where a group's bounds cannot come into play among selections of interest, its items choose one by
+one; else the group is one choice, whose alternatives are its near-best selections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.solvers.dssp.selection.knapsack.items import Floats, Mask
+from schedopt.solvers.dssp.selection.shares.groups import Groups, Places
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Alternatives, the best at the price first, the worst last.
+
+    Attributes
+    ----------
+    weights, rewards : ndarray of float, shape (alternatives,)
+        What each changes against the first.
+    nodes : ndarray of int, shape (alternatives,)
+        Where each is in the tree; -1 for its root.
+    start, first, stop : int
+        The group's items are those from `start` up to `stop`; of these the tree starts with those
+        before `first`.
+    parents, moved : ndarray of int
+        The tree: a node's items are its parent's with one put in or taken out.
+    """
+
+    weights: Floats
+    rewards: Floats
+    nodes: NDArray[np.int32]
+    start: int
+    first: int
+    stop: int
+    parents: NDArray[np.int32]
+    moved: NDArray[np.int32]
+
+    def put(self, alternative: int, chosen: Mask) -> None:
+        """Put an alternative into a selection of items, in place of what is there."""
+        chosen[self.start : self.first] = True
+        chosen[self.first : self.stop] = False
+        node = int(self.nodes[alternative])
+        while node >= 0:
+            item = self.start + int(self.moved[node])
+            chosen[item] = not chosen[item]
+            node = int(self.parents[node])
+
+
+@dataclass(frozen=True, eq=False)
+class Menu:
+    """All choices at a price.
+
+    Attributes
+    ----------
+    base : ndarray of bool, shape (n,)
+        The items that are in where nothing else is chosen.
+    weight, reward : float
+        Of these.
+    choices : list of Choice
+        Those with more than one alternative, the one with the least costly second first.
+    missing : float
+        How much worse than the base, at the price, what is not among them is at least; negative
+        where it may be better.
+    """
+
+    base: Mask
+    weight: float
+    reward: float
+    choices: list[Choice]
+    missing: float
+
+
+def menu(groups: Groups, price: float, loss: float, most: int) -> Iterator[Menu | None]:
+    """Yield None while the menu is being made, then the menu, unless some group's list stays empty.
+
+    Parameters
+    ----------
+    groups : Groups
+    price : float
+    loss : float
+        How much worse than the best, at the price, a selection of interest may be.
+    most : int
+        Alternatives and states that a group may have at most.
+    """
+    slip = groups.slip(price)
+    gains = groups.rewards - price * groups.weights
+    alone = _unbound(groups, gains, loss + slip)
+    base = (gains > 0) & alone[groups.owner]
+    found = [_item(groups, int(j), bool(base[j])) for j in _near(gains, alone, groups, loss + slip)]
+    costs = [abs(float(gains[choice.start])) for choice in found]
+    missing, beyond = np.inf, 0.0
+    for g in np.flatnonzero(~alone):
+        choice, lost = _of_group(groups, int(g), price, loss, most)
+        yield None
+        if choice is None:
+            return
+        missing, beyond = min(missing, lost), beyond + max(0.0, -lost)
+        choice.put(0, base)
+        if choice.weights.size > 1:
+            found.append(choice)
+            costs.append(float(price * choice.weights[1] - choice.rewards[1]))
+    order = np.argsort(np.array(costs), kind="stable")
+    yield Menu(
+        base,
+        float(groups.weights[base].sum()),
+        float(groups.rewards[base].sum()),
+        [found[c] for c in order],
+        -beyond if beyond else missing,
+    )
+
+
+def _unbound(groups: Groups, gains: Floats, loss: float) -> Mask:
+    """Return the groups whose bounds hold whatever is chosen among items of interest."""
+    count = len(groups.low)
+    most = np.bincount(groups.owner, groups.weights * (gains >= -loss), minlength=count)
+    least = np.bincount(groups.owner, groups.weights * (gains > loss), minlength=count)
+    return np.asarray((most <= groups.high) & (least >= groups.low), dtype=np.bool_)
+
+
+def _near(gains: Floats, alone: Mask, groups: Groups, loss: float) -> Places:
+    return np.flatnonzero(alone[groups.owner] & (np.abs(gains) <= loss))
+
+
+def _item(groups: Groups, item: int, inside: bool) -> Choice:
+    """Return the choice between an item and none."""
+    sign = -1.0 if inside else 1.0
+    return Choice(
+        weights=np.array([0.0, sign * groups.weights[item]]),
+        rewards=np.array([0.0, sign * groups.rewards[item]]),
+        nodes=np.array([-1, 0], dtype=np.int32),
+        start=item,
+        first=item + int(inside),
+        stop=item + 1,
+        parents=np.array([-1], dtype=np.int32),
+        moved=np.array([0], dtype=np.int32),
+    )
+
+
+def _of_group(
+    groups: Groups, g: int, price: float, loss: float, most: int
+) -> tuple[Choice | None, float]:
+    """Return the choice of a group, and how much worse than its best what is not in it is."""
+    from schedopt.solvers.dssp.selection.shares import group_kernels, list_kernels
+
+    a, b = groups.first[g], groups.first[g + 1]
+    items = groups.weights[a:b], groups.rewards[a:b], groups.ratios[a:b]
+    low, high, slip = groups.low[g], groups.high[g], groups.slip(price)
+    weights, rewards, nodes, parents, moved, _, cut = list_kernels.listed(
+        items, price, low, high, loss, slip, most
+    )
+    if not weights.size:
+        return None, 0.0
+    worth = rewards - price * weights
+    order = np.argsort(-worth, kind="stable")
+    choice = Choice(
+        weights=weights[order] - weights[order[0]],
+        rewards=rewards[order] - rewards[order[0]],
+        nodes=nodes[order],
+        start=int(a),
+        first=int(a) + group_kernels.break_solution(items, price, low, high)[0],
+        stop=int(b),
+        parents=parents,
+        moved=moved,
+    )
+    return choice, float(worth[order[0]]) - cut

@@ -1,0 +1,120 @@
+"""The price of capacity: the multiplier under which the groups' own optima bound the whole best.
+
+At a price p for each unit of weight, the groups' knapsacks together are worth
+L(p) = p·room + Σ_g max {Σ (R_j - p·w_j) x_j}, which no selection that fits can exceed. L is convex
+and piecewise linear: its minimum is found where the lines on either side of it meet, step by step.
+
+Source: Kelley, The cutting-plane method for solving convex programs, SIAM J. 8, 1960, in one
+dimension; the relaxation after Fisher, The Lagrangian relaxation method, Management Science 27,
+1981.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from schedopt.solvers.dssp.selection.knapsack.items import Floats
+from schedopt.solvers.dssp.selection.shares.groups import Groups
+
+STATES = 512
+"""States that a group's search keeps while prices are looked for."""
+STEPS = 40
+"""Prices that are tried between two that are known."""
+STEEPEST = 2.0**16
+"""A price so many times the best ratio asks for less weight than there can be."""
+
+
+@dataclass(frozen=True)
+class Priced:
+    """What is best in each group at a price.
+
+    Attributes
+    ----------
+    price : float
+    weight, reward : float
+        Of all groups together.
+    bound : float
+        No selection that fits is worth more, rounding included; infinite where some group has
+        no selection that keeps its bounds, as far as is known.
+    missing : bool
+        Whether the bound is more than the groups' best, since one was not searched to its end.
+    """
+
+    price: float
+    weight: float
+    reward: float
+    bound: float
+    missing: bool
+
+
+def best_prices(groups: Groups) -> Iterator[Priced]:
+    """Yield prices closer and closer to the best; the best is that with the least bound."""
+    free = priced(groups, 0.0)
+    yield free
+    if free.weight <= groups.room or free.bound == inf:
+        return
+    below, above = free, None
+    price, reach = relaxed_price(groups), 0.002
+    steepest = STEEPEST * float(groups.ratios.max())
+    for _ in range(STEPS):
+        tried = priced(groups, price)
+        yield tried
+        if tried.bound == inf:
+            return
+        if tried.weight > groups.room:
+            below = tried
+        else:
+            above = tried
+        if above is None:
+            price = max(price, float(groups.ratios.min()), 1e-300) * (1 + reach)
+            reach *= 4
+            if price > steepest:
+                return
+        elif below is free and reach < 1:
+            price = above.price * (1 - reach)
+            reach *= 4
+        else:
+            span = below.weight - above.weight
+            price = (below.reward - above.reward) / span
+            meeting = above.reward + price * (groups.room - above.weight)
+            least = min(below.bound, above.bound)
+            near = max(groups.slip(price), 1e-3 * groups.step)
+            if not below.price < price < above.price or meeting >= least - near:
+                return
+
+
+def priced(groups: Groups, price: float) -> Priced:
+    """Return what is best in each group at a price."""
+    from schedopt.solvers.dssp.selection.shares import list_kernels
+
+    slip = groups.slip(price)
+    weights, rewards, missing = list_kernels.best_of_groups(
+        groups.first,
+        (groups.weights, groups.rewards, groups.ratios),
+        (groups.low, groups.high),
+        price,
+        slip,
+        STATES,
+    )
+    weight, reward = float(weights.sum()), float(rewards.sum())
+    lost = float(missing.sum())
+    bound = reward + price * (groups.room - weight) + lost + slip
+    return Priced(price, weight, reward, bound, lost > 0)
+
+
+def relaxed_price(groups: Groups) -> float:
+    """Return the price of capacity where fractions of items count: a first guess."""
+    filled = np.cumsum(groups.weights)
+    before = np.concatenate(([0.0], filled))[groups.first[:-1]][groups.owner]
+    until = filled - before
+    low, high = groups.low[groups.owner], groups.high[groups.owner]
+    part: Floats = np.minimum(until, high) - np.minimum(until - groups.weights, high)
+    forced = np.minimum(until, low) - np.minimum(until - groups.weights, low)
+    order = np.argsort(-groups.ratios, kind="stable")
+    taken = float(forced.sum()) + np.cumsum((part - forced)[order])
+    place = int(np.searchsorted(taken, groups.room, side="right"))
+    return float(groups.ratios[order[min(place, order.size - 1)]])

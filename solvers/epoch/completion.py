@@ -1,0 +1,332 @@
+"""Bin completion, compiled: epochs filled one after the other, each led by the largest item left.
+
+A partition into at most so many epochs is searched for, exactly. The nodes that no job's own
+minimum asks for are a budget: an epoch may leave no more of them unused than there are to spare,
+which for a tight packing leaves few ways to fill it. Which remain is told by a knapsack over the
+items that the epoch could hold. What is left after an epoch is remembered when it fails.
+
+Source of the idea: Korf, "A new algorithm for optimal bin packing", AAAI 2002; the epochs' rule,
+that a job's allotment follows from the largest beside it, and the memory of what failed are ours.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.solvers.compiling import njit
+
+Longs = NDArray[np.int64]
+Shorts = NDArray[np.int32]
+Bools = NDArray[np.bool_]
+
+ENTER, DOWN, BACK = range(3)
+FOUND, NONE, PAUSED = range(3)
+DEPTH, MODE, VISITS, STORED = range(4)
+TAIL, MANY, POSITION, ROOM, GAINED, NEED, FLOOR, BELOW, STAMP, KEY = range(10)
+COLUMNS = 10
+
+TABLES = 8
+"""Knapsack tables that are kept, of as many depths."""
+
+
+class Data(NamedTuple):
+    """Kinds of items by non-increasing top, and the machine.
+
+    Attributes
+    ----------
+    nodes, inequity : int
+    top, own : ndarray of int, shape (T,)
+        The largest minimum of one item, and the nodes that it takes at least.
+    free : ndarray of bool, shape (T,)
+        Whether no side constraint speaks of the kind.
+    begin, sizes : ndarray of int
+        The minima of one item of kind t are ``sizes[begin[t]:begin[t + 1]]``.
+    clash : ndarray of bool, shape (T, T)
+    salt : ndarray of int, shape (T,)
+        Odd random numbers for hashing.
+    """
+
+    nodes: int
+    inequity: int
+    top: Longs
+    own: Longs
+    free: Bools
+    begin: Longs
+    sizes: Longs
+    clash: Bools
+    salt: Longs
+
+
+class Stack(NamedTuple):
+    """For each depth what is left, and how far the filling of its epoch has got.
+
+    Attributes
+    ----------
+    at : ndarray of int, shape (4,)
+        The depth, what to do next, the last stamp, how many failures are stored.
+    left : ndarray of int, shape (P + 1, T)
+        Items of each kind that are left.
+    kinds, width, take : ndarray of int, shape (P + 1, C)
+        The kinds that the epoch may hold, what each item would take there, and how many it holds.
+    frame : ndarray of int, shape (P + 1, 10)
+        By column: how many of the largest free jobs below the leader's reach fill the epoch up
+        (TAIL); how many kinds (MANY); the next of them to decide (POSITION); nodes left (ROOM);
+        own nodes of what the epoch holds (GAINED), and of what it must hold (NEED); v - k (FLOOR);
+        the first kind below the leader's reach (BELOW); the number of the visit (STAMP); the hash
+        of what is left (KEY).
+    table : ndarray of int, shape (TABLES, C + 1, N + 1)
+        The most own nodes that the kinds from one on can fill a room with.
+    owner : ndarray of int, shape (TABLES,)
+        The stamp of the depth that a table is of.
+    """
+
+    at: Longs
+    left: Longs
+    kinds: Longs
+    width: Longs
+    take: Longs
+    frame: Longs
+    table: Shorts
+    owner: Longs
+
+
+class Memory(NamedTuple):
+    """What is known to fail: rows of what is left and in how many epochs, found by hashing.
+
+    Attributes
+    ----------
+    slots : ndarray of int, shape (a power of two,)
+        Numbers of rows, from 1; 0 where empty.
+    rows : ndarray of int, shape (R, T + 1)
+    """
+
+    slots: Longs
+    rows: Shorts
+
+
+@njit(cache=True)
+def advance(data: Data, stack: Stack, memory: Memory, epochs: int, steps: int) -> int:
+    """Search on for so many steps; return whether there is a partition, or none, or not yet."""
+    at = stack.at
+    for _ in range(steps):
+        d = at[DEPTH]
+        if d < 0:
+            return NONE
+        if at[MODE] == ENTER:
+            if _empty(stack, d):
+                return FOUND
+            if d < epochs and not _find(data, stack, memory, d, epochs)[1]:
+                _enter(data, stack, d, epochs)
+                at[MODE] = DOWN
+            else:
+                at[DEPTH], at[MODE] = d - 1, BACK
+        elif at[MODE] == DOWN:
+            c = stack.frame[d, POSITION]
+            if c < stack.frame[d, MANY]:
+                at[MODE] = DOWN if _take(data, stack, d, c, _most(data, stack, d, c)) else BACK
+            elif _complete(data, stack, d):
+                _close(data, stack, d)
+                at[DEPTH], at[MODE] = d + 1, ENTER
+            else:
+                at[MODE] = BACK
+        else:
+            _back(data, stack, memory, d, epochs)
+    return PAUSED
+
+
+@njit(cache=True)
+def _back(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> None:
+    """Take one item fewer of the last kind where that may do; else go back to the kind before."""
+    at, frame = stack.at, stack.frame[d]
+    c = frame[POSITION] - 1
+    if c < 0:
+        _remember(data, stack, memory, d, epochs)
+        at[DEPTH] = d - 1
+        return
+    taken = stack.take[d, c]
+    frame[ROOM] += taken * stack.width[d, c]
+    frame[GAINED] -= taken * data.own[stack.kinds[d, c]]
+    frame[POSITION] = c
+    if _take(data, stack, d, c, taken - 1):
+        at[MODE] = DOWN
+
+
+@njit(cache=True)
+def _empty(stack: Stack, d: int) -> bool:
+    for t in range(stack.left.shape[1]):  # noqa: SIM110  a loop compiles faster
+        if stack.left[d, t] > 0:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _enter(data: Data, stack: Stack, d: int, epochs: int) -> None:
+    """Open an epoch: its leader, the kinds that it may hold, and how full it must be."""
+    left, frame = stack.left[d], stack.frame[d]
+    kinds, first, owned = len(data.top), 0, 0
+    while left[first] == 0:
+        first += 1
+    floor = max(1, data.top[first] - data.inequity)
+    many, below = 0, kinds
+    for t in range(first, kinds):
+        owned += left[t] * data.own[t]
+        if left[t] == 0:
+            continue
+        if data.free[t] and data.top[t] < floor:
+            below = min(below, t)
+            continue
+        width = 0
+        for s in range(data.begin[t], data.begin[t + 1]):
+            width += max(data.sizes[s], floor)
+        stack.kinds[d, many], stack.width[d, many] = t, width
+        many += 1
+    frame[MANY], frame[BELOW], frame[FLOOR] = many, below, floor
+    frame[POSITION] = frame[GAINED] = 0
+    frame[ROOM] = data.nodes
+    frame[NEED] = owned - (epochs - d - 1) * data.nodes
+    stack.at[VISITS] += 1
+    frame[STAMP] = stack.at[VISITS]
+
+
+@njit(cache=True)
+def _table(data: Data, stack: Stack, d: int) -> int:
+    """Return the table of a depth, made anew where another depth has used its place."""
+    place: int = d % TABLES
+    frame = stack.frame[d]
+    if stack.owner[place] == frame[STAMP]:
+        return place
+    stack.owner[place] = frame[STAMP]
+    table, left, many = stack.table[place], stack.left[d], frame[MANY]
+    t, spare, gained = frame[BELOW], 0, 0
+    filled = 0  # the rooms up to here are done
+    while filled <= data.nodes:  # the largest jobs below the leader's reach, each on `floor` nodes
+        until = min(data.nodes + 1, filled + frame[FLOOR])
+        while filled < until:
+            table[many, filled] = gained
+            filled += 1
+        while t < len(data.top) and (not data.free[t] or left[t] <= spare):
+            t, spare = t + 1, 0
+        if t < len(data.top):
+            gained += data.top[t]
+            spare += 1
+    for c in range(many - 1, -1, -1):
+        kind, width = stack.kinds[d, c], stack.width[d, c]
+        for room in range(data.nodes + 1):
+            best = table[c + 1, room]
+            for q in range(1, min(left[kind], room // width) + 1):
+                best = max(best, table[c + 1, room - q * width] + q * data.own[kind])
+            table[c, room] = best
+    return place
+
+
+@njit(cache=True)
+def _most(data: Data, stack: Stack, d: int, c: int) -> int:
+    """Return how many items of the c-th kind the epoch may hold beside what it holds already."""
+    kind = stack.kinds[d, c]
+    if not data.free[kind]:
+        for other in range(c):
+            if stack.take[d, other] > 0 and data.clash[kind, stack.kinds[d, other]]:
+                return 0
+    most: int = min(stack.left[d, kind], stack.frame[d, ROOM] // stack.width[d, c])
+    return most
+
+
+@njit(cache=True)
+def _take(data: Data, stack: Stack, d: int, c: int, most: int) -> bool:
+    """Take so many items of the c-th kind, or as many fewer as leaves the epoch full enough."""
+    table, frame = stack.table[_table(data, stack, d)], stack.frame[d]
+    kind, width = stack.kinds[d, c], stack.width[d, c]
+    least = 1 if c == 0 else 0  # the leader is in
+    for q in range(most, least - 1, -1):
+        room, gained = frame[ROOM] - q * width, frame[GAINED] + q * data.own[kind]
+        if gained + table[c + 1, room] >= frame[NEED]:
+            stack.take[d, c] = q
+            frame[ROOM], frame[GAINED], frame[POSITION] = room, gained, c + 1
+            return True
+    return False
+
+
+@njit(cache=True)
+def _complete(data: Data, stack: Stack, d: int) -> bool:
+    """Fill the epoch up with smaller jobs; tell whether no other filling is at least as good.
+
+    One is where a free job that is left fits beside the others, or in place of a smaller one:
+    then a partition with this filling can be changed into one with the other.
+    """
+    left, frame = stack.left[d], stack.frame[d]
+    floor, room = frame[FLOOR], frame[ROOM]
+    tail = 0
+    for t in range(frame[BELOW], len(data.top)):
+        if data.free[t]:
+            tail += min(left[t], room // floor - tail)
+    frame[TAIL] = tail
+    spare = room - tail * floor
+    wider = 0  # the width of the smallest job so far that is left
+    for c in range(frame[MANY]):
+        kind, width = stack.kinds[d, c], stack.width[d, c]
+        if not data.free[kind]:
+            continue
+        if wider > 0 and stack.take[d, c] > 0 and wider - width <= spare:
+            return False
+        if left[kind] > stack.take[d, c]:
+            wider = width
+    return wider == 0 or (wider > spare and (tail == 0 or wider - floor > spare))
+
+
+@njit(cache=True)
+def _close(data: Data, stack: Stack, d: int) -> None:
+    """Say what is left after the epoch."""
+    after, frame = stack.left[d + 1], stack.frame[d]
+    for t in range(len(data.top)):
+        after[t] = stack.left[d, t]
+    for c in range(frame[MANY]):
+        after[stack.kinds[d, c]] -= stack.take[d, c]
+    tail, t = frame[TAIL], frame[BELOW]
+    while tail > 0:
+        if data.free[t]:
+            some = min(after[t], tail)
+            after[t] -= some
+            tail -= some
+        t += 1
+    key = 0
+    for t in range(len(data.top)):
+        key += data.salt[t] * after[t]
+    stack.frame[d + 1, KEY] = key
+
+
+@njit(cache=True)
+def _find(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> tuple[int, bool]:
+    """Return the place in memory of what is left in as many epochs as are left."""
+    left, kinds = stack.left[d], len(data.top)
+    mask = len(memory.slots) - 1
+    key = stack.frame[d, KEY] + (epochs - d) * 0x9E3779B97F4A7C1
+    slot = (key ^ (key >> 29)) & mask
+    while memory.slots[slot] > 0:
+        row = memory.rows[memory.slots[slot] - 1]
+        same = row[kinds] == epochs - d
+        t = 0
+        while same and t < kinds:
+            same = row[t] == left[t]
+            t += 1
+        if same:
+            return slot, True
+        slot = (slot + 1) & mask
+    return slot, False
+
+
+@njit(cache=True)
+def _remember(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> None:
+    """Store that what is left fails, while there is room."""
+    stored = stack.at[STORED]
+    if stored == len(memory.rows):
+        return
+    slot, known = _find(data, stack, memory, d, epochs)
+    if not known:
+        memory.slots[slot] = stored + 1
+        for t in range(len(data.top)):
+            memory.rows[stored, t] = stack.left[d, t]
+        memory.rows[stored, len(data.top)] = epochs - d
+        stack.at[STORED] = stored + 1

@@ -1,0 +1,184 @@
+"""Rectangles by filling: whatever is idle at the earliest instant starts some job, or nothing does.
+
+All nodes run a job at every instant. So a schedule is told by what starts where nodes are idle
+first, then where they are next, and so on; trying all of it, with what failed remembered, finds the
+least overhead in whole numbers, on as fine a grid as the widths ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+
+from schedopt.formulations.epoch.rectangles import Rectangles
+from schedopt.instances.epoch import Rectangle, Scheduled
+from schedopt.instances.epoch.widths import grid
+from schedopt.solvers.clock import now as clock
+from schedopt.solvers.epoch.items import Items
+
+MOST_REMEMBERED = 1_000_000
+"""States that failed, in memory."""
+
+MOST_UNITS = 1 << 22
+"""Units of the quantum up to which all sums of heights are followed."""
+
+MOST_ITEMS = 100
+"""What starts in a schedule, one level of the search each."""
+
+Running = tuple[tuple[int, int, int], ...]
+"""By end: until when, on how many nodes, and of which kind, -1 where no side constraint asks."""
+
+State = tuple[int, Running, tuple[int, ...], int]
+"""An instant, what runs, how many items of each kind are left, and which choices come next."""
+
+
+class Filling:
+    """A search for rectangles of least overhead that goes forward in time.
+
+    Parameters
+    ----------
+    model : Rectangles
+        Says which widths there are, however fine a grid they ask for.
+    items : Items
+        Its jobs under its side constraints; those of a bundle start and end together.
+    known : Scheduled, optional
+        A schedule that keeps them.
+
+    Attributes
+    ----------
+    solution : Scheduled or None
+        The best so far.
+    value : float or None
+        Its overhead.
+    units : int
+        Into how many the quantum is cut: an exact grid for all widths.
+    least : int
+        An overhead that no schedule is below, as each job has some width.
+    """
+
+    def __init__(self, model: Rectangles, items: Items, known: Scheduled | None = None) -> None:
+        self._jobs, self._items = model.instance.jobs, items
+        self._nodes = items.nodes
+        self.units = grid(model.possible, items.nodes, len(self._jobs))
+        self._choices: list[tuple[int, int, int, int]] = []  # kind, width, nodes in all, height
+        for t, kind in enumerate(items.kinds):
+            for width in model.possible:
+                nodes = width * len(kind.sizes)
+                if kind.top <= width and nodes <= items.nodes:
+                    height = self.units * items.nodes // (len(self._jobs) * width)
+                    self._choices.append((t, width, nodes, height))
+        narrow = {t: nodes for t, _, nodes, _ in reversed(self._choices)}
+        self._narrow = [narrow.get(t, 0) for t in range(len(items.kinds))]
+        self._possible = len(narrow) == len(items.kinds) and not items.clash.diagonal().any()
+        self._clashes = [frozenset(row.nonzero()[0].tolist()) for row in items.clash]
+        self._ends = self._reachable()
+        left = tuple(len(kind.items) for kind in items.kinds)
+        rest = sum(n * width for n, width in zip(left, self._narrow, strict=True))
+        self.least = max(items.nodes, rest)
+        self.solution = known
+        self._best = inf if known is None else float(known.overhead)
+        self._done = False
+        self._failed: dict[State, float] = {}
+        self._started: list[tuple[int, int, int, int]] = []  # kind, width, start, end
+        self._work = self._filled((0, (), left, 0), 0, rest) if self._possible else iter(())
+
+    @staticmethod
+    def fits(items: Items) -> bool:
+        """Tell whether there are few enough items."""
+        return sum(len(kind.items) for kind in items.kinds) <= MOST_ITEMS
+
+    @property
+    def value(self) -> float | None:
+        """The overhead of the best schedule so far."""
+        return None if self.solution is None else float(self._best)
+
+    @property
+    def bound(self) -> float | None:
+        """An overhead that no schedule is below; None where there is no schedule at all."""
+        if self._done:
+            return self.value
+        return float(self.least)
+
+    def advance(self, seconds: float) -> bool:
+        """Work for about that long; tell whether everything has been tried."""
+        until = clock() + seconds
+        while not self._done:
+            self._done = next(self._work, "ended") is not None
+            if clock() >= until:
+                break
+        return self._done
+
+    def _reachable(self) -> int:
+        """Return, bit by bit, the instants from which rectangles can fill a node to the end."""
+        if self.units > MOST_UNITS:
+            return 0
+        sums, full = 1, (1 << (self.units + 1)) - 1
+        for height in {height for *_, height in self._choices}:
+            step = height
+            while step <= self.units:
+                sums |= sums << step & full
+                step *= 2
+        return int(format(sums, f"0{self.units + 1}b")[::-1], 2)
+
+    def _fills(self, end: int) -> bool:
+        """Tell whether a node that is free from an instant on may be filled to the end."""
+        return end <= self.units and (not self._ends or bool(self._ends >> end & 1))
+
+    def _filled(self, state: State, cost: int, rest: int) -> Iterator[None]:
+        """Try all that can start at the first instant with idle nodes, now or later.
+
+        The items that are left take `rest` nodes at least.
+        """
+        now, running, left, first = state
+        yield
+        free = self._nodes - sum(nodes for _, nodes, _ in running)
+        if free == 0:
+            now, first = running[0][0], 0
+            if now == self.units:
+                self._keep(cost)
+                return
+            running = tuple(piece for piece in running if piece[0] > now)
+            free = self._nodes - sum(nodes for _, nodes, _ in running)
+            state = now, running, left, first
+        if cost + max(rest, self._failed.get(state, 0)) >= self._best:
+            return
+        barred = frozenset[int]().union(*(self._clashes[t] for *_, t in running if t >= 0))
+        for choice in range(first, len(self._choices)):
+            kind, width, nodes, height = self._choices[choice]
+            if not left[kind] or nodes > free:
+                continue
+            spent, to_come, end = cost + nodes, rest - self._narrow[kind], now + height
+            if spent + to_come >= self._best or kind in barred or not self._fills(end):
+                continue
+            after = (*left[:kind], left[kind] - 1, *left[kind + 1 :])
+            self._started.append((kind, width, now, end))
+            added = _added(running, (end, nodes, kind if self._clashes[kind] else -1))
+            yield from self._filled((now, added, after, choice), spent, to_come)
+            self._started.pop()
+        if len(self._failed) < MOST_REMEMBERED:
+            self._failed[state] = self._best - cost
+
+    def _keep(self, cost: int) -> None:
+        """Keep a schedule, which is better than any before."""
+        if cost >= self._best:
+            return
+        self._best = cost
+        dealt = [iter(kind.items) for kind in self._items.kinds]
+        self.solution = Scheduled(
+            rectangles={
+                self._jobs[j].name: Rectangle(
+                    nodes=width, start=start / self.units, end=end / self.units
+                )
+                for kind, width, start, end in self._started
+                for j in next(dealt[kind])
+            }
+        )
+
+
+def _added(running: Running, piece: tuple[int, int, int]) -> Running:
+    """Return what runs with one piece more; those alike until one end are one piece."""
+    end, nodes, kind = piece
+    for at, (until, some, which) in enumerate(running):
+        if until == end and which == kind == -1:
+            return (*running[:at], (end, some + nodes, -1), *running[at + 1 :])
+    return tuple(sorted((*running, piece)))

@@ -1,0 +1,156 @@
+"""What is packed: jobs of one size that are alike, and bundles of jobs that must stay together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.instances.constraints import Apart, Constraint, Together
+from schedopt.instances.epoch import Instance
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Items that can take each other's place in any partition.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        The minima of one item's jobs, the largest first: of a bundle several, else one.
+    items : list of tuple of int
+        The positions of each item's jobs.
+    free : bool
+        Whether no side constraint speaks of them.
+    """
+
+    sizes: tuple[int, ...]
+    items: list[tuple[int, ...]]
+    free: bool
+
+    @property
+    def top(self) -> int:
+        """The largest minimum of one item."""
+        return self.sizes[0]
+
+    def own(self, inequity: int) -> int:
+        """Return the nodes that one item takes in the epoch that suits it best."""
+        return sum(max(size, self.top - inequity) for size in self.sizes)
+
+
+@dataclass(frozen=True)
+class Items:
+    """An instance with its side constraints, as kinds of items.
+
+    Attributes
+    ----------
+    nodes, inequity : int
+        N and k.
+    kinds : list of Kind
+        By non-increasing top; those that side constraints speak of come first on ties.
+    clash : ndarray of bool, shape (kinds, kinds)
+        Which may not share an epoch.
+    apart : int
+        The most items of one side constraint of which no two may.
+    """
+
+    nodes: int
+    inequity: int
+    kinds: list[Kind]
+    clash: Bools
+    apart: int
+
+    @property
+    def forced(self) -> int:
+        """The nodes that all items take at least, over all epochs."""
+        return sum(kind.own(self.inequity) * len(kind.items) for kind in self.kinds)
+
+    def impossible(self) -> bool:
+        """Tell whether some item cannot be in any epoch, for k >= 1: then nothing is feasible.
+
+        Where each item fits an epoch of its own, that is a partition.
+        """
+        too_wide = any(kind.own(self.inequity) > self.nodes for kind in self.kinds)
+        return too_wide or bool(self.clash.diagonal().any())
+
+
+def items(instance: Instance, rules: Sequence[Constraint]) -> Items | None:
+    """Return an instance as items, None if it has side constraints of a kind of their own.
+
+    Parameters
+    ----------
+    instance : Instance
+        Nodes, inequity and jobs.
+    rules : sequence of Constraint
+        All side constraints. Those of the kind ``together`` that share a job are one bundle.
+    """
+    named: list[tuple[bool, list[int]]] = []
+    for rule in rules:
+        if not isinstance(rule, Together | Apart):
+            return None
+        jobs = [instance.index[job] for job in dict.fromkeys(rule.jobs)]
+        named.append((isinstance(rule, Together), jobs))
+    bundle = list(range(len(instance.jobs)))
+
+    def root(j: int) -> int:
+        while bundle[j] != j:
+            bundle[j] = j = bundle[bundle[j]]
+        return j
+
+    for together, jobs in named:
+        for j in jobs[1:] if together else ():
+            bundle[root(j)] = root(jobs[0])
+    told = {root(j) for _, jobs in named for j in jobs}
+    alike: dict[int, list[tuple[int, ...]]] = {}
+    members: dict[int, list[int]] = {}
+    for j in instance.descending:
+        if root(j) in told:
+            members.setdefault(root(j), []).append(j)
+        else:
+            alike.setdefault(int(instance.minima[j]), []).append((j,))
+    kinds = [Kind((size,), some, True) for size, some in alike.items()]
+    kinds += [
+        Kind(tuple(int(instance.minima[j]) for j in jobs), [tuple(jobs)], False)
+        for jobs in members.values()
+    ]
+    kinds.sort(key=lambda kind: (-kind.top, kind.free))
+    at = {j: i for i, kind in enumerate(kinds) if not kind.free for j in kind.items[0]}
+    clash = np.zeros((len(kinds), len(kinds)), dtype=np.bool_)
+    for together, jobs in named:
+        for a, b in () if together else combinations(jobs, 2):
+            clash[at[a], at[b]] = clash[at[b], at[a]] = True
+    apart = max((len(jobs) for together, jobs in named if not together), default=1)
+    return Items(instance.nodes, instance.inequity, kinds, clash, apart)
+
+
+def first_fit(items: Items) -> list[list[int]]:
+    """Return a partition that keeps all side constraints: the largest first, where it first fits.
+
+    Parameters
+    ----------
+    items : Items
+        Possible, with k >= 1.
+    """
+    room, floors = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    held: list[list[int]] = []
+    epochs: list[list[int]] = []
+    for t, kind in enumerate(items.kinds):
+        for jobs in kind.items:
+            widths = np.sum([np.maximum(size, floors) for size in kind.sizes], axis=0)
+            able = np.flatnonzero(widths <= room)
+            e = next((e for e in able.tolist() if not items.clash[t, held[e]].any()), len(epochs))
+            if e == len(epochs):
+                floors = np.append(floors, max(1, kind.top - items.inequity))
+                room = np.append(room, items.nodes)
+                widths = np.append(widths, kind.own(items.inequity))
+                held.append([])
+                epochs.append([])
+            room[e] -= widths[e]
+            held[e].append(t)
+            epochs[e] += jobs
+    return epochs

@@ -1,0 +1,290 @@
+"""What a bound can be re-proved from: see `validation.hesrpt.bound`, which shares no code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from math import inf
+
+import msgspec
+import numpy as np
+
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.rules import Rules
+from schedopt.instances.constraints import Constraint, FairShare, Shares, label
+from schedopt.instances.hesrpt import Allocated
+from schedopt.solvers.clock import now
+from schedopt.solvers.hesrpt import closed_form
+from schedopt.solvers.hesrpt.diagram import MOST_SETS, Diagram, Pass
+from schedopt.solvers.hesrpt.kernels import Floats, Ints, slope, speed
+from schedopt.solvers.hesrpt.makespan import least_makespan
+from schedopt.solvers.hesrpt.price_kernels import prices_of
+from schedopt.solvers.hesrpt.prices import bounds_of, compiled, curves, levels_of
+from schedopt.solvers.hesrpt.programs import solve_program
+from schedopt.solvers.hesrpt.rents_proof import shown
+from schedopt.solvers.hesrpt.search import MOST_JOBS, OrderSearch, alike
+from schedopt.solvers.hesrpt.timelines import count_timelines, timelines
+from schedopt.solvers.result import Limits, Result
+
+Certificate = dict[str, object]
+SLACK = 1e-11
+"""What prices are lowered by, lest intervals around them find too much earned."""
+ENOUGH = 5e-10
+"""The part of a bound that a certificate may leave unproven; twice that counts as rounding."""
+MOST_ORDERS = 2_000
+"""Orders that are left to prices of their own."""
+MOST_IN_TEAMS = 6
+"""Jobs up to which every order has prices of its own where there are teams: of what rents of teams
+close, another's arithmetic closes less."""
+FEW = 3
+"""Jobs up to which every order has prices of its own, and there are no passes."""
+ABOVE, LEFT = 3e-4, 400
+"""How far above the bound diagrams close, and how many orders they leave: another's prices may be a
+little lower, and must not leave more orders open."""
+BEYOND = 1e300
+"""A cost that no order has, so that nothing is closed."""
+MOST_TIMELINES = 2_000
+MOST_SPREAD = 1e4
+"""Costs that differ by more than this leave too few digits to prices beside each other."""
+SHRINKINGS = 30
+"""How often jobs are made smaller or larger, to find where a timeline just can be."""
+STEP = 0.2
+"""Seconds between two looks at the clock."""
+LONGEST = 30.0
+"""Seconds that a certificate may take where there is no time limit."""
+
+
+def certificate(model: Allocation, result: Result[Allocated], limits: Limits) -> Certificate | None:
+    """Return what the bound of a result can be re-proved from, None where nothing is found.
+
+    Parameters
+    ----------
+    model : Allocation
+    result : Result
+        Of that formulation.
+    limits : Limits
+        The time limit is kept.
+    """
+    if result.bound is None or model.natives:
+        return None
+    maker = _Maker(model, result, limits)
+    if model.instance.arrivals.any():
+        return maker.by_timelines()
+    if model.instance.objective == "makespan":
+        return maker.together()
+    if model.given:
+        return maker.of_order()
+    return maker.by_ranks() or maker.by_rents() or maker.by_orders()
+
+
+class _Maker:
+    """A result, and the rules as the proof will see them: of jobs, and of one grouping's teams."""
+
+    def __init__(self, model: Allocation, result: Result[Allocated], limits: Limits) -> None:
+        self.model, self.result = model, result
+        self.instance, self.goal = model.instance, float(result.bound or 0.0) * (1.0 - ENOUGH)
+        limit = LONGEST if limits.time_limit is None else limits.time_limit
+        self.until = now() + limit
+        self.names = [job.name for job in model.instance.jobs]
+        self.by, self.rules = _seen(model)
+        self.curves = curves(self.instance, bounds_of(self.rules, len(self.names)))
+
+    def named(self, kind: str, prices: Floats) -> Certificate:
+        """Return prices by job."""
+        lowered = (prices * (1.0 - SLACK)).tolist()
+        found: Certificate = {"kind": kind, "prices": dict(zip(self.names, lowered, strict=True))}
+        return {**found, "by": self.by} if self.by else found
+
+    def worth(self, prices: Floats) -> float:
+        """Return what prices prove."""
+        return float(prices @ self.instance.sizes)
+
+    def of_order(self) -> Certificate | None:
+        """Return prices for the given order: one after the other, of a closed form, or dual."""
+        order, instance = self.model.last_first, self.instance
+        prices = prices_of(self.curves, order, levels_of(instance.costs, order))
+        p = instance.power
+        if self.worth(prices) < self.goal and p is not None and p < 1.0:
+            search = OrderSearch(instance, order=order.tolist())
+            prices[order] = np.exp(search.closed().proportions * (1.0 - p)) / instance.servers**p
+        if not self.worth(prices) >= self.goal:
+            seen = Allocation(instance, order=[self.names[j] for j in order[::-1]])
+            seen.rules = self.rules
+            solved = solve_program(seen, self.left())
+            if solved.prices is not None:
+                prices = solved.prices
+        return self.named("order", prices) if self.worth(prices) >= self.goal else None
+
+    def left(self) -> float:
+        """Return the seconds that are left."""
+        return max(self.until - now(), 0.0)
+
+    def by_ranks(self) -> Certificate | None:
+        """Return prices by place in the order, where jobs differ in size alone."""
+        instance = self.instance
+        declared = [*instance.constraints, *self.model.added]
+        if declared or len(instance.speedups) > 1 or np.ptp(instance.costs) > 0:
+            return None
+        rank = np.lexsort((-np.arange(len(self.names)), -instance.sizes))
+        order: Ints = rank.astype(np.int64)
+        slack = SLACK + len(order) * 1e-15
+        levels = levels_of(instance.costs, order)
+        if instance.power is not None:
+            prices = closed_form.prices(levels, instance.power) / instance.servers**instance.power
+        else:
+            prices = prices_of(self.curves, order, levels)[order]
+        if float(np.sort(prices) @ instance.sizes[order]) < self.goal:
+            return None
+        return {"kind": "ranks", "prices": (prices * (1.0 - slack)).tolist()}
+
+    def by_rents(self) -> Certificate | None:
+        """Return rents that fall over time, and what they make each of many jobs cost."""
+        search = OrderSearch(self.instance, rules=self.rules)
+        if search.large is None:
+            return None
+        done = False
+        while not done and search.bound < self.goal:
+            done = search.advance(min(self.left(), STEP))
+            if not self.left():
+                return None
+        return None if search.bound < self.goal else shown(search.large.rents, self.left)
+
+    def by_orders(self) -> Certificate | None:
+        """Return passes over sets of last jobs, and prices for the few orders that they leave."""
+        count, costs = len(self.names), self.instance.costs
+        _, after, sets = alike(self.instance, self.rules)
+        most = MOST_IN_TEAMS if len(self.curves.team_mosts) else MOST_JOBS
+        if count > most or sets > MOST_SETS or costs.max() > MOST_SPREAD * costs.min():
+            return None
+        compiled()
+        goal: float = BEYOND
+        passes: list[dict[str, object]] = [{"rents": [1.0]}]
+        left = _every_order(after)
+        if count > FEW and not len(self.curves.team_mosts):
+            diagram = Diagram(self.curves, self.instance.sizes, costs, after)
+            while diagram.paths > LEFT and not diagram.stalled:
+                for _ in diagram.advance(self.goal * (1.0 + ABOVE)):
+                    if not self.left():
+                        return None
+            if diagram.paths > MOST_ORDERS:
+                return None
+            passes, left = [_pass(how) for how in diagram.history], diagram.orders()
+            goal = self.goal * (1.0 + ABOVE) * (1.0 - 1e-9)  # closed alike: nodes part alike
+        orders = []
+        for order in left:
+            prices = prices_of(self.curves, order, levels_of(costs, order)) * (1.0 - SLACK)
+            if not self.worth(prices) >= self.goal:
+                program = Allocation(self.instance, order=[self.names[j] for j in order[::-1]])
+                program.rules = self.rules
+                solved = solve_program(program, self.left())
+                if solved.prices is None or not self.left():
+                    return None
+                prices = solved.prices * (1.0 - SLACK)
+            if not self.goal <= self.worth(prices) < inf:
+                return None
+            orders.append({"last_first": order.tolist(), "prices": prices[order].tolist()})
+        found: Certificate = {"kind": "diagram", "goal": goal, "passes": passes, "orders": orders}
+        return {**found, "by": self.by} if self.by else found
+
+    def together(self) -> Certificate | None:
+        """Return prices of a makespan: in proportion to what more servers are worth to each job."""
+        high, _, shares = least_makespan(self.instance)
+        c, sizes = self.curves, self.instance.sizes
+        k = shares * self.instance.servers
+        prices = np.zeros(len(k))
+        if shares.sum() < 1.0 - 1e-9:  # one job on all servers takes that long
+            fastest = [speed(c, j, c.servers) for j in range(len(k))]
+            longest = int(np.argmax(sizes / np.array(fastest)))
+            prices[longest] = 1.0 / fastest[longest]
+        else:
+            for j in range(len(k)):
+                prices[j] = 1.0 / max(slope(c, j, k[j] * (1.0 - 1e-9)), 1e-300)
+            prices *= high / float(prices @ sizes)
+        return self.named("together", prices) if self.worth(prices) >= self.goal else None
+
+    def by_timelines(self) -> Certificate | None:
+        """Return prices for every timeline."""
+        model = self.model
+        given = model.last_first.tolist() if model.given else None
+        if count_timelines(self.instance, given) > MOST_TIMELINES:
+            return None
+        found = []
+        for order, arrived in timelines(self.instance, given):
+            program = Allocation(
+                self.instance, order=[self.names[j] for j in reversed(order)], arrived=arrived
+            )
+            program.rules = self.rules
+            prices = self._of_timeline(program)
+            if prices is None or not self.left():
+                return None
+            found.append((prices * (1.0 - SLACK)).tolist())
+        made: Certificate = {"kind": "timelines", "prices": found}
+        return {**made, "by": self.by} if self.by else made
+
+    def _of_timeline(self, program: Allocation) -> Floats | None:
+        """Return prices that prove the bound for one timeline.
+
+        One that cannot be has prices that prove any bound; those of jobs a little smaller, with
+        which it just can be, do.
+        """
+        solved = solve_program(program, self.left())
+        if solved.prices is not None and (solved.bound or 0.0) >= self.goal:
+            return solved.prices
+        low, high = 0.0, 1.0
+        for _ in range(SHRINKINGS):
+            part = 0.5 * (low + high)
+            smaller = tuple(
+                msgspec.structs.replace(job, size=job.size * part) for job in self.instance.jobs
+            )
+            trial = Allocation(
+                msgspec.structs.replace(self.instance, jobs=smaller),
+                order=[self.names[j] for j in program.last_first[::-1]],
+                arrived=program.arrived,
+            )
+            trial.rules = self.rules
+            solved = solve_program(trial, self.left())
+            if solved.prices is None:
+                high = part
+                continue
+            low = part
+            spared = (solved.bound or 0.0) - float(solved.prices @ trial.instance.sizes)
+            if spared + self.worth(solved.prices) >= self.goal:
+                return solved.prices
+        return None
+
+
+def _every_order(after: Ints) -> Iterator[Ints]:
+    """Yield orders, the last job first, in which those that can complete after a job do."""
+    for order in permutations(range(len(after))):
+        done = 0
+        for j in order:
+            if after[j] & ~done:
+                break
+            done |= 1 << j
+        else:
+            yield np.array(order, dtype=np.int64)
+
+
+def _pass(how: Pass) -> dict[str, object]:
+    """Return a pass as a document holds it."""
+    entry: dict[str, object] = {"rents": how.rents}
+    if how.points:
+        entry["points"] = how.points
+    if how.parts > 1:
+        entry |= {"parts": how.parts, "beyond": how.beyond, "block": how.block}
+    return entry
+
+
+def _seen(model: Allocation) -> tuple[str | None, Rules]:
+    """Return the grouping and the rules that a proof can see.
+
+    These are bounds of single jobs and of the teams of one grouping: the first that has any.
+    """
+    instance = model.instance
+    declared: list[Constraint] = [*instance.constraints, *model.added]
+    by = next((rule.by for rule in declared if isinstance(rule, FairShare)), None)
+    seen = Rules(instance)
+    for position, rule in enumerate(declared):
+        if isinstance(rule, Shares) or (isinstance(rule, FairShare) and rule.by == by):
+            seen.take(rule, label(rule, position))
+    return by, seen

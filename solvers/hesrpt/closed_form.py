@@ -1,0 +1,175 @@
+"""One speedup k^p for all jobs: the optimum of any completion order in closed form.
+
+With u_k = (s(N) lambda_k)^c, c = 1/(1 - p), jobs earn the most W at shares in proportion to u, and
+prices of an order are feasible if u_1 + .. + u_k <= W_k^c for each k. Maximizing sum x_k lambda_k
+under these nested sums is isotonic: jobs that would complete in the wrong order are pooled, and
+then complete together.
+"""
+
+from __future__ import annotations
+
+from math import exp, expm1, fsum, inf, log, log1p
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.solvers.compiling import njit
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+MOST_JOBS = 22
+"""Jobs up to which orders of weighted jobs are searched by subsets."""
+
+
+class Optimum(NamedTuple):
+    """The optimum of a completion order.
+
+    Attributes
+    ----------
+    value : float
+        Its cost.
+    bound : float
+        What prices one after the other prove; it is the value unless jobs were pooled.
+    proportions : ndarray
+        log u_j for each job of the order, from the last to complete, shape (M,): at any time a
+        job's share is its u by the sum of those of the jobs in the system.
+    completion : ndarray
+        When each of them completes, shape (M,).
+    """
+
+    value: float
+    bound: float
+    proportions: Floats
+    completion: Floats
+
+
+def optimum(sizes: Floats, costs: Floats, p: float, servers: float) -> Optimum:
+    """Return the optimum of a completion order.
+
+    Parameters
+    ----------
+    sizes, costs : ndarray
+        x and the cost of a unit of flow time, from the last job to complete, shape (M,).
+    p : float
+        Over 0, up to 1.
+    servers : float
+        N.
+    """
+    speed = float(servers**p)
+    levels: Floats = np.cumsum(costs)
+    if p == 1.0:  # one job after the other, with all servers
+        ends: Floats = np.cumsum(sizes[::-1])[::-1] / speed
+        value = fsum((costs * ends).tolist())
+        # Shares differ by more than floats hold: the first to complete has it all.
+        return Optimum(value, value, np.arange(len(sizes), dtype=np.float64) * 50, ends)
+    bound = fsum((sizes * prices(levels, p)).tolist()) / speed
+    logs, ends = _pooled(np.log(sizes), np.log(levels), p)
+    ends /= speed
+    return Optimum(fsum((costs * ends).tolist()), bound, logs, ends)
+
+
+def prices(levels: Floats, p: float) -> Floats:
+    """Return s(N) lambda_k = (W_k^c - W_{k-1}^c)^(1-p), in a form that does not cancel."""
+    if p == 1.0:
+        return levels
+    before = np.concatenate([[0.0], levels[:-1]])
+    with np.errstate(divide="ignore"):
+        ratio = np.where(before > 0, np.log1p((before - levels) / levels), -inf)
+    found: Floats = levels * (-np.expm1(ratio / (1.0 - p))) ** (1.0 - p)
+    return found
+
+
+@njit(cache=True)
+def _pooled(
+    sizes: Floats, levels: Floats, p: float
+) -> tuple[Floats, Floats]:  # pragma: no cover  (compiled)
+    """Pool adjacent violators; return log u and s(N) times the completion, both shape (M,).
+
+    ``sizes`` and ``levels`` are logarithms of x and W. A block of pooled jobs counts as one job of
+    size ||x||_{1/p}. Blocks complete by falling nu = x·u^-p, u^c = W_last^c - W_before^c. Since
+    c = 1/(1-p) has no bound, c·log W is kept apart and only ever subtracted from its like.
+    """
+    count = len(sizes)
+    c = 1.0 / (1.0 - p)
+    first = np.zeros(count, dtype=np.int64)
+    mass = np.zeros(count)  # log sum x^(1/p) of each block
+    rest = np.zeros(count)  # log (1 - (W_before / W_last)^c)
+    top = np.zeros(count)  # log W_last
+    blocks = 0
+    for k in range(count):
+        first[blocks], mass[blocks], top[blocks] = k, sizes[k] / p, levels[k]
+        while True:
+            a = first[blocks]
+            rest[blocks] = log(-expm1(c * (levels[a - 1] - levels[k]))) if a > 0 else 0.0
+            if blocks == 0:
+                break
+            fall = c * (top[blocks] - top[blocks - 1])
+            if mass[blocks] - rest[blocks] - fall <= mass[blocks - 1] - rest[blocks - 1]:
+                break
+            high = max(mass[blocks - 1], mass[blocks])
+            low = min(mass[blocks - 1], mass[blocks])
+            blocks -= 1
+            mass[blocks], top[blocks] = high + log1p(exp(low - high)), levels[k]
+        blocks += 1
+    logs = np.zeros(count)
+    ends = np.zeros(count)
+    now = 0.0
+    last = count
+    for b in range(blocks - 1, -1, -1):
+        step = exp(p * (mass[b] - rest[b]))
+        if b < blocks - 1:
+            fall = c * (top[b + 1] - top[b])
+            step *= -expm1(p * (mass[b + 1] - rest[b + 1] - fall - mass[b] + rest[b]))
+        now += step
+        for k in range(first[b], last):
+            logs[k] = sizes[k] / p - mass[b] + rest[b] + c * top[b]
+            ends[k] = now
+        last = first[b]
+    return logs, ends
+
+
+@njit(cache=True)
+def _by_subsets(
+    sizes: Floats, costs: Floats, p: float
+) -> tuple[float, Ints]:  # pragma: no cover  (compiled)
+    """Return the least s(N) times the bound of all orders, and the order from the last."""
+    count = len(sizes)
+    full = 1 << count
+    weight = np.zeros(full)
+    best = np.full(full, inf)
+    last = np.zeros(full, dtype=np.int8)
+    best[0] = 0.0
+    for done in range(1, full):
+        low = 0
+        while not (done >> low) & 1:
+            low += 1
+        weight[done] = weight[done & (done - 1)] + costs[low]
+    for done in range(1, full):
+        level = weight[done]
+        for j in range(count):
+            if (done >> j) & 1:
+                before = weight[done ^ (1 << j)]
+                price = level
+                if p < 1.0 and before > 0.0:
+                    ratio = log1p(-costs[j] / level) if costs[j] < level else -inf
+                    price = level * (-expm1(ratio / (1.0 - p))) ** (1.0 - p)
+                value = best[done ^ (1 << j)] + price * sizes[j]
+                if value < best[done]:
+                    best[done], last[done] = value, j
+    order = np.zeros(count, dtype=np.int64)
+    done = full - 1
+    for k in range(count - 1, -1, -1):
+        order[k] = last[done]
+        done ^= 1 << last[done]
+    return best[full - 1], order
+
+
+def best_by_subsets(sizes: Floats, costs: Floats, p: float, servers: float) -> tuple[float, Ints]:
+    """Return a bound on all completion orders, and the order that has it, from the last.
+
+    The price of a job depends only on the set of those that complete after it: a dynamic program
+    over subsets, for up to `MOST_JOBS` jobs.
+    """
+    bound, order = _by_subsets(sizes, costs, p)
+    return float(bound) / servers**p, order

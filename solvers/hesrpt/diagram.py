@@ -1,0 +1,321 @@
+"""A bound over all completion orders: decision diagrams whose nodes merge orders of the same jobs.
+
+An order is a path that places jobs from the last to complete. Prices along it prove what it costs
+at least if, for each of its beginnings, all placed jobs together earn no more than they cost: at
+some rent m of a server, m N plus their gains is at most W. So a node need know, of all the paths
+that end there, only the least cost so far and, at a few rents, the most that their jobs gain: what
+a next job may be paid follows, whichever of these paths was taken. An edge from which no way to the
+end is cheaper than the best solution known is closed, and stays so. In each pass over what is left
+nodes are split where the gains of their paths differ, and prices rise; it ends with few paths, or
+with passes that close hardly any: branch and bound with exact prices ends it.
+
+Relaxed decision diagrams: Bergman, Cire, van Hoeve and Hooker, Decision Diagrams for Optimization,
+2016. The bound by gains at rents is the dual of an order's program, which is separable in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from schedopt.formulations.hesrpt.order import Order
+from schedopt.solvers.hesrpt.diagram_kernels import Grid, features, merged, price_out, units
+from schedopt.solvers.hesrpt.diagram_points import points_of, rents_of
+from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
+from schedopt.solvers.hesrpt.tree_kernels import Paths
+
+MOST_SETS = 1 << 18
+"""Sets of last jobs up to which diagrams are made."""
+MOST_NODES = 300_000
+"""Nodes beyond which none is split."""
+MOST_GAINS = 400_000_000
+"""Nodes times points, likewise, times 16."""
+CHUNK = 2_000_000
+"""Rents times edges between two looks at the clock."""
+FEW_PATHS = 100
+"""Paths at which no more passes are made."""
+FINE = ((30_000, 0.1), (5_000, 0.05), (0, 0.025))
+"""Steps between rents, in logarithms, by how many edges are left at least."""
+GROWN = 2.2
+"""With teams, how many times the fewest edges of a pass it may have at the most: its nodes' parts
+close less than they cost."""
+BEYOND = 0.7
+"""How far above its rent, in logarithms, the gains of a node's paths are compared."""
+HARDLY, MOST_VAIN = 0.8, 3
+"""Of paths, the part that is left where hardly any is closed; and how many such passes are made."""
+DIGITS = 1e-7
+"""Gains that differ relatively by less are not told apart."""
+
+
+@dataclass
+class Layer:
+    """The nodes that have placed as many jobs, and the edges that leave them.
+
+    Attributes
+    ----------
+    base : ndarray
+        What the placed jobs cost at least, shape (n,).
+    prices : ndarray
+        Of the job that an edge places, shape (n, M).
+    child : ndarray of int32
+        The node of the next layer at the end of an edge, -1 where it is closed, shape (n, M).
+    """
+
+    base: Floats
+    prices: Floats
+    child: Ints
+
+
+class Pass(NamedTuple):
+    """What tells another how a pass was made; see `validation.hesrpt.diagram`."""
+
+    rents: list[float]
+    points: list[list[int]]
+    parts: int
+    beyond: int
+    block: int
+
+
+@dataclass
+class _Front:
+    """Nodes of a layer while it is made: sets, nodes of the last pass, costs and gains."""
+
+    sets: Ints
+    old: Ints
+    base: Floats
+    gains: Floats
+
+
+class Diagram:
+    """All completion orders that may cost less than a goal, and a few more.
+
+    Parameters
+    ----------
+    c : Curves
+    sizes, costs : ndarray
+        By job, shape (M,).
+    after : ndarray of int64
+        For each job those that need not complete before it, as binary numbers, shape (M,): they are
+        placed first.
+
+    Attributes
+    ----------
+    bound : float
+        What every order costs at least, or more than the goal.
+    paths : float
+        How many orders are left.
+    edges, nodes, made : int
+        How many edges are left, how many nodes were made last, and in all.
+    passes : int
+    history : list of Pass
+    stalled : bool
+        Whether the last passes closed hardly a path, or little for what they cost.
+    """
+
+    def __init__(self, c: Curves, sizes: Floats, costs: Floats, after: Ints) -> None:
+        mosts = np.minimum(c.mosts, c.servers)
+        team = c.teams >= 0
+        mosts[team] = np.minimum(mosts[team], c.team_mosts[c.teams[team]])
+        self.c = c._replace(mosts=np.maximum(mosts, c.leasts))
+        self.sizes, self.costs, self.after = sizes, costs, after
+        self.layers: list[Layer] = []
+        self.history: list[Pass] = []
+        self.bound, self.paths = 0.0, inf
+        self.edges, self.nodes, self.made, self.passes = 1 << 62, 0, 0, 0
+        self.stalled, self._vain, self._least = False, 0, 1 << 62
+
+    def advance(self, goal: float) -> Iterator[None]:
+        """Make one more pass; yields now and then, so that whoever asks can stop.
+
+        Parameters
+        ----------
+        goal : float
+            Orders that cost as much are of no interest. It may not rise from pass to pass.
+        """
+        grid = self.grid()
+        parts = 1
+        if self.passes > 1:
+            most = min(4 * MOST_NODES, MOST_GAINS // len(grid.points))
+            parts = next((k for k in (4, 2) if k**3 * self.nodes <= most), 1)
+        blocks = len(grid.points) // len(grid.rents)
+        block = (self.passes % 2) * (2 + self.passes) % blocks  # every other pass at other points
+        how = Pass(
+            grid.rents.tolist(),
+            grid.points.tolist() if blocks > 1 else [],
+            parts,
+            round(BEYOND / self._step()),
+            block,
+        )
+        found: list[Layer] = []
+        front = _Front(
+            np.zeros(1, np.int64),
+            np.zeros(1, np.int64),
+            np.zeros(1),
+            np.zeros((1, len(grid.points))),
+        )
+        for depth in range(len(self.sizes)):
+            layer = Layer(front.base, np.empty(0), np.empty(0, np.int32))
+            for following in self._grow(depth, front, layer, grid, how):
+                if following is None:
+                    yield
+                else:
+                    front = following
+            found.append(layer)
+        self.layers = found
+        self.history.append(how)
+        self.passes += 1
+        self.nodes = sum(len(layer.base) for layer in found)
+        self.made += self.nodes
+        before = self.paths
+        self._close(goal, len(front.base))
+        self._vain = self._vain + 1 if self.paths > HARDLY * before else 0
+        self._least = min(self._least, self.edges)
+        grows = len(self.c.team_mosts) > 0 and self.edges > GROWN * self._least
+        self.stalled = self._vain >= MOST_VAIN or grows
+
+    def grid(self) -> Grid:
+        """Return the rents and points of the next pass, and what plain jobs gain at them."""
+        step = self._step()
+        rents = rents_of(self.c, self.costs, step)
+        jobs = len(self.sizes)
+        unit, plain = np.zeros((jobs, len(rents))), np.zeros(jobs, dtype=np.bool_)
+        grid = Grid(rents, points_of(self.c, rents, step), unit, plain)
+        units(self.c, grid)
+        return grid
+
+    def _step(self) -> float:
+        fine = FINE[:-1] if len(self.c.team_mosts) else FINE
+        return next((step for least, step in fine if self.edges >= least), fine[-1][1])
+
+    def _grow(
+        self, depth: int, front: _Front, layer: Layer, grid: Grid, how: Pass
+    ) -> Iterator[_Front | None]:
+        """Fill the edges of a layer, and yield the nodes at their ends; None now and then."""
+        jobs = np.arange(len(self.sizes))
+        inside = (front.sets[:, None] >> jobs) & 1 == 1
+        if self.layers:
+            goes = self.layers[depth].child[front.old]
+            free = goes >= 0
+        else:
+            ready = (front.sets[:, None] & self.after) == self.after
+            goes = front.sets[:, None] | (1 << jobs)
+            free = ready & ~inside
+        masks = (free * (1 << jobs)).sum(axis=1)
+        layer.prices = np.empty(free.shape)
+        layer.child = np.full(free.shape, -1, dtype=np.int32)
+        points = len(grid.points)
+        chunk = max(1, CHUNK // (8 * points * len(jobs)))
+        for first in range(0, len(masks), chunk):
+            span = (first, min(first + chunk, len(masks)))
+            at = (front.sets, masks, front.gains)
+            price_out(self.c, self.costs, grid, *at, span, layer.prices)
+            yield None
+        node, job = np.nonzero(free)
+        prices = layer.prices[node, job]
+        edges = np.stack([node, job, goes[node, job]], axis=1).astype(np.int64)
+        old, edges[:, 2] = np.unique(edges[:, 2], return_inverse=True)
+        if how.parts > 1:
+            own = self._split(edges, prices, front, grid, how)
+            keys, edges[:, 2] = np.unique(own, return_inverse=True)
+            old = old[keys // how.parts]
+        order = np.argsort(edges[:, 2], kind="stable")
+        edges, prices = edges[order], prices[order]
+        layer.child[edges[:, 0], edges[:, 1]] = edges[:, 2]
+        starts = np.searchsorted(edges[:, 2], np.arange(len(old)))
+        costs = front.base[edges[:, 0]] + prices * self.sizes[edges[:, 1]]
+        gains = np.full((len(old), points), -inf)
+        chunk = max(1, CHUNK // points)
+        for first in range(0, len(edges), chunk):
+            span = (first, min(first + chunk, len(edges)))
+            merged(self.c, grid, edges, prices, front.gains, span, gains)
+            yield None
+        yield _Front(
+            sets=front.sets[edges[starts, 0]] | (1 << edges[starts, 1]),
+            old=old if self.layers else np.arange(len(old)),
+            base=np.minimum.reduceat(costs, starts) if len(starts) else np.zeros(0),
+            gains=gains,
+        )
+
+    def _split(self, edges: Ints, prices: Floats, front: _Front, grid: Grid, how: Pass) -> Ints:
+        """Return to which part of which node edges go: by what their paths gain, at one rent."""
+        order = np.argsort(edges[:, 2], kind="stable")
+        starts = np.searchsorted(edges[order, 2], np.arange(edges[:, 2].max(initial=-1) + 1))
+        count = len(grid.rents)  # the first points have one rent for all
+        tight = np.argmin(grid.rents * self.c.servers + front.gains[:, :count], axis=1)
+        highest = np.maximum.reduceat(tight[edges[order, 0]], starts)[edges[:, 2]]
+        at = np.minimum(highest + how.beyond, count - 1) + how.block * count
+        values = np.empty(len(edges))
+        features(self.c, grid, edges, prices, front.gains, at, values)
+        low = np.minimum.reduceat(values[order], starts)[edges[:, 2]]
+        high = np.maximum.reduceat(values[order], starts)[edges[:, 2]]
+        width = high - low
+        width = np.where(width > DIGITS * np.abs(high), width, inf)
+        part = np.minimum((values - low) / width * how.parts + DIGITS, how.parts - 1)
+        return np.asarray(edges[:, 2] * how.parts + part.astype(np.int64))
+
+    def _close(self, goal: float, ends: int) -> None:
+        """Close what cannot cost less than the goal, from the end back."""
+        least, paths = np.zeros(ends), np.ones(ends)
+        self.edges = 0
+        for layer in reversed(self.layers):
+            there = layer.child >= 0
+            rest = layer.prices * self.sizes + least[layer.child]
+            rest = np.where(there, rest, inf)
+            there &= layer.base[:, None] + rest < goal
+            paths = np.where(there, paths[layer.child], 0.0).sum(axis=1)
+            layer.child[~there] = -1
+            self.edges += int(there.sum())
+            least = rest.min(axis=1, initial=inf)
+        self.bound, self.paths = float(least[0]), float(paths[0])
+
+    def cheapest(self) -> Order:
+        """Return an order, from the last job, that is cheap at the prices of the last pass."""
+        least = [np.zeros(0)]
+        for layer in reversed(self.layers):
+            there = layer.child >= 0
+            after = least[-1][layer.child] if len(least[-1]) else 0.0
+            rest = np.where(there, layer.prices * self.sizes + after, inf)
+            least.append(rest.min(axis=1, initial=inf))
+        least.reverse()
+        order, node = [], 0
+        for depth, layer in enumerate(self.layers):
+            after = least[depth + 1][layer.child[node]] if depth + 1 < len(self.layers) else 0.0
+            there = layer.child[node] >= 0
+            rest = np.where(there, layer.prices[node] * self.sizes + after, inf)
+            order.append(int(np.argmin(rest)))
+            node = int(layer.child[node, order[-1]])
+        return np.array(order, dtype=np.int64)
+
+    def left(self) -> Paths:
+        """Return the orders that are left as paths, the nodes of all layers in one row."""
+        firsts = np.cumsum([0, *(len(layer.base) for layer in self.layers)])
+        rest = [np.zeros(1)]
+        children, costs = [], []
+        for depth in reversed(range(len(self.layers))):
+            layer = self.layers[depth]
+            there = layer.child >= 0
+            costs.append(np.where(there, layer.prices * self.sizes, inf))
+            after = rest[-1][layer.child] if depth + 1 < len(self.layers) else 0.0
+            rest.append((costs[-1] + after).min(axis=1, initial=inf))
+            end = layer.child if depth + 1 < len(self.layers) else 0
+            children.append(np.where(there, end + firsts[depth + 1], -1).astype(np.int64))
+        return Paths(
+            np.concatenate(children[::-1]), np.concatenate(costs[::-1]), np.concatenate(rest[::-1])
+        )
+
+    def orders(self) -> Iterator[Order]:
+        """Yield the orders that are left, from the last job to complete."""
+
+        def grown(depth: int, node: int, begun: list[int]) -> Iterator[Order]:
+            if depth == len(self.layers):
+                yield np.array(begun, dtype=np.int64)
+                return
+            for j in np.flatnonzero(self.layers[depth].child[node] >= 0).tolist():
+                below = int(self.layers[depth].child[node, j])
+                yield from grown(depth + 1, below, [*begun, j])
+
+        yield from grown(0, 0, [])

@@ -1,0 +1,244 @@
+"""Compiled arithmetic of decision diagrams over completion orders: see `solvers.hesrpt.diagram`.
+
+At price lambda and rent m of a server, job j gains at most pi_j(lambda, m) = max_k lambda s_j(k) -
+m k. What some jobs can earn together is at most m N + the sum of their gains, at any rent m; with
+teams, each at a rent r of its own, it is m N + sum over teams (r - m) b + the sum of gains, b the
+most servers of the team where r > m, the least where r < m. So what later prices need to know of an
+order is what the jobs so far gain in all at some choices of rents, here called points.
+"""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.solvers.compiling import njit
+from schedopt.solvers.hesrpt.kernels import AMDAHL, POWER, Curves, Floats, Ints, speed, taken
+
+Bools = NDArray[np.bool_]
+SAFE = 1.0 - 2e-12
+"""What prices are lowered by, lest rounding makes them too high."""
+PATIENCE = 3
+"""Rents in a row that offer no higher price before no more are tried on that side."""
+MOST_PLAIN = 0.95
+"""The largest p for which powers of prices by 1/(1 - p) surely stay within floats."""
+
+
+class Grid(NamedTuple):
+    """The points at which gains are known.
+
+    Attributes
+    ----------
+    rents : ndarray
+        Rising, shape (R,).
+    points : ndarray of int64
+        Which rent jobs without a team have at each point, and each team, shape (Q, G + 1).
+    unit : ndarray
+        Gains at price 1, shape (M, R).
+    plain : ndarray of bool
+        Jobs of s(k) = k^p without bounds: their gain at a price is price^(1/(1-p)) times that at 1,
+        shape (M,).
+    """
+
+    rents: Floats
+    points: Ints
+    unit: Floats
+    plain: Bools
+
+
+@njit(cache=True)
+def units(c: Curves, grid: Grid) -> None:
+    """Fill the gains at price 1 of plain jobs: (1 - p) (p/m)^(p/(1-p)), as if N were no bound."""
+    for j in range(len(c.kinds)):
+        p = c.pars[j]
+        free = c.leasts[j] <= 0.0 and c.mosts[j] >= c.servers
+        grid.plain[j] = c.kinds[j] == POWER and p <= MOST_PLAIN and free
+        if grid.plain[j]:
+            for r in range(len(grid.rents)):
+                grid.unit[j, r] = (1.0 - p) * (p / grid.rents[r]) ** (p / (1.0 - p))
+
+
+@njit(cache=True)
+def price_for(c: Curves, j: int, budget: float, m: float) -> float:
+    """Return the price at which job j gains ``budget`` at a rent: min_k (budget + m k) / s_j(k)."""
+    low, high = float(c.leasts[j]), float(c.mosts[j])
+    if budget <= 0.0:
+        return max(budget + m * low, 0.0) / speed(c, j, low) if low > 0.0 else 0.0
+    par = c.pars[j]
+    if c.kinds[j] == POWER or c.kinds[j] == AMDAHL:
+        if par == 1.0:
+            k = high
+        elif c.kinds[j] == POWER:
+            k = budget * par / ((1.0 - par) * m)
+        else:
+            k = sqrt(budget * par / (m * (1.0 - par)))
+        k = min(max(k, low), high)
+        return (budget + m * k) / speed(c, j, k)
+    least = (budget + m * high) / speed(c, j, high)
+    if low > 0.0:
+        least = min(least, (budget + m * low) / speed(c, j, low))
+    for i in range(c.firsts[j], c.lasts[j]):
+        k = c.xs[i]
+        if k >= high:
+            break
+        if k > low and c.ys[i] > 0.0:
+            least = min(least, (budget + m * k) / c.ys[i])
+    return least
+
+
+@njit(cache=True)
+def _fixed(c: Curves, grid: Grid, done: int, also: int, out: Floats) -> None:
+    """Put into ``out`` what servers cost at each point if a set of jobs, and one more, is there.
+
+    Shape (Q,). A team is bound while any of its jobs is there.
+    """
+    for q in range(len(out)):
+        out[q] = grid.rents[grid.points[q, 0]] * c.servers
+    for g in range(len(c.team_mosts)):
+        most, there = 0.0, False
+        for j in range(len(c.kinds)):
+            if c.teams[j] == g and ((done >> j) & 1 or j == also):
+                most += c.mosts[j]
+                there = True
+        if not there:
+            continue
+        most = min(most, float(c.team_mosts[g]))
+        least = min(float(c.team_leasts[g]), most)
+        for q in range(len(out)):
+            above = grid.rents[grid.points[q, g + 1]] - grid.rents[grid.points[q, 0]]
+            out[q] += above * (most if above > 0.0 else least)
+
+
+@njit(cache=True)
+def price_out(
+    c: Curves,
+    costs: Floats,
+    grid: Grid,
+    sets: Ints,
+    masks: Ints,
+    gains: Floats,
+    span: tuple[int, int],
+    prices: Floats,
+) -> None:
+    """Fill the prices of the jobs that may be placed next at some nodes, -1 for other jobs.
+
+    Any point gives prices that hold, so that a good one is looked for, not the best.
+
+    Parameters
+    ----------
+    c, costs, grid
+    sets, masks : ndarray of int64
+        The placed jobs, and those that may be next, as binary numbers, shape (n,).
+    gains : ndarray
+        Of the placed jobs at most, shape (n, Q).
+    span : (int, int)
+        The nodes to fill.
+    prices : ndarray
+        Shape (n, M).
+    """
+    total, points = len(costs), len(grid.points)
+    fixed, most = np.empty(points), np.empty(len(grid.rents))
+    for u in range(span[0], span[1]):
+        done, level = sets[u], 0.0
+        for j in range(total):
+            if (done >> j) & 1:
+                level += costs[j]
+        for j in range(total):
+            prices[u, j] = -1.0
+            if not (masks[u] >> j) & 1:
+                continue
+            own = c.teams[j] + 1
+            _fixed(c, grid, done, j, fixed)
+            for r in range(len(most)):
+                most[r] = -inf
+            for q in range(points):
+                r = grid.points[q, own]
+                most[r] = max(most[r], level + costs[j] - fixed[q] - gains[u, q])
+            prices[u, j] = SAFE * _best_price(c, grid, j, most)
+
+
+@njit(cache=True)
+def _best_price(c: Curves, grid: Grid, j: int, budgets: Floats) -> float:
+    """Return about the highest price that gains no more than a budget, which depends on the rent.
+
+    Budgets have shape (R,), and are minus infinity at rents that no point has.
+    """
+    start = np.argmax(budgets)
+    best = 0.0
+    for side in range(2):
+        step = 1 if side == 0 else -1
+        r = start if side == 0 else start - 1
+        missed = 0
+        while 0 <= r < len(budgets) and missed < PATIENCE:
+            if budgets[r] > -inf:
+                if grid.plain[j]:
+                    value = max(budgets[r], 0.0) / grid.unit[j, r]
+                else:
+                    value = price_for(c, j, float(budgets[r]), grid.rents[r])
+                missed = 0 if value > best else missed + 1
+                best = max(best, value)
+            r += step
+    return best ** (1.0 - c.pars[j]) if grid.plain[j] else best
+
+
+@njit(cache=True)
+def _gains(c: Curves, grid: Grid, j: int, price: float, out: Floats) -> None:
+    """Put into ``out`` what a job gains at each rent, shape (R,)."""
+    if grid.plain[j]:
+        scale = price ** (1.0 / (1.0 - c.pars[j]))
+        for r in range(len(out)):
+            out[r] = scale * grid.unit[j, r]
+    else:
+        for r in range(len(out)):
+            k = taken(c, j, price, grid.rents[r])
+            out[r] = price * speed(c, j, k) - grid.rents[r] * k
+
+
+@njit(cache=True)
+def merged(
+    c: Curves,
+    grid: Grid,
+    edges: Ints,
+    prices: Floats,
+    gains: Floats,
+    span: tuple[int, int],
+    out: Floats,
+) -> None:
+    """Raise ``out`` to the gains that edges bring to the nodes at their ends.
+
+    Parameters
+    ----------
+    c, grid
+    edges : ndarray of int64
+        Node, job and the node at the end, shape (e, 3).
+    prices : ndarray
+        By edge, shape (e,).
+    gains : ndarray
+        Of the nodes that edges leave, shape (n, Q).
+    span : (int, int)
+        The edges to look at.
+    out : ndarray
+        Shape (n', Q).
+    """
+    own = np.empty(len(grid.rents))
+    for e in range(span[0], span[1]):
+        u, j, v = edges[e, 0], edges[e, 1], edges[e, 2]
+        g = c.teams[j] + 1
+        _gains(c, grid, j, prices[e], own)
+        for q in range(len(grid.points)):
+            out[v, q] = max(out[v, q], gains[u, q] + own[grid.points[q, g]])
+
+
+@njit(cache=True)
+def features(
+    c: Curves, grid: Grid, edges: Ints, prices: Floats, gains: Floats, points: Ints, out: Floats
+) -> None:
+    """Put into ``out`` what all gain behind each edge at one point, ``points[e]``, shape (e,)."""
+    own = np.empty(len(grid.rents))
+    for e in range(len(edges)):
+        u, j, q = edges[e, 0], edges[e, 1], points[e]
+        _gains(c, grid, j, prices[e], own)
+        out[e] = gains[u, q] + own[grid.points[q, c.teams[j] + 1]]

@@ -1,0 +1,141 @@
+"""Compiled arithmetic of prices: what servers are worth to jobs, and what their work must cost.
+
+A price lambda_j is what a unit of job j's work earns. At a rent m of a server, job j takes the k
+servers that maximize lambda_j s_j(k) - m k. The rent at which all servers are taken gives the most
+that jobs can earn together, and the shares with which they do.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.solvers.compiling import compiled
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+POWER, AMDAHL, TABLE = 0, 1, 2
+ROUNDS = 200
+
+
+class Curves(NamedTuple):
+    """The speedups of all jobs, and what they may have at least and at most, as flat arrays.
+
+    Attributes
+    ----------
+    kinds : ndarray of int64
+        `POWER`, `AMDAHL` or `TABLE`, shape (M,).
+    pars : ndarray
+        p or f, shape (M,).
+    firsts, lasts : ndarray of int64
+        Where each job's table begins and ends in ``xs`` and ``ys``, shape (M,).
+    xs, ys : ndarray
+        Servers and speedups of all tables.
+    leasts, mosts : ndarray
+        The fewest and the most servers that each job may have, shape (M,).
+    teams : ndarray of int64
+        The team of each job, -1 for none, shape (M,).
+    team_leasts, team_mosts : ndarray
+        The fewest and the most servers of each team while any of its jobs is there, shape (G,).
+    servers : float
+        N.
+    bounded : bool
+        Whether any of these bounds is more than that there are N servers.
+    """
+
+    kinds: Ints
+    pars: Floats
+    firsts: Ints
+    lasts: Ints
+    xs: Floats
+    ys: Floats
+    leasts: Floats
+    mosts: Floats
+    teams: Ints
+    team_leasts: Floats
+    team_mosts: Floats
+    servers: float
+    bounded: bool
+
+
+@compiled
+def _segment(c: Curves, j: int, k: float) -> int:
+    """Return the segment of job j's table in which k lies: the right one at a point."""
+    low, high = int(c.firsts[j]), int(c.lasts[j]) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if c.xs[middle] <= k:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def speed(c: Curves, j: int, k: float) -> float:
+    """Return s_j(k)."""
+    if k <= 0.0:
+        return 0.0
+    par: float = c.pars[j]
+    if c.kinds[j] == POWER:
+        return float(k**par)
+    if c.kinds[j] == AMDAHL:
+        return k / ((1.0 - par) * k + par)
+    if k >= c.xs[c.lasts[j] - 1]:
+        return float(c.ys[c.lasts[j] - 1])
+    i = _segment(c, j, k)
+    part = (k - c.xs[i]) / (c.xs[i + 1] - c.xs[i])
+    return float(c.ys[i] + part * (c.ys[i + 1] - c.ys[i]))
+
+
+@compiled
+def slope(c: Curves, j: int, k: float) -> float:
+    """Return s_j'(k), from the right."""
+    par: float = c.pars[j]
+    if c.kinds[j] == POWER:
+        if par == 1.0:
+            return 1.0
+        return inf if k <= 0.0 else float(par * k ** (par - 1.0))
+    if c.kinds[j] == AMDAHL:
+        below = (1.0 - par) * k + par
+        return par / (below * below)
+    if k >= c.xs[c.lasts[j] - 1]:
+        return 0.0
+    i = _segment(c, j, k)
+    return float((c.ys[i + 1] - c.ys[i]) / (c.xs[i + 1] - c.xs[i]))
+
+
+@compiled
+def wished(c: Curves, j: int, lam: float, m: float) -> float:
+    """Return the least k, from 0 to N, that maximizes lam s_j(k) - m k."""
+    if lam <= 0.0:
+        return 0.0
+    if m <= 0.0:
+        return c.servers
+    steepness = m / lam
+    par: float = c.pars[j]
+    if c.kinds[j] != TABLE and par == 1.0:
+        return c.servers if steepness < 1.0 else 0.0
+    if c.kinds[j] == POWER:
+        logarithm = log(par / steepness) / (1.0 - par)
+        return c.servers if logarithm >= log(c.servers) else exp(logarithm)
+    if c.kinds[j] == AMDAHL:
+        return min(max((sqrt(par / steepness) - par) / (1.0 - par), 0.0), c.servers)
+    low, high = int(c.firsts[j]), int(c.lasts[j]) - 1
+    while low < high:  # slopes fall: find the first segment that is not steeper
+        middle = (low + high) // 2
+        if c.ys[middle + 1] - c.ys[middle] > steepness * (c.xs[middle + 1] - c.xs[middle]):
+            low = middle + 1
+        else:
+            high = middle
+    return min(float(c.xs[low]), c.servers)
+
+
+@compiled
+def taken(c: Curves, j: int, lam: float, m: float) -> float:
+    """Return the least k that maximizes lam s_j(k) - m k within the job's own bounds."""
+    return min(max(wished(c, j, lam, m), float(c.leasts[j])), float(c.mosts[j]))

@@ -1,0 +1,219 @@
+"""Orders of many jobs of unequal speedups: good ones, and a bound on all."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from math import inf
+
+import numpy as np
+
+from schedopt.formulations.hesrpt.order import Order
+from schedopt.solvers.clock import now
+from schedopt.solvers.hesrpt.kernels import Curves, Floats, speed
+from schedopt.solvers.hesrpt.paths import Climb, Rents, coarser
+from schedopt.solvers.hesrpt.quick_kernels import play_some, price_some
+
+MOST_CELLS = 400
+"""Cells of rents: more make the bound little better, and each step longer."""
+FAIRLY, SETTLED, MOST_ROUNDS = 1e-2, 1e-5, 12
+"""Orders are followed as long as each is better by this part, at first and later; and for so many
+rounds at the most."""
+NEARLY = 1e-3
+"""Jobs are moved where climbing alone closes no more of the gap than this part of the cost."""
+STEPS, LEAST_PART = 60, 0.03
+"""Steps of a climb at the most; it ends where they become a part this small of the way."""
+CLIMBED = 1e-5
+"""Rounds of climbing and moving end where the gap shrinks by no more than this part of the cost."""
+FAR = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)
+"""How many places a job is moved, to either side."""
+TRIALS, FEWEST = 4_000_000, 100
+"""Moves that are tried in a round, times jobs squared; but no fewer."""
+NEAR = 1e-10
+"""Costs that differ by less, relatively, count as the same."""
+WORK = 20_000
+"""Jobs times epochs between two looks at the clock."""
+
+
+class Large:
+    """Find a cheap order of many jobs, and rents that bound all orders; anytime.
+
+    An order has prices, and what is played by them may complete in another order, mostly a better
+    one: then that is next. The rents of the best play start the climb to the best bound; the prices
+    of its jobs, each on its own, are played too.
+
+    Parameters
+    ----------
+    curves : Curves
+        Without teams.
+    sizes, costs : ndarray
+        By job, shape (M,).
+    order : ndarray of int64
+        Where to start, from the last to complete.
+
+    Attributes
+    ----------
+    value, bound : float
+        The cost of the best play so far, and what no order goes below.
+    prices, ends : ndarray
+        Those of the best play, shape (M,).
+    order : ndarray of int64
+        Its order, from the last to complete.
+    rents : Rents
+        What proves the bound.
+    """
+
+    def __init__(self, curves: Curves, sizes: Floats, costs: Floats, order: Order) -> None:
+        self.curves, self.sizes, self.costs = curves, sizes, costs
+        self.order = self._start = order
+        self.value, self.prices, self.ends = inf, np.zeros(0), np.zeros(0)
+        self._played = np.zeros(0)
+        self._path: tuple[Floats, Floats] = np.zeros(1), np.zeros(0)
+        self.rents = Rents(curves, sizes, costs)
+        self._some = max(1, WORK // len(sizes))
+        self._steps = self._search()
+
+    @property
+    def bound(self) -> float:
+        """What no order goes below, as far as is proven."""
+        return min(self.rents.bound, self.value)
+
+    def advance(self, until: float) -> bool:
+        """Work until then; tell whether there is nothing more to try."""
+        return all(now() < until for _ in self._steps)
+
+    def _search(self) -> Iterator[None]:
+        tops = [speed(self.curves, j, float(k)) for j, k in enumerate(self.curves.mosts)]
+        yield from self._play(self.costs / np.array(tops))
+        yield from self._settle(self._start, 1.0)
+        if self.value < inf:
+            yield from Climb(self.rents, *coarser(*self._path, MOST_CELLS)).step(self.value)
+            yield from self._settle(self.order, FAIRLY)
+        gap = inf
+        while self.value < inf and self._gap() < gap - CLIMBED * self.value:
+            gap = self._gap()
+            yield from self._climb()
+            yield from self._settle(self.order, SETTLED)
+            if self._gap() > gap - NEARLY * self.value:
+                yield from self._move()
+
+    def _gap(self) -> float:
+        return self.value - self.rents.bound
+
+    def _settle(self, order: Order, part: float) -> Iterator[None]:
+        """Play an order's prices, then those of the order in which it completed, and so on.
+
+        It ends where that is no better by a part.
+        """
+        last = inf
+        for _ in range(MOST_ROUNDS):
+            prices = np.zeros(len(order))
+            yield from self._price(order, prices, 0)
+            value = yield from self._play(prices)
+            if not value < last * (1.0 - part):
+                return
+            last, order = value, np.argsort(-self._played, kind="stable")
+
+    def _price(self, order: Order, prices: Floats, first: int) -> Iterator[None]:
+        """Put prices into an array from some place of an order on."""
+        levels, hint = np.cumsum(self.costs[order]), 1.0
+        for place in range(first, len(order), self._some):
+            hint = price_some(
+                self.curves, self.costs, order, levels, prices,
+                place, min(place + self._some, len(order)), hint,
+            )  # fmt: skip
+            yield
+
+    def _play(self, prices: Floats) -> Generator[None, None, float]:
+        """Play prices; keep them if that is the cheapest. Returns the cost."""
+        least = float(prices.max(initial=0.0)) * 1e-12
+        lam = np.maximum(prices, least)
+        run = _Run(self.curves, self.sizes, lam, np.zeros((0, 0)))
+        while run.goes_on(self._some):
+            yield
+        self._played = run.ends
+        value = float(self.costs @ run.ends)
+        if value < self.value:
+            self.value, self.prices, self.ends = value, lam, self._played
+            self.order = np.argsort(-self._played, kind="stable")
+            self._path = run.path()
+        return value
+
+    def _climb(self) -> Iterator[None]:
+        """Move the rents of the best play to the best bound, and play what they make jobs worth."""
+        climb = Climb(self.rents, *coarser(*self._path, MOST_CELLS))
+        for _ in range(STEPS):
+            yield from climb.step(self.value)
+            yield from self._play(self.rents.prices)
+            if climb.part < LEAST_PART:
+                return
+
+    def _move(self) -> Iterator[None]:
+        """Move single jobs in the best order, those first whose costs at the rents rise least."""
+        order, count = self.order, len(self.order)
+        own = np.zeros(count)
+        yield from self._price(order, own, 0)
+        for j, far in (yield from self._moves()):
+            a = int(np.flatnonzero(order == j)[0])
+            b = min(max(a + far, 0), count - 1)
+            trial = np.insert(np.delete(order, a), b, j)
+            prices = own.copy()
+            yield from self._price(trial, prices, min(a, b))
+            if float(prices @ self.sizes) >= self.value:
+                continue
+            value = self.value
+            if (yield from self._play(prices)) < value * (1.0 - NEAR):
+                order, own = trial, prices
+
+    def _moves(self) -> Generator[None, None, list[tuple[int, int]]]:
+        """Yield now and then; return moves as (job, how many places), the best first."""
+        count, order = len(self.order), self.order
+        far = np.array([far for far in FAR if far < count], dtype=np.int64)
+        far = np.concatenate([[0], far, -far])
+        places = np.clip(np.arange(count)[:, None] + far, 0, count - 1)
+        when = np.zeros((count, len(far)))
+        when[order] = self.ends[order][places]
+        found = yield from self.rents.completing(when)
+        own = np.where(np.isfinite(found[:, :1]), found[:, :1], 0.0)  # else it is too early
+        rise = found[:, 1:] - own
+        best = np.argsort(rise, axis=None, kind="stable")[: max(TRIALS // count**2, FEWEST)]
+        jobs, moved = np.unravel_index(best, rise.shape)
+        return list(zip(jobs.tolist(), far[1:][moved].tolist(), strict=True))
+
+    def played(self, record: Floats) -> Floats:
+        """Return when jobs complete in the best play; put the shares of its epochs into an array.
+
+        Parameters
+        ----------
+        record : ndarray
+            By epoch and job, shape (M, M).
+        """
+        run = _Run(self.curves, self.sizes, self.prices, record)
+        while run.goes_on(len(record)):
+            pass
+        return run.ends
+
+
+class _Run:
+    """A play of prices, some epochs at a time."""
+
+    def __init__(self, curves: Curves, sizes: Floats, prices: Floats, record: Floats) -> None:
+        count = len(sizes)
+        self.curves, self.prices, self.record = curves, prices, record
+        self.ends = np.full(count, inf)
+        self._left, self._jobs = sizes.copy(), np.arange(count)
+        self._times, self._rents = np.zeros(count), np.zeros(count)
+        self._at = np.array([0, count])
+        self._room = np.zeros(count), np.zeros(count)
+
+    def goes_on(self, epochs: int) -> bool:
+        """Play some epochs; tell whether there are more."""
+        play_some(
+            self.curves, self.prices, self._left, self._jobs, self.ends, self._times, self._rents,
+            self.record, self._at, *self._room, epochs,
+        )  # fmt: skip
+        return bool(self._at[1] > 0)
+
+    def path(self) -> tuple[Floats, Floats]:
+        """Return the times from 0 at which epochs end, and their rents."""
+        epochs = int(self._at[0])
+        return np.append(0.0, self._times[:epochs]), self._rents[:epochs].copy()

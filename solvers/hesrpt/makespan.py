@@ -1,0 +1,41 @@
+"""The least makespan: all jobs complete together, whatever their speedups."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.instances.hesrpt import Instance
+
+Floats = NDArray[np.float64]
+
+
+def least_makespan(instance: Instance) -> tuple[float, float, Floats]:
+    """Return the least makespan, a bound beside it, and the shares of all jobs.
+
+    A share that is averaged over time does no less work, since speedups are concave: so a time T
+    suffices if and only if all jobs together need no more than all servers to complete at T.
+
+    Source: heSRPT paper, Theorem 1, for any concave speedups of the jobs.
+    """
+    everyone = np.arange(len(instance.jobs))
+    sizes, servers = instance.sizes, float(instance.servers)
+
+    def needed(time_: float) -> Floats:
+        return instance.each("servers_for", everyone, sizes / time_)
+
+    high = float((sizes / instance.each("at", everyone, np.full(len(sizes), servers))).sum())
+    low = high / (2.0 * len(sizes))
+    while needed(low).sum() <= servers:
+        high, low = low, low / 2
+    while needed(high).sum() > servers:
+        high *= 1 + 1e-15
+    while True:
+        middle = low + (high - low) / 2
+        if not low < middle < high:
+            break
+        if needed(middle).sum() <= servers:
+            high = middle
+        else:
+            low = middle
+    return high, low, needed(high) / servers

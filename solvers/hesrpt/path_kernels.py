@@ -1,0 +1,400 @@
+"""Compiled: the least that a job costs alone, where the rent of a server falls over time."""
+
+from __future__ import annotations
+
+from math import exp, inf, log, sqrt
+from typing import NamedTuple
+
+from schedopt.solvers.compiling import compiled, njit
+from schedopt.solvers.hesrpt.kernels import POWER, TABLE, Curves, Floats, Ints, slope, speed, taken
+
+STEPS, CROSSINGS = 80, 40
+"""Steps towards a price at the most."""
+ROUNDING, CANCELLED = 1e-12, 2e-14
+"""What a sum over cells may be off by, relatively; the same of terms that may cancel."""
+DEEP = 128
+"""Spans that wait: halving never leaves as many."""
+
+
+class Path(NamedTuple):
+    """A rent of a server that falls over time, and what jobs need of it, summed up.
+
+    Attributes
+    ----------
+    times : ndarray
+        Where cells begin and end, from 0, shape (E + 1,). After the last, servers are free.
+    rents : ndarray
+        Over 0, and none higher than the one before, shape (E,).
+    bills : ndarray
+        The integral of the rent until each of ``times``, shape (E + 1,).
+    roots : ndarray
+        That of its square root.
+    sums : ndarray
+        For each exponent p that of (m/m_E)^(-p/(1-p)), shape (P, E + 1).
+    rows : ndarray of int64
+        Each job's row there, shape (M,).
+    """
+
+    times: Floats
+    rents: Floats
+    bills: Floats
+    roots: Floats
+    sums: Floats
+    rows: Ints
+
+
+@njit(cache=True)
+def add_up(path: Path, powers: Floats) -> None:
+    """Fill a path's sums; what rounding drops is carried on (Kahan), so that digits do not wane.
+
+    Parameters
+    ----------
+    path : Path
+    powers : ndarray
+        The exponents, under 1, shape (P,).
+    """
+    n = len(path.rents)
+    for row in range(len(powers) + 2):
+        target = path.bills if row == 0 else path.roots if row == 1 else path.sums[row - 2]
+        q = 0.0 if row < 2 else -powers[row - 2] / (1.0 - powers[row - 2])
+        total, dropped = 0.0, 0.0
+        for e in range(n):
+            m = path.rents[e]
+            if row == 0:
+                height = m
+            elif row == 1:
+                height = sqrt(m)
+            else:
+                height = exp(q * log(m / path.rents[n - 1]))
+            term = (path.times[e + 1] - path.times[e]) * height - dropped
+            after = total + term
+            dropped = (after - total) - term
+            total = after
+            target[e + 1] = total
+
+
+@compiled
+def first_below(rents: Floats, value: float) -> int:
+    """Return the first cell whose rent is under a value, E if none is."""
+    low, high = 0, len(rents)
+    while low < high:
+        middle = (low + high) // 2
+        if rents[middle] < value:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@compiled
+def _end_near(times: Floats, near: float) -> int:
+    """Return the first end of a cell that is no earlier than a time; 1 at the least."""
+    low, high = 1, len(times) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if times[middle] >= near:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@compiled
+def gained(c: Curves, path: Path, j: int, lam: float, n: int) -> tuple[float, float]:
+    """Return what job j gains in the first n cells at a price, and the work that it does in them.
+
+    In a cell of rent m it takes the k servers, of those it may have, that gain the most, which is
+    lam s(k) - m k. As rents fall it takes its least first, then more and more, then its most.
+    """
+    times, rents, bills = path.times, path.rents, path.bills
+    gain, work = 0.0, 0.0
+    if c.kinds[j] == TABLE:
+        e = 0
+        while e < n:
+            k = taken(c, j, lam, rents[e])
+            end = n
+            if k < c.mosts[j]:
+                end = min(max(first_below(rents, lam * slope(c, j, k)), e + 1), n)
+            long, s = times[end] - times[e], speed(c, j, k)
+            work += s * long
+            gain += lam * s * long - k * (bills[end] - bills[e])
+            e = end
+        return gain, work
+    least, most, par = float(c.leasts[j]), float(c.mosts[j]), float(c.pars[j])
+    a = min(first_below(rents, lam * slope(c, j, least)), n)
+    b = min(max(first_below(rents, lam * slope(c, j, most)), a), n)
+    if a > 0 and least > 0.0:
+        s = speed(c, j, least)
+        work += s * times[a]
+        gain += lam * s * times[a] - least * bills[a]
+    if b > a and c.kinds[j] == POWER:
+        row = path.rows[j]
+        rest = path.sums[row, b] - path.sums[row, a]
+        if rest > 0.0:
+            done = exp(par / (1.0 - par) * log(par * lam / rents[-1]) + log(rest))
+            work += done
+            gain += lam * (1.0 - par) * done
+    elif b > a:
+        long, root = times[b] - times[a], path.roots[b] - path.roots[a]
+        work += max(long - sqrt(par / lam) * root, 0.0) / (1.0 - par)
+        both = lam * long + par * (bills[b] - bills[a]) - 2.0 * sqrt(lam * par) * root
+        gain += max(both, 0.0) / (1.0 - par)
+    if n > b:
+        s, long = speed(c, j, most), times[n] - times[b]
+        work += s * long
+        gain += lam * s * long - most * (bills[n] - bills[b])
+    return gain, work
+
+
+@compiled
+def cost_until(
+    c: Curves, path: Path, j: int, size: float, cost: float, lam: float, n: int
+) -> tuple[float, float]:
+    """Return from below what job j costs that completes after n cells, and work done at the price.
+
+    That holds at any price. Powers and roots are off by some hundred last bits, sums by two; under
+    Amdahl's law what is summed may be far more than what is left of it.
+    """
+    gain, work = gained(c, path, j, lam, n)
+    paid = cost * path.times[n] + lam * size
+    off = ROUNDING * (paid + abs(gain))
+    if c.kinds[j] != POWER and c.kinds[j] != TABLE and c.pars[j] < 1.0:
+        par = c.pars[j]
+        off += CANCELLED * (lam * path.times[n] + par * path.bills[n]) / (1.0 - par)
+    return paid - gain - off, work
+
+
+@compiled
+def price_until(c: Curves, path: Path, j: int, size: float, n: int, start: float) -> float:
+    """Return about the price at which job j does its work in n cells; infinite if at none.
+
+    The work rises with the price: the secant in logarithms, kept between bounds.
+    """
+    if speed(c, j, c.mosts[j]) * path.times[n] <= size:
+        return inf
+    if c.leasts[j] > 0.0 and speed(c, j, c.leasts[j]) * path.times[n] >= size:
+        return 0.0
+    low, high, below, above = -inf, inf, 0.0, 0.0
+    u, step = log(start), 0.25
+    for turn in range(STEPS):
+        _, work = gained(c, path, j, exp(u), n)
+        excess = log(work / size) if work > 0.0 else -50.0
+        if abs(excess) < 1e-9:
+            break
+        if excess < 0.0:
+            low, below = u, excess
+        else:
+            high, above = u, excess
+        if low == -inf or high == inf:
+            u += step if excess < 0.0 else -step
+            step *= 2.0
+            continue
+        if high - low < 1e-9:
+            break
+        u = low - below * (high - low) / (above - below)
+        if turn % 3 == 2 or not low + 0.01 * (high - low) < u < high - 0.01 * (high - low):
+            u = 0.5 * (low + high)
+    return exp(u)
+
+
+@compiled
+def least_between(
+    c: Curves,
+    path: Path,
+    j: int,
+    size: float,
+    cost: float,
+    a: int,
+    b: int,
+    most: float,
+    least: float,
+    goal: float,
+    out: Floats,
+) -> float:
+    """Return from below what job j costs if it completes between the ends of two cells.
+
+    For one price, cost time minus gains is concave over time, since rents fall: it is least at an
+    end. The best price makes both ends cost the same, or is that of an end.
+
+    Parameters
+    ----------
+    a, b : int
+        The cells after which it completes at the earliest and at the latest.
+    most, least : float
+        The prices of these.
+    goal : float
+        More than this need not be shown.
+    out : ndarray
+        Takes the price, and where between the ends the work is done, at 2 and 3, shape (4,).
+    """
+    lam = least
+    early, _ = cost_until(c, path, j, size, cost, lam, a)
+    late, _ = cost_until(c, path, j, size, cost, lam, b)
+    out[2], out[3] = lam, path.times[b]
+    if late <= early:
+        return late
+    best, step = early, 2.0
+    low, high = log(lam), log(most) if most < inf else inf
+    below, above = late - early, 0.0
+    u = low
+    for turn in range(CROSSINGS):
+        if high == inf:
+            u, step = low + log(step), step * step
+        elif above < 0.0 and turn % 3 != 2:
+            u = low + below / (below - above) * (high - low)
+        else:
+            u = 0.5 * (low + high)
+        lam = exp(u)
+        early, before = cost_until(c, path, j, size, cost, lam, a)
+        late, done = cost_until(c, path, j, size, cost, lam, b)
+        if min(early, late) > best:
+            best, out[2] = min(early, late), lam
+            part = (size - before) / (done - before) if done > before else 0.0
+            part = min(max(part, 0.0), 1.0)
+            out[3] = path.times[a] + part * (path.times[b] - path.times[a])
+        if late > early:
+            low, below = u, late - early
+        else:
+            high, above = u, late - early
+        if best >= goal or (high < inf and high - low < 1e-11):
+            break
+        if abs(late - early) <= 1e-11 * early or (b > a + 1 and max(early, late) < goal):
+            break  # both ends rise and fall so that no price shows the goal
+    return best
+
+
+@compiled
+def cheapest(
+    c: Curves,
+    path: Path,
+    j: int,
+    size: float,
+    cost: float,
+    near: float,
+    part: float,
+    stack: Floats,
+    out: Floats,
+) -> float:
+    """Return from below the least that job j costs alone, whenever it completes.
+
+    Spans are halved until a price shows that no end in them is cheaper than the best by a part.
+
+    Parameters
+    ----------
+    near : float
+        About when it completed at other rents.
+    part : float
+    stack : ndarray
+        Room for spans, shape (4, `DEEP`).
+    out : ndarray
+        Takes when it completes, and the price then, shape (4,).
+    """
+    n, t = len(path.rents), path.times
+    top = cost / speed(c, j, c.mosts[j])
+    last = price_until(c, path, j, size, n, top)
+    lam = min(last, top)  # after the last cell servers are free: it takes all it may
+    best, work = cost_until(c, path, j, size, cost, lam, n)
+    least = best
+    out[0], out[1] = t[n] + max(size - work, 0.0) / speed(c, j, c.mosts[j]), lam
+    middle = min(_end_near(t, near), n - 1)
+    stack[0, 0], stack[1, 0], stack[2, 0], stack[3, 0] = 0, n, inf, last
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        a, b = int(stack[0, waiting]), int(stack[1, waiting])
+        high, low = stack[2, waiting], stack[3, waiting]
+        if low == inf:  # it cannot be done by then
+            continue
+        goal = best * (1.0 - part)
+        if middle == 0 or b == a + 1:
+            value = least_between(c, path, j, size, cost, a, b, high, max(low, 1e-300), goal, out)
+            if value >= goal or b == a + 1:
+                least = min(least, value)
+                if value < best:
+                    best, out[0], out[1] = value, out[3], out[2]
+                continue
+        half = (a + b) // 2 if middle == 0 else middle
+        middle = 0
+        start = sqrt(low) * sqrt(high) if high < inf and low > 0.0 else max(low, top * 1e-9)
+        price = price_until(c, path, j, size, half, start)
+        if price < inf:
+            value, _ = cost_until(c, path, j, size, cost, max(price, 1e-300), half)
+            if value < best:
+                best, out[0], out[1] = value, t[half], max(price, 1e-300)
+        stack[0, waiting], stack[1, waiting] = a, half
+        stack[2, waiting], stack[3, waiting] = high, price
+        waiting += 1
+        stack[0, waiting], stack[1, waiting] = half, b
+        stack[2, waiting], stack[3, waiting] = price, low
+        waiting += 1
+    return min(least, best)
+
+
+@compiled
+def all_cheapest(
+    c: Curves,
+    path: Path,
+    sizes: Floats,
+    costs: Floats,
+    jobs: Ints,
+    part: float,
+    ends: Floats,
+    prices: Floats,
+    use: Floats,
+    stack: Floats,
+    out: Floats,
+) -> float:
+    """Return the sum of what some jobs cost alone, and add what they take of the servers.
+
+    Parameters
+    ----------
+    sizes, costs : ndarray
+        By job, shape (M,).
+    jobs : ndarray of int64
+    part : float
+        How exact.
+    ends, prices : ndarray
+        By job: where it is best for them to complete, and the prices then; changed, shape (M,).
+    use : ndarray
+        Servers times time in each cell, changed, shape (E,).
+    stack, out : ndarray
+        Room, shape (4, `DEEP`) and (4,).
+    """
+    total = 0.0
+    for i in range(len(jobs)):
+        j = jobs[i]
+        total += cheapest(c, path, j, sizes[j], costs[j], ends[j], part, stack, out)
+        ends[j], prices[j] = out[0], out[1]
+        for e in range(len(use)):
+            if path.times[e] >= out[0]:
+                break
+            long = min(path.times[e + 1], out[0]) - path.times[e]
+            use[e] += long * taken(c, j, out[1], path.rents[e])
+    return total
+
+
+@compiled
+def completing_at(
+    c: Curves, path: Path, sizes: Floats, costs: Floats, jobs: Ints, cells: Ints, out: Floats
+) -> None:
+    """Put what jobs cost alone that complete after some cells into ``out``.
+
+    Parameters
+    ----------
+    sizes, costs : ndarray
+        By job, shape (M,).
+    jobs : ndarray of int64
+        Shape (n,).
+    cells : ndarray of int64
+        After how many cells each completes, 1 at the least, shape (n, T).
+    out : ndarray
+        Shape (n, T); infinite where that is too early.
+    """
+    for i in range(len(jobs)):
+        j, start = jobs[i], costs[jobs[i]] / speed(c, jobs[i], c.mosts[jobs[i]])
+        for k in range(cells.shape[1]):
+            price = price_until(c, path, j, sizes[j], cells[i, k], start)
+            out[i, k] = inf
+            if price < inf:
+                start = max(price, 1e-300)
+                out[i, k], _ = cost_until(c, path, j, sizes[j], costs[j], start, cells[i, k])

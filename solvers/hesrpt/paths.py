@@ -1,0 +1,244 @@
+"""A bound on all orders of many jobs: servers let at a rent that falls over time.
+
+At any rents m(t) >= 0 every policy costs at least what its jobs would cost alone if they had to pay
+for their servers, less the rent of all servers:
+
+    sum over jobs of min_C (w C + least rent of the work of the job until C) - N integral of m.
+
+For the least rent any price of work lambda gives a bound from below, lambda x less what the job
+gains at that price until C. Rents that fall lose nothing: all jobs are there from the start, so
+that rents in falling order make each of them pay no less. The more jobs, the smaller the gap that
+is left (Shapley and Folkman). Rents rise where jobs would take more than there is, and fall where
+they would take less: a subgradient of the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+
+import numpy as np
+
+from schedopt.solvers.hesrpt.kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
+from schedopt.solvers.hesrpt.path_kernels import DEEP, Path, add_up, all_cheapest, completing_at
+
+STEEPEST = 0.97
+"""Powers beyond are taken from above by tangents: -p/(1-p) would leave the range of floats."""
+NEARLY_ALL = 1.0 - 1e-8
+"""Parallel parts beyond are taken for all: 1/(1-f) would leave too few digits."""
+TANGENTS = 256
+LEAST_RENT = 1e-6
+"""Rents are no less than this part of the highest: then powers of them stay in floats."""
+SAFETY = 1e-12
+"""What sums over jobs may be off by, relatively."""
+WORK = 20_000
+"""Cells times jobs between two looks at the clock."""
+ROUGH = 1e-5
+"""What the least cost of each job may be off by while rents are sought."""
+KEPT, FIRST_STEP, SHORTER, VAIN = 0.4, 1.0, 0.6, 3
+"""How much of the last direction is kept; the part of the way to where the bound might meet the
+best cost that is gone; what that is shortened by after as many steps in vain."""
+
+
+def from_above(c: Curves) -> Curves:
+    """Return speedups that are no lower, and whose sums over cells stay in floats."""
+    steep = (c.kinds == POWER) & (c.pars > STEEPEST) & (c.pars < 1.0)
+    steep |= (c.kinds == AMDAHL) & (c.pars > NEARLY_ALL) & (c.pars < 1.0)
+    if not steep.any():
+        return c
+    kinds, firsts, lasts = c.kinds.copy(), c.firsts.copy(), c.lasts.copy()
+    xs, ys = list(c.xs), list(c.ys)
+    for j in np.flatnonzero(steep):
+        k, s = _tangents(int(c.kinds[j]), float(c.pars[j]), c.servers)
+        kinds[j], firsts[j], lasts[j] = TABLE, len(xs), len(xs) + len(k)
+        xs.extend(k)
+        ys.extend(s)
+    return c._replace(kinds=kinds, firsts=firsts, lasts=lasts, xs=np.array(xs), ys=np.array(ys))
+
+
+def _tangents(kind: int, par: float, servers: float) -> tuple[Floats, Floats]:
+    """Return where tangents of a speedup meet: a table that is nowhere lower.
+
+    Of a power the first line is so steep that the curve is above it only where both are nothing.
+    """
+    corners, values = np.array([0.0, servers]), np.array([0.0, servers * (1.0 + 1e-6)])
+    if kind == AMDAHL:  # k/f
+        values[1] = servers / par * (1.0 + 1e-12)
+    elif par < 1.0 - 1e-9:
+        k = servers * np.exp(np.linspace(-16.0, 0.0, TANGENTS))
+        s = k**par
+        starts = np.append(0.0, (1.0 - par) * s)  # of the tangents, at no servers
+        slopes = np.append(1e8, par * s / k)
+        meet = np.diff(starts) / -np.diff(slopes)
+        corners = np.concatenate([[0.0], meet, [servers]])
+        lines = starts[1:] + slopes[1:] * meet
+        values = np.concatenate([[0.0], lines, [s[-1]]]) * (1.0 + 1e-12)
+    return corners, values
+
+
+class Rents:
+    """The best rents so far, and what they prove.
+
+    Parameters
+    ----------
+    curves : Curves
+        Without teams.
+    sizes, costs : ndarray
+        By job, shape (M,).
+
+    Attributes
+    ----------
+    bound : float
+        What is proven so far.
+    times, rents : ndarray
+        The path that proves it, shape (E + 1,) and (E,).
+    prices, ends : ndarray
+        Of the path that was tried last: the prices of jobs, and when they complete, shape (M,).
+    room : (ndarray, ndarray)
+        Where kernels may write.
+    """
+
+    def __init__(self, curves: Curves, sizes: Floats, costs: Floats) -> None:
+        self.curves, self.sizes, self.costs = from_above(curves), sizes, costs
+        powers = self.curves.kinds == POWER
+        powers &= self.curves.pars < 1.0
+        self._powers, rows = np.unique(self.curves.pars[powers], return_inverse=True)
+        self._rows = np.zeros(len(sizes), dtype=np.int64)
+        self._rows[powers] = rows
+        self.bound = 0.0
+        self.times, self.rents = np.zeros(1), np.zeros(0)
+        self.prices, self.ends = np.zeros(len(sizes)), np.zeros(len(sizes))
+        self.room = np.zeros((4, DEEP)), np.zeros(4)
+
+    def path(self) -> Path:
+        """Return the path that proves the bound."""
+        return self._path(self.times, self.rents)
+
+    def _path(self, times: Floats, rents: Floats) -> Path:
+        cells = len(rents)
+        path = Path(
+            times=times,
+            rents=rents,
+            bills=np.zeros(cells + 1),
+            roots=np.zeros(cells + 1),
+            sums=np.zeros((len(self._powers), cells + 1)),
+            rows=self._rows,
+        )
+        add_up(path, self._powers)
+        return path
+
+    def tried(
+        self, times: Floats, rents: Floats, part: float = ROUGH
+    ) -> Generator[None, None, tuple[float, Floats]]:
+        """Yield now and then; return what rents prove, and what jobs take beyond all servers.
+
+        The second is by cell, shape (E,): servers times time.
+        """
+        path, use = self._path(times, rents), np.zeros(len(rents))
+        jobs, total = np.arange(len(self.sizes)), 0.0
+        some = max(1, WORK // len(rents))
+        for first in range(0, len(jobs), some):
+            total += all_cheapest(
+                self.curves, path, self.sizes, self.costs, jobs[first : first + some], part,
+                self.ends, self.prices, use, *self.room,
+            )  # fmt: skip
+            yield
+        bill = self.curves.servers * float(path.bills[-1])
+        bound = total - bill - SAFETY * (total + bill)
+        if bound > self.bound:
+            self.bound, self.times, self.rents = bound, times, rents
+        return bound, use - self.curves.servers * np.diff(times)
+
+    def completing(self, when: Floats) -> Generator[None, None, Floats]:
+        """Yield now and then; return what jobs cost alone that complete at some times.
+
+        Parameters
+        ----------
+        when : ndarray
+            By job, shape (M, T); the ends of cells that are near are taken.
+        """
+        path = self.path()
+        cells: Ints = np.clip(np.searchsorted(self.times, when), 1, len(self.rents))
+        jobs, out = np.arange(len(when)), np.zeros(when.shape)
+        some = max(1, WORK // (10 * when.shape[1]))
+        for first in range(0, len(jobs), some):
+            part = slice(first, first + some)
+            completing_at(
+                self.curves, path, self.sizes, self.costs, jobs[part], cells[part], out[part]
+            )
+            yield
+        return out
+
+
+class Climb:
+    """Steps that move rents up to the best bound.
+
+    Parameters
+    ----------
+    found : Rents
+        Takes what is proven.
+    times, rents : ndarray
+        Where to start: any rents.
+    """
+
+    def __init__(self, found: Rents, times: Floats, rents: Floats) -> None:
+        self.found, self.times = found, times
+        self._lengths = np.diff(times)
+        self._rents = self._best = falling(rents, self._lengths)
+        self._bound, self._vain, self.part = 0.0, 0, FIRST_STEP
+        self._way = np.zeros(len(rents))
+
+    def step(self, value: float) -> Iterator[None]:
+        """Try rents, and set the next towards where the bound might meet a cost that is known."""
+        bound, beyond = yield from self.found.tried(self.times, self._rents)
+        if bound > self._bound * (1.0 + 1e-8):
+            self._bound, self._best, self._vain = bound, self._rents, 0
+        else:
+            self._vain += 1
+            if self._vain >= VAIN:
+                self.part *= SHORTER
+                self._vain = 0
+                self._rents = self._best
+                self._way[:] = 0.0
+        self._way = KEPT * self._way + (1.0 - KEPT) * beyond
+        scale = self._best / self._lengths
+        rise = float(self._way @ (scale * self._way))
+        if rise > 0.0:
+            far = self.part * max(value - bound, 1e-6 * value) / rise
+            self._rents = falling(self._rents + far * scale * self._way, self._lengths)
+
+
+def falling(rents: Floats, lengths: Floats) -> Floats:
+    """Return the nearest rents that never rise, all over 0 (pools of adjacent violators).
+
+    Parameters
+    ----------
+    rents, lengths : ndarray
+        By cell, shape (E,).
+    """
+    pools: list[tuple[float, float, int]] = []
+    for rent, length in zip(rents.tolist(), lengths.tolist(), strict=True):
+        mean, long, cells = rent, length, 1
+        while pools and pools[-1][0] <= mean:
+            before, more, some = pools.pop()
+            mean = (before * more + mean * long) / (more + long)
+            long, cells = long + more, cells + some
+        pools.append((mean, long, cells))
+    pooled = np.repeat([mean for mean, _, _ in pools], [cells for _, _, cells in pools])
+    return np.asarray(np.maximum(pooled, max(pooled[0], 1e-200) * LEAST_RENT))
+
+
+def coarser(times: Floats, rents: Floats, most: int) -> tuple[Floats, Floats]:
+    """Return a path of at most as many cells, with the mean rents of those that are joined.
+
+    Parameters
+    ----------
+    times : ndarray
+        From 0, shape (E + 1,).
+    rents : ndarray
+        Shape (E,).
+    most : int
+    """
+    cells = len(rents)
+    kept = np.unique(np.linspace(0, cells, min(most, cells) + 1).round().astype(np.int64))
+    bills = np.append(0.0, np.cumsum(rents * np.diff(times)))
+    return times[kept], np.diff(bills[kept]) / np.diff(times[kept])

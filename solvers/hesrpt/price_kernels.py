@@ -1,0 +1,278 @@
+"""Compiled prices: chosen one after the other from the last job to complete, and played."""
+
+from __future__ import annotations
+
+from math import exp, inf, log, log1p
+
+import numpy as np
+
+from schedopt.solvers.compiling import njit
+from schedopt.solvers.hesrpt.kernels import POWER, Curves, Floats, Ints, speed, taken, wished
+from schedopt.solvers.hesrpt.rent_kernels import best_shares, most_earned, rent, smooth
+from schedopt.solvers.hesrpt.team_kernels import NEWTON, ROUNDS
+
+EXACT = 2e-14
+"""What earnings may be off by, relatively."""
+ROUNDING = 1e-15
+CLOSE = 1e-13
+"""What earnings may stay below what is allowed, relatively."""
+
+
+@njit(cache=True)
+def smooth_price(
+    c: Curves, lam: Floats, jobs: Ints, n: int, goal: float, low: float
+) -> tuple[float, float]:
+    """Return nearly what `next_price` does, and the rent there, by one root; -1 where that fails.
+
+    At a rent m the others leave the last job k = N - (what they take), and it takes just that if
+    its price is m/s'(k). What all then earn rises with m: Newton's method in logarithms, kept
+    between bounds.
+
+    Parameters
+    ----------
+    c : Curves
+        For which `smooth` holds.
+    lam : ndarray
+        Prices of the first n - 1 jobs, by job, shape (M,).
+    jobs : ndarray of int64
+        Of which the first ``n``, 2 or more, count.
+    n : int
+    goal : float
+        What all n are to earn.
+    low : float
+        The rent of the first n - 1 alone.
+    """
+    last = jobs[n - 1]
+    par, power = c.pars[last], c.kinds[last] == POWER
+    least, most = log(low), inf
+    u = least + 0.1
+    for _ in range(NEWTON):
+        m = exp(u)
+        k, rate, total, growth = c.servers, 0.0, 0.0, 0.0
+        for i in range(n - 1):
+            j = jobs[i]
+            other = wished(c, j, lam[j], m)
+            k -= other
+            total += lam[j] * speed(c, j, other)
+            if c.kinds[j] == POWER:
+                fall = other / (1.0 - c.pars[j])
+            else:
+                fall = 0.5 * (other + c.pars[j] / (1.0 - c.pars[j])) if other > 0.0 else 0.0
+            rate += fall
+            growth -= m * fall
+        if k <= 1e-12 * c.servers:
+            least = u
+            u = 0.5 * (u + most) if most < inf else u + 1.0
+            continue
+        if power:
+            price, steepness = m / (par * k ** (par - 1.0)), 1.0 / k
+        else:
+            below = (1.0 - par) * k + par
+            price, steepness = m * below * below / par, (below + (1.0 - par) * k) / (k * below)
+        own = price * speed(c, last, k)
+        total += own
+        growth += own * (1.0 + rate * steepness)
+        excess = log(total / goal)
+        if abs(excess) <= EXACT:
+            return price, m
+        if excess < 0.0:
+            least = u
+        else:
+            most = u
+        step = u - excess * total / growth if growth > 0.0 else least
+        if not least < step < most:
+            step = 0.5 * (least + most) if most < inf else u + 1.0
+        if abs(step - u) <= 1e-15 * max(abs(u), 1.0):
+            break
+        u = step
+    return -1.0, low
+
+
+@njit(cache=True)
+def _room(c: Curves, jobs: Ints, n: int, firm: int) -> float:
+    """Return the most servers that the last of n jobs can have beside what others must have."""
+    last = jobs[n - 1]
+    if not c.bounded:
+        return c.servers
+    own = c.teams[last]
+    left, inside = c.servers, float(c.team_mosts[own]) if own >= 0 else c.servers
+    musts = np.zeros(len(c.team_leasts))
+    tops = np.zeros(len(c.team_leasts))
+    firmly = np.zeros(len(c.team_leasts))
+    for i in range(n - 1):
+        j = jobs[i]
+        g = c.teams[j]
+        if g < 0:
+            left -= c.leasts[j]
+        else:
+            musts[g] += c.leasts[j]
+            tops[g] += c.mosts[j]
+            if i < firm:
+                firmly[g] = c.team_leasts[g]
+    for g in range(len(musts)):
+        if g == own:
+            inside -= musts[g]
+            left -= musts[g]
+        else:
+            left -= max(musts[g], min(firmly[g], tops[g], c.team_mosts[g]))
+    return min(left, inside, float(c.mosts[last]))
+
+
+@njit(cache=True)
+def next_price(c: Curves, lam: Floats, jobs: Ints, n: int, goal: float, firm: int) -> float:
+    """Return the price of the last of n jobs at which all n together can earn ``goal``.
+
+    It is infinite where the others must have all servers: then it cannot complete first. The
+    others' prices are given in ``lam``.
+
+    Parameters
+    ----------
+    c : Curves
+    lam : ndarray
+        Prices, shape (M,); the last job's is changed.
+    jobs : ndarray of int64
+        Of which the first ``n`` count.
+    n : int
+    goal : float
+        What they cost in a unit of time.
+    firm : int
+        The teams of the first ``firm`` jobs have their least, those of others need not.
+    """
+    j = jobs[n - 1]
+    room = _room(c, jobs, n, firm)
+    if room <= ROUNDING * c.servers:
+        return inf
+    price = goal / speed(c, j, room)
+    if n == 1 and not c.bounded:
+        return price
+    if n > 1 and smooth(c):
+        low = rent(c, lam, jobs, n - 1)
+        near = smooth_price(c, lam, jobs, n, goal, low)[0] if low > 0.0 else -1.0
+        if near > 0.0:
+            return near
+    return _falling_price(c, lam, jobs, n, goal, firm, price)
+
+
+@njit(cache=True)
+def _falling_price(
+    c: Curves, lam: Floats, jobs: Ints, n: int, goal: float, firm: int, price: float
+) -> float:
+    """Return `next_price` from a price at which more than ``goal`` is earned.
+
+    What can be earned is convex in the price, so Newton's method from above comes down on the root
+    and never passes it. In logarithms it is far faster, and mostly convex too: they are left where
+    they pass the root.
+    """
+    j, own = jobs[n - 1], np.zeros(len(c.team_leasts) + 1)
+    under, over, newton, logs = 0.0, price, 0.0, True
+    short = much = 0.0  # less than the goal at under, more at over
+    for turn in range(ROUNDS):
+        lam[j] = price
+        excess = most_earned(c, lam, jobs, n, firm, own) - goal
+        if -CLOSE * goal <= excess <= 1e-15 * goal:
+            return price
+        if excess <= 0.0:
+            under, short, logs = price, -excess, False
+            price = newton
+        else:
+            g = c.teams[j]
+            rate = speed(c, j, taken(c, j, price, own[g] if g >= 0 and c.bounded else own[-1]))
+            over, much = price, excess
+            newton = price - excess / rate if rate > 0.0 else 0.0
+            if excess <= 1e-16 * rate * price:
+                return newton
+            price = newton
+            if logs and rate > 0.0:
+                price = over * exp(-log1p(excess / goal) * (goal + excess) / (rate * over))
+        if not under < price < over:  # a kink, or shares too small for a float: halve, or the chord
+            price, logs = 0.5 * (under + over), False
+            if short > 0.0 and turn % 2:
+                price = under + (over - under) * short / (short + much)
+            if not under < price < over:
+                return under
+    return under
+
+
+@njit(cache=True)
+def prices_of(c: Curves, order: Ints, levels: Floats) -> Floats:
+    """Return the price of each job, shape (M,), for an order from the last to complete.
+
+    Parameters
+    ----------
+    c : Curves
+    order : ndarray of int64
+        Positions of jobs, the last to complete first, shape (n,).
+    levels : ndarray
+        W_k, the cost rate of the k last, shape (n,).
+    """
+    lam = np.zeros(len(c.kinds))
+    for n in range(1, len(order) + 1):
+        lam[order[n - 1]] = next_price(c, lam, order, n, levels[n - 1], n)
+        if lam[order[n - 1]] == inf:  # side constraints do not let jobs complete in this order
+            for j in range(len(lam)):
+                lam[j] = inf
+            break
+    return lam
+
+
+@njit(cache=True)
+def cost_of(costs: Floats, ends: Floats) -> float:
+    """Return the sum of costs times completions."""
+    total = 0.0
+    for j in range(len(costs)):
+        total += costs[j] * ends[j]
+    return total
+
+
+@njit(cache=True)
+def played(c: Curves, sizes: Floats, lam: Floats, record: Floats) -> Floats:
+    """Let the jobs in the system always earn the most at given prices; return when each completes.
+
+    Each job leaves when it is done, in whatever order: so this is what a policy really gets, and
+    its cost an upper bound on the optimum. Completions are infinite where work never ends.
+
+    Parameters
+    ----------
+    c : Curves
+    sizes, lam : ndarray
+        By job, shape (M,).
+    record : ndarray
+        Shape (M, M): takes each epoch's shares by job; shape (0, 0): nothing is recorded. Epochs
+        end at the completions, in their order.
+    """
+    total = len(sizes)
+    jobs = np.arange(total)
+    count = total
+    left = sizes.copy()
+    shares = np.zeros(total)
+    rates = np.zeros(total)
+    ends = np.full(total, np.inf)
+    now = 0.0
+    epoch = 0
+    if lam[0] == inf:
+        return ends
+    while count > 0:
+        best_shares(c, lam, jobs, count, shares)
+        step = np.inf
+        for i in range(count):
+            rates[i] = speed(c, jobs[i], shares[i] * c.servers)
+            if rates[i] > 0.0:
+                step = min(step, left[jobs[i]] / rates[i])
+        if not step < np.inf:
+            return ends
+        now += step
+        kept = 0
+        for i in range(count):
+            j = jobs[i]
+            if len(record) > 0:
+                record[epoch, j] = shares[i]
+            done = rates[i] > 0.0 and left[j] / rates[i] <= step * (1.0 + 1e-13)
+            left[j] -= step * rates[i]
+            if done:
+                ends[j] = now
+            else:
+                jobs[kept] = j
+                kept += 1
+        count = kept
+        epoch += 1
+    return ends

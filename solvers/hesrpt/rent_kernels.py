@@ -1,0 +1,251 @@
+"""Compiled roots: the rent at which all servers are taken, and what jobs then earn.
+
+A price lambda_j is what a unit of job j's work earns. At a rent m of a server, job j takes the k
+servers that maximize lambda_j s_j(k) - m k. The rent at which all servers are taken gives the most
+that jobs can earn together, and the shares with which they do.
+
+Teams that would take less than they must, or more than they may, have a rent of their own at which
+they take just that. Any rents give a bound on what can be earned (Lagrange's multipliers of servers
+and of the teams' bounds), so rounding in them costs digits only.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf, log, sqrt
+
+import numpy as np
+
+from schedopt.solvers.compiling import njit
+from schedopt.solvers.hesrpt.kernels import (
+    POWER,
+    TABLE,
+    Curves,
+    Floats,
+    Ints,
+    slope,
+    speed,
+    taken,
+    wished,
+)
+from schedopt.solvers.hesrpt.team_kernels import MOST_EXPONENT, NEWTON, ROUNDS, rents, team_bounds
+
+TINY = 1e-200
+
+
+@njit(cache=True)
+def _all_wished(c: Curves, lam: Floats, jobs: Ints, n: int, m: float) -> float:
+    total = 0.0
+    for i in range(n):
+        total += wished(c, jobs[i], lam[jobs[i]], m)
+    return total
+
+
+@njit(cache=True)
+def smooth(c: Curves) -> bool:
+    """Tell whether all speedups are strictly concave and smooth, and no bounds bind."""
+    for j in range(len(c.kinds)):
+        if c.kinds[j] == TABLE or c.pars[j] == 1.0:
+            return False
+    return not c.bounded
+
+
+@njit(cache=True)
+def _smooth_rent(c: Curves, lam: Floats, jobs: Ints, n: int) -> float:
+    """Return `rent` by Newton's method in logarithms, for curves that are `smooth`; -1 if it fails.
+
+    What is taken falls with the rent, and with few servers faster than with many: the logarithm is
+    convex, or nearly, so that steps from below stay below.
+    """
+    high = 0.0
+    for i in range(n):
+        j = jobs[i]
+        high = max(high, lam[j] * slope(c, j, c.servers / n))
+    if high <= 0.0:
+        return -1.0
+    low, most = -inf, inf
+    u = log(high)
+    for _ in range(NEWTON):
+        m, total, fall = exp(u), 0.0, 0.0
+        for i in range(n):
+            j = jobs[i]
+            par: float = c.pars[j]
+            if c.kinds[j] == POWER:
+                k = exp(min(log(par * lam[j] / m) / (1.0 - par), MOST_EXPONENT))
+                fall += k / (1.0 - par)
+            else:
+                k = max((sqrt(par * lam[j] / m) - par) / (1.0 - par), 0.0)
+                fall += 0.5 * (k + par / (1.0 - par)) if k > 0.0 else 0.0
+            total += k
+        if total <= 0.0:
+            return -1.0
+        excess = log(total / c.servers)
+        if abs(excess) <= 1e-14:
+            return m
+        if excess > 0.0:
+            low = u
+        else:
+            most = u
+        step = u + excess * total / fall
+        if not low < step < most:
+            if low == -inf or most == inf:
+                return -1.0
+            step = 0.5 * (low + most)
+        if abs(step - u) <= 2e-16 * max(abs(u), 1.0):
+            return exp(step)
+        u = step
+    return -1.0
+
+
+@njit(cache=True)
+def rent(c: Curves, lam: Floats, jobs: Ints, n: int) -> float:
+    """Return the rent at which n jobs, free to take any share, take all servers; 0 if at none."""
+    if smooth(c):
+        m = _smooth_rent(c, lam, jobs, n)
+        if m > 0.0:
+            return m
+    high = low = 0.0
+    for i in range(n):
+        j = jobs[i]
+        high = max(high, lam[j] * slope(c, j, c.servers / n))
+        low = max(low, lam[j] * slope(c, j, c.servers * (1.0 - 1e-12)))
+        if c.kinds[j] == TABLE:  # one that is level leaves more to the others
+            high = max(high, lam[j] * slope(c, j, 0.0))
+    if high == 0.0:
+        return 0.0
+    high *= 1.0 + 1e-12
+    while _all_wished(c, lam, jobs, n, high) > c.servers:
+        high *= 4.0
+    least = high * 1e-25
+    low = max(low * (1.0 - 1e-9), least)
+    while low > least and _all_wished(c, lam, jobs, n, low) < c.servers:
+        low *= 0.5
+    if _all_wished(c, lam, jobs, n, low) < c.servers:
+        return 0.0
+    above = log(_all_wished(c, lam, jobs, n, low) / c.servers)
+    below = 1.0  # log(taken / servers) at high, where it is below 0
+    m = sqrt(low) * sqrt(high)
+    for turn in range(ROUNDS):
+        total = _all_wished(c, lam, jobs, n, m)
+        excess = log(total / c.servers) if total > 0.0 else -700.0
+        if excess > 0.0:
+            low, above = m, excess
+        else:
+            high, below = m, excess
+        if abs(excess) < 1e-15 or high <= low * (1.0 + 4e-16):
+            break
+        m = _between(low, high, above, below if turn % 3 != 2 else 1.0)
+        if not low < m < high:
+            break
+    return m
+
+
+@njit(cache=True)
+def _between(low: float, high: float, above: float, below: float) -> float:
+    """Return the next m to try: by the secant, and where that fails by halving, in logarithms."""
+    a, b = log(low), log(high)
+    m = exp(0.5 * (a + b))
+    if below < 0.0:
+        m = exp(a + (b - a) * above / (above - below))
+    if not low < m < high:
+        m = low + 0.5 * (high - low)
+    return m
+
+
+@njit(cache=True)
+def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
+    """Return what n jobs can earn at most in a unit of time, and put the teams' rents into ``own``.
+
+    Parameters
+    ----------
+    c : Curves
+    lam : ndarray
+        The price of each job's work, shape (M,).
+    jobs : ndarray of int64
+        Of which the first ``n`` are there.
+    n, firm : int
+        The teams of the first ``firm`` jobs have their least; those of others need not.
+    own : ndarray
+        Shape (G + 1,): takes each team's rent, then that of a server; what it holds before is where
+        these are looked for first, unless it is 0.
+    """
+    teams = len(own) - 1
+    if not c.bounded:
+        m = rent(c, lam, jobs, n)
+        total = m * c.servers
+    else:
+        m = rents(c, lam, jobs, n, firm, own)
+        total = m * c.servers
+        bounds = np.zeros((2, teams))
+        team_bounds(c, jobs, n, firm, bounds[0], bounds[1])
+        for g in range(teams):
+            total += (own[g] - m) * (bounds[1, g] if own[g] > m else bounds[0, g])
+    own[teams] = m
+    for i in range(n):
+        j = jobs[i]
+        r = own[c.teams[j]] if c.teams[j] >= 0 else m
+        k = taken(c, j, lam[j], r)
+        total += lam[j] * speed(c, j, k) - r * k
+    return total
+
+
+@njit(cache=True)
+def gains(c: Curves, lam: Floats, jobs: Ints, rents: Floats, out: Floats) -> float:
+    """Put what each job takes at its own rent into ``out``; return what they gain by it."""
+    total = 0.0
+    for i in range(len(jobs)):
+        j = jobs[i]
+        out[i] = taken(c, j, lam[j], rents[i])
+        total += lam[j] * speed(c, j, out[i]) - rents[i] * out[i]
+    return total
+
+
+@njit(cache=True)
+def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, out: Floats) -> None:
+    """Put the shares with which n jobs earn the most into ``out``; they sum to 1 at most.
+
+    Where jobs are indifferent at a rent, all take the same part of what they are indifferent to.
+    Jobs without a team count as one more team.
+    """
+    teams = len(c.team_leasts)
+    own, low, high = np.zeros(teams + 1), np.zeros(teams + 1), np.zeros(teams + 1)
+    most_earned(c, lam, jobs, n, n, own)
+    m = own[teams]
+    team_bounds(c, jobs, n, n, low[:teams], high[:teams])
+    high[teams] = c.servers
+    few, many = np.zeros(teams + 1), np.zeros(teams + 1)
+    for i in range(n):
+        j = jobs[i]
+        g = c.teams[j] if c.teams[j] >= 0 else teams
+        few[g] += _at_rent(c, j, lam[j], own[g], 1.0)
+        many[g] += _at_rent(c, j, lam[j], own[g], -1.0)
+    left, more = c.servers, 0.0
+    for g in range(teams + 1):
+        least, most = min(max(few[g], low[g]), high[g]), min(max(many[g], low[g]), high[g])
+        low[g] = high[g] if own[g] > m else least
+        high[g] = least if own[g] < m else most
+        left -= low[g]
+        more += high[g] - low[g]
+    spread = min(max(left / more, 0.0), 1.0) if more > 0.0 else 0.0
+    total = 0.0
+    for i in range(n):
+        j = jobs[i]
+        g = c.teams[j] if c.teams[j] >= 0 else teams
+        goal = low[g] + spread * (high[g] - low[g])
+        part = (goal - few[g]) / (many[g] - few[g]) if many[g] > few[g] else 0.0
+        least = _at_rent(c, j, lam[j], own[g], 1.0)
+        most = _at_rent(c, j, lam[j], own[g], -1.0)
+        out[i] = least + min(max(part, 0.0), 1.0) * (most - least)
+        total += out[i]
+    # What rounding leaves over is shared out; what jobs cannot use, or may not, is not.
+    whole = total if total > c.servers * (1.0 - 1e-9) and not c.bounded else c.servers
+    whole = max(whole, total)
+    for i in range(n):
+        out[i] /= whole
+
+
+@njit(cache=True)
+def _at_rent(c: Curves, j: int, lam: float, m: float, side: float) -> float:
+    """Return what a job takes at a rent a little higher, or lower; at no rent what it can use."""
+    if m == 0.0 and side > 0.0:
+        return taken(c, j, lam, lam * TINY)
+    return taken(c, j, lam, m * (1.0 + side * 1e-13))

@@ -1,0 +1,223 @@
+"""From a program's shares to what really happens: jobs leave when they are done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.hesrpt.epochs import Epochs
+from schedopt.formulations.hesrpt.rules import Bound, Rules
+from schedopt.instances.hesrpt import Allocated, Instance, allocated
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Jobs = NDArray[np.intp]
+
+ROUNDS, EXACT, KEPT = 500, 1e-10, 1e-8
+"""How often, and how exactly, shares are made to keep side constraints."""
+NEGLIGIBLE = 1e-7
+"""Epochs that are shorter than this part of the whole have shares of rounding only."""
+COINCIDENT = 1e-5
+"""Completions that are nearer than this part of the whole, and could not keep a side constraint
+between them, are at one time."""
+
+
+def as_planned(
+    instance: Instance,
+    epochs: Epochs,
+    durations: Floats,
+    used: Floats,
+    *,
+    rules: Rules | None = None,
+) -> Allocated:
+    """Let jobs complete when their epochs end, in the given order, all epochs a little longer.
+
+    A job whose work is done before its turn keeps what it has till then: completing earlier would
+    be another order. Arguments are those of `replayed`, and the `Rules` that shares must keep where
+    there are some; all jobs are there from the start.
+    """
+    durations = np.where(durations > NEGLIGIBLE * 1e-3 * durations.sum(), durations, 0.0)
+    long = np.flatnonzero(durations)
+    shares = used[long] / durations[long, None]
+    everyone = np.arange(len(instance.jobs))
+    here = np.zeros(shares.shape, dtype=np.bool_)
+    for row, e in enumerate(long.tolist()):
+        here[row, epochs.present[e]] = True
+    if rules is not None and rules.names:
+        kept = np.array(
+            [
+                _mend(shares[row], list(rules.in_force(epochs.present[e])))
+                or durations[e] > COINCIDENT * durations.sum()
+                for row, e in enumerate(long.tolist())
+            ]
+        )
+        long, shares, here = long[kept], shares[kept], here[kept]
+    else:
+        for j in range(len(instance.jobs)):
+            shares[:, j] = _raised(instance, j, durations[long], shares[:, j], here[:, j])
+    shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
+    rates = np.array([instance.each("at", everyone, row * instance.servers) for row in shares])
+    if not rates.any(axis=0).all():  # what a job needs is beyond the solver's digits
+        return replayed(instance, epochs, durations, used)
+    lengths = _sufficient(instance, epochs.ends, long, durations[long], rates * here)
+    durations = np.zeros(len(epochs.ends))
+    durations[long] = lengths
+    completion, now = np.zeros(len(everyone)), 0.0
+    lasting: list[tuple[float, float, list[int], Floats]] = []
+    at = {int(e): row for e, row in zip(long, shares, strict=True)}
+    for e, (_, job) in enumerate(epochs.ends):
+        end = now + float(durations[e])
+        if e in at:
+            lasting.append((now, end, epochs.present[e], at[e][epochs.present[e]]))
+        now = completion[job] = end
+    first_first = [job for _, job in epochs.ends]
+    return allocated(instance, completion, lasting, order=first_first)
+
+
+def _sufficient(
+    instance: Instance,
+    ends: Sequence[tuple[str, int]],
+    long: Jobs,
+    durations: Floats,
+    rates: Floats,
+) -> Floats:
+    """Return how long epochs must last so that each job is done when its own ends.
+
+    What a job lacks it gets in the last epoch in which it is served; the others stay as they are.
+    """
+    durations = durations.copy()
+    last = {job: e for e, (_, job) in enumerate(ends)}
+    for job in sorted(last, key=lambda j: last[j]):
+        mine = np.flatnonzero((long <= last[job]) & (rates[:, job] > 0))
+        lacks = instance.sizes[job] - float(durations @ rates[:, job])
+        if lacks > 0 and len(mine):
+            durations[mine[-1]] += lacks / rates[mine[-1], job]
+    return durations
+
+
+def _mend(shares: Floats, bounds: list[Bound]) -> bool:
+    """Put right in place what a solver's tolerance leaves wrong; tell whether all bounds hold."""
+    floors = np.zeros(len(shares))
+    for bound in bounds:
+        if len(bound.jobs) == 1:
+            floors[bound.jobs[0]] = max(floors[bound.jobs[0]], bound.at_least)
+    above = np.maximum(shares - floors, 0.0)
+    if floors.sum() + above.sum() > 1.0 >= floors.sum() - EXACT:
+        above *= max(1.0 - floors.sum(), 0.0) / above.sum()
+    shares[:] = floors + above
+    for _ in range(ROUNDS):  # one may spoil another, less each time
+        wrong = False
+        for bound in bounds:
+            jobs = list(bound.jobs)
+            total = shares[jobs].sum()
+            wanted = min(max(total, bound.at_least), bound.at_most)
+            wrong = wrong or abs(wanted - total) > EXACT
+            shares[jobs] = wanted / len(jobs) if total <= 0 else shares[jobs] * (wanted / total)
+            rest = shares.sum() - wanted
+            if wanted > total and rest > 1 - wanted:
+                others = np.ones(len(shares), dtype=np.bool_)
+                others[jobs] = False
+                shares[others] *= (1 - wanted) / rest
+        if not wrong:
+            break
+    sums = [shares[list(bound.jobs)].sum() for bound in bounds]
+    return shares.sum() <= 1 + KEPT and all(
+        bound.at_least - KEPT <= total <= bound.at_most + KEPT
+        for bound, total in zip(bounds, sums, strict=True)
+    )
+
+
+def _raised(instance: Instance, job: int, durations: Floats, shares: Floats, here: Bools) -> Floats:
+    """Return a job's shares, none below the least level at which all of its work is done.
+
+    Shares so small that a solver does not see them can be all that a job needs.
+    """
+    jobs = np.full(len(durations), job)
+
+    def at_least(level: float) -> Floats:
+        return np.where(here, np.maximum(shares, level), 0.0)
+
+    def suffices(level: float) -> bool:
+        rates = instance.each("at", jobs, at_least(level) * instance.servers)
+        return bool(durations @ rates >= instance.sizes[job])
+
+    if suffices(0.0) or not suffices(1.0):
+        return shares
+    low, high = -700.0, 0.0  # of the logarithm
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if suffices(float(np.exp(middle))) else (middle, high)
+    return at_least(float(np.exp(high)))
+
+
+def replayed(
+    instance: Instance,
+    epochs: Epochs,
+    durations: Floats,
+    used: Floats,
+) -> Allocated:
+    """Play the shares of each epoch until what ends it has happened.
+
+    A solver meets its constraints only nearly, so shares are put right, and each epoch lasts as
+    long as it takes: the completion times are then exact.
+
+    Parameters
+    ----------
+    instance : Instance
+    epochs : Epochs
+        Who is in the system in each, and what ends it.
+    durations : ndarray
+        How long epochs are meant to last, shape (E,).
+    used : ndarray
+        Share times time by epoch and job, shape (E, M).
+    """
+    left = instance.sizes.copy()
+    completion = np.zeros(len(left))
+    now, shares = 0.0, np.zeros(len(left))
+    lasting: list[tuple[float, float, Jobs, Floats]] = []
+    least = NEGLIGIBLE * durations.sum()
+    long = np.flatnonzero(durations > least)
+    for e, (what, job) in enumerate(epochs.ends):
+        here = np.array([j for j in epochs.present[e] if left[j] > 0], dtype=np.intp)
+        if what == "completion" and left[job] <= 0:
+            continue
+        until = instance.arrivals[job] if what == "arrival" else np.inf
+        if until <= now:
+            continue
+        source = e if durations[e] > least or not len(long) else _nearest(long, e)
+        shares = used[source] / max(durations[source], 1e-300)
+        mine = shares[here]
+        if what == "completion" and shares[job] <= 0:  # nothing for it: all alike, then
+            mine = np.ones(len(here))
+        total = mine.sum()
+        if total > 1 or (source != e and total > 0):
+            mine = mine / total
+        while now < until and left[job] > 0 and len(here):
+            step, done = _step(instance, here, mine, left)
+            end = min(now + step, until)
+            done &= now + step <= until
+            work = (end - now) * instance.each("at", here, mine * instance.servers)
+            left[here] = np.where(done, 0.0, left[here] - work)
+            completion[here[done]] = end
+            lasting.append((now, end, here, mine))
+            now, here, mine = end, here[~done], mine[~done]
+        if what == "arrival" and now < until:
+            lasting.append((now, until, here[:0], mine[:0]))
+            now = until
+    return allocated(instance, completion, lasting)
+
+
+def _nearest(long: Jobs, e: int) -> int:
+    """Return the last of the long epochs before e, or else the first."""
+    before = long[long < e]
+    return int(before[-1] if len(before) else long[0])
+
+
+def _step(instance: Instance, here: Jobs, shares: Floats, left: Floats) -> tuple[float, Bools]:
+    """Return when the first of the jobs is done under constant shares, and which are then."""
+    rates = instance.each("at", here, shares * instance.servers)
+    needs = np.full(len(here), np.inf)
+    np.divide(left[here], rates, out=needs, where=rates > 0)
+    return float(needs.min()), needs <= needs.min() * (1 + 1e-12)

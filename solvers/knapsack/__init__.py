@@ -1,9 +1,0 @@
-"""An exact engine for the plain 0-1 knapsack: a core algorithm, in compiled steps.
-
-`search` has the algorithm (`Core`), `kernels` its compiled enumeration, `items` the jobs that are
-worth a decision, `engine` the adapter that solves a formulation with it.
-"""
-
-from solvers.knapsack.engine import solve
-
-__all__ = ["solve"]

@@ -1,0 +1,224 @@
+"""What solvers of mixed-integer programs share: a run over a matrix, and its result.
+
+A solver of such programs is an `Engine`. It gets a matrix and says what it found; what is made of
+that, for a formulation in Pyomo or a 0-1 program of whole numbers, is the same for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.protocol import Formulation, Side
+from schedopt.solvers.clock import now
+from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
+from schedopt.solvers.deciding import left
+from schedopt.solvers.mip.matrix import Floats, Matrix
+from schedopt.solvers.result import NOISE, Limits, Result, Seconds, Termination
+from schedopt.solvers.running import Run, make_result
+
+Start = tuple[NDArray[np.int32], Floats]
+"""Columns, and the value that a known solution gives each of them."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a solver says of a matrix.
+
+    Attributes
+    ----------
+    stopped : str
+        Why it stopped.
+    values : ndarray of float, shape (columns,), or None
+        The incumbent.
+    bound : float or None
+        Its dual bound in the model's own unit; None where it has none.
+    message : str
+        What it says of an error.
+    """
+
+    stopped: Termination
+    values: Floats | None
+    bound: float | None
+    message: str = ""
+
+
+@dataclass
+class MatrixRun(Run):
+    """A run over a matrix, whose objective is scaled as the matrix is."""
+
+    matrix: Matrix = field(kw_only=True)
+
+    def seen(self, best: float | None, bound: float | None) -> None:
+        """Note an incumbent and a bound, in the matrix's unit, if one of them is new."""
+        last = self.trace[-1][1:] if self.trace else (None, None)
+        up = 1.0 if self.matrix.maximize else -1.0
+        self.note(_further(last[0], self.real(best), up), _further(last[1], self.real(bound), -up))
+
+    def real(self, value: float | None) -> float | None:
+        """Return an objective of the matrix in the model's own unit."""
+        return None if value is None else value / self.matrix.cost_scale + 0.0
+
+
+class Engine(Protocol):
+    """A solver of mixed-integer programs."""
+
+    @property
+    def name(self) -> str:
+        """Its name in results."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Its name as its makers write it."""
+        ...
+
+    def version(self) -> str:
+        """Return its version."""
+        ...
+
+    def run(self, run: MatrixRun, limits: Limits, start: Start | None, presolve: bool) -> Answer:
+        """Optimize over a run's matrix, until its end, the limit, or an interruption.
+
+        Parameters
+        ----------
+        run : MatrixRun
+            Takes note of what is found on the way.
+        limits : Limits
+            When to stop.
+        start : tuple, optional
+            A solution to start from.
+        presolve : bool
+            Whether the solver may simplify the matrix first.
+        """
+        ...
+
+
+def solve(
+    engine: Engine,
+    formulation: Formulation,
+    limits: Limits | None = None,
+    *,
+    hint: Any | None = None,
+) -> Result:
+    """Solve a formulation whose model is Pyomo's.
+
+    Parameters
+    ----------
+    engine : Engine
+        With what.
+    formulation : Formulation
+        With a linear model.
+    limits : Limits, optional
+        When to stop; by default with a proof.
+    hint : object, optional
+        A solution record to start from.
+
+    Returns
+    -------
+    Result
+        Not yet checked. An interruption (Ctrl-C) ends the run and keeps the incumbent.
+    """
+    limits = limits or Limits()
+    began = now()
+    from schedopt.solvers.mip.translating import translate
+
+    matrix = translate(formulation.model)
+    start = None if hint is None else _start(matrix, formulation.hint(hint))
+    built = formulation.seconds + now() - began
+    run = MatrixRun(limits, matrix=matrix)
+    began = now()
+    answer = engine.run(run, limits, start, True)
+    if answer.stopped == "infeasible":
+        answer = _asked_again(engine, run, left(limits, began))
+    result = _result(formulation, engine, run, answer)
+    if result.termination == "infeasible":
+        result = _explained(engine, result, formulation, run, began)
+    seconds = Seconds(build=built, solve=now() - began)
+    return msgspec.structs.replace(result, seconds=seconds)
+
+
+def _asked_again(engine: Engine, run: MatrixRun, limits: Limits) -> Answer:
+    """Return what an engine says without its presolve, which was seen to be wrong of near ties."""
+    answer = engine.run(run, limits, None, False)
+    if answer.stopped == "infeasible":
+        return answer
+    why = f"{engine.title} first found a contradiction, and none without its presolve"
+    return replace(answer, message=answer.message or why)
+
+
+def _start(matrix: Matrix, hint: Iterable[tuple[Any, float]]) -> Start:
+    given = {id(variable): value for variable, value in hint}
+    columns = [i for i, v in enumerate(matrix.columns) if id(v) in given]
+    values = [given[id(matrix.columns[i])] for i in columns]
+    return np.array(columns, np.int32), np.array(values, float)
+
+
+def _result(formulation: Formulation, engine: Engine, run: MatrixRun, answer: Answer) -> Result:
+    solution = None
+    if answer.values is not None:
+        by_id = {id(v): x for v, x in zip(run.matrix.columns, answer.values.tolist(), strict=True)}
+        solution = formulation.decode(lambda v: by_id.get(id(v), v.value))
+    bound = answer.bound
+    if solution is not None and not run.matrix.columns:
+        bound = formulation.instance.objective_of(solution)
+    return make_result(
+        formulation,
+        run,
+        solver=engine.name,
+        version=engine.version(),
+        stopped=answer.stopped,
+        solution=solution,
+        bound=bound,
+        options={"threads": run.limits.threads},
+        message=answer.message,
+    )
+
+
+def _explained(
+    engine: Engine, result: Result, formulation: Formulation, run: MatrixRun, began: float
+) -> Result:
+    """Add the side constraints that cannot hold together with the model itself to a result."""
+    side = formulation.side()
+    try:
+        names = smallest_conflict(list(side), _asker(engine, side, run, began))
+    except ConflictNotReducedError as error:
+        message = f"the conflict may not be the smallest: {error.why}"
+        return msgspec.structs.replace(result, conflict=tuple(error.conflict), message=message)
+    return msgspec.structs.replace(result, conflict=tuple(names))
+
+
+def _asker(
+    engine: Engine, side: Side, run: MatrixRun, began: float
+) -> Callable[[frozenset[str]], bool]:
+    """Return a function that tells whether some side constraints can hold together."""
+    matrix = run.matrix
+    place = {id(row): i for i, row in enumerate(matrix.rows)}
+    groups = {name: [place[id(r)] for r in rows if id(r) in place] for name, rows in side.items()}
+
+    def holds(names: frozenset[str]) -> bool:
+        free = [i for name, rows in groups.items() if name not in names for i in rows]
+        lower, upper = matrix.row_lower.copy(), matrix.row_upper.copy()
+        lower[free], upper[free] = -np.inf, np.inf
+        asked = replace(matrix, cost=np.zeros_like(matrix.cost), row_lower=lower, row_upper=upper)
+        limits = left(replace(run.limits, gap=0.0, watch=None), began)
+        if limits.time_limit == 0:
+            raise TimeoutError
+        answer = engine.run(MatrixRun(limits, matrix=asked), limits, None, False)
+        if answer.stopped not in ("optimal", "infeasible"):
+            raise TimeoutError
+        return answer.stopped == "optimal"
+
+    return holds
+
+
+def _further(last: float | None, new: float | None, sign: float) -> float | None:
+    """Return the new value if it is further in the direction of the sign by more than noise."""
+    if last is None or new is None:
+        return new if last is None else last
+    return new if sign * (new - last) > NOISE * abs(last) else last

@@ -1,0 +1,126 @@
+"""HiGHS for Pyomo models: proven optima, incumbents under a time limit, Ctrl-C that keeps them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import highspy
+import numpy as np
+
+from schedopt.solvers.mip import Answer, MatrixRun, Start
+from schedopt.solvers.mip.matrix import Matrix
+from schedopt.solvers.result import Limits, Termination
+
+TOLERANCE = 1e-8
+"""Feasibility and integrality, on rows that sum to about a million at most: see `matrix`."""
+
+_STOPPED: dict[Any, Termination] = {
+    highspy.HighsModelStatus.kOptimal: "optimal",
+    highspy.HighsModelStatus.kModelEmpty: "optimal",
+    highspy.HighsModelStatus.kTimeLimit: "time-limit",
+    highspy.HighsModelStatus.kInfeasible: "infeasible",
+    highspy.HighsModelStatus.kUnbounded: "unbounded",
+    highspy.HighsModelStatus.kUnboundedOrInfeasible: "unbounded",
+    highspy.HighsModelStatus.kInterrupt: "interrupted",
+}
+
+
+@cache
+def _version() -> str:
+    return str(highspy.Highs().version())
+
+
+class Highs:
+    """HiGHS as an engine: see `mip.Engine`."""
+
+    name = "highs"
+    title = "HiGHS"
+
+    def version(self) -> str:
+        """Return its version."""
+        return _version()
+
+    def run(self, run: MatrixRun, limits: Limits, start: Start | None, presolve: bool) -> Answer:
+        """Optimize over a run's matrix, until its end, the limit, or an interruption."""
+        engine = _started(run.matrix, limits)
+        if not presolve:
+            engine.setOptionValue("presolve", "off")
+        if start is not None:
+            engine.setSolution(len(start[0]), *start)
+
+        def seen(event: Any) -> None:
+            best, bound = event.data_out.mip_primal_bound, event.data_out.mip_dual_bound
+            run.seen(_finite(best), _finite(bound))
+
+        engine.HandleUserInterrupt = True
+        engine.cbMipLogging += seen
+        engine.cbMipImprovingSolution += seen
+        run.in_thread(engine.run, engine.cancelSolve)
+        engine.HandleUserInterrupt = False
+        return _answer(engine, run)
+
+
+ENGINES = {"highs": Highs()}
+
+
+def _answer(engine: Any, run: MatrixRun) -> Answer:
+    status, info = engine.getModelStatus(), engine.getInfo()
+    stopped: Termination = _STOPPED.get(status, "error")
+    if run.interrupted and stopped != "optimal":
+        stopped = "interrupted"
+    feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    values = None
+    if feasible or status == highspy.HighsModelStatus.kModelEmpty:
+        values = np.asarray(engine.getSolution().col_value, dtype=float)
+    bound = run.real(_finite(info.mip_dual_bound))
+    return Answer(
+        stopped,
+        values,
+        None if stopped in ("infeasible", "unbounded") else bound,
+        engine.modelStatusToString(status) if stopped == "error" else "",
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if abs(value) < highspy.kHighsInf else None
+
+
+def _started(matrix: Matrix, limits: Limits) -> Any:
+    """Return an engine that holds a model and its options, ready to run."""
+    engine = highspy.Highs()
+    engine.silent()
+    options: dict[str, Any] = {
+        "mip_rel_gap": limits.gap,
+        "mip_abs_gap": 0.0,
+        "random_seed": limits.seed,
+        "mip_feasibility_tolerance": TOLERANCE,
+        "primal_feasibility_tolerance": TOLERANCE,
+    }
+    if limits.time_limit is not None:
+        options["time_limit"] = float(limits.time_limit)
+    if limits.threads is not None:
+        highspy.Highs.resetGlobalScheduler(True)  # else the first run's number of threads stays
+        options["threads"] = limits.threads
+    if len(matrix.rows) == 1:
+        options["presolve"] = "off"  # on a knapsack row it costs more than it saves
+    for key, value in options.items():
+        engine.setOptionValue(key, value)
+    engine.passModel(
+        len(matrix.columns),
+        len(matrix.rows),
+        len(matrix.values),
+        int(highspy.MatrixFormat.kRowwise),
+        int(highspy.ObjSense.kMaximize if matrix.maximize else highspy.ObjSense.kMinimize),
+        matrix.offset * matrix.cost_scale,
+        matrix.cost,
+        matrix.column_lower,
+        matrix.column_upper,
+        matrix.row_lower,
+        matrix.row_upper,
+        matrix.starts,
+        matrix.indices,
+        matrix.values,
+        matrix.integer,
+    )
+    return engine

@@ -1,0 +1,142 @@
+"""SCIP for Pyomo models, where the extra ``scip`` is installed (PySCIPOpt, which brings SCIP)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from schedopt.instances.errors import InputError
+from schedopt.solvers.mip import Answer, MatrixRun, Start
+from schedopt.solvers.mip.matrix import Matrix
+from schedopt.solvers.result import Limits, Termination
+
+if TYPE_CHECKING:
+    import pyscipopt
+
+TOLERANCE = 1e-8
+"""Feasibility and integrality: what HiGHS is asked for too."""
+
+_STOPPED: dict[str, Termination] = {
+    "optimal": "optimal",
+    "gaplimit": "optimal",
+    "timelimit": "time-limit",
+    "infeasible": "infeasible",
+    "unbounded": "unbounded",
+    "inforunbd": "unbounded",
+    "userinterrupt": "interrupted",
+}
+
+
+class Scip:
+    """SCIP as an engine: see `mip.Engine`."""
+
+    name = "scip"
+    title = "SCIP"
+
+    def version(self) -> str:
+        """Return its version."""
+        scip = _imported().Model()
+        return f"{scip.getMajorVersion()}.{scip.getMinorVersion()}.{scip.getTechVersion()}"
+
+    def run(self, run: MatrixRun, limits: Limits, start: Start | None, presolve: bool) -> Answer:
+        """Optimize over a run's matrix in one thread, until its end, the limit or Ctrl-C."""
+        scip = _imported().Model()
+        scip.hideOutput()
+        scip.setParams(_parameters(limits))
+        if not presolve:
+            scip.setIntParam("presolving/maxrounds", 0)
+        columns = _state(scip, run.matrix)
+        if start is not None:
+            known = scip.createPartialSol()
+            for column, value in zip(start[0].tolist(), start[1].tolist(), strict=True):
+                scip.setSolVal(known, columns[column], value)
+            scip.addSol(known)
+        scip.attachEventHandlerCallback(
+            lambda model, _event: run.seen(
+                _finite(model, model.getPrimalbound()), _finite(model, model.getDualbound())
+            ),
+            [_imported().SCIP_EVENTTYPE.BESTSOLFOUND],
+            name="incumbents",
+        )
+        run.in_thread(scip.optimizeNogil, scip.interruptSolve)
+        return _answer(scip, columns, run)
+
+
+ENGINES = {"scip": Scip()}
+
+
+def _imported() -> Any:
+    try:
+        import pyscipopt
+    except ImportError:
+        raise InputError(
+            "PySCIPOpt, which the extra `scip` brings: pip install 'schedopt[scip]'",
+            found="no such package",
+            place="solver scip",
+        ) from None
+    return pyscipopt
+
+
+def _parameters(limits: Limits) -> dict[str, float | int | bool]:
+    found: dict[str, float | int | bool] = {
+        "misc/catchctrlc": False,  # Ctrl-C is ours: it interrupts the run and keeps what is known
+        "numerics/feastol": TOLERANCE,
+        "limits/gap": limits.gap,
+        "randomization/randomseedshift": limits.seed,
+    }
+    if limits.time_limit is not None:
+        found["limits/time"] = max(0.0, float(limits.time_limit))
+    return found
+
+
+def _state(scip: pyscipopt.Model, matrix: Matrix) -> list[Any]:
+    """State a matrix, and return its columns."""
+    quicksum = _imported().quicksum
+    bounds = zip(matrix.column_lower.tolist(), matrix.column_upper.tolist(), strict=True)
+    columns = [
+        scip.addVar(
+            vtype="I" if whole else "C",
+            lb=None if low == -float("inf") else low,
+            ub=None if high == float("inf") else high,
+            obj=cost,
+        )
+        for (low, high), cost, whole in zip(
+            bounds, matrix.cost.tolist(), matrix.integer.tolist(), strict=True
+        )
+    ]
+    scip.addObjoffset(matrix.offset * matrix.cost_scale)
+    (scip.setMaximize if matrix.maximize else scip.setMinimize)()
+    starts, indices, values = (a.tolist() for a in (matrix.starts, matrix.indices, matrix.values))
+    for i in range(len(matrix.rows)):
+        low, high = float(matrix.row_lower[i]), float(matrix.row_upper[i])
+        entries = range(starts[i], starts[i + 1])
+        body = quicksum(values[k] * columns[indices[k]] for k in entries)
+        if low == high:
+            scip.addCons(body == low)
+            continue
+        if low > -float("inf"):
+            scip.addCons(body >= low)
+        if high < float("inf"):
+            scip.addCons(body <= high)
+    return columns
+
+
+def _answer(scip: pyscipopt.Model, columns: list[Any], run: MatrixRun) -> Answer:
+    import numpy as np
+
+    said = scip.getStatus()
+    stopped = _STOPPED.get(said, "error")
+    values = None
+    if scip.getNSols():
+        best = scip.getBestSol()
+        values = np.array([scip.getSolVal(best, column) for column in columns], dtype=float)
+    bound = run.real(_finite(scip, scip.getDualbound()))
+    return Answer(
+        stopped,
+        values,
+        None if stopped in ("infeasible", "unbounded") else bound,
+        said if stopped == "error" else "",
+    )
+
+
+def _finite(scip: pyscipopt.Model, value: float) -> float | None:
+    return None if scip.isInfinity(abs(value)) else float(value)

@@ -1,0 +1,108 @@
+"""A Pyomo model as arrays."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+from pyomo.common.gc_manager import PauseGC
+from pyomo.core.expr import LinearExpression
+from pyomo.repn import generate_standard_repn
+
+from schedopt.instances.errors import InputError
+from schedopt.solvers.mip.matrix import LARGEST_BOUND, Floats, Matrix, scale_of
+
+
+def translate(model: pyo.ConcreteModel) -> Matrix:
+    """Translate a linear Pyomo model.
+
+    Raises
+    ------
+    InputError
+        If an expression is not linear, or there is not exactly one objective.
+    """
+    with PauseGC():
+        return _translate(model)
+
+
+def _translate(model: pyo.ConcreteModel) -> Matrix:
+    columns = [v for v in model.component_data_objects(pyo.Var) if not v.fixed]
+    place = {id(v): i for i, v in enumerate(columns)}
+    bounds = [v.bounds for v in columns]
+    column_lower = np.array([-np.inf if low is None else low for low, _ in bounds], dtype=float)
+    column_upper = np.array([np.inf if high is None else high for _, high in bounds], dtype=float)
+    # Columns that can only be 0 keep their place and lose their coefficients: what is dropped
+    # must not set the scale of what is not.
+    dropped = (column_lower == 0) & (column_upper == 0)
+    objectives = list(model.component_data_objects(pyo.Objective, active=True))
+    if len(objectives) != 1:
+        raise InputError("one objective", found=str(len(objectives)), place="model")
+    goal = _linear(objectives[0].expr, objectives[0].name, place)
+    cost = np.zeros(len(columns))
+    cost[goal.columns] = np.where(dropped[goal.columns], 0.0, goal.coefficients)
+    cost_scale = scale_of(cost)
+
+    rows: list[Any] = []
+    lower: list[float] = []
+    upper: list[float] = []
+    starts, indices, values = [0], [np.zeros(0, np.int32)], [np.zeros(0)]
+    for row in model.component_data_objects(pyo.Constraint, active=True):
+        body = _linear(row.body, row.name, place)
+        kept = ~dropped[body.columns]
+        coefficients = body.coefficients[kept]
+        scale = scale_of(coefficients)
+        low, high = pyo.value(row.lower), pyo.value(row.upper)
+        rows.append(row)
+        lower.append(-np.inf if low is None else (low - body.constant) * scale)
+        upper.append(np.inf if high is None else (high - body.constant) * scale)
+        indices.append(body.columns[kept])
+        values.append(coefficients * scale)
+        starts.append(starts[-1] + len(coefficients))
+    return Matrix(
+        columns=columns,
+        cost=cost * cost_scale,
+        cost_scale=cost_scale,
+        offset=float(goal.constant),
+        maximize=objectives[0].sense == pyo.maximize,
+        column_lower=column_lower,
+        column_upper=column_upper,
+        integer=np.array([not v.is_continuous() for v in columns], dtype=np.int32),
+        rows=rows,
+        row_lower=np.minimum(np.array(lower, dtype=float), LARGEST_BOUND),
+        row_upper=np.maximum(np.array(upper, dtype=float), -LARGEST_BOUND),
+        starts=np.array(starts, dtype=np.int32),
+        indices=np.concatenate(indices),
+        values=np.concatenate(values),
+    )
+
+
+class _Linear(NamedTuple):
+    """constant + coefficients·x, each column there once."""
+
+    constant: float
+    columns: NDArray[np.int32]
+    coefficients: Floats
+
+
+def _linear(expression: Any, name: str, place: dict[int, int]) -> _Linear:
+    """Return an expression by columns; ``place`` has the column of each variable, by its id."""
+    body: Any = expression
+    ids: list[int] = []
+    if isinstance(body, LinearExpression):  # what Pyomo would find out in four times the time
+        ids = [id(v) for v in body.linear_vars]
+    if not ids or len(set(ids)) < len(ids) or not all(map(place.__contains__, ids)):
+        body = generate_standard_repn(expression)
+        if not body.is_linear():
+            raise InputError(
+                "linear expressions: HiGHS takes linear models",
+                found=f"{name} is not linear",
+                place="model",
+            )
+        ids = [id(v) for v in body.linear_vars]
+    return _Linear(
+        constant=float(pyo.value(body.constant)),
+        columns=np.array([place[i] for i in ids], dtype=np.int32),
+        coefficients=np.array([pyo.value(c) for c in body.linear_coefs], dtype=np.float64),
+    )

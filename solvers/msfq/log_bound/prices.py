@@ -1,0 +1,220 @@
+"""Prices of servers over time, improved by subgradients: bounds on all schedules of a log.
+
+Prices are whole numbers, and what they prove is summed in whole numbers: the bound is exact, and
+only in the end rounded down.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from heapq import heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.msfq.log_bound import Prices
+from schedopt.formulations.msfq.ticks import Ticks, Ticks64
+from schedopt.solvers.clock import now
+from schedopt.solvers.msfq.log_bound.relaxations import rounded_down
+
+Floats = NDArray[np.float64]
+ROOM = 2**60
+MOST_UNIT = 2**24
+PATIENCE = 15
+"""Rounds without an improvement until steps are halved."""
+KEPT = 0.7
+"""Of the direction of the round before."""
+MOST_WORK = 3 * 10**9
+"""Starts looked at, after which no round is begun: some ten seconds, the same on any machine."""
+ENOUGH = 1e-4
+"""Relative: less is no improvement."""
+
+
+class PriceSearch:
+    """The search for prices that prove the most.
+
+    Attributes
+    ----------
+    bound : float or None
+        On the mean response time; None where numbers are too large for it.
+    best : Prices
+        What proves it.
+    total : int
+        The same bound, on the sum of weight times response, in units of ``best.unit`` to a tick.
+    costs, starts : ndarray of int64, shape (jobs,)
+        What each job costs at the last prices tried, and when it then starts.
+    """
+
+    def __init__(
+        self, ticks: Ticks, target: float, grid: Ticks64, *, rounds: int, most_unit: int = MOST_UNIT
+    ) -> None:
+        self._ticks, self._grid, self._left = ticks, grid, rounds
+        self._lengths = np.diff(grid).astype(np.float64)
+        self._target = target  # sum of weight times response that some schedule has, in ticks
+        self.costs, self.starts = np.empty_like(ticks.run), np.empty_like(ticks.run)
+        self._used = np.empty(len(grid))
+        horizon = int(grid[-1]) + int(ticks.run.max()) + 1
+        most = max(int(ticks.weight.max()) * horizon, int(4 * target) + 1)
+        self._unit = min(most_unit, 1 << max(0, (ROOM // most).bit_length() - 1))
+        self.best = Prices(grid, np.zeros(len(grid) - 1, np.int64), self._unit)
+        self.bound: float | None = None
+        self.total = 0
+        self._at = opening(ticks, grid)
+        self._direction: Floats | None = None
+        self._length, self._stalled, self._work = 1.0, 0, 0
+        if ROOM // most:
+            self._take(np.zeros(len(grid) - 1))
+        else:
+            self._left = 0
+
+    def advance(self, seconds: float) -> bool:
+        """Improve prices for about that long; tell whether that is all there is to do."""
+        until = now() + seconds
+        while self._left:
+            self._left -= 1 if self._work < MOST_WORK else self._left
+            self._round()
+            if now() >= until:
+                break
+        return not self._left
+
+    def _round(self) -> None:
+        before = self.total
+        value = self._take(self._at)
+        if value is None:  # prices beyond all numbers: nearer to what is known to work
+            self._back()
+            return
+        if self.total > before * (1 + ENOUGH):
+            self._stalled = 0
+        else:
+            self._stalled += 1
+        if self._stalled >= PATIENCE:
+            self._back()
+            if self._length < 1e-6:
+                self._left = 0
+            return
+        over = self._used[:-1] / self._lengths - self._ticks.servers
+        over[(self._at <= 0) & (over < 0)] = 0.0
+        direction = over
+        if self._direction is not None:
+            direction = KEPT * self._direction + (1 - KEPT) * over
+        self._direction = direction
+        norm = float(self._lengths @ (direction * direction))
+        short = self._target - value / self._unit
+        if norm <= 0.0 or short <= 0.0:
+            self._left = 0
+            return
+        self._at = np.maximum(0.0, self._at + self._length * short / norm * direction)
+
+    def _back(self) -> None:
+        """Go on from the best prices, in smaller steps."""
+        self._at = self.best.prices / self._unit
+        self._direction, self._stalled, self._length = None, 0, self._length / 2
+
+    def _take(self, prices: Floats) -> int | None:
+        """Evaluate prices, keep them if they prove more; None if numbers would be too large."""
+        from schedopt.solvers.msfq.log_bound.price_kernels import respond, use
+
+        ticks, unit = self._ticks, self._unit
+        if float(prices @ self._lengths) * unit * int(ticks.need.max()) >= ROOM:
+            return None
+        whole = np.rint(prices * unit).astype(np.int64)
+        paid = np.concatenate([[0], np.cumsum(whole * np.diff(self._grid))])
+        self._work += respond(
+            ticks.submit, ticks.need, ticks.run, ticks.weight, unit, self._grid,
+            np.append(whole, 0), paid, self.costs, self.starts,
+        )  # fmt: skip
+        use(self.starts, ticks.need, ticks.run, self._grid, self._used)
+        value = summed(self.costs) - ticks.servers * int(paid[-1])
+        if self.bound is None or value > self.total:
+            self.best = Prices(self._grid, whole, unit)
+            self.total = value
+            self.bound = rounded_down(ticks.respond(Fraction(value, unit)))
+        return value
+
+
+def summed(values: Ticks64) -> int:
+    """Return the sum of whole numbers, which may be beyond 64 bits."""
+    high, low = values >> 30, values & (2**30 - 1)
+    return (int(high.sum()) << 30) + int(low.sum())
+
+
+def grid_of(ticks: Ticks, starts: Floats, most: int) -> Ticks64:
+    """Return times at which prices may change.
+
+    These are submits, starts and ends of a good schedule, and the ends of jobs on one fast machine.
+
+    Parameters
+    ----------
+    ticks : Ticks
+    starts : ndarray of float, shape (jobs,)
+        In ticks.
+    most : int
+        Cells at most; of more times, so many evenly picked.
+    """
+    begun = np.ceil(starts).astype(np.int64)
+    done = np.ceil(_fast(ticks)[1]).astype(np.int64)
+    times = np.unique(np.concatenate([ticks.submit, begun, begun + ticks.run, done]))
+    if len(times) > most + 1:
+        times = times[np.unique(np.linspace(0, len(times) - 1, most + 1).astype(np.int64))]
+    if len(times) < 2:
+        times = np.array([0, 1])
+    return times
+
+
+def opening(ticks: Ticks, grid: Ticks64) -> Floats:
+    """Return prices, shape (cells,), that prove about what mean busy dates do.
+
+    On one machine as fast as all servers, let the job of most weight by work go first, preempting.
+    A server then costs at t the integral from t to the end of the busy time of the least ratio of
+    weight to work among the jobs done between t and then.
+    """
+    begun, ended, ratio = _fast(ticks)
+    count = len(begun)
+    first, last = np.zeros(count), np.zeros(count)
+    lower: list[int] = []  # pieces ahead, in one busy time, of ever lower ratios
+    busy = 0.0
+    for i in range(count - 1, -1, -1):
+        if i + 1 == count or begun[i + 1] > ended[i]:
+            lower, busy = [], ended[i]
+        while lower and ratio[lower[-1]] >= ratio[i]:
+            lower.pop()
+        until, then = (begun[lower[-1]], first[lower[-1]]) if lower else (busy, 0.0)
+        first[i], last[i] = (
+            (until - begun[i]) * ratio[i] + then,
+            (until - ended[i]) * ratio[i] + then,
+        )
+        lower.append(i)
+    areas = (ended - begun) * (first + last) / 2
+    paid = np.concatenate([[0.0], np.cumsum(areas)])
+    at = np.maximum(np.searchsorted(begun, grid, "right") - 1, 0)
+    within = np.clip(grid - begun[at], 0.0, (ended - begun)[at])
+    sums = paid[at] + within * (first[at] - ratio[at] * within / 2)
+    return np.maximum(0.0, np.diff(sums) / np.diff(grid))
+
+
+def _fast(ticks: Ticks) -> tuple[Floats, Floats, Floats]:
+    """Return the pieces in which one fast machine does all jobs: from when, until when, ratio."""
+    submit = ticks.submit.tolist()
+    work = np.maximum(ticks.need * ticks.run, 1).astype(np.float64)
+    ratio = (ticks.weight / work).tolist()
+    left = (work / ticks.servers).tolist()
+    pieces: list[tuple[float, float, float]] = []
+    ready: list[tuple[float, int]] = []
+    now, came, count = 0.0, 0, len(submit)
+    while came < count or ready:
+        if not ready:
+            now = max(now, float(submit[came]))
+        while came < count and submit[came] <= now:
+            heappush(ready, (-ratio[came], came))
+            came += 1
+        job = ready[0][1]
+        until = now + left[job]
+        if came < count and submit[came] < until:
+            left[job] -= submit[came] - now
+            until = float(submit[came])
+        else:
+            heappop(ready)
+        pieces.append((now, until, ratio[job]))
+        now = until
+    found = np.array(pieces)
+    return found[:, 0].copy(), found[:, 1].copy(), found[:, 2].copy()

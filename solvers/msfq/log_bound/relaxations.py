@@ -1,0 +1,135 @@
+"""Lower bounds on the response time of a log, over all schedules, preemptive ones too.
+
+All arithmetic is exact, in whole numbers or fractions, and what is returned is rounded down. Times
+are multiplied by the servers, so that the machine as one fast server has speed 1.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from heapq import heappop, heappush
+from math import inf, nextafter
+
+from schedopt.formulations.msfq.ticks import Ticks
+from schedopt.instances.msfq import Instance
+
+SHIFT = 40
+"""Bits behind the point of what is summed rounded down."""
+
+
+def bounds(queue: Instance) -> dict[str, float]:
+    """Return bounds on the objective of a log by name: see `relaxed`; ``best`` is the greatest.
+
+    Parameters
+    ----------
+    queue : Instance
+        Of a log.
+    """
+    found = relaxed(Ticks.of(queue), weighted=queue.objective == "weighted")
+    return found | {"best": max(found.values())}
+
+
+def relaxed(ticks: Ticks, *, weighted: bool = False) -> dict[str, float]:
+    """Return bounds on the mean response time by name.
+
+    - ``run``: no job responds sooner than it runs.
+    - ``squashed-area``: shortest remaining work first on one server as fast as all together, which
+      at every instant has completed as many jobs as can be (Smith, Operations Research 26, 1978).
+      Not where jobs have weights.
+    - ``combined``: the k-th completion is no sooner than in either of these, for each k; nor this.
+    - ``busy-dates``: a job ends half its run time or more after the mean time at which its work is
+      done; the least sum of those is that of one fast server that always does the job of most
+      weight by work (Goemans, SODA 1997).
+
+    Parameters
+    ----------
+    ticks : Ticks
+    weighted : bool
+        Whether jobs weigh need times run; all alike by default.
+    """
+    servers = ticks.servers
+    submit = [time * servers for time in ticks.submit.tolist()]
+    run, weight = ticks.run.tolist(), ticks.weight.tolist()
+    work = [need * time for need, time in zip(ticks.need.tolist(), run, strict=True)]
+    came = sum(w * r for w, r in zip(weight, submit, strict=True))
+    halves = Fraction(servers * sum(w * p for w, p in zip(weight, run, strict=True)), 2)
+    dates = _busy_dates(submit, work, None if weighted else work)
+    alone = [r + servers * p for r, p in zip(submit, run, strict=True)]
+    sums: dict[str, Fraction | int] = {
+        "run": sum(w * end for w, end in zip(weight, alone, strict=True)) - came,
+        "busy-dates": dates - came + halves,
+    }
+    if not weighted:
+        squashed = sorted(_shortest_remaining(submit, work))
+        sums["squashed-area"] = sum(squashed) - came
+        both = sum(max(a, b) for a, b in zip(sorted(alone), squashed, strict=True))
+        sums["combined"] = both - came
+    return {
+        name: max(0.0, rounded_down(ticks.respond(Fraction(found) / servers)))
+        for name, found in sums.items()
+    }
+
+
+def rounded_down(value: Fraction) -> float:
+    """Return the greatest float that is not above a fraction."""
+    near = float(value)
+    return near if Fraction(near) <= value else nextafter(near, -inf)
+
+
+def _shortest_remaining(submit: list[int], work: list[int]) -> list[int]:
+    """Return when each job ends on one server, the shortest remaining work first."""
+    ready: list[tuple[int, int]] = []
+    ends = [0] * len(work)
+    now = came = 0
+    while came < len(work) or ready:
+        if not ready:
+            now = max(now, submit[came])
+        while came < len(work) and submit[came] <= now:
+            heappush(ready, (work[came], came))
+            came += 1
+        left, job = heappop(ready)
+        until = now + left
+        if came < len(work) and submit[came] < until:
+            heappush(ready, (until - submit[came], job))
+            now = submit[came]
+        else:
+            ends[job] = now = until
+    return ends
+
+
+def _busy_dates(submit: list[int], work: list[int], order: list[int] | None) -> Fraction:
+    """Return the least sum of weighted mean times at which work is done, rounded down by job.
+
+    Parameters
+    ----------
+    submit, work : list of int
+    order : list of int or None
+        Of jobs that weigh 1, their work, by which they are done; None where they weigh their work,
+        and any order is as good.
+    """
+    ready: list[tuple[int, int]] = []
+    left = list(work)
+    squares = [0] * len(work)
+    now = came = total = 0
+    while came < len(work) or ready:
+        if not ready:
+            now = max(now, submit[came])
+        while came < len(work) and submit[came] <= now:
+            heappush(ready, (came if order is None else order[came], came))
+            came += 1
+        job = ready[0][1]
+        until = now + left[job]
+        if came < len(work) and submit[came] < until:
+            until = submit[came]
+        squares[job] += until * until - now * now
+        left[job] -= until - now
+        now = until
+        if not left[job]:
+            heappop(ready)
+            if order is None:  # weight and work cancel, but for the servers
+                total += squares[job] << SHIFT
+            elif work[job]:
+                total += (squares[job] << SHIFT) // (2 * work[job])
+            else:
+                total += now << SHIFT
+    return Fraction(total, 2 << SHIFT if order is None else 1 << SHIFT)

@@ -1,0 +1,1 @@
+"""Optimal policies of queues, between bounds that hold for the infinite system."""

@@ -1,0 +1,172 @@
+"""What a policy costs in the system without limits on how many jobs may wait, from above."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import numpy as np
+
+from schedopt.formulations.msfq.process import Process
+from schedopt.solvers.msfq.optimal_policy import improvement, levels
+from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions, Floats
+from schedopt.solvers.msfq.optimal_policy.policy_iteration import APART
+from schedopt.solvers.msfq.optimal_policy.tails import Tail, of_policy
+
+MOST_STEPS = 20
+"""Corrections of values at most."""
+SMALL, LARGE = 20_000, 300_000
+"""Decisions up to which equations are solved without interpolation, and from which on a box is
+large."""
+SWEEPS = 6
+"""After each correction: they smooth what interpolation leaves over."""
+MEMORY = 4
+"""The steps that the next one takes into account."""
+ROUGHLY = 1e-3
+"""Relative: how near to their end corrections come before values are taken to be steeper."""
+LIFTS = 8
+"""How often the values of a policy are taken to be steeper beyond its box."""
+CLOSED, LARGE_CLOSED = (0.5, 1.2), (0.25, 1.1)
+"""The part by which values fall short less where they are taken to be steeper, as a guess, and by
+how much more they are; for small boxes and for large ones."""
+
+
+@dataclass
+class Attained:
+    """What a policy costs in the long run, from above.
+
+    Attributes
+    ----------
+    cost : float
+        No more than this.
+    values : ndarray
+        Relative values that prove it.
+    """
+
+    cost: float
+    values: Floats
+
+
+def attained(
+    process: Process,
+    decisions: Decisions,
+    slopes: tuple[Floats, Floats],
+    tolerance: float,
+    start: Floats | None = None,
+) -> Generator[None, None, Attained | None]:
+    """Evaluate a policy on all states; None where nothing can be said.
+
+    Parameters
+    ----------
+    process : Process
+    decisions : ndarray
+        The policy: beyond the box what it is at its edge, where it must start small jobs.
+    slopes : tuple of ndarray
+        See `tails.of_policy`.
+    tolerance : float
+        Relative.
+    start : ndarray, optional
+        Values to start from.
+    """
+    values = np.zeros((len(decisions), process.system.k + 2, decisions.shape[2]))
+    if start is not None:
+        values[:] = start
+    found = None
+    lifts, raised = np.zeros(2), np.zeros(2)
+    short = np.zeros(2)
+    guess, more = LARGE_CLOSED if decisions.size > LARGE else CLOSED
+    for _ in range(LIFTS):
+        tail = of_policy(process, decisions, slopes, lifts)
+        if tail is None:
+            return None
+        yield from _settled(process, decisions, tail, values, max(tolerance, ROUGHLY))
+        last, short = short, _shortfalls(decisions, values, tail)
+        if (short <= 0.0).all() and tolerance < ROUGHLY:
+            yield from _settled(process, decisions, tail, values, tolerance)
+            short = _shortfalls(decisions, values, tail)
+        _, highest = improvement.proven(
+            values, decisions, False, process.system.rates,
+            (process.small_cost, process.large_cost), tail.top, tail.side, tail.bends,
+        )  # fmt: skip
+        if found is None or highest < found.cost:
+            found = Attained(highest, values.copy())
+        if (short <= 0.0).all():
+            break
+        closed = np.where(raised > 0.0, (last - short) / np.maximum(raised, 1e-300), guess)
+        raised = np.where(short > 0.0, more * short / np.clip(closed, 0.05, 1.0), 0.0)
+        lifts = lifts + raised
+    return found
+
+
+def _shortfalls(decisions: Decisions, values: Floats, tail: Tail) -> Floats:
+    """Return by how much values rise more below top and side than they are taken to do beyond."""
+    k, leads = decisions.shape[1], decisions[-1, 0] == 2
+    top = values[-1, -1] - values[-2, -1] + tail.bends[2] - tail.top[-1]
+    side = values[:, k, -1] - values[:, k, -2] + tail.bends[0] - tail.side[k]
+    return np.array([top[leads].max(), side.max()])
+
+
+def _settled(
+    process: Process, decisions: Decisions, tail: Tail, values: Floats, tolerance: float
+) -> Generator[None, None, None]:
+    """Correct a policy's values until they change no more."""
+    rates = process.system.rates
+    costs = (process.small_cost, process.large_cost)
+    levels_, layers, width = values.shape
+    best, left = np.zeros((levels_ + 1, layers, width + 1)), np.empty_like(values)
+    before = np.inf
+    apart = APART if decisions.size > SMALL else 1
+    past: list[tuple[Floats, Floats]] = []
+    for step in range(MOST_STEPS):
+        improvement.at_events(values, best, decisions, False, tail.top, tail.side)
+        improvement.residuals(values, best, rates, costs, left)
+        spread = float(np.ptp(left))
+        if step and not tolerance * abs(float(left.mean())) < spread < 2.0 * before:
+            break
+        before = spread
+        solved = yield from levels.solve(decisions, (left,), rates, apart)
+        start = values.copy()
+        values += solved.values
+        if apart == 1:
+            continue
+        improvement.at_events(values, best, decisions, False, tail.top, tail.side)
+        for _ in range(SWEEPS):
+            improvement.sweep(
+                values, best, decisions, False, rates, costs, float(solved.gains[0]),
+                tail.top, tail.side, 1,
+            )  # fmt: skip
+            yield
+        _accelerated(start, values, past)
+
+
+def _accelerated(start: Floats, values: Floats, past: list[tuple[Floats, Floats]]) -> None:
+    """Go on from where a step led to where steps lead to none, as far as the last ones tell.
+
+    Source: Walker and Ni, Anderson acceleration for fixed-point iterations, SIAM Journal on
+    Numerical Analysis 49, 2011.
+
+    Parameters
+    ----------
+    start, values : ndarray
+        Before and after the step; the latter is changed.
+    past : list of pair of ndarray
+        What the last steps led to, and how far they went; added to.
+    """
+    past.append((values.copy(), values - start))
+    del past[: -MEMORY - 1]
+    if len(past) < 2:
+        return
+    ends, steps = zip(*past, strict=True)
+    newest = steps[-1].ravel()
+    changes = [newest - step.ravel() for step in steps[:-1]]
+    gram = np.array([[a @ b for b in changes] for a in changes])
+    gram += 1e-12 * np.trace(gram) * np.eye(len(gram))
+    weights = np.linalg.solve(gram, np.array([a @ newest for a in changes]))
+    for weight, end in zip(weights, ends[:-1], strict=True):
+        values -= weight * (ends[-1] - end)
+
+
+def slopes_of(process: Process, values: Floats) -> tuple[Floats, Floats]:
+    """Return what values rise by at the top and at the side of a box: see `tails.of_policy`."""
+    k = process.system.k
+    return values[-1, -1] - values[-2, -1], values[:, k, -1] - values[:, k, -2]

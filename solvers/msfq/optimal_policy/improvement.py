@@ -1,0 +1,285 @@
+"""Better decisions from values: sweeps of value iteration, greedy policies, and what they prove.
+
+Arrays of values have shape (J + 1, k + 2, I + 1), those of decisions (J + 1, k, I + 1); see
+`level_kernels`.
+"""
+
+# ruff: noqa: PLR0917 (kernels take arrays, and numba is quickest with all by position)
+
+from __future__ import annotations
+
+import numpy as np
+
+from schedopt.solvers.compiling import njit
+from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions, Floats, Rates
+
+TIE = 1e-13
+"""Relative: what is better by less is a tie, and the decision stays."""
+ROUNDING = 16 * 2.0**-53
+"""What an expression of some ten terms may be wrong by, for each unit of its terms' magnitudes."""
+Costs = tuple[float, float]
+"""Of a small and of a large job, per unit of time."""
+Bends = tuple[float, float, float]
+"""Second differences of values beyond a box: in small jobs, in one of each, in large jobs."""
+
+
+@njit(cache=True)
+def _decided(
+    best: Floats,
+    decisions: Decisions,
+    free: bool,
+    j: int,
+    c: int,
+    i: int,
+    stay: float,
+    large: float,
+) -> float:
+    """Return the value of a state at an event.
+
+    Parameters
+    ----------
+    best : ndarray
+        Filled in already where one small job more is in service.
+    stay, large : float
+        The values of leaving it at that, and of a large job started where c = 0.
+    """
+    if c >= best.shape[1] - 2:
+        return stay
+    small = best[j, c + 1, i - 1] if i else np.inf
+    large = large if c == 0 and j else np.inf
+    if free:
+        return min(stay, small, large)
+    what = decisions[min(j, decisions.shape[0] - 1), c, min(i, decisions.shape[2] - 1)]
+    return small if what == 1 else (large if what == 2 else stay)
+
+
+@njit(cache=True)
+def at_events(
+    values: Floats, best: Floats, decisions: Decisions, free: bool, top: Floats, side: Floats
+) -> None:  # fmt: skip
+    """Fill in the value of each state at an event, one job beyond the box too.
+
+    Parameters
+    ----------
+    values : ndarray
+        After a decision.
+    best : ndarray, shape (J + 2, k + 2, I + 2)
+        Before it.
+    decisions : ndarray
+        What is done, unless ``free``: then the best is.
+    top, side : ndarray, shapes (k + 2, I + 1) and (k + 2, J + 1)
+        What one large job more than J adds, and one small job more than I.
+    """
+    levels, layers, width = values.shape
+    k = layers - 2
+    for j in range(levels + 1):
+        for c in range(k + 1, -1, -1):
+            for i in range(width + (1 if j < levels else 0)):
+                if j == levels:
+                    stay = values[j - 1, c, i] + top[c, i]
+                elif i == width:
+                    stay = values[j, c, i - 1] + side[c, j]
+                else:
+                    stay = values[j, c, i]
+                large = np.inf
+                if j and i < width:
+                    large = values[j - 1, k + 1, i]
+                elif j:
+                    large = values[j - 1, k + 1, i - 1] + side[k + 1, j - 1]
+                best[j, c, i] = _decided(best, decisions, free, j, c, i, stay, large)
+
+
+@njit(cache=True)
+def sweep(
+    values: Floats, best: Floats, decisions: Decisions, free: bool, rates: Rates, costs: Costs,
+    gain: float, top: Floats, side: Floats, count: int,
+) -> None:  # fmt: skip
+    """Iterate values so often in place (Gauss-Seidel), from few jobs to many.
+
+    Parameters
+    ----------
+    values, best, decisions, free, top, side
+        As `at_events` takes and leaves them.
+    rates, costs : tuple of float
+    gain : float
+        Long-run cost.
+    count : int
+    """
+    l1, lk, m1, mk = rates
+    levels, layers, width = values.shape
+    k = layers - 2
+    for _ in range(count):
+        for j in range(levels):
+            for n in range(k + width):
+                for c in range(min(k, n), max(-1, n - width), -1):
+                    i = n - c
+                    out = costs[0] * n + costs[1] * j - gain
+                    out += l1 * best[j, c, i + 1] + lk * best[j + 1, c, i]
+                    if c:
+                        out += c * m1 * best[j, c - 1, i]
+                    out /= l1 + lk + c * m1
+                    values[j, c, i] = out
+                    large = values[j - 1, k + 1, i] if j else np.inf
+                    best[j, c, i] = _decided(best, decisions, free, j, c, i, out, large)
+                    if i + 1 == width:
+                        stay = out + side[c, j]
+                        far = large + side[k + 1, j - 1] if j else np.inf
+                        best[j, c, i + 1] = _decided(best, decisions, free, j, c, i + 1, stay, far)
+                    if j + 1 == levels:
+                        large = values[j, k + 1, i]
+                        best[j + 1, c, i] = _decided(
+                            best, decisions, free, j + 1, c, i, out + top[c, i], large
+                        )
+                if n < width:
+                    c = k + 1
+                    out = costs[0] * n + costs[1] * (j + 1) - gain + mk * best[j, 0, n]
+                    out += l1 * best[j, c, n + 1] + lk * best[j + 1, c, n]
+                    out /= l1 + lk + mk
+                    values[j, c, n] = best[j, c, n] = out
+                    if n + 1 == width:
+                        best[j, c, n + 1] = out + side[c, j]
+                    if j + 1 == levels:
+                        best[j + 1, c, n] = out + top[c, n]
+
+
+@njit(cache=True)
+def residuals(values: Floats, best: Floats, rates: Rates, costs: Costs, out: Floats) -> None:
+    """Fill in the cost per unit of time of each state and its first event, by the values.
+
+    In a solution all of them are the long-run cost.
+    """
+    l1, lk, m1, mk = rates
+    levels, layers, width = values.shape
+    k = layers - 2
+    for j in range(levels):
+        for c in range(layers):
+            large = c == k + 1
+            served = mk if large else c * m1
+            under = 0 if large else max(c - 1, 0)
+            for i in range(width):
+                now = values[j, c, i]
+                change = l1 * (best[j, c, i + 1] - now) + lk * (best[j + 1, c, i] - now)
+                change += served * (best[j, under, i] - now)
+                jobs = costs[0] * (i if large else i + c) + costs[1] * (j + 1 if large else j)
+                out[j, c, i] = jobs + change
+
+
+@njit(cache=True)
+def improve(values: Floats, best: Floats, decisions: Decisions) -> int:
+    """Take the best decisions where they are better than those in force; return how many changed.
+
+    On empty servers a large job is not kept waiting for small ones that are not there, and the
+    last small job that there is room for is not kept waiting: every policy then visits few states.
+    """
+    levels, layers, width = values.shape
+    k = layers - 2
+    changed = 0
+    for j in range(levels):
+        for c in range(k):
+            for i in range(width):
+                stay, old = values[j, c, i], decisions[j, c, i]
+                small = best[j, c + 1, i - 1] if i else np.inf
+                large = values[j - 1, k + 1, i] if c == 0 and j else np.inf
+                if c == 0 and ((j and i == 0) or i == width - 1):
+                    stay = np.inf
+                now = stay if old == 0 else (small if old == 1 else large)
+                enough = now - TIE * (1.0 + abs(now))
+                new = old
+                if stay < enough and stay <= small and stay <= large:
+                    new = 0
+                elif large < enough and large <= small:
+                    new = 2
+                elif small < enough:
+                    new = 1
+                if new != old:
+                    decisions[j, c, i] = new
+                    changed += 1
+    return changed
+
+
+@njit(cache=True)
+def _beyond(
+    values: Floats, j: int, top: Floats, side: Floats, bends: Bends, out: Floats
+) -> None:  # fmt: skip
+    """Fill in the values of a level, or of one above the box, shape (k + 2, I + k + 4)."""
+    small, both, large = bends
+    highest, last = values.shape[0] - 1, values.shape[2] - 1
+    m, level = max(j - highest, 0), min(j, highest)
+    for c in range(values.shape[1]):
+        for i in range(out.shape[1]):
+            n, at = max(i - last, 0), min(i, last)
+            out[c, i] = values[level, c, at] + m * top[c, at] + n * side[c, level]
+            out[c, i] += 0.5 * large * m * (m - 1) + 0.5 * small * n * (n - 1) + both * m * n
+
+
+@njit(cache=True)
+def proven(
+    values: Floats, decisions: Decisions, free: bool, rates: Rates, costs: Costs,
+    top: Floats, side: Floats, bends: Bends,
+) -> tuple[float, float]:  # fmt: skip
+    """Return bounds on long-run costs that values prove, rounding taken off.
+
+    With h the values and B(s) the value of the best decision at s, every policy costs at least the
+    least of c(s) + Σ rate·(B(s') - h(s)) over all states. If B is the value of a given policy's
+    decision, this policy costs at most the largest of these over the states that it can be in.
+    Beyond the box values go on as second-degree polynomials in the waiting jobs, so that these are
+    linear there but for the choice; see `tails`, which takes care of where they go.
+
+    Parameters
+    ----------
+    values : ndarray
+    decisions : ndarray
+        A policy, where not ``free``; beyond the box the same as at its edge, where small jobs are
+        started.
+    free : bool
+        Whether any policy is meant.
+    rates, costs : tuple of float
+    top, side : ndarray
+        How values go on beyond the box: see `sweep`.
+    bends : tuple of float
+    """
+    l1, lk, m1, mk = rates
+    levels, layers, width = values.shape
+    k = layers - 2
+    wide = width + k + 3
+    least, most = np.inf, -np.inf
+    now, best = np.empty((layers, wide)), np.empty((layers, wide))
+    above, best_above = np.empty((layers, wide)), np.empty((layers, wide))
+    for j in range(-1, levels + 2):
+        now, above = above, now
+        best, best_above = best_above, best
+        _beyond(values, j + 1, top, side, bends, above)
+        rule = decisions[min(j + 1, levels - 1)]
+        best_above[k:] = above[k:]
+        for c in range(k - 1, -1, -1):
+            for i in range(wide):
+                stay = above[c, i]
+                small = best_above[c + 1, i - 1] if i else np.inf
+                large = now[k + 1, i] if c == 0 and j >= 0 else np.inf
+                what = rule[c, min(i, width - 1)] if i or j >= 0 else 0
+                if free:
+                    stay = min(stay, small, large)
+                elif what == 1 and i:
+                    stay = small
+                elif what == 2:
+                    stay = large
+                best_above[c, i] = stay
+        if j < 0:
+            continue
+        stops = decisions[min(j, levels - 1)]
+        for c in range(layers):
+            large = c == k + 1
+            served = mk if large else c * m1
+            under = 0 if large else max(c - 1, 0)
+            for i in range(wide - 1):
+                if not free and c < k and stops[c, min(i, width - 1)]:
+                    continue
+                here = now[c, i]
+                cost = costs[0] * (i if large else i + c) + costs[1] * (j + 1 if large else j)
+                up, right, down = best_above[c, i], best[c, i + 1], best[under, i]
+                change = l1 * (right - here) + lk * (up - here) + served * (down - here)
+                size = l1 * abs(right) + lk * abs(up) + served * abs(down)
+                size = ROUNDING * (size + cost + (l1 + lk + served) * abs(here))
+                least = min(least, cost + change - size)
+                most = max(most, cost + change + size)
+    return least, most

@@ -1,0 +1,352 @@
+"""The optimal policy of a one-or-all system, between bounds that hold for the infinite system."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.msfq.optimal import OptimalPolicy
+from schedopt.formulations.msfq.process import Process
+from schedopt.formulations.msfq.system import System
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq import ClassTime, OptimalTable
+from schedopt.solvers.msfq.optimal_policy import levels
+from schedopt.solvers.msfq.optimal_policy.attained import SMALL, attained, slopes_of
+from schedopt.solvers.msfq.optimal_policy.given import evaluation
+from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions
+from schedopt.solvers.msfq.optimal_policy.policy_iteration import Bounded, BoxSearch
+from schedopt.solvers.msfq.optimal_policy.tails import bends
+from schedopt.solvers.msfq.staged import FreeOfRules, packed
+from schedopt.solvers.msfq.threshold import approximation
+from schedopt.solvers.msfq.threshold.exact import exact
+
+GROWTH, LEAP = 1.5, 2.0
+"""How much longer each box is than the one before, near the end and before."""
+CLOSE = 0.02
+"""The gap from which on a box is worth several prices, and growth is slow."""
+TRUSTED = 0.65
+"""The part of a box's levels whose decisions do not depend on where it ends."""
+WIDE = 2.7
+"""How much wider a box is than where its decisions change."""
+STEADY = 1.1
+"""How much the bound may still grow from box to box for a policy to be worth evaluating."""
+STEEP = 1.1
+"""How much more the price at the top rises, level by level, than the fluid's."""
+ROUGH = 0.02
+"""The part of the gap so far that the price at the top may be off by."""
+SHARE = 0.2
+"""The part of the gap so far that a policy's cost may be off by."""
+PRICED = 0.2
+"""The part of the tolerance that the price at the top may be off by."""
+Stages = Generator[None, None, None]
+
+
+@dataclass
+class Incumbent:
+    """A policy that can be run, and what it is worth.
+
+    Attributes
+    ----------
+    decisions : ndarray of int8, shape (J + 1, k, I + 1)
+        The policy; beyond, it is what it is at the edge.
+    cost : float
+        What it costs in the long run, at most.
+    small_time : float
+        The mean response time of small jobs.
+    box : tuple of int
+        I and J of the box that it was found on.
+    optimum : float
+        What the optimum on that box costs: the rest of the cost is the truncation's.
+    """
+
+    decisions: Decisions
+    cost: float
+    small_time: float
+    box: tuple[int, int]
+    optimum: float
+
+
+class PolicySearch(FreeOfRules):
+    """Policy iteration on ever larger boxes; stoppable at any time.
+
+    The best threshold of MSFQ is there to begin with. Each box gives a bound on every policy and a
+    policy of its own, both for the system without limits on how many jobs may wait.
+
+    Parameters
+    ----------
+    formulation : OptimalPolicy
+    """
+
+    simulated = False
+
+    def __init__(self, formulation: OptimalPolicy) -> None:
+        self._formulation = formulation
+        self._process = formulation.model
+        k, most = formulation.system.k, formulation.options["most"]
+        if _states(k, smallest_box(k)) > most:
+            raise InputError(
+                "formulation threshold for so many servers, or a larger option most",
+                found=f"{k} servers",
+                place="servers",
+            )
+        self.incumbent: Incumbent | None = None
+        self.proof: Bounded | None = None
+        self._bound, self._box = served(self._process), smallest_box(k)
+        self._stages = self._work()
+
+    @property
+    def value(self) -> float | None:
+        """What the best policy so far costs."""
+        return None if self.incumbent is None else self.incumbent.cost
+
+    @property
+    def bound(self) -> float:
+        """What no policy stays below."""
+        return self._bound
+
+    def solution(self) -> OptimalTable | None:
+        """Return the best policy so far, with the response time of each class under it."""
+        best = self.incumbent
+        return None if best is None else as_table(self._formulation, best, self._bound)
+
+    def certificate(self) -> dict[str, object] | None:
+        """Return the relative values that the bound follows from; None before there are any."""
+        if self.proof is None:
+            return None
+        values, tail = self.proof.values, self.proof.tail
+        return {
+            "kind": "relative-values",
+            "small_most": values.shape[2] - 1,
+            "large_most": values.shape[0] - 1,
+            "prices": list(self.proof.prices),
+            "bends": list(tail.bends),
+            "values": packed(values, 6),
+        }
+
+    def _work(self) -> Stages:
+        process, options = self._process, self._formulation.options
+        for found in _thresholds(process):
+            if self.incumbent is None or found.cost < self.incumbent.cost:
+                self.incumbent = found
+            yield
+        best = self.incumbent
+        if best is None:
+            return
+        k = process.system.k
+        wanted = first_box(process, best)
+        if _states(k, wanted) > options["most"]:
+            wanted = self._box  # the smallest, which gives some bound soon
+        decisions, price, gap = _beginning(process, self._box, best), None, 1.0
+        previous, rise = 0.0, STEEP * bends(process)[2]
+        while True:
+            search = BoxSearch(process, decisions, price)
+            for _ in search.work(
+                max(PRICED * options["tolerance"], ROUGH * gap), 3 if gap < CLOSE else 1
+            ):
+                self._take(search.best)
+                yield
+            self._take(search.best)
+            if search.best is None:
+                return
+            if search.best.bound <= STEADY * previous or previous > 0.5 * best.cost:
+                yield from self._try(search.best, max(options["tolerance"], SHARE * gap))
+            previous = search.best.bound
+            best = self.incumbent or best
+            gap = (best.cost - self._bound) / best.cost
+            larger = next_box(search.best, GROWTH if gap < CLOSE else LEAP)
+            larger = max(larger[0], wanted[0]), max(larger[1], wanted[1])
+            if gap <= options["tolerance"] or _states(k, larger) > options["most"]:
+                return
+            price = search.best.prices[1] + rise * (larger[1] - self._box[1])
+            decisions, self._box = grown(search.best.decisions, larger), larger
+
+    def _take(self, found: Bounded | None) -> None:
+        """Keep a bound if it is better, and if it can be true."""
+        best = self.incumbent
+        if found is not None and best is not None and self._bound < found.bound <= best.cost:
+            self._bound, self.proof = found.bound, found
+
+    def _try(self, found: Bounded, tolerance: float) -> Stages:
+        """Evaluate a box's policy for the system without limits; keep it if it is better."""
+        process = self._process
+        decisions = runnable(found.decisions)
+        if decisions is None:
+            return
+        slopes = slopes_of(process, found.values)
+        worth = yield from attained(process, decisions, slopes, 0.02 * tolerance, found.values)
+        best = self.incumbent
+        if worth is None or not self._bound <= worth.cost < np.inf:
+            return
+        if best is not None and worth.cost >= best.cost:
+            return
+        times = _small_time if decisions.size <= SMALL else _about_small
+        small_time = yield from times(process.system, decisions)
+        box = found.decisions.shape[2] - 1, len(found.decisions) - 1
+        self.incumbent = Incumbent(decisions, worth.cost, small_time, box, found.gain)
+
+
+def served(process: Process) -> float:
+    """Return what jobs cost while they are served: no policy costs less."""
+    _, l1, lk, m1, mk = process.system
+    return float(process.small_cost * l1 / m1 + process.large_cost * lk / mk)
+
+
+def smallest_box(k: int) -> tuple[int, int]:
+    """Return the smallest box to start from."""
+    return 4 * k + 24, 12
+
+
+def first_box(process: Process, best: Incumbent) -> tuple[int, int]:
+    """Return the box to start from: a few times as long as the queues under a good policy."""
+    system, least = process.system, smallest_box(process.system.k)
+    small = system.l1 * best.small_time
+    large = (best.cost - process.small_cost * small) / process.large_cost
+    return max(least[0], int(2.0 * small) + 3 * system.k), max(least[1], int(2.0 * large))
+
+
+def next_box(found: Bounded, growth: float) -> tuple[int, int]:
+    """Return the box to go on to: longer, and as wide as its decisions ask for."""
+    levels, _, width = found.decisions.shape
+    turns = _turns(found.decisions).max(axis=1)
+    high = int(TRUSTED * (levels - 1))
+    low = high // 2
+    rise = max((turns[high] - turns[low]) / (high - low), 0.0)
+    large = int(growth * (levels - 1))
+    needed = WIDE * (turns[high] + rise * (TRUSTED * large - high))
+    return int(np.clip(needed, 1.15 * (width - 1), growth * (width - 1))), large
+
+
+def _states(k: int, box: tuple[int, int]) -> int:
+    return (k + 2) * (box[0] + 1) * (box[1] + 1)
+
+
+def _turns(decisions: Decisions) -> NDArray[np.intp]:
+    """Return for how many small jobs waiting one is first started, shape (J + 1, k)."""
+    starts = decisions == 1
+    last = decisions.shape[2] - 1
+    return np.asarray(np.where(starts.any(axis=2), starts.argmax(axis=2), last), np.intp)
+
+
+def _beginning(process: Process, box: tuple[int, int], best: Incumbent) -> Decisions:
+    """Return a policy that starts large jobs unless many small ones wait, and drains before it."""
+    k = process.system.k
+    decisions = np.ones((box[1] + 1, k, box[0] + 1), np.int8)
+    decisions[:, :, 0] = 0
+    few = min(int(process.system.l1 * best.small_time) + k, box[0] // 2)
+    decisions[1:, 1 : (k + 1) // 2 + 1, : min(few, k)] = 0
+    decisions[1:, 0, :few] = 2
+    return decisions
+
+
+def grown(decisions: Decisions, box: tuple[int, int]) -> Decisions:
+    """Return a policy for a larger box: its turns go on from the levels that can be trusted."""
+    turns = _turns(decisions)
+    high = int(TRUSTED * (len(decisions) - 1))
+    low = (3 * high) // 5
+    rise = (turns[high] - turns[low]) / (high - low)
+    out = np.ones((box[1] + 1, decisions.shape[1], box[0] + 1), np.int8)
+    i = np.arange(box[0] + 1)
+    for j in range(box[1] + 1):
+        turn = turns[j] if j <= high else np.rint(turns[high] + rise * (j - high))
+        waits = i < turn[:, None]
+        waits[:, -1] = False
+        out[j][waits] = 0
+        if j:
+            out[j, 0][waits[0]] = 2
+    out[:, :, 0] = 0
+    out[1:, 0, 0] = 2
+    return out
+
+
+def runnable(decisions: Decisions) -> Decisions | None:
+    """Return the policy that a box's decisions say, told for any number of waiting jobs.
+
+    From half the width on small jobs are always started, and levels above the last that can be
+    trusted do as that one does.
+    """
+    half, last = decisions.shape[2] // 2, int(TRUSTED * (len(decisions) - 1))
+    if last < 1:
+        return None
+    out = decisions[np.minimum(np.arange(len(decisions)), last)].copy()
+    out[:, :, half:] = 1
+    return out
+
+
+def _thresholds(process: Process) -> Iterator[Incumbent]:
+    """Yield thresholds of MSFQ's lazy variant up to k - 2 as policies, the likely best first.
+
+    Of k - 1 it depends on more than the numbers of jobs. Thresholds far from the best by the
+    approximation are not looked at.
+    """
+    system = process.system
+    k = system.k
+    curve = approximation.area(system)
+    likely = process.small_cost * system.l1 * curve.small
+    likely += process.large_cost * system.lk * curve.large
+    for l in np.argsort(likely[: k - 1], kind="stable")[:8].tolist():
+        small, large = exact(system, l, "lazy")
+        cost = process.small_cost * system.l1 * small + process.large_cost * system.lk * large
+        decisions = np.ones((2, k, 2), np.int8)
+        decisions[:, :, 0] = 0
+        decisions[1, 1 : l + 1] = 0
+        decisions[1, 0] = 2
+        yield Incumbent(decisions, cost, small, (1, 1), cost)
+
+
+def _about_small(system: System, decisions: Decisions) -> Generator[None, None, float]:
+    """Return the mean response time of small jobs where jobs beyond the box are lost."""
+    levels_, k, width = decisions.shape
+    small = np.zeros((levels_, k + 2, width))
+    small += np.arange(width) / system.l1
+    small[:, : k + 1] += (np.arange(k + 1.0) / system.l1)[:, None]
+    solved = yield from levels.solve(decisions, (small,), system.rates, 1)
+    return float(solved.gains[0])
+
+
+def _small_time(system: System, decisions: Decisions) -> Generator[None, None, float]:
+    """Return the mean response time of small jobs under a policy."""
+    worth = yield from evaluation(Process(system, 1.0 / system.l1, 0.0), decisions, 1e-9)
+    return np.inf if worth is None else worth.cost
+
+
+def as_table(model: OptimalPolicy, best: Incumbent, bound: float) -> OptimalTable:
+    """Return a policy as letters, and what it is worth."""
+    system, costs = model.system, model.model
+    large = (best.cost - costs.small_cost * system.l1 * best.small_time) / (
+        costs.large_cost * system.lk
+    )
+    times = {1: best.small_time, system.k: float(large)}
+    pair = np.array([times[1]]), np.array([times[system.k]])
+    table = _shortest(best.decisions)
+    return OptimalTable(
+        mean_response_time=float(system.mean(*pair)[0]),
+        weighted_response_time=float(system.weighted(*pair)[0]),
+        classes=tuple(
+            ClassTime(need=job.need, mean_response_time=times[job.need])
+            for job in model.instance.classes
+        ),
+        small_most=table.shape[2] - 1,
+        large_most=len(table) - 1,
+        at_empty=_letters(table[:, 0], ".SL"),
+        admit=tuple(_letters(table[:, c], "-S") for c in range(1, system.k)),
+        span=max(best.optimum - bound, 0.0),
+        truncation=max(best.cost - max(best.optimum, bound), 0.0),
+    )
+
+
+def _shortest(decisions: Decisions) -> Decisions:
+    """Leave out what goes on as the last row or column does."""
+    while len(decisions) > 2 and (decisions[-1] == decisions[-2]).all():
+        decisions = decisions[:-1]
+    while decisions.shape[2] > 2 and (decisions[:, :, -1] == decisions[:, :, -2]).all():
+        decisions = decisions[:, :, :-1]
+    return decisions
+
+
+def _letters(rows: Decisions, alphabet: str) -> tuple[str, ...]:
+    """Return decisions, shape (J + 1, I + 1), as a row of letters for each j."""
+    letters = np.array(list(alphabet))
+    return tuple("".join(letters[row].tolist()) for row in rows)

@@ -1,0 +1,226 @@
+"""Policy iteration on a box of waiting jobs: the best policy there, and what it proves beyond it.
+
+Each step smooths the values by sweeps of value iteration, takes the best decisions by them and
+solves these decisions' equations level by level (`levels`). Values go on beyond the box as `tails`
+has them: what a job more costs at the edges of the box is raised as far as a bound allows.
+
+Source: Puterman, Markov Decision Processes, Wiley 1994, sections 8.5 and 8.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import numpy as np
+
+from schedopt.formulations.msfq.process import Process
+from schedopt.solvers.msfq.optimal_policy import improvement, levels
+from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions, Floats
+from schedopt.solvers.msfq.optimal_policy.tails import Tail, bends, from_below
+
+SWEEPS = 20
+MOST_STEPS = 30
+FEW_STEPS = 20
+"""Sweeps in each step, steps at most for the first prices, and for each later ones."""
+SETTLED = 1e-7
+"""Relative: how far the costs of states are below the mean where values are good enough to prove
+anything."""
+CALM = 0.5
+"""The part of what the price at the top may be worth by which they may be so, if it is more."""
+TRIALS = 8
+"""How often prices are moved at most."""
+FIRST = 5.0
+"""By how many times what is missing the price at the top is raised at most."""
+SMALL = 8_000
+"""Decisions up to which their equations are solved without interpolation."""
+APART = 20
+"""How far nodes of `levels.solve` may be apart: what they leave over is corrected."""
+EASY = 0.97
+"""The part of what a small job more costs at the side that a bound takes for it."""
+Steps = Generator[None, None, None]
+
+
+@dataclass
+class Bounded:
+    """The best policy found on a box, its values, and what they prove.
+
+    Attributes
+    ----------
+    decisions : ndarray of int8, shape (J + 1, k, I + 1)
+    values : ndarray, shape (J + 1, k + 2, I + 1)
+    tail : Tail
+    gain : float
+        The long-run cost on the box.
+    bound : float
+        What no policy stays below.
+    prices : tuple of float
+        Of a small and of a large job more, with which the tail was made.
+    """
+
+    decisions: Decisions
+    values: Floats
+    tail: Tail
+    gain: float
+    bound: float
+    prices: tuple[float, float]
+
+
+class BoxSearch:
+    """The best policy on a box.
+
+    Attributes
+    ----------
+    best : Bounded or None
+        That of the best bound so far.
+
+    Parameters
+    ----------
+    process : Process
+    decisions : ndarray of int8, shape (J + 1, k, I + 1)
+        Where to start: a policy that is stable.
+    price : float, optional
+        A guess at what a large job more adds at the top; the fluid's without one.
+    """
+
+    def __init__(self, process: Process, decisions: Decisions, price: float | None = None) -> None:
+        k, self._box = process.system.k, (decisions.shape[2] - 1, len(decisions) - 1)
+        self._process, self._rates = process, process.system.rates
+        self._costs = (process.small_cost, process.large_cost)
+        self._decisions = decisions.copy()
+        self._values = np.zeros((self._box[1] + 1, k + 2, self._box[0] + 1))
+        self._events = np.zeros((self._box[1] + 2, k + 2, self._box[0] + 2))
+        self._left = np.empty_like(self._values)
+        self._apart = APART if decisions.size > SMALL else 1
+        self._gain = 0.0
+        self._fresh = True
+        self._settled = SETTLED
+        self.best: Bounded | None = None
+        self._bends = bends(process)
+        w, _, e = self._bends
+        self._price(w * (self._box[0] + 1), e * (self._box[1] + 1) if price is None else price)
+
+    def _price(self, small: float, large: float) -> None:
+        self._prices = small, large
+        self._tail = from_below(self._process, self._box, self._prices)
+
+    def work(self, tolerance: float, trials: int = TRIALS) -> Steps:
+        """Improve until bounds change by less; yields every now and then.
+
+        Parameters
+        ----------
+        tolerance : float
+            Relative: how much the price at the top may still be worth.
+        trials : int
+            How many prices are looked at that are not too high, at most.
+        """
+        self._settled = max(SETTLED, CALM * tolerance)
+        yield from self._settle(MOST_STEPS)
+        tried: list[tuple[float, float, float]] = []  # price, how much is missing, gain
+        for _ in range(TRIALS):
+            missing = self._at_top() - self._prices[1]
+            if missing >= 0.0 and (at_side := self._at_side()) < self._prices[0]:
+                self._price(EASY * at_side, self._prices[1])
+                yield from self._settle(FEW_STEPS)
+                missing = self._at_top() - self._prices[1]
+            if missing >= 0.0 or len(tried) > 1:
+                self._prove()
+            tried.append((self._prices[1], missing, self._gain))
+            if not np.isfinite(self._gain) or self._worth(tried) <= tolerance * self._gain:
+                break
+            if sum(missing >= 0.0 for _, missing, _ in tried) >= trials:
+                break
+            if missing < 0.0 and self.best and self.best.bound >= (1 - tolerance) * self._gain:
+                break  # a higher price than what can be shown makes a gain that no bound exceeds
+            self._price(self._prices[0], _next_price(tried))
+            yield from self._settle(FEW_STEPS)
+        if self.best is None:
+            self._prove()
+
+    @staticmethod
+    def _worth(tried: list[tuple[float, float, float]]) -> float:
+        """Return about what the best price at the top would still add to the gain."""
+        if len(tried) < 2:
+            return np.inf
+        (p0, _, g0), (p1, missing, g1) = tried[-2:]
+        if missing < 0.0:
+            return np.inf
+        return float(abs(g1 - g0) / max(abs(p1 - p0), 1e-300) * abs(_next_price(tried) - p1))
+
+    def _settle(self, most: int) -> Steps:
+        """Take better decisions until there are none."""
+        before = np.inf
+        for step in range(most):
+            changed, tail = 1, self._tail
+            improvement.at_events(
+                self._values, self._events, self._decisions, True, tail.top, tail.side
+            )
+            if not self._fresh:
+                for _ in range(SWEEPS):
+                    improvement.sweep(
+                        self._values, self._events, self._decisions, True, self._rates,
+                        self._costs, self._gain, tail.top, tail.side, 1,
+                    )  # fmt: skip
+                    yield
+                changed = improvement.improve(self._values, self._events, self._decisions)
+            improvement.residuals(self._values, self._events, self._rates, self._costs, self._left)
+            spread = float(np.ptp(self._left))
+            if not np.isfinite(spread):
+                self._gain = np.nan
+                return
+            enough = self._gain - float(self._left.min()) <= self._settled * self._gain
+            if step and (enough or (not changed and spread > 0.9 * before)):
+                return
+            before = spread
+            self._fresh = False
+            solved = yield from levels.solve(
+                self._decisions, (self._left,), self._rates, self._apart
+            )
+            self._values += solved.values
+            self._gain = float(solved.gains[0])
+
+    def _at_top(self) -> float:
+        """Return the least that a large job more adds below the top, where one is started."""
+        rises = self._values[-1, -1] - self._values[-2, -1]
+        rises = rises - self._bends[1] * np.arange(len(rises))
+        leads = self._decisions[-1, 0] == 2
+        leads[0] = True
+        return float(rises[leads].min())
+
+    def _at_side(self) -> float:
+        """Return the price at the side that the least of what a small job more adds goes on to."""
+        k, (w, both, _) = self._process.system.k, self._bends
+        few = min(k, self._box[0])
+        rises = np.diff(self._values[:, k, -few - 1 :], axis=1) - w * k
+        rises += w * np.arange(few, 0, -1)
+        return float((rises.min(axis=1) - both * np.arange(len(rises))).min())
+
+    def _prove(self) -> None:
+        tail = self._tail
+        bound, _ = improvement.proven(
+            self._values, self._decisions, True, self._rates, self._costs,
+            tail.top, tail.side, tail.bends,
+        )  # fmt: skip
+        if self.best is None or bound > self.best.bound:
+            self.best = Bounded(
+                self._decisions.copy(), self._values.copy(), tail, self._gain, bound, self._prices
+            )
+
+
+def _next_price(tried: list[tuple[float, float, float]]) -> float:
+    """Return the price at the top to try next: where nothing would be missing, or just below."""
+    price, missing, _ = tried[-1]
+    if len(tried) < 2:
+        return price + (FIRST * missing if missing > 0.0 else 1.5 * missing)
+    fine = [t for t in tried if t[1] >= 0.0]
+    over = [t for t in tried if t[1] < 0.0]
+    if fine and over:
+        (p0, m0, _), (p1, m1, _) = max(fine), min(over)
+        at = p0 + (p1 - p0) * m0 / max(m0 - m1, 1e-300)
+        return min(at - 0.02 * (p1 - p0), p0 + 0.9 * (p1 - p0))
+    if over:
+        return price + 2.0 * missing
+    (p0, m0, _), (p1, m1, _) = sorted(tried)[-2:]
+    if m1 >= m0:
+        return p1 + FIRST * m1
+    return p1 + min(0.97 * m1 * (p1 - p0) / (m0 - m1), FIRST * m1)

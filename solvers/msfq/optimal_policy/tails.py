@@ -1,0 +1,171 @@
+"""How values go on beyond a box, from below for every policy and from above for a given one.
+
+With n small jobs more than I waiting, and m large ones more than J, values go on as
+
+    h(c, I+n, J+m) = h(c, I, J) + n·side(c, J) + m·top(c, I) + w·n(n-1)/2 + β·n·m + e·m(m-1)/2,
+
+and likewise above the top alone or beside the side alone. Then what `improvement.proven` looks at
+is linear in n and m for any choice of decisions, and it suffices that it does not fall (does not
+rise, for a given policy) in either. For a bound on every policy one job more adds as much whether
+it waits or runs, so that starting it changes nothing, and in proportion to the others, as in the
+fluid; for one on a given policy `top` solves the equations of that policy with endlessly many large
+jobs waiting.
+
+Costs grow with the number of jobs and values with its square, so that values bound costs from below
+for every policy: one with a finite mean number of jobs has n of them so seldom (at most o(1/n²) a
+unit of time, as they take time to leave) that emptying the system whenever it gets there would
+change its cost by o(1), and then its squares are bounded in the mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from schedopt.formulations.msfq.process import Process
+from schedopt.solvers.msfq.optimal_policy import level_kernels as kernels
+from schedopt.solvers.msfq.optimal_policy.improvement import Bends
+from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions, Floats
+
+SLACK = 1e-3
+"""Relative: how far second differences stay from where they would just do."""
+
+
+@dataclass
+class Tail:
+    """How values go on beyond a box.
+
+    Attributes
+    ----------
+    top : ndarray, shape (k + 2, I + 1)
+        What one large job more than J adds.
+    side : ndarray, shape (k + 2, J + 1)
+        What one small job more than I adds.
+    bends : tuple of float
+        w, β and e.
+    """
+
+    top: Floats
+    side: Floats
+    bends: Bends
+
+
+def bends(process: Process) -> Bends:
+    """Return second differences with which values bound every policy from below.
+
+    They are those of the fluid, in which nothing is lost to switching: with K = k·μ_1, all of
+
+        e·(μ_k - λ_k) <= C_k + λ_1·β,   β·(K - λ_1) <= C_k + λ_k·e,
+        w·(K - λ_1) <= C_1 + λ_k·β,     β·(μ_k - λ_k) <= C_1 + λ_1·w
+
+    hold, so that one job more costs at least what the values take it to, whatever is served.
+    """
+    k, l1, lk, m1, mk = process.system
+    small, large = process.small_cost, process.large_cost
+    spare = mk * k * m1 - mk * l1 - lk * k * m1
+    both = min(large * mk, small * k * m1) / spare
+    e, w = (large + l1 * both) / (mk - lk), (small + lk * both) / (k * m1 - l1)
+    return (1.0 - SLACK) * w, (1.0 - SLACK) * both, (1.0 - SLACK) * e
+
+
+def from_below(process: Process, box: tuple[int, int], prices: tuple[float, float]) -> Tail:
+    """Return a tail that bounds every policy from below if the slopes at the edges are no less.
+
+    Parameters
+    ----------
+    process : Process
+    box : tuple of int
+        I and J.
+    prices : tuple of float
+        What one job more adds at the edges: a small one where no large one waits, a large one where
+        no small one does.
+    """
+    w, both, e = found = bends(process)
+    running = np.arange(process.system.k + 2.0)[:, None]
+    running[-1] = 0.0
+    top = prices[1] + both * (np.arange(box[0] + 1.0) + running)
+    top[-1] += e
+    side = prices[0] + both * np.arange(box[1] + 1.0) + w * running
+    side[-1] += both
+    return Tail(top, side, found)
+
+
+def of_policy(
+    process: Process, decisions: Decisions, slopes: tuple[Floats, Floats], lifts: Floats
+) -> Tail | None:
+    """Return a tail that bounds a given policy from above; None where it is not stable there.
+
+    Parameters
+    ----------
+    process : Process
+    decisions : ndarray of int8, shape (J + 1, k, I + 1)
+        The policy. Where I small jobs wait it starts small ones.
+    slopes : tuple of ndarray, shapes (I + 1,) and (J + 1,)
+        What values rise by at the top with a large job in service, and at the side with all servers
+        busy on small ones, as far as is known.
+    lifts : ndarray, shape (2,)
+        How much more than that one large job above the top, and one small one beyond the side, add.
+    """
+    k, l1, lk, m1, mk = process.system
+    more = 1.0 + SLACK
+    found = _endless(process, decisions[-1])
+    if found is None:
+        return None
+    e, top = found
+    both = more * (process.large_cost + lk * e) / (k * m1 - l1)
+    w = more * (process.small_cost + lk * both) / (k * m1 - l1)
+    leads = decisions[-1, 0] == 2
+    top += float((slopes[0] + e - top[-1])[leads].max()) + lifts[0]
+    line = both * np.arange(len(decisions))
+    line = line + max(float((slopes[1] + w - line).max()) + lifts[1], 0.0)
+    side = np.tile(line, (k + 2, 1))
+    side[-1] += more * (process.small_cost + l1 * w + lk * both) / mk - k * w
+    return Tail(top, side, (w, both, e))
+
+
+def _endless(process: Process, decisions: Decisions) -> tuple[float, Floats] | None:
+    """Return e, and what a large job more adds to each state, with endlessly many waiting.
+
+    Both solve large_cost + Σ rate·(top(s') - top(s)) + e·(λ_k - rate of starting a large job) = 0,
+    with a little more than the cost.
+    """
+    k, l1, lk, m1, _ = process.system
+    rates = process.system.rates
+    width = decisions.shape[1]
+    settled, where, starts = kernels.stops(decisions)
+    leads = np.flatnonzero(settled[0] < 0)
+    if not leads.size:
+        return None
+    if process.large_cost == 0.0:
+        return 0.0, np.zeros((k + 2, width))
+    every = np.arange(width, dtype=np.int32)[:, None]
+    below = (every, np.ones((width, 1)), width)
+    none = (np.zeros((width, 1), np.int32), np.zeros((width, 1)), 0)
+    cost = (1.0 + SLACK) * process.large_cost
+    source = np.empty((k + 2, width, 2))  # the constant, and what e is multiplied by
+    source[..., 0], source[..., 1] = cost, lk
+    grows = (1.0 + SLACK) / (k * m1 - l1)
+    source[-1, leads, 1] -= rates[3]
+    source[:, -1] += l1 * grows * np.array([process.large_cost, lk])
+    right = np.zeros((len(where), width + 2))
+    right[:, width:] = source[where[:, 0], where[:, 1]]
+    nowhere = np.zeros((1, 2))
+    kernels.fill(right, settled, where, settled, nowhere, none, below, rates, True)
+    right[:, -1] -= right[:, :width].sum(axis=1)
+    kernels.solve_stops(right, settled, where, starts, rates, True)
+    rows = kernels.large_rows(
+        np.ascontiguousarray(source[-1]), right, settled, nowhere, 0, below, rates, True
+    )
+    matrix = np.eye(width) - rows[:, :width]
+    matrix[:, 0] = -rows[:, -1]
+    solved = np.linalg.solve(matrix, rows[:, -2])
+    e = float(solved[0])
+    if not 0.0 < e < np.inf:
+        return None
+    solved[0] = 0.0
+    top = np.zeros((k + 2, width))
+    top[-1] = solved
+    stopped = right @ np.concatenate([solved, [1.0, e]])
+    top[where[:, 0], where[:, 1]] = stopped
+    return e, top

@@ -1,0 +1,1 @@
+"""Thresholds of MSFQ: exact response times, and what approximates them."""

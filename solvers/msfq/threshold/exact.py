@@ -1,0 +1,140 @@
+"""MSFQ's response times exactly, without truncation, for one threshold.
+
+Look at the system at the ends of phase 1: n small jobs, no large ones. Until the next such moment n
+goes over into n' with transform G_n(z) = E[z^n' | n]. From n >= k on it is a(z)·σ^n, so that the
+stationary transform Π satisfies
+
+    Π(z) = a(z)·Π(σ) + Σ_{n<k} π_n·(G_n(z) - a(z)·σ^n),   σ = B_S(s), s = λ_k·(1 - B_L(λ_1·(1-z))),
+
+with B_S and B_L the transforms of the busy periods. Since σ(z) contracts towards 1, Π is a series
+that is linear in π_0..π_{k-1}; its coefficients, by Fourier transform on a circle, give k linear
+equations for them. Means then follow from the balance of first and second moments.
+
+The lazy variant waits for a large job before it drains. What it adds is one more unknown, the mean
+y = E[τ^(n-k+1); n >= k] with τ = B_S(λ_k): whether a large job came in phase 2.
+
+This goes beyond the paper, which assumes n >= k (section 5.2).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from schedopt.formulations.msfq.system import Curve, System
+from schedopt.solvers.msfq.threshold import exact_kernels
+from schedopt.solvers.msfq.threshold.exact_kernels import QUANTITIES
+
+Variant = Literal["literal", "lazy"]
+kernels: Any = exact_kernels
+DECADES = 3.0
+"""The circle's radius is 10^(-DECADES/k): coefficients up to k lose so many digits at most."""
+POINTS = 6
+"""Points on the circle for each server: what folds back is 10^(-DECADES·(POINTS-1))."""
+
+
+def exact(system: System, threshold: int, variant: Variant = "literal") -> tuple[float, float]:
+    """Return the mean response times of small and of large jobs.
+
+    Parameters
+    ----------
+    system : System
+        Stable.
+    threshold : int
+        l, from 0 to k - 1.
+    variant : {"literal", "lazy"}
+        Whether a drain waits for a large job.
+
+    Returns
+    -------
+    tuple of float
+        Infinite where phase 3 takes longer than floating point can tell.
+    """
+    k = system.k
+    lazy = variant == "lazy"
+    parameters = (*map(float, system[1:]), k, threshold, lazy)
+    with np.errstate(all="ignore"):
+        pi, y = _stationary(parameters, k, lazy)
+        rewards = kernels.rewards(*parameters)
+        if not np.isfinite(pi).all() or not np.isfinite(rewards[0]).all():
+            return np.inf, np.inf
+        moments = _moments(system, pi, y, rewards)
+        means = _means(pi, y, moments, rewards)
+    cycle = means[0]
+    small, large = means[1] / (system.l1 * cycle), means[2] / (system.lk * cycle)
+    if not (np.isfinite(small) and np.isfinite(large) and cycle > 0):
+        return np.inf, np.inf
+    return float(small), float(large)
+
+
+def exact_curve(system: System, variant: Variant = "literal") -> Curve:
+    """Return the exact response times at every l = 0..k-1."""
+    times = np.array([exact(system, l, variant) for l in range(system.k)])
+    return Curve(times[:, 0], times[:, 1], np.ones(system.k, dtype=np.bool_))
+
+
+def _stationary(parameters: Any, k: int, lazy: bool) -> tuple[Any, float]:
+    """Solve for π_n, n < k, and for y (0 where not lazy)."""
+    radius = 10.0 ** (-DECADES / k)
+    count = 2 * max(POINTS * k // 2, 16)
+    angles = 2 * np.pi * np.arange(count // 2 + 1) / count
+    z = radius * np.exp(1j * angles)
+    free, terms = kernels.series(*parameters, 1.0 - z)
+    spectrum = np.conj(np.column_stack([free, terms]))
+    values = np.fft.irfft(spectrum, count, axis=0)  # coefficients times radius^n
+    powers = radius ** -np.arange(k)
+    rows = values[:k] * powers[:, None]  # π_m = rows[m, 0] + Σ rows[m, 1+n]·unknown_n
+    unknowns = k + 1 if lazy else k
+    matrix = np.eye(unknowns)
+    right = np.zeros(unknowns)
+    matrix[:k] -= rows[:, 1 : 1 + unknowns]
+    right[:k] = rows[:, 0]
+    if lazy:
+        matrix[k], right[k] = _equation_of_y(parameters, k, radius, values, count)
+    found = np.linalg.solve(matrix, right)
+    return found[:k], float(found[k]) if lazy else 0.0
+
+
+def _equation_of_y(parameters: Any, k: int, radius: float, values: Any, count: int) -> Any:
+    """Return the row and right side that fix y, from Π(τ) or from the coefficients from k on."""
+    tau_gap = kernels.busy_gap(parameters[1], parameters[0], k * parameters[2])
+    tau = 1.0 - tau_gap
+    row = np.zeros(k + 1)
+    if tau < radius:
+        weights = np.zeros(count)
+        n = np.arange(k, count)
+        weights[k:] = np.exp((n - k + 1) * np.log(tau) - n * np.log(radius))
+        combined = weights @ values
+        row[:k], row[k] = -combined[1 : 1 + k], 1.0 - combined[1 + k]
+        return row, combined[0]
+    free, terms = kernels.series(*parameters, np.array([tau_gap], dtype=np.complex128))
+    row[:k] = tau ** np.arange(k) - terms[0, :k].real
+    row[k] = tau ** (k - 1) - terms[0, k].real
+    return row, free[0].real
+
+
+def _moments(system: System, pi: Any, y: float, rewards: Any) -> tuple[float, float, float]:
+    """Return P, E[M] and E[M²] of M = n - k + 1 over n >= k, from the balance of moments."""
+    k = system.k
+    table, tail = rewards
+    n = np.arange(k)
+    rest = 1.0 - pi.sum()
+    first, second = tail[3], tail[4]  # of A, the time in which the next small jobs gather
+    l1 = system.l1
+    known = l1 * (table[3] @ pi + first[0] * rest + first[3] * y)
+    m1 = (known - n @ pi - (k - 1) * rest) / (1.0 - l1 * first[1])
+    # E[n²] = E[n] + λ_1²·E[A²]
+    left = (n * n) @ pi + (k - 1) ** 2 * rest + 2 * (k - 1) * m1
+    mean = n @ pi + (k - 1) * rest + m1
+    known = l1 * l1 * (table[4] @ pi + second[0] * rest + second[1] * m1 + second[3] * y)
+    m2 = (mean + known - left) / (1.0 - l1 * l1 * second[2])
+    return rest, m1, m2
+
+
+def _means(pi: Any, y: float, moments: tuple[float, float, float], rewards: Any) -> Any:
+    """Return the mean of each quantity over a cycle."""
+    table, tail = rewards
+    rest, m1, m2 = moments
+    basis = np.array([rest, m1, m2, y])
+    return np.array([table[i] @ pi + tail[i] @ basis for i in range(QUANTITIES)])

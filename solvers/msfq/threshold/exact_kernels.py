@@ -1,0 +1,231 @@
+"""The inner loops of `exact`: the series for Π, and what a cycle is worth from each state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from schedopt.solvers.compiling import njit
+
+QUANTITIES = 5
+"""Of a cycle from n: its length, the areas under small and large jobs, E[A] and E[A²]."""
+NEAR = 1e-19
+MOST_STEPS = 2_000_000
+
+
+@njit(cache=True, error_model="numpy")
+def busy_gap(theta: Any, arrival: float, service: float) -> Any:
+    """Return 1 - B(θ) for an M/M/1 busy period: its root, without cancellation near θ = 0."""
+    c = service - arrival + theta
+    return 2.0 * theta / (c + np.sqrt(c * c + 4.0 * arrival * theta))
+
+
+@njit(cache=True, error_model="numpy")
+def series(
+    l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bool, gaps: Any
+) -> Any:
+    """Return Π's constant part and its coefficients of π_0..π_{k-1} (and y) at some z.
+
+    Parameters
+    ----------
+    gaps : ndarray of complex
+        1 - z for each z: near 1 it must not be computed from z.
+    """
+    count = gaps.size
+    free = np.empty(count, dtype=np.complex128)
+    terms = np.zeros((count, k + 1), dtype=np.complex128)
+    psi = np.ones(k + 1)  # passage from n down to l before the next large job, n <= k - 1
+    h = 1.0 - busy_gap(lk, l1, k * m1)
+    passage = np.empty(k + 1)
+    for j in range(k - 1, l, -1):
+        h = j * m1 / (l1 + lk + j * m1 - l1 * h)
+        passage[j] = h
+    for j in range(l + 1, k):
+        psi[j] = psi[j - 1] * passage[j]
+    psi[k] = psi[k - 1] * (1.0 - busy_gap(lk, l1, k * m1))
+    at = np.empty(k, dtype=np.complex128)  # G_n
+    work = np.empty((2, k + 1), dtype=np.complex128)
+    for i in range(count):
+        w = gaps[i]
+        weight = 1.0 + 0.0j
+        for _ in range(MOST_STEPS):
+            sigma_gap, a, extra = _step(l1, lk, m1, mk, k, l, lazy, w, psi, at, work)
+            sigma = 1.0 - sigma_gap
+            power = a
+            for n in range(k):
+                terms[i, n] += weight * (at[n] - power)
+                power *= sigma
+            terms[i, k] += weight * extra
+            weight *= a
+            w = sigma_gap
+            if abs(w) < NEAR:
+                break
+        free[i] = weight
+    return free, terms
+
+
+@njit(cache=True, error_model="numpy")
+def _step(
+    l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bool,
+    w: Any, psi: Any, at: Any, work: Any,
+) -> Any:  # fmt: skip
+    """Fill in G_n(z), n < k; return 1 - σ, a(z) and the coefficient of y."""
+    beta_gap = busy_gap(l1 * w, lk, mk)
+    s = lk * beta_gap
+    sigma_gap = busy_gap(s, l1, k * m1)
+    sigma = 1.0 - sigma_gap
+    hs, ds = work[0], work[1]
+    h = sigma
+    for j in range(k - 1, l, -1):
+        h = j * m1 / (l1 + j * m1 + s - l1 * h)
+        hs[j] = h
+    ds[0] = 1.0
+    for j in range(1, l + 1):  # a drain of j jobs, with large and small arrivals
+        ds[j] = ds[j - 1] * (j * m1) / (j * m1 + s + l1 * w)
+    at[: l + 1] = ds[: l + 1]
+    for n in range(l + 1, k):
+        at[n] = at[n - 1] * hs[n]
+    a = at[k - 1] * sigma ** (1 - k)
+    if not lazy:
+        at[0] = (l1 * at[1] + lk * (1.0 - beta_gap)) / (l1 + lk)
+        return sigma_gap, a, 0.0 * a
+    above = at[l + 1] if l + 1 < k else sigma * ds[l]
+    _wait_for_large(l1, lk, m1, l, 1.0 - beta_gap, psi, ds, above, at)
+    return sigma_gap, a, (at[l] - ds[l]) * psi[k - 1]
+
+
+@njit(cache=True, error_model="numpy")
+def _wait_for_large(
+    l1: float, lk: float, m1: float, l: int, beta: Any, psi: Any, ds: Any, above: Any, at: Any
+) -> None:
+    """Turn drains at once into drains that a large job starts: F_n from D_n, n < k.
+
+    Up to l: (λ + n·μ_1)·F_n = λ_1·F_{n+1} + n·μ_1·F_{n-1} + λ_k·β·D_n; above it
+    F_n = Q_n + (F_l - D_l)·ψ_n, where Q_n has a large job waiting already.
+    """
+    k = at.size
+    total = l1 + lk
+    offset = np.empty(l + 1, dtype=np.complex128)  # F_n = offset_n + ratio_n·F_{n+1}
+    ratio = np.empty(l + 1)
+    below, below_ratio = 0.0 * beta, 0.0
+    for n in range(l + 1):
+        pivot = total + n * m1 * (1.0 - below_ratio)
+        below = (lk * beta * ds[n] + n * m1 * below) / pivot
+        below_ratio = l1 / pivot
+        offset[n], ratio[n] = below, below_ratio
+    up = psi[l + 1]
+    value = (offset[l] + ratio[l] * (above - ds[l] * up)) / (1.0 - ratio[l] * up)
+    for n in range(l + 1, k):
+        at[n] += (value - ds[l]) * psi[n]
+    at[l] = value
+    for n in range(l - 1, -1, -1):
+        at[n] = offset[n] + ratio[n] * at[n + 1]
+
+
+@njit(cache=True, error_model="numpy")
+def rewards(l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bool) -> Any:
+    """Return what a cycle is worth from each n: a table for n < k, and the tail beyond.
+
+    Returns
+    -------
+    table : ndarray, shape (5, k)
+        See `QUANTITIES`.
+    tail : ndarray, shape (5, 4)
+        For n >= k, coefficients of 1, M, M² and τ^M, where M = n - k + 1.
+    """
+    km = k * m1
+    b = 1.0 / (km - l1)
+    vb = 2.0 * km * b**3 - b * b
+    table = np.zeros((QUANTITIES, k))
+    tail = np.zeros((QUANTITIES, 4))
+    first = 1.0 if lazy else 0.0
+    # From j to j - 1 small jobs: mean, variance, area.
+    m, s, g = np.empty(k + 1), np.empty(k + 1), np.empty(k + 1)
+    m[k], s[k], g[k] = b, vb + b * b, km * b * b + (k - 1) * b
+    for j in range(k - 1, l, -1):
+        m[j] = (1.0 + l1 * m[j + 1]) / (j * m1)
+        s[j] = l1 * s[j + 1] / (j * m1) + 2.0 * m[j] ** 2
+        g[j] = (j + l1 * g[j + 1]) / (j * m1)
+    h4 = v4 = w = v = area = 0.0
+    for n in range(k):
+        if 0 < n <= l:
+            h4 += 1.0 / (n * m1)
+            v4 += 1.0 / (n * m1) ** 2
+        if n > l:
+            w += m[n]
+            v += s[n] - m[n] ** 2
+            area += g[n]
+        worth = _worth(l1, lk, m1, mk, first, min(n, l), h4, v4, w, 0.0, v, 0.0, area, 0.0, 0.0)
+        table[:, n] = worth[:, 0]
+    full = km * b * b + (k - 1.5) * b
+    tail[:, :3] = _worth(l1, lk, m1, mk, first, l, h4, v4, w, b, v, vb, area, full, 0.5 * b)
+    if lazy:
+        _until_large(l1, lk, m1, k, table, tail)
+        return table, tail
+    alone = _worth(l1, lk, m1, mk, 1.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    one = table[:, 1] if k > 1 else tail[:, 0]
+    table[:, 0] = (l1 * one + lk * alone[:, 0]) / (l1 + lk)
+    table[0, 0] += 1.0 / (l1 + lk)
+    return table, tail
+
+
+@njit(cache=True, error_model="numpy")
+def _worth(
+    l1: float, lk: float, m1: float, mk: float, first: float, drained: int,
+    h4: float, v4: float, w0: float, w1: float, v0: float, v1: float,
+    g0: float, g1: float, g2: float,
+) -> Any:  # fmt: skip
+    """Return the five quantities as polynomials in M, shape (5, 3).
+
+    Phases 2 and 3 take w0 + w1·M with variance v0 + v1·M and leave the area g0 + g1·M + g2·M²; then
+    ``drained`` jobs end. Large jobs arrive all the while, and one (``first``) is there already.
+    """
+    big = 1.0 / (mk - lk)
+    big2 = 2.0 * mk * big**3
+    r = lk * big
+    wait = np.array([w0 + h4, w1, 0.0])
+    wait2 = np.array([v0 + v4 + wait[0] ** 2, v1 + 2.0 * wait[0] * w1, w1 * w1])
+    one = np.array([first, 0.0, 0.0])
+    a0, a1 = (1.0 + r) * h4 + r * w0 + first * big, r * w1
+    spread = (1.0 + r) ** 2 * v4 + r * r * v0 + first * (big2 - big * big)
+    a2 = np.array([spread + a0 * a0, r * r * v1 + 2.0 * a0 * a1, a1 * a1]) + lk * big2 * wait
+    out = np.empty((QUANTITIES, 3))
+    out[0] = (1.0 + r) * wait + big * one
+    out[1] = np.array([g0 + drained / m1, g1, g2]) + 0.5 * l1 * a2
+    out[2] = first * wait + 0.5 * lk * wait2 + mk * big * big * (one + lk * wait)
+    out[2] += 0.5 * big * (lk * lk * wait2 + 2.0 * lk * first * wait)
+    out[3] = np.array([a0, a1, 0.0])
+    out[4] = a2
+    return out
+
+
+@njit(cache=True, error_model="numpy")
+def _until_large(l1: float, lk: float, m1: float, k: int, table: Any, tail: Any) -> None:
+    """Put the time until a large job comes before what it finds: (λ + μ_n)·f_n = source + ...."""
+    km = k * m1
+    tau = 1.0 - busy_gap(lk, l1, km)
+    for i in range(QUANTITIES):
+        s0, s1, s2 = lk * tail[i, 0], lk * tail[i, 1], lk * tail[i, 2]
+        if i == 0:
+            s0 += 1.0
+        elif i == 1:
+            s0 += k - 1.0
+            s1 += 1.0
+        p2 = s2 / lk
+        p1 = (s1 - 2.0 * (km - l1) * p2) / lk
+        p0 = (s0 - (km - l1) * p1 + (km + l1) * p2) / lk
+        offset, ratio = np.empty(k), np.empty(k)  # f_n = offset_n + ratio_n·f_{n+1}
+        below, below_ratio = 0.0, 0.0
+        for n in range(k):
+            source = lk * table[i, n] + (1.0 if i == 0 else (n if i == 1 else 0.0))
+            pivot = l1 + lk + n * m1 * (1.0 - below_ratio)
+            below = (source + n * m1 * below) / pivot
+            below_ratio = l1 / pivot
+            offset[n], ratio[n] = below, below_ratio
+        last = ratio[k - 1]  # f_k = p0 + p1 + p2 + (f_{k-1} - p0)·τ
+        at = (offset[k - 1] + last * (p0 + p1 + p2 - p0 * tau)) / (1.0 - last * tau)
+        table[i, k - 1] = at
+        for n in range(k - 2, -1, -1):
+            table[i, n] = offset[n] + ratio[n] * table[i, n + 1]
+        tail[i, 0], tail[i, 1], tail[i, 2], tail[i, 3] = p0, p1, p2, at - p0

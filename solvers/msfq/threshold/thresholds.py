@@ -1,0 +1,80 @@
+"""Looks at every threshold of MSFQ, the likeliest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from schedopt.formulations.msfq.threshold import Threshold
+from schedopt.instances.msfq import Thresholded
+from schedopt.solvers.msfq.staged import Staged
+from schedopt.solvers.msfq.threshold import approximation
+from schedopt.solvers.msfq.threshold.exact import exact
+
+
+class Enumeration(Staged):
+    """Fill in a formulation's table, one threshold after the other; stoppable at any time.
+
+    Parameters
+    ----------
+    formulation : Threshold
+        Its table is filled in.
+    """
+
+    diverged = False
+    simulated = False
+
+    def __init__(self, formulation: Threshold) -> None:
+        self._formulation = formulation
+        self._stages = evaluations(formulation)
+
+    @property
+    def value(self) -> float | None:
+        """The best objective so far."""
+        best = self._formulation.best()
+        return None if best is None else float(self._formulation.curve[best])
+
+    @property
+    def bound(self) -> float | None:
+        """No threshold's objective can be told before it is looked at: known at the end only."""
+        return self.value if self._done else None
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether every threshold was looked at, and none keeps the side constraints."""
+        return self._done and self.value is None
+
+    def solution(self) -> Thresholded | None:
+        """Return the best so far."""
+        best = self._formulation.best()
+        return None if best is None else self._formulation.solution(best)
+
+    def certificate(self) -> None:
+        """Return nothing: the checker needs nothing to look at every threshold itself."""
+        return
+
+    def holds(self, names: frozenset[str]) -> bool:
+        """Tell whether some threshold keeps these side constraints."""
+        return bool(self._formulation.kept(names).any())
+
+
+def evaluations(formulation: Threshold) -> Iterator[int]:
+    """Fill in the table, yielding the threshold after each step."""
+    model, system = formulation.model, formulation.system
+    quick = approximation.paper if formulation.method == "paper" else approximation.area
+    curve = quick(system)
+    if formulation.method != "exact":
+        model.small[:], model.large[:], model.assumption_ok[:] = curve
+        yield system.k - 1
+        return
+    likely = np.argsort(formulation.objective(curve.small, curve.large), kind="stable")
+    for l in likely.tolist():
+        model.small[l], model.large[l] = exact(system, l, formulation.variant)
+        yield l
+
+
+def evaluate(formulation: Threshold) -> None:
+    """Fill in the whole table."""
+    for _ in evaluations(formulation):
+        pass

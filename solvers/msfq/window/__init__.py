@@ -1,0 +1,1 @@
+"""Windows of a log, scheduled exactly."""

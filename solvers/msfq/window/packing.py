@@ -1,0 +1,250 @@
+"""Prices of servers by need, improved by subgradients, that rule out starts: bounds on few jobs.
+
+Where servers cost the same for all, a machine of 240 sells 240 of them though three jobs of 80 may
+not be there. Here each need has prices of its own, and what is taken off a bound is what the jobs
+that fit side by side could pay at the most: the prices are the dual of the time-indexed linear
+program in which at each time a mix of packings runs (Mingozzi, Maniezzo, Ricciardelli and Bianco,
+Management Science 44, 1998). Each job starts between ``first`` and ``last``: in a schedule that is
+better than one known, no start may cost its job more than the bound has left. What is ruled out
+says who can run when, and who must; with that prices prove more.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.msfq.ticks import Ticks, Ticks64
+from schedopt.solvers.clock import now
+from schedopt.solvers.msfq.window.packing_kernels import pack, respond, use
+
+Floats = NDArray[np.float64]
+ROOM = 2**57
+MOST_UNIT = 2**10
+SLOW = 0.95
+"""Of mean starts over rounds, and of how far these are apart: what the past counts."""
+FEWER = 0.95
+"""Of prices that are alike for all needs: the part that prices by need start from."""
+
+
+class Tuned(NamedTuple):
+    """How prices are improved: rounds, of the last direction, patience, and the length of steps."""
+
+    rounds: int
+    kept: float
+    patience: int
+    length: float
+
+
+OPENING = Tuned(1000, 0.9, 40, 0.3)
+AGAIN = Tuned(400, 0.9, 30, 0.1)
+TIGHTER = 0.02
+"""Of what is left: where prices win less by it, nothing more is ruled out."""
+
+
+class Packing:
+    """Prices by need, and the starts that they leave.
+
+    Parameters
+    ----------
+    ticks : Ticks
+        Exact.
+    grid : ndarray of int64, shape (cells + 1,)
+        Times at which prices may change, from 0 on.
+    known : int
+        The sum of weighted starts of a schedule; a better one is sought.
+
+    Attributes
+    ----------
+    first, last : ndarray of int64, shape (jobs,)
+        Between these are the starts of all better schedules.
+    step : int
+        By which a schedule is better at the least.
+    sizes, kind : ndarray of int64
+        Needs, by kind, in units of ``shared`` servers; and each job's kind.
+    room : int
+        What sizes may add up to.
+    prices : ndarray of int64, shape (kinds, cells)
+        The best, in units of which a tick of waiting costs a job of weight 1 ``unit``.
+    total : int
+        What they prove of the sum of weighted starts of better schedules, in these units.
+    most, must : ndarray of int64, shape (kinds, cells)
+        How many jobs of a kind may run in a cell, and how many do throughout in any case.
+    usable : bool
+        Whether numbers are small enough for all of this.
+    """
+
+    def __init__(self, ticks: Ticks, grid: Ticks64, known: int) -> None:
+        self.ticks, self.grid, self.known = ticks, grid, known
+        self.lengths = np.diff(grid)
+        needs, self.kind = np.unique(ticks.need, return_inverse=True)
+        self.shared = int(np.gcd.reduce(needs))
+        self.sizes, self.room = needs // self.shared, ticks.servers // self.shared
+        self.step = int(np.gcd.reduce(ticks.weight))
+        spare = known - int(ticks.weight @ ticks.submit)
+        self.first, self.last = ticks.submit.copy(), ticks.submit + spare // ticks.weight
+        horizon = max(int(grid[-1]), int(self.last.max())) + int(ticks.run.max())
+        self._largest = horizon * int(ticks.weight.sum())
+        self.unit = min(MOST_UNIT, 1 << max(0, (ROOM // (4 * self._largest)).bit_length() - 1))
+        self.usable = 8 * self._largest < ROOM
+        self.prices = np.zeros((len(needs), len(grid) - 1), np.int64)
+        self.costs, self.starts = np.zeros_like(ticks.run), np.zeros_like(ticks.run)
+        self._kept = np.zeros((len(ticks.run), 2), np.int64)
+        self._used, self._chosen = np.zeros(self.prices.shape), np.zeros(self.prices.shape)
+        self._values = np.zeros(len(grid) - 1, np.int64)
+        self._mean, self._spread = self.first.astype(np.float64), np.zeros(len(ticks.run))
+        self.total = 0
+        self._count()
+
+    @property
+    def closed(self) -> bool:
+        """Whether no schedule is better than the one known."""
+        return self.total > self.aim
+
+    @property
+    def aim(self) -> int:
+        """The most that a better schedule has, in units."""
+        return (self.known - self.step) * self.unit
+
+    def open(self, prices: Floats, until: float) -> None:
+        """Start from prices of a server, shape (cells,), and tighten until that wins little."""
+        if not self.usable:
+            return
+        alike = prices * (self.sizes * self.shared)[:, None]
+        best, self.total = self.prices, 0
+        for start in (np.zeros_like(alike), alike):
+            value = self.evaluate(start)
+            if value is not None and value >= self.total:
+                best, self.total = self._whole(start), value
+        self.prices = best
+        self._improve(alike * FEWER, OPENING, until)
+        self.settle(until)
+
+    def settle(self, until: float) -> None:
+        """Rule out starts and improve prices in turn, until that wins little."""
+        while not self.closed and now() < until:
+            before = self.total
+            self.tighten()
+            self._improve(self.prices / self.unit, AGAIN, until)
+            if self.total - before <= TIGHTER * (self.aim - before):
+                break
+        if not self.closed:
+            self.tighten()
+
+    def split(self, until: float) -> tuple[Packing, Packing]:
+        """Return the same with a job that starts by a time, and with one that starts later.
+
+        The job is one that prices cannot make up their mind about: the more it needs, and the
+        wider the starts are apart that are best for it in turn, the sooner it is taken.
+        """
+        room = self.last > self.first
+        job = int(np.argmax(np.where(room, (self._spread + 1e-6) * self.ticks.need, -1.0)))
+        at = int(np.clip(np.floor(self._mean[job]), self.first[job], self.last[job] - 1))
+        sooner, later = copy(self), copy(self)
+        sooner.last, later.first = self.last.copy(), self.first.copy()
+        sooner.last[job], later.first[job] = at, at + 1
+        for part in (sooner, later):
+            part._count()
+            value = part.evaluate(self.prices / self.unit)
+            part.total = self.total if value is None else max(self.total, value)
+            part.settle(until)
+        return sooner, later
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there is one start left for each job."""
+        return bool((self.first == self.last).all())
+
+    def tighten(self) -> None:
+        """Rule out the starts that cost more than the bound has left, and count who can run."""
+        value = self.evaluate(self.prices / self.unit)
+        if value is None or value > self.aim:
+            self.total = self.total if value is None else value
+            return
+        self.evaluate(self.prices / self.unit, self.costs + (self.aim - value))
+        if (self._kept < 0).any():
+            self.total = self.aim + 1
+            return
+        self.first, self.last = self._kept[:, 0].copy(), self._kept[:, 1].copy()
+        self._count()
+        value = self.evaluate(self.prices / self.unit)
+        self.total = self.total if value is None else max(self.total, value)
+
+    def evaluate(self, prices: Floats, most: Ticks64 | None = None) -> int | None:
+        """Return what prices prove, in units; None where numbers would be too large."""
+        ticks = self.ticks
+        spent = float((prices * self.lengths).sum(axis=1).max()) * self.unit
+        if spent * len(ticks.run) * 4 >= ROOM:
+            return None
+        whole = self._whole(prices)
+        padded, paid = self.summed(whole)
+        respond(
+            self.first, self.last, ticks.run, ticks.weight * self.unit, self.kind, self.grid,
+            padded, paid, np.zeros_like(ticks.run) if most is None else most, self.costs,
+            self.starts, self._kept,
+        )  # fmt: skip
+        use(self.starts, ticks.run, self.kind, self.grid, self._used)
+        pack(padded, self.sizes, self.room, self.most, self.must, self._chosen, self._values)
+        if (self._values < 0).any():  # who must run does not fit
+            return self.aim + 1
+        return int(self.costs.sum()) - int(self._values @ self.lengths)
+
+    def values(self) -> Ticks64:
+        """Return what the machine could earn in each cell at the best prices, shape (cells,)."""
+        self.evaluate(self.prices / self.unit)
+        return self._values.copy()
+
+    def summed(self, whole: Ticks64) -> tuple[Ticks64, Ticks64]:
+        """Return prices with those beyond the grid, and what is paid from its first time on."""
+        nothing = np.zeros((len(whole), 1), np.int64)
+        paid = np.cumsum(whole * self.lengths, axis=1)
+        return np.hstack([whole, nothing]), np.hstack([nothing, paid])
+
+    def _whole(self, prices: Floats) -> Ticks64:
+        return np.rint(prices * self.unit).astype(np.int64)
+
+    def _count(self) -> None:
+        """Count for each cell how many jobs of each kind can run in it, and how many must."""
+        self.most, self.must = np.zeros_like(self.prices), np.zeros_like(self.prices)
+        run = self.ticks.run
+        can = np.searchsorted(self.grid, self.first, "right") - 1
+        cannot = np.searchsorted(self.grid, self.last + run, "left")
+        begun = np.searchsorted(self.grid, self.last, "left")
+        ended = np.searchsorted(self.grid, self.first + run, "right") - 1
+        for job, kind in enumerate(self.kind.tolist()):
+            self.most[kind, can[job] : cannot[job]] += 1
+            if begun[job] < ended[job]:
+                self.must[kind, begun[job] : ended[job]] += 1
+
+    def _improve(self, at: Floats, tuned: Tuned, until: float) -> None:
+        """Improve prices by subgradients, deflected, from some on."""
+        lengths, direction = self.lengths.astype(np.float64), None
+        length, stalled, best = tuned.length, 0, self.total
+        for _ in range(tuned.rounds):
+            value = self.evaluate(at)
+            if value is not None:
+                stalled = 0 if value > best + 1e-4 * (self.aim - best) else stalled + 1
+                best = max(best, value)
+                if value > self.total:
+                    self.total, self.prices = value, self._whole(at)
+            if self.closed or now() >= until or length < 1e-4:
+                return
+            if value is None or stalled >= tuned.patience:
+                length, stalled, direction = length / 2, 0, None
+                at = self.prices / self.unit
+                continue
+            over = self._used - self._chosen
+            over[(at <= 0) & (over < 0)] = 0.0
+            if direction is not None:
+                over = tuned.kept * direction + (1 - tuned.kept) * over
+            direction = over
+            norm = float(((direction * direction) @ lengths).sum())
+            if norm <= 0.0:
+                return
+            self._spread = SLOW * self._spread + (1 - SLOW) * np.abs(self.starts - self._mean)
+            self._mean = SLOW * self._mean + (1 - SLOW) * self.starts
+            ahead = (self.known * self.unit - value) / self.unit
+            at = np.maximum(0.0, at + length * ahead / norm * direction)

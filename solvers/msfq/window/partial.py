@@ -1,0 +1,186 @@
+"""The best schedule of few jobs, by a search over partial schedules in order of time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from schedopt.formulations.msfq.ticks import Ticks64
+from schedopt.solvers.clock import now
+from schedopt.solvers.msfq.window.packing import Packing
+from schedopt.solvers.msfq.window.packing_kernels import earnings
+from schedopt.solvers.msfq.window.partial_kernels import (
+    EXHAUSTED,
+    FULL,
+    Facts,
+    Found,
+    Scratch,
+    Tally,
+)
+from schedopt.solvers.msfq.window.partial_search_kernels import search
+
+MOST_JOBS = 62
+"""Jobs that have started are bits of a whole number."""
+MOST = 1_500_000
+"""Partial schedules that are kept; each takes some 300 bytes."""
+EACH = 14
+"""Running jobs of each, on average, that there is room for."""
+AT_ONCE = 200
+"""Partial schedules between two looks at the clock."""
+
+
+class PartialSearch:
+    """The search for a schedule that is better than one known.
+
+    Parameters
+    ----------
+    packing : Packing
+        Prices that prove something, and the starts that they leave.
+    most : int
+        Partial schedules that may be kept.
+
+    Attributes
+    ----------
+    known : int
+        The sum of weighted starts of the best schedule by now.
+    proven : bool
+        Whether none is better.
+    full : bool
+        Whether there is no room to go on.
+    """
+
+    def __init__(self, packing: Packing, *, most: int = MOST) -> None:
+        self._jobs = len(packing.ticks.run)
+        self._facts = facts_of(packing)
+        self._found = _room(most, EACH * most)
+        one = [np.zeros(1, np.int64) for _ in Tally._fields]
+        self._tally = Tally(*one)
+        self._tally.known[0] = packing.known
+        jobs, most_kinds = self._jobs + 2, self._jobs + 2
+        self._scratch = Scratch(
+            *(np.zeros(jobs, np.int64) for _ in range(4)),
+            *(np.zeros(most_kinds, np.int64) for _ in range(2)),
+        )
+        found = self._found  # at first nobody has started
+        found.begun[0], found.then[0], found.parent[0] = -1, 0, -1
+        self._tally.found[0] = self._tally.waiting[0] = 1
+        self.proven = self.full = False
+
+    @property
+    def known(self) -> int:
+        """The sum of weighted starts of the best schedule by now."""
+        return int(self._tally.known[0])
+
+    @property
+    def tried(self) -> int:
+        """How many partial schedules were not dropped for their bound."""
+        return int(self._tally.tried[0])
+
+    def advance(self, seconds: float) -> bool:
+        """Search for about that long; tell whether there is nothing left to do."""
+        until = now() + seconds
+        while not (self.proven or self.full):
+            came = search(self._facts, self._found, self._tally, self._scratch, AT_ONCE)
+            self.proven, self.full = came == EXHAUSTED, came == FULL
+            if now() >= until:
+                break
+        return self.proven or self.full
+
+    def starts(self) -> Ticks64 | None:
+        """Return the starts of a schedule that is better than the first, if there is one."""
+        at = int(self._tally.best[0])
+        if at == 0:
+            return None
+        found, starts = self._found, np.zeros(self._jobs, np.int64)
+        while at > 0:
+            parent = int(found.parent[at])
+            new = int(found.started[at]) & ~int(found.started[parent])
+            for job in range(self._jobs):
+                if new >> job & 1:
+                    starts[job] = found.begun[at]
+            at = parent
+        return starts
+
+
+def facts_of(packing: Packing) -> Facts:
+    """Return what a search needs to know, from prices that prove something."""
+    ticks, grid = packing.ticks, packing.grid
+    prices, paid = packing.summed(packing.prices)
+    earned = np.zeros((packing.room + 1, len(grid)), np.int64)
+    earnings(prices, packing.sizes, packing.room, packing.most, earned)
+    value = packing.values()
+    jobs = len(ticks.run)
+    alike, last = np.full(jobs, -1), dict[tuple[int, int], int]()
+    for job, of in enumerate(zip(ticks.need.tolist(), ticks.run.tolist(), strict=True)):
+        alike[job] = last.get(of, -1)
+        last[of] = job
+    facts = Facts(
+        submit=ticks.submit,
+        need=ticks.need,
+        takes=packing.sizes * packing.shared,
+        run=ticks.run,
+        weight=ticks.weight,
+        kind=packing.kind,
+        alike=alike,
+        servers=ticks.servers,
+        shared=packing.shared,
+        unit=packing.unit,
+        step=packing.step,
+        grid=grid,
+        prices=prices,
+        paid=paid,
+        earned=earned,
+        earnings=_summed(earned[:, :-1], packing.lengths),
+        value=np.append(value, 0),
+        values=_summed(value[None, :], packing.lengths)[0],
+        corners=np.zeros((jobs, 2 * len(grid) + 2), np.int64),
+        floors=np.zeros((jobs, 2 * len(grid) + 2), np.int64),
+        many=np.zeros(jobs, np.int64),
+    )
+    for job in range(jobs):
+        _fill_floors(packing, facts, job)
+    return facts
+
+
+def _fill_floors(packing: Packing, facts: Facts, job: int) -> None:
+    """Fill in what a job costs at least from each time on at which that changes its course."""
+    grid, run, kind = packing.grid, packing.ticks.run[job], packing.kind[job]
+    ends = np.array([packing.first[job], packing.last[job]])
+    times = np.concatenate([grid, grid - run])
+    within = (ends[0] < times) & (times < ends[1])
+    marks = np.unique(np.concatenate([ends, times[within]]))
+
+    def paid(times: Ticks64) -> Ticks64:
+        at = np.searchsorted(grid, times, "right") - 1
+        so_far: Ticks64 = facts.paid[kind, at] + facts.prices[kind, at] * (times - grid[at])
+        return so_far
+
+    costs = packing.unit * packing.ticks.weight[job] * marks + paid(marks + run) - paid(marks)
+    facts.many[job] = len(marks)
+    facts.corners[job, : len(marks)] = marks
+    facts.floors[job, : len(marks)] = np.minimum.accumulate(costs[::-1])[::-1]
+
+
+def _summed(rates: Ticks64, lengths: Ticks64) -> Ticks64:
+    """Return the sums of rates over time, from 0 on, for each row."""
+    return np.hstack([np.zeros((len(rates), 1), np.int64), np.cumsum(rates * lengths, axis=1)])
+
+
+def _room(most: int, held: int) -> Found:
+    """Return room for so many partial schedules, and for so many jobs that run in them."""
+    whole = np.int64
+    return Found(
+        started=np.zeros(most, whole),
+        begun=np.zeros(most, whole),
+        then=np.zeros(most, whole),
+        cost=np.zeros(most, whole),
+        bound=np.zeros(most, whole),
+        parent=np.zeros(most, whole),
+        link=np.zeros(most, whole),
+        offset=np.zeros(most, whole),
+        size=np.zeros(most, whole),
+        state=np.zeros(most, np.int8),
+        ends=np.zeros(held, whole),
+        kinds=np.zeros(held, whole),
+        heap=np.zeros(most, whole),
+        table=np.full(1 << most.bit_length(), -1, whole),
+    )

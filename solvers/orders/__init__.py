@@ -1,5 +1,0 @@
-"""hesrpt: allocations solved by prices of work, a search over orders, and convex programs."""
-
-from solvers.orders.solving import solve
-
-__all__ = ["solve"]
