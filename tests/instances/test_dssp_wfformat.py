@@ -16,7 +16,7 @@ from schedopt.instances import files
 from schedopt.instances.dssp import wfformat
 from schedopt.instances.errors import InputError
 
-REPOSITORY = Path(files.__file__).parents[1]
+REPOSITORY = Path(files.__file__).resolve().parents[1]
 REAL = sorted((REPOSITORY.parent / "shared" / "data" / "wfcommons").glob("*.json.gz"))
 
 DIAMOND = {"a": (2.0, ["b", "c"]), "b": (3.0, ["d"]), "c": (5.0, ["d"]), "d": (1.0, [])}

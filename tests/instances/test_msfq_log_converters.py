@@ -18,7 +18,7 @@ from schedopt.instances.msfq import Instance, swf
 from schedopt.instances.msfq.log_converters import convert
 from schedopt.instances.msfq.swf import convert as convert_swf
 
-REAL = Path(files.__file__).parents[1].parent / "shared" / "data" / "swf"
+REAL = Path(files.__file__).resolve().parents[1].parent / "shared" / "data" / "swf"
 HEADER = "; Computer: Toy\n; MaxNodes: 4\n; MaxProcs: 8\n"
 
 

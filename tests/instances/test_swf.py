@@ -25,7 +25,7 @@ from schedopt.instances.msfq import swf as queues
 from schedopt.instances.msfq.traces import read_trace
 from schedopt.instances.swf import read_log
 
-REAL = Path(files.__file__).parents[1].parent / "shared" / "data" / "swf"
+REAL = Path(files.__file__).resolve().parents[1].parent / "shared" / "data" / "swf"
 HEADER = "; Version: 2.2\n; Computer: Toy\n; MaxNodes: 4\n; MaxProcs: 8\n; Note: made up\n"
 
 
