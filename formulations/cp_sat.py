@@ -76,6 +76,16 @@ class WholeModel:
         """How many native constraints the user added."""
         return len(self.model.proto.constraints) - self._stated
 
+    @property
+    def changed(self) -> bool:
+        """Whether the user has changed the model."""
+        return self.native > 0
+
+    @property
+    def goal_changed(self) -> bool:
+        """Whether the user has changed its objective."""
+        return False
+
     def side(self) -> Side:
         """Return the literal that asks for each side constraint, by its name."""
         found: Side = {name: [asked] for name, asked in self.asked.items()}

@@ -72,6 +72,16 @@ class Formulation(Protocol):
         ...
 
     @property
+    def changed(self) -> bool:
+        """Whether the user has changed the native model: then it alone says what is meant."""
+        ...
+
+    @property
+    def goal_changed(self) -> bool:
+        """Whether the user has changed its objective: then no bound is one of the instance's."""
+        ...
+
+    @property
     def options(self) -> Settings:
         """The options in force."""
         ...

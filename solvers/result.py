@@ -88,7 +88,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     instance, problem : str
         What was solved.
     formulation, solver : str
-        What it was solved as and with; absent for a policy.
+        What it was solved as and with; absent for a policy. The solver is the engine that found the
+        solution; where none did, the one that proved what is known.
+    found_by, bounded_by, proved_by : str or None
+        The engines that found the solution, gave the bound, and proved the optimum or that there is
+        no solution; None where no engine did: a policy may have found the solution.
     policy : str
         Which policy; absent for a solver.
     termination : str
@@ -120,6 +124,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     problem: str
     formulation: str | UnsetType = UNSET
     solver: str | UnsetType = UNSET
+    found_by: str | UnsetType | None = UNSET
+    bounded_by: str | UnsetType | None = UNSET
+    proved_by: str | UnsetType | None = UNSET
     policy: str | UnsetType = UNSET
     version: dict[str, str] = {}
     termination: Termination
@@ -226,6 +233,11 @@ def gap(objective: float | None, bound: float | None) -> float | None:
     if objective is None or bound is None:
         return None
     return abs(objective - bound) / max(1e-10, abs(objective))
+
+
+def better(sense: Sense, a: float, b: float) -> bool:
+    """Tell whether one objective is better than another."""
+    return a > b if sense == "maximize" else a < b
 
 
 def snap_bound(objective: float | None, bound: float | None) -> float | None:

@@ -16,6 +16,7 @@ from schedopt.solvers.result import (
     Result,
     SolutionStatus,
     Termination,
+    better,
     gap,
     snap_bound,
 )
@@ -112,31 +113,18 @@ def make_result(
         What else there is to say.
     """
     objective = None if solution is None else formulation.instance.objective_of(solution)
-    bound = snap_bound(objective, bound)
-    if objective is not None and bound is not None:
-        ahead = objective - bound if formulation.sense == "maximize" else bound - objective
-        if ahead > 0:  # a bound that was beaten is none
-            bound, message = None, message or "the bound did not hold: numbers too far apart"
-    distance = gap(objective, bound)
-    quality: SolutionStatus = "none" if solution is None else "feasible"
-    near: float = getattr(formulation, "tolerance", 0.0)
-    if distance is not None and distance <= near:
-        quality = "optimal"
-    if distance is not None:
-        run.trace.append((round(now() - run.began, 6), objective, bound))
     limits = run.limits
-    return Result(
+    result: Result[Any] = Result(
         instance=formulation.instance.name,
         problem=formulation.problem,
         formulation=formulation.name,
         solver=solver,
         version={"solver": version},
         termination=stopped,
-        solution_status=quality,
+        solution_status="none",
         sense=formulation.sense,
         objective=objective,
         bound=bound,
-        gap=distance,
         seed=limits.seed,
         options={
             **formulation.options,
@@ -145,7 +133,31 @@ def make_result(
             **options,
         },
         constraints=tuple(formulation.added),
-        trace=tuple(run.trace),
         message=message or msgspec.UNSET,
         solution=solution,
+    )
+    result = judged(formulation, result)
+    if result.gap is not None:
+        run.trace.append((round(now() - run.began, 6), objective, result.bound))
+    return msgspec.structs.replace(result, trace=tuple(run.trace))
+
+
+def judged(formulation: Formulation, result: Result[Any]) -> Result[Any]:
+    """Return a result with the gap and the status that follow from its objective and bound.
+
+    A bound that the solution beats is none. Optimal is what meets its bound, within what the
+    formulation allows for rounding.
+    """
+    objective, bound, message = result.objective, result.bound, result.message
+    bound = snap_bound(objective, bound)
+    if objective is not None and bound is not None and better(formulation.sense, objective, bound):
+        bound = None
+        message = message or "the solution beats the claimed bound: no bound is reported"
+    distance = gap(objective, bound)
+    status: SolutionStatus = "none" if result.solution is None else "feasible"
+    near: float = getattr(formulation, "tolerance", 0.0)
+    if distance is not None and distance <= near:
+        status = "optimal"
+    return msgspec.structs.replace(
+        result, bound=bound, gap=distance, solution_status=status, message=message
     )

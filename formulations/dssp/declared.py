@@ -97,6 +97,11 @@ class Declared:
         """Whether the user has changed the native model: then it alone says what is meant."""
         return self._native is not None and self._native.changed()
 
+    @property
+    def goal_changed(self) -> bool:
+        """Whether the user has changed the native objective."""
+        return self._native is not None and self._native.goal_changed()
+
     def side(self) -> Side:
         """Return the rows behind each side constraint, by name.
 

@@ -67,7 +67,7 @@ class Native:
             model.lifted = pyo.Var(pyo.Any, domain=pyo.Binary, dense=False)
             for name, row in stated:
                 self._state(name, row)
-        self._known = self._signature()
+        self._known = self._rows_digest(), self._goal_digest()
 
     def _within(self, row: Row) -> tuple[None, Any, float | None]:
         return None, _dot(row.coefficients, [self.x[j] for j in row.jobs]), _bound(row.upper)
@@ -77,7 +77,7 @@ class Native:
         changed = self.changed()
         self._state(name, row)
         if not changed:
-            self._known = self._signature()
+            self._known = self._rows_digest(), self._known[1]
 
     def _state(self, name: str, row: Row) -> None:
         model = self.model
@@ -102,20 +102,34 @@ class Native:
 
     def changed(self) -> bool:
         """Tell whether the user has changed anything in the model."""
-        return self._signature() != self._known
+        return (self._rows_digest(), self._goal_digest()) != self._known
 
-    def _signature(self) -> list[object]:
-        """Return what a change by the user shows in: every row, the objective, every bound."""
-        model = self.model
-        value = pyo.value
-        rows = model.component_data_objects(pyo.Constraint, active=True)
-        goals = model.component_data_objects(pyo.Objective, active=True)
-        variables = model.component_data_objects(pyo.Var)
-        return [
-            *((id(row), id(row.body), value(row.lower), value(row.upper)) for row in rows),
-            *((id(goal), id(goal.expr), goal.sense) for goal in goals),
-            *((id(x), id(x.domain), x.fixed, x.lb, x.ub) for x in variables),
+    def goal_changed(self) -> bool:
+        """Tell whether the user has changed the objective."""
+        return self._goal_digest() != self._known[1]
+
+    def _rows_digest(self) -> int:
+        """Return a digest of every component, row, bound and domain."""
+        model, value = self.model, pyo.value
+        parts = [
+            (id(part), part.ctype, part.active)
+            for part in model.component_objects()
+            if part.ctype is not pyo.Objective
         ]
+        rows = [
+            (id(row), _terms(row.body), value(row.lower), value(row.upper))
+            for row in model.component_data_objects(pyo.Constraint, active=True)
+        ]
+        domains = [
+            (id(x), id(x.domain), x.fixed, x.fixed and x.value, *x.bounds)
+            for x in model.component_data_objects(pyo.Var)
+        ]
+        return hash((*parts, *rows, *domains))
+
+    def _goal_digest(self) -> int:
+        """Return a digest of the objective."""
+        goals = self.model.component_data_objects(pyo.Objective, active=True)
+        return hash(tuple((id(goal), _terms(goal.expr), goal.sense) for goal in goals))
 
 
 def _dot(coefficients: Sequence[Number], variables: Sequence[Any]) -> Any:
@@ -123,6 +137,13 @@ def _dot(coefficients: Sequence[Number], variables: Sequence[Any]) -> Any:
     return LinearExpression(
         constant=0.0, linear_coefs=list(map(float, coefficients)), linear_vars=list(variables)
     )
+
+
+def _terms(body: Any) -> tuple[object, ...]:
+    """Return what an expression of ours says; of any other, which object it is."""
+    if isinstance(body, LinearExpression):
+        return (id(body), body.constant, *body.linear_coefs, *map(id, body.linear_vars))
+    return (id(body),)
 
 
 def _bound(value: Number) -> float | None:

@@ -155,6 +155,16 @@ class Partition(Declared):
         """How many native constraints the user added."""
         return 0 if self._direct is None else self._direct.native
 
+    @property
+    def changed(self) -> bool:
+        """Whether the user has changed the direct model."""
+        return self._direct is not None and self._direct.changed
+
+    @property
+    def goal_changed(self) -> bool:
+        """Whether the user has changed its objective."""
+        return self._direct is not None and self._direct.goal_changed
+
     def side(self) -> Side:
         """Return the literal that asks for each side constraint, by its name.
 

@@ -202,6 +202,16 @@ class Rectangles:
         """How many native constraints the user added."""
         return 0 if self._pieces is None else self._pieces.native
 
+    @property
+    def changed(self) -> bool:
+        """Whether the user has changed the model."""
+        return self.native > 0
+
+    @property
+    def goal_changed(self) -> bool:
+        """Whether the user has changed its objective."""
+        return False
+
     def side(self) -> Side:
         """Return the literal that asks for each side constraint, by its name."""
         names = [label(rule, position) for position, rule in enumerate(self.rules)]

@@ -339,6 +339,16 @@ class Allocation:
                         self._rows.append((e, bound, -1.0, row))
         return self._rows
 
+    @property
+    def changed(self) -> bool:
+        """Whether the user has changed the program."""
+        return bool(self.natives)
+
+    @property
+    def goal_changed(self) -> bool:
+        """Whether the user has changed its objective."""
+        return False
+
     def plain(self) -> bool:
         """Tell whether nothing but the jobs' work and the servers bind: then prices solve it."""
         late = bool(self.instance.arrivals.any())

@@ -79,6 +79,8 @@ class LogBound(Unruled):
     refusing: ClassVar[str] = "on a log"
     name: ClassVar[str] = "bound"
     engine: ClassVar[str] = "server-prices"
+    changed: ClassVar[bool] = False
+    goal_changed: ClassVar[bool] = False
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {
         "rounds": Option(400, "a whole number of at least 1", is_count),

@@ -56,6 +56,8 @@ class OptimalPolicy(Unruled):
     refusing: ClassVar[str] = NOWHERE
     name: ClassVar[str] = "optimal-policy"
     engine: ClassVar[str] = "numeric"
+    changed: ClassVar[bool] = False
+    goal_changed: ClassVar[bool] = False
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = OPTIONS
 

@@ -74,6 +74,8 @@ class Threshold:
     problem: ClassVar[str] = "msfq"
     name: ClassVar[str] = "threshold"
     engine: ClassVar[str] = "numeric"
+    changed: ClassVar[bool] = False
+    goal_changed: ClassVar[bool] = False
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {
         "method": Option("exact", "exact, area or paper", lambda v: v in METHODS),

@@ -16,8 +16,8 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import Options, checked, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem, problem_of
-from schedopt.problems.uncertified import NoCertificateError
 from schedopt.solvers.clock import compiling
+from schedopt.solvers.door import NoCertificateError
 from schedopt.solvers.result import Limits, Result, Watch, as_document, gap
 
 if TYPE_CHECKING:

@@ -223,7 +223,7 @@ def test_estimates_are_those_that_are_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_policy_says_why_it_does_not_apply() -> None:
-    tiny = load(Path(rules.__file__).resolve().parents[3] / "instances" / "msfq" / "one-or-all.json")
+    tiny = load("example:one-or-all")
     with pytest.raises(NotApplicableError, match="replays logs"):
         POLICIES["easy"].run(tiny)
     nobody = queue_of(Jobs.of([0], [1], [1]), 1)

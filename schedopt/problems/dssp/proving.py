@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from schedopt.instances.dssp import bounding
-from schedopt.problems.uncertified import NoCertificateError
+from schedopt.solvers.door import NoCertificateError
 from schedopt.solvers.result import Limits, Result
 
 if TYPE_CHECKING:

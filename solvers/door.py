@@ -1,0 +1,379 @@
+"""The one door to every optimum: a formulation's table of engines, walked from the top.
+
+`ENGINES` in ``solvers/<row>/<formulation>`` is the table; the ``TABLES`` of a row say where. The
+first engine that accepts the formulation answers; it may hand what it has found to the next that
+accepts. The last row, ``model``, is the declared native model, solved as it stands.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from schedopt.instances.errors import InputError, listing, shown
+from schedopt.solvers.clock import now
+from schedopt.solvers.result import Limits, Result, Seconds, better, gap
+from schedopt.solvers.running import judged
+
+if TYPE_CHECKING:
+    from schedopt.formulations.protocol import Formulation, Sense
+
+Certificate = dict[str, Any]
+
+
+class NoCertificateError(Exception):
+    """A bound has no certificate; the message says why."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What an engine is given beside the formulation.
+
+    Attributes
+    ----------
+    limits : Limits
+        When to stop; the time limit is what is left of it.
+    start : callable
+        Returns a solution that a quick policy finds, which keeps all side constraints, or None.
+    solution : object or None
+        The best solution of the engines before.
+    bound : Fraction, float or None
+        What they have proven: no solution is better.
+    read : object
+        What `Engine.accepts` returned.
+    alone : bool
+        Whether no engine follows: it was asked for by name, or confirms another.
+    """
+
+    limits: Limits
+    start: Callable[[], Any | None] = lambda: None
+    solution: Any | None = None
+    bound: Fraction | float | None = None
+    read: Any = True
+    alone: bool = False
+
+
+@dataclass(frozen=True)
+class HandOn:
+    """What an engine returns that leaves the rest to the next one of the table.
+
+    Attributes
+    ----------
+    result : Result
+        What is known so far.
+    bound : Fraction, float or None
+        Its bound without rounding.
+    """
+
+    result: Result
+    bound: Fraction | float | None = None
+
+
+def anything(_: object) -> bool:
+    """Accept every formulation."""
+    return True
+
+
+def unchanged(model: Formulation) -> bool:
+    """Accept a formulation whose native model is as it was declared."""
+    return not model.changed
+
+
+def always(_: Formulation, __: Limits) -> bool:
+    """Take every formulation that is accepted."""
+    return True
+
+
+def never(_: Formulation, __: Limits) -> bool:
+    """Wait to be asked for by name."""
+    return False
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A way to the optimum of a formulation: a row of its table.
+
+    Attributes
+    ----------
+    name : str
+        As ``--solver`` takes it.
+    solve : str
+        ``module:function``, which takes the formulation and a `Given`, and returns a `Result`, not
+        yet checked, or a `HandOn`.
+    when : str
+        Which models it accepts, and which of them it takes unasked, in a sentence.
+    proves : str
+        What its answer is worth.
+    accepts : callable
+        What the engine reads of a formulation, or True; None or False where it cannot take it.
+    pays : callable
+        Whether it takes a formulation that it accepts without being asked by name.
+    certificate : str
+        The kinds of certificate that it gives; empty: none.
+    certify : str
+        ``module:function``, which takes the formulation, the result, limits and a function that
+        tells whether a certificate re-proves the bound; it returns a certificate, or None.
+    confirmed_by : str
+        The engine of the table that is the second method; empty: there is none.
+    needs : tuple of str
+        Programs on the path or packages of Python of which one must be there; empty: none.
+    """
+
+    name: str
+    solve: str
+    when: str
+    proves: str
+    accepts: Callable[[Any], Any] = anything
+    pays: Callable[[Any, Limits], bool] = always
+    certificate: str = ""
+    certify: str = ""
+    confirmed_by: str = ""
+    needs: tuple[str, ...] = ()
+
+    @property
+    def available(self) -> bool:
+        """Whether what it needs is on this machine."""
+        return not self.needs or any(shutil.which(name) or find_spec(name) for name in self.needs)
+
+
+def at_home(home: str) -> Any:
+    """Import what ``module:name`` stands for."""
+    module, _, name = home.partition(":")
+    return getattr(import_module(module), name)
+
+
+def engines(problem: str, formulation: str) -> tuple[Engine, ...]:
+    """Return the table of a formulation, in the order in which it is walked."""
+    tables: dict[str, str] = import_module(f"schedopt.solvers.{problem}").TABLES
+    table: tuple[Engine, ...] = at_home(tables[formulation])
+    return table
+
+
+def solve(
+    model: Formulation,
+    limits: Limits | None = None,
+    *,
+    solver: str | None = None,
+    start: Callable[[], Any | None] = lambda: None,
+) -> Result:
+    """Solve a formulation with the first engine that takes it, or with one that is named.
+
+    Parameters
+    ----------
+    model : Formulation
+    limits : Limits, optional
+        When to stop; by default with a proof. The time limit is for all engines together.
+    solver : str, optional
+        The name of an engine; it works alone.
+    start : callable, optional
+        Returns a solution to start from, found by a policy, or None; called where it pays.
+
+    Returns
+    -------
+    Result
+        Not yet checked. An interruption (Ctrl-C) ends the run and keeps what is known.
+
+    Raises
+    ------
+    InputError
+        If no engine has that name, or the one that does cannot take the formulation.
+    """
+    limits = limits or Limits()
+    began = now()
+    offered = _Remembered(start)
+    chosen = _walk(model, limits) if solver is None else iter([_named(model, solver)])
+    known: HandOn | None = None
+    for engine, read in chosen:
+        own = _left(limits, began) if known else limits
+        given = Given(own, offered, read=read, alone=solver is not None)
+        if known is not None:
+            given = replace(given, solution=known.result.solution, bound=known.bound)
+        before = now() - began
+        answer = at_home(engine.solve)(model, given)
+        handed = answer if isinstance(answer, HandOn) else HandOn(answer)
+        told = _told(model, handed.result, engine.name, offered)
+        result = told if known is None else _joined(model, known.result, told, before)
+        if not isinstance(answer, HandOn) or result.termination == "interrupted":
+            break
+        known = HandOn(result, _tighter(model, known, handed))
+    return result
+
+
+def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None:
+    """Solve a formulation again by the second method of the engine that proved a result.
+
+    Where that does not take it, its own second method does, and so on.
+
+    Returns
+    -------
+    Result or None
+        None where there is no second method, or it cannot take the formulation.
+    """
+    table = {engine.name: engine for engine in engines(model.problem, model.name)}
+    by = str(result.proved_by or result.solver)
+    tried = {by}
+    while by in table and (name := table[by].confirmed_by) and name not in tried:
+        second = table[name]
+        read = second.accepts(model) if second.available else None
+        if read is not None and read is not False:
+            answer = at_home(second.solve)(model, Given(limits, read=read, alone=True))
+            other = answer.result if isinstance(answer, HandOn) else answer
+            return _told(model, other, second.name, lambda: None)
+        by = name
+        tried.add(by)
+    return None
+
+
+def certificate(
+    model: Formulation,
+    result: Result,
+    limits: Limits,
+    holds: Callable[[Certificate], bool],
+) -> Certificate | None:
+    """Return what the bound of a result is re-proved from, None where nothing is known.
+
+    Parameters
+    ----------
+    model : Formulation
+    result : Result
+    limits : Limits
+        The time limit is kept.
+    holds : callable
+        Tells whether the checker re-proves the bound from a certificate.
+
+    Raises
+    ------
+    NoCertificateError
+        If none was found, and it is known why.
+    """
+    table = engines(model.problem, model.name)
+    homes = [engine.certify for engine in table if engine.certify and engine.accepts(model)]
+    for home in dict.fromkeys(homes):
+        made: Certificate | None = at_home(home)(model, result, limits, holds)
+        if made is not None:
+            return made
+    return None
+
+
+class _Remembered:
+    """A start that is looked for once, when it is first asked for."""
+
+    def __init__(self, start: Callable[[], Any | None]) -> None:
+        self._start: Callable[[], Any | None] | None = start
+        self._solution: Any | None = None
+
+    def __call__(self) -> Any | None:
+        if self._start is not None:
+            self._solution, self._start = self._start(), None
+        return self._solution
+
+    @property
+    def solution(self) -> Any | None:
+        """The start, None as long as nobody has asked for it."""
+        return self._solution
+
+
+def _walk(model: Formulation, limits: Limits) -> Iterator[tuple[Engine, Any]]:
+    """Yield the engines that take a formulation unasked, each with what it reads."""
+    for engine in engines(model.problem, model.name):
+        if engine.available and engine.pays(model, limits):
+            read = engine.accepts(model)
+            if read is not None and read is not False:
+                yield engine, read
+
+
+def _named(model: Formulation, solver: str) -> tuple[Engine, Any]:
+    """Return the engine of that name, with what it reads of a formulation that it accepts."""
+    table = engines(model.problem, model.name)
+    engine = next((engine for engine in table if engine.name == solver), None)
+    if engine is None:
+        names = listing([engine.name for engine in table])
+        raise InputError(f"an engine of {model.name}{names}", found=shown(solver), place="solver")
+    read = engine.accepts(model)
+    if read is None or read is False:
+        others = listing([one.name for one in _accepting(table, model)])
+        rules = [*model.side(), *(["native changes"] if model.changed else [])]
+        raise InputError(
+            f"{engine.when}, or another engine{others}",
+            found=f"a {model.name} with {', '.join(rules) or 'more than that'}",
+            place=f"solver {solver}",
+        )
+    return engine, read
+
+
+def _accepting(table: Sequence[Engine], model: Formulation) -> Iterator[Engine]:
+    for engine in table:
+        if engine.available and engine.accepts(model):
+            yield engine
+
+
+def _left(limits: Limits, began: float) -> Limits:
+    if limits.time_limit is None:
+        return limits
+    return replace(limits, time_limit=max(0.0, limits.time_limit - (now() - began)))
+
+
+def _told(model: Formulation, result: Result, name: str, start: Callable[[], Any | None]) -> Result:
+    """Return an engine's result with who found, bounded and proved; what it says itself stays."""
+    found: str | None = name if result.solution is not None else None
+    begun = start.solution if isinstance(start, _Remembered) else None
+    if begun is not None and result.objective is not None:
+        value = model.instance.objective_of(begun)
+        if not better(model.sense, result.objective, value):
+            found = None  # a policy did
+    bounded = name if result.bound is not None else None
+    proven = result.proven or result.termination in ("infeasible", "unbounded")
+    told = msgspec.structs.replace(
+        result,
+        found_by=result.found_by or found,
+        bounded_by=result.bounded_by or bounded,
+        proved_by=(result.proved_by or name) if proven else None,
+    )
+    return msgspec.structs.replace(told, solver=told.found_by or told.proved_by or name)
+
+
+def _tighter(model: Formulation, known: HandOn | None, handed: HandOn) -> Fraction | float | None:
+    """Return the tighter of two bounds, as exact as it is known."""
+    before = None if known is None else known.bound
+    if before is None or handed.bound is None:
+        return handed.bound if before is None else before
+    return max(before, handed.bound) if model.sense == "minimize" else min(before, handed.bound)
+
+
+def _joined(model: Formulation, first: Result, second: Result, before: float) -> Result:
+    """Return the result of an engine after another's: the better solution, the tighter bound."""
+    result = second
+    opposite: Sense = "minimize" if model.sense == "maximize" else "maximize"
+    if first.objective is not None and (
+        second.objective is None or not better(model.sense, second.objective, first.objective)
+    ):
+        kept = msgspec.structs.replace(
+            result, solution=first.solution, objective=first.objective, found_by=first.found_by
+        )
+        result = kept if second.termination != "infeasible" else result
+    if first.bound is not None and second.termination != "infeasible":
+        bound = first.bound
+        if second.bound is None or not better(opposite, second.bound, bound):
+            result = msgspec.structs.replace(result, bound=bound, bounded_by=first.bounded_by)
+    trace = (*first.trace, *((round(t + before, 6), *rest) for t, *rest in second.trace))
+    seconds = Seconds(
+        build=max(first.seconds.build, second.seconds.build), solve=before + second.seconds.solve
+    )
+    if (result.objective, result.bound) != (second.objective, second.bound):
+        result = judged(model, result)
+    if result.proven and not result.proved_by:
+        result = msgspec.structs.replace(result, proved_by=result.bounded_by)
+    return msgspec.structs.replace(
+        result,
+        trace=trace,
+        seconds=seconds,
+        solver=result.found_by or result.proved_by or second.solver,
+        gap=gap(result.objective, result.bound),
+    )
