@@ -17,8 +17,8 @@ from benchmarks.timing import agree, beside, best_of, out, verdict
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.files import dump, load
 from schedopt.solvers import mip
-from schedopt.solvers.catalog import engine_of
 from schedopt.solvers.dssp.selection.knapsack.search import Core
+from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.mip.translating import translate
 from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate

@@ -19,7 +19,7 @@ from benchmarks.timing import agree, best_of, out, verdict
 from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.dssp import Instance, Job
-from schedopt.solvers.dssp import selecting
+from schedopt.solvers import door
 from schedopt.solvers.mip.translating import translate
 from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
@@ -81,8 +81,8 @@ def _floors(shares: dict[str, float]) -> FairShare:
 def many_teams(jobs: int = 100_000, teams: int = 1_000) -> None:
     """Solve 100,000 jobs of 1,000 teams with caps and floors, beside three others at 60 s."""
     night, rule = _large(jobs, teams)
-    selecting.solve(Selection(night).add(rule))  # compiles
-    runs = [selecting.solve(Selection(night).add(rule)) for _ in range(3)]
+    door.solve(Selection(night).add(rule))  # compiles
+    runs = [door.solve(Selection(night).add(rule)) for _ in range(3)]
     ours = min((run.seconds.build + run.seconds.solve, run.gap or 0.0) for run in runs)
     title = f"(a2) {jobs:,} jobs, {teams:,} teams, caps and floors"
     heads = ("solver", "seconds", "objective", "gap")
@@ -91,7 +91,7 @@ def many_teams(jobs: int = 100_000, teams: int = 1_000) -> None:
     table.add_row("shares", f"{ours[0]:.2f} ({engine:.2f})", f"{objective:,.0f}", f"{ours[1]:.1e}")
     names = ["highs", *(["scip"] if find_spec("pyscipopt") else [])]
     for name in names:
-        theirs = selecting.solve(Selection(night).add(rule), Limits(time_limit=LIMIT), solver=name)
+        theirs = door.solve(Selection(night).add(rule), Limits(time_limit=LIMIT), solver=name)
         found = "none" if theirs.objective is None else f"{theirs.objective:,.0f}"
         gap = "" if theirs.gap is None else f"{theirs.gap:.1e}"
         table.add_row(name, f"{theirs.seconds.solve:.1f}", found, gap)

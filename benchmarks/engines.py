@@ -20,7 +20,7 @@ from rich.table import Table
 
 import schedopt
 from benchmarks.timing import machine, out
-from schedopt.solvers.catalog import SOLVERS
+from schedopt.solvers.mip.named import SOLVERS
 
 JOBS = 25
 TEAMS = ("fx", "light", "anim")

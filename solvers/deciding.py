@@ -33,6 +33,8 @@ class Decided:
     proven : bool
         Whether `best` is an optimum, or there is none, without rounding.
     message : str
+    found_by, proved_by : str, optional
+        The engines that did, where these are others than the one that answers.
     """
 
     stopped: Termination
@@ -40,6 +42,8 @@ class Decided:
     bound: Fraction | None
     proven: bool
     message: str = ""
+    found_by: str | None = None
+    proved_by: str | None = None
 
 
 def concluded(result: Result[S], decided: Decided, run: Run) -> Result[S]:
@@ -55,7 +59,13 @@ def concluded(result: Result[S], decided: Decided, run: Run) -> Result[S]:
         spent = now() - run.began
         trace = (*trace, (round(spent, 6), objective, bound))
     return msgspec.structs.replace(
-        result, bound=bound, gap=gap(objective, bound), solution_status=status, trace=trace
+        result,
+        bound=bound,
+        gap=gap(objective, bound),
+        solution_status=status,
+        trace=trace,
+        found_by=decided.found_by or msgspec.UNSET,
+        proved_by=decided.proved_by or msgspec.UNSET,
     )
 
 

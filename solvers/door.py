@@ -48,6 +48,8 @@ class Given:
         What they have proven: no solution is better.
     read : object
         What `Engine.accepts` returned.
+    name : str
+        The engine's own, as the table has it: one function may serve several.
     alone : bool
         Whether no engine follows: it was asked for by name, or confirms another.
     """
@@ -57,6 +59,7 @@ class Given:
     solution: Any | None = None
     bound: Fraction | float | None = None
     read: Any = True
+    name: str = ""
     alone: bool = False
 
 
@@ -151,8 +154,8 @@ def at_home(home: str) -> Any:
 
 def engines(problem: str, formulation: str) -> tuple[Engine, ...]:
     """Return the table of a formulation, in the order in which it is walked."""
-    tables: dict[str, str] = import_module(f"schedopt.solvers.{problem}").TABLES
-    table: tuple[Engine, ...] = at_home(tables[formulation])
+    tables: dict[str, str] = getattr(import_module(f"schedopt.solvers.{problem}"), "TABLES", {})
+    table: tuple[Engine, ...] = at_home(tables[formulation]) if formulation in tables else ()
     return table
 
 
@@ -192,7 +195,7 @@ def solve(
     known: HandOn | None = None
     for engine, read in chosen:
         own = _left(limits, began) if known else limits
-        given = Given(own, offered, read=read, alone=solver is not None)
+        given = Given(own, offered, read=read, name=engine.name, alone=solver is not None)
         if known is not None:
             given = replace(given, solution=known.result.solution, bound=known.bound)
         before = now() - began
@@ -223,9 +226,10 @@ def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None
         second = table[name]
         read = second.accepts(model) if second.available else None
         if read is not None and read is not False:
-            answer = at_home(second.solve)(model, Given(limits, read=read, alone=True))
+            answer = at_home(second.solve)(model, Given(limits, read=read, name=name, alone=True))
             other = answer.result if isinstance(answer, HandOn) else answer
-            return _told(model, other, second.name, lambda: None)
+            told = _told(model, other, second.name, lambda: None)
+            return msgspec.structs.replace(told, solver=second.name)
         by = name
         tried.add(by)
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
@@ -61,6 +62,11 @@ class Limits:
     seed: int = 0
     watch: Watch | None = None
     many: bool = False
+
+
+def threads(limits: Limits) -> int:
+    """Return how many threads search; with several the answer may differ from run to run."""
+    return limits.threads or min(8, os.cpu_count() or 1)
 
 
 class Seconds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

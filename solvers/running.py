@@ -149,6 +149,9 @@ def judged(formulation: Formulation, result: Result[Any]) -> Result[Any]:
     formulation allows for rounding.
     """
     objective, bound, message = result.objective, result.bound, result.message
+    if formulation.goal_changed:
+        bound = None
+        message = message or "the model's own objective was optimized; this is the instance's"
     bound = snap_bound(objective, bound)
     if objective is not None and bound is not None and better(formulation.sense, objective, bound):
         bound = None

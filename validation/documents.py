@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from math import isfinite
 from typing import Any
@@ -100,6 +100,27 @@ def _judge_bound(
         report.violations.append(f"bound: {wrong}")
     elif wrong:
         report.unchecked.append(f"bound: {wrong}")
+
+
+def reproves(
+    instance: Any,
+    claim: Document,
+    added: Sequence[Constraint],
+    certificate: Mapping[str, object],
+) -> bool:
+    """Tell whether a certificate re-proves the bound that a result claims.
+
+    Parameters
+    ----------
+    instance : Instance
+    claim : Document
+    added : sequence of Constraint
+        The side constraints beyond the instance's.
+    certificate : mapping
+    """
+    judge = _judge(claim.problem)
+    rules = [*instance.constraints, *added]
+    return judge is not None and judge.reproved(instance, rules, certificate, claim) is None
 
 
 def result_of(document: Document) -> Result[Any]:

@@ -19,7 +19,7 @@ from schedopt.formulations.dssp import Season
 from schedopt.instances.constraints import Constraint, FairShare, Forbid, Require, Resource, Seats
 from schedopt.instances.dssp import FILL, Instance, Job, SelectedNights, selected_nights
 from schedopt.policies.registry import NotApplicableError, Policy, register, registered
-from schedopt.solvers.dssp import selecting
+from schedopt.solvers import door
 from schedopt.solvers.result import Limits
 
 How = Literal["alone", "carried", "greedy"]
@@ -112,7 +112,7 @@ def _optimal(
         while any(rule.name == name for rule in model.added):
             name += "'"
         model.add(Require(name=name, jobs=tuple(job.name for job in past)))
-    result = selecting.season(model, Limits(time_limit=PATIENCE))
+    result = door.solve(model, Limits(time_limit=PATIENCE))
     if result.solution is None:
         why = ", ".join(result.conflict) or result.termination
         raise NotApplicableError(f"night {tonight} has no choice: {why}")

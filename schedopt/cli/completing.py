@@ -63,11 +63,15 @@ def formulation(ctx: typer.Context, incomplete: str) -> list[str]:
     return _beginning(incomplete, dict.fromkeys(names))
 
 
-def solver(incomplete: str) -> list[str]:
+def solver(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete the name of a solver."""
-    from schedopt.solvers.catalog import SOLVERS
-
-    return _beginning(incomplete, SOLVERS)
+    names = (
+        engine.name
+        for record in _records(ctx)
+        for formulation in record.formulation_homes
+        for engine in record.engines(formulation)
+    )
+    return _beginning(incomplete, dict.fromkeys(names))
 
 
 def generator(ctx: typer.Context, incomplete: str) -> list[str]:

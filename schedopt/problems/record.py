@@ -17,7 +17,7 @@ from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
-from schedopt.problems.lazily import at_home
+from schedopt.solvers.door import at_home
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from schedopt.problems.planned import Plan
     from schedopt.problems.sheet import Section
     from schedopt.problems.shown import Lines, ShownTable, Tables
+    from schedopt.solvers.door import Engine
     from schedopt.solvers.result import Document, Limits, Result
 
 
@@ -193,25 +194,32 @@ class Problem(Generic[I]):
 
     # How it is solved.
 
-    def solvers(self, model: Formulation) -> Sequence[str]:
-        """Return the names of the solvers that take a formulation, its default first."""
-        from schedopt.solvers.catalog import suited
+    def engines(self, formulation: str) -> Sequence[Engine]:
+        """Return the table of engines of a formulation, in the order in which it is walked."""
+        from schedopt.solvers.door import engines
 
-        return suited(model.engine)
+        return engines(self.name, formulation)
 
     def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
-        """Solve a formulation with a solver, or the one that suits it.
+        """Solve a formulation with the first engine of its table that takes it, or a named one.
 
         Raises
         ------
         InputError
-            If the solver does not take it.
+            If no engine has that name, or it does not take the formulation.
         """
-        from schedopt.solvers.catalog import adapter_of
+        from schedopt.solvers import door
 
-        suited = self.solvers(model)
-        self.refuse_others(solver, suited, model)
-        return adapter_of(solver or suited[0])(model, limits, hint=self.hint(model))
+        return door.solve(model, limits, solver=solver, start=lambda: self.hint(model))
+
+    def solvers(self, model: Formulation) -> Sequence[str]:
+        """Return the solvers of a row that has no tables yet."""
+        return {
+            "cp-sat": ("cp-sat",),
+            "numeric": ("queues",),
+            "server-prices": ("server-prices",),
+            "cvxpy": ("prices", "clarabel"),
+        }[type(model).engine]
 
     def refuse_others(self, solver: str | None, suited: Sequence[str], model: Formulation) -> None:
         """Raise `InputError` if a solver is named that does not take the formulation."""
@@ -229,11 +237,19 @@ class Problem(Generic[I]):
 
         It may raise `NoCertificateError`, which says why there is none.
         """
-        return None
+        from schedopt.solvers import door
+        from schedopt.validation.documents import reproves
+
+        document, rules = result.document(), model.added
+        return door.certificate(
+            model, result, limits, lambda found: reproves(model.instance, document, rules, found)
+        )
 
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
         """Solve a formulation again by another method than a result's, None where there is none."""
-        return None
+        from schedopt.solvers import door
+
+        return door.confirm(model, result, limits)
 
     def explain(
         self,

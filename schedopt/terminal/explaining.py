@@ -8,7 +8,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from schedopt.terminal.console import out, say, text
+from schedopt.problems.shown import ShownTable
+from schedopt.terminal.console import out, say, table, text
 from schedopt.verbs.explain import Explained
 
 
@@ -29,6 +30,7 @@ def _entry(entry: Explained) -> None:
         say(f"source: {entry.source}")
     _fields("fields", entry.fields)
     _fields("options", entry.options)
+    _engines(entry.engines)
     for head_of, code in (
         ("example", _json(entry.example)),
         ("in Python", entry.python),
@@ -51,6 +53,17 @@ def _fields(title: str, fields: Sequence[dict[str, Any]]) -> None:
             text("; ".join(filter(None, (field["takes"], field.get("says", ""))))),
         )
     out.print(grid)
+
+
+def _engines(engines: Sequence[dict[str, Any]]) -> None:
+    """Show the table of engines, in the order in which they are asked."""
+    if not engines:
+        return
+    say("engines: the first that accepts, answers", "bold")
+    heads = ("engine", "accepts", "proves", "certificate", "confirmed by")
+    keys = ("name", "accepts", "proves", "certificate", "confirmed_by")
+    rows = tuple(tuple(str(engine[key] or "") for key in keys) for engine in engines)
+    out.print(table(ShownTable(title="", heads=heads, rows=rows)))
 
 
 def _when(field: dict[str, Any]) -> str:

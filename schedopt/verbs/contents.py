@@ -76,16 +76,18 @@ def _formulations() -> list[Entry]:
 
 
 def _solvers() -> list[Entry]:
-    from schedopt.solvers.catalog import SOLVERS
-
     return [
         {
-            "name": name,
-            "takes": solver.takes,
-            "here": "yes" if solver.available else f"no: needs {' or '.join(solver.comes_with)}",
-            "module": solver.home,
+            "problem": record.name,
+            "name": f"{formulation} {engine.name}",
+            "takes": engine.when,
+            "proves": engine.proves,
+            "here": "yes" if engine.available else f"no: needs {' or '.join(engine.needs)}",
+            "module": engine.solve.partition(":")[0],
         }
-        for name, solver in SOLVERS.items()
+        for record in problems()
+        for formulation in record.formulation_homes
+        for engine in record.engines(formulation)
     ]
 
 

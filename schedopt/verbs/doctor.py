@@ -8,6 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 import msgspec
 
+from schedopt.solvers.door import at_home
+
 PACKAGES = ("highspy", "ortools", "cvxpy", "pyomo", "numba", "numpy", "scipy", "msgspec", "polars")
 
 
@@ -54,11 +56,10 @@ def highs() -> float:
 
 def core() -> float:
     """Solve the same with the exact knapsack algorithm."""
-    from schedopt.solvers.dssp.selection.knapsack.search import Core
-
+    Core = at_home("schedopt.solvers.dssp.selection.knapsack.search:Core")
     search = Core([5.0, 3.0, 1.0], [3.0, 3.0, 1.0], 4.0)
     search.advance(60.0)
-    return search.value
+    return float(search.value)
 
 
 def cp_sat() -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,6 +13,9 @@ from schedopt.instances.fields import Field, fields_of
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Option
 from schedopt.problems import Problem, problems
+
+if TYPE_CHECKING:
+    from schedopt.solvers.door import Engine
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -39,6 +42,9 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         The same in Python.
     use : str
         A command line that uses it.
+    engines : tuple of dict
+        Of a formulation, in the order in which they are asked: ``name``, ``accepts``, ``proves``,
+        ``certificate``, ``confirmed_by``, ``needs``.
     """
 
     name: str
@@ -51,6 +57,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     example: dict[str, Any] | None = None
     python: str = ""
     use: str = ""
+    engines: tuple[dict[str, Any], ...] = ()
 
 
 def explain(name: str) -> list[Explained]:
@@ -147,7 +154,19 @@ def _formulations(record: Problem) -> Iterator[Explained]:
             definition=_plain(told_of(kind).text),
             options=_options(kind.known_options),
             use=f"schedopt solve FILE --formulation {name}{_setting(kind.known_options)}",
+            engines=tuple(_engine(engine) for engine in record.engines(name)),
         )
+
+
+def _engine(engine: Engine) -> dict[str, Any]:
+    return {
+        "name": engine.name,
+        "accepts": engine.when,
+        "proves": engine.proves,
+        "certificate": engine.certificate or None,
+        "confirmed_by": engine.confirmed_by or None,
+        "needs": list(engine.needs),
+    }
 
 
 def _generators(record: Problem) -> Iterator[Explained]:

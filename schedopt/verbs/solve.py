@@ -266,6 +266,7 @@ def _report(model: Formulation, result: Result) -> Report:
     declared = [*model.instance.constraints, *model.added]
     names = {label(constraint, i) for i, constraint in enumerate(declared)}
     native = [name for name in model.side() if name not in names]
-    if native and result.solution:
-        report.unchecked.append(f"native constraints {', '.join(native)}")
+    if (native or model.changed) and result.solution:
+        what = f"native constraints {', '.join(native)}" if native else "native changes"
+        report.unchecked.append(what)
     return report

@@ -18,7 +18,9 @@ from schedopt.formulations.protocol import Formulation, Side
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
 from schedopt.solvers.deciding import left
+from schedopt.solvers.door import Given
 from schedopt.solvers.mip.matrix import Floats, Matrix
+from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import NOISE, Limits, Result, Seconds, Termination
 from schedopt.solvers.running import Run, make_result
 
@@ -97,6 +99,11 @@ class Engine(Protocol):
             Whether the solver may simplify the matrix first.
         """
         ...
+
+
+def as_declared(model: Formulation, given: Given) -> Result:
+    """Solve the native model as it stands, in HiGHS."""
+    return solve(engine_of("highs"), model, given.limits)
 
 
 def solve(

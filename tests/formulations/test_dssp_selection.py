@@ -101,7 +101,7 @@ def test_native_constraints_hold_and_are_named_in_conflicts() -> None:
         expr=selection.model.x["j0"] + selection.model.x["j1"] <= 1
     )
     result = solve(selection)
-    assert result.solver == "highs"  # no plain knapsack any more
+    assert result.solver == "model"  # no plain knapsack any more
     assert result.objective == 8
     assert "not_both" in str(result.message)
     assert not result.checked
@@ -122,7 +122,7 @@ def test_a_fixed_variable_is_respected() -> None:
     selection = Selection(night([(5, 5), (4, 5), (3, 5)]))
     selection.model.x["j0"].fix(0)
     assert solve(selection).objective == 7
-    with pytest.raises(InputError, match="without side constraints"):
+    with pytest.raises(InputError, match="no side constraints"):
         solve(selection, solver="core")
 
 

@@ -13,9 +13,10 @@ from schedopt.formulations.constraints import Require
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp import RECORD
-from schedopt.solvers import Limits, Result
-from schedopt.solvers.dssp.selecting import FEW
-from schedopt.solvers.dssp.selection import knapsack
+from schedopt.solvers import Limits, Result, door
+from schedopt.solvers.door import Given
+from schedopt.solvers.dssp.selection import FEW
+from schedopt.solvers.dssp.selection.knapsack import engine
 from schedopt.verbs.solve import solve
 
 
@@ -29,12 +30,12 @@ def test_core_and_highs_agree_and_both_are_right(jobs: list[tuple[int, int]]) ->
 
 def test_core_is_the_default_without_side_constraints_and_only_then() -> None:
     few = night([(5, 5), (4, 5), (3, 5)])
-    assert solve(few).solver == "highs", "a few jobs need no compiled code"
+    assert solve(few).solver == "tree", "a few jobs need no compiled code"
     many = night([(5 + i % 7, 5 + i % 3) for i in range(FEW + 1)], capacity=40)
     assert solve(many).solver == "core"
     ruled = night([(5, 5), (4, 5), (3, 5)], constraints=[Require(jobs=("j2",))])
-    assert solve(ruled).solver == "highs"
-    with pytest.raises(InputError, match="without side constraints"):
+    assert solve(ruled).solver == "tree"
+    with pytest.raises(InputError, match="no side constraints"):
         solve(ruled, solver="core")
 
 
@@ -66,7 +67,8 @@ class Scripted:
 
 def run(steps: list[object], limits: Limits | None = None) -> Result:
     selection = Selection(night([(5, 9), (4, 5), (3, 5)]))
-    return knapsack.solve(selection, limits, start=Scripted(steps))
+    given = Given(limits or Limits(), read=selection.plain())
+    return engine.solve(selection, given, start=Scripted(steps))
 
 
 def test_an_interruption_keeps_what_is_found() -> None:
@@ -98,7 +100,7 @@ def test_progress_is_watched() -> None:
 
 def test_a_plain_selection_is_confirmed_by_highs() -> None:
     model = Selection(night([(5, 5), (4, 5), (3, 5)]))
-    first = knapsack.solve(model)
+    first = door.solve(model, solver="core")
     again = RECORD.confirm(model, first, Limits())
     assert again is not None
     assert (again.solver, again.objective, again.proven) == ("highs", first.objective, True)

@@ -122,10 +122,12 @@ def test_rewards_in_proportion_to_size_fill_the_machine() -> None:
 
 
 def test_what_cannot_be_decided_is_not_called_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
+    from schedopt.solvers.dssp import selection
     from schedopt.solvers.dssp.selection.binary import engine
 
     monkeypatch.setattr(engine, "PATIENCE", 0.0)
     monkeypatch.setattr(engine, "SMALL", 0)
+    monkeypatch.setattr(selection, "SMALL", 0)
     draw = np.random.default_rng(4)
     rewards, demands = (draw.random(40) + 0.5).tolist(), draw.integers(1, 99, 40).tolist()
     jobs = [(r, float(d), "a") for r, d in zip(rewards, demands, strict=True)]
@@ -162,7 +164,7 @@ def test_a_contradiction_is_believed_only_when_it_is_shown(monkeypatch: pytest.M
     monkeypatch.setattr("schedopt.solvers.mip.highs.Highs.run", lambda *_: false)
     result = solve(instance, solver="highs")
     assert result.proven and worth(instance, result) == right
-    monkeypatch.setattr(Solver, "_searched", lambda *_: None)
+    monkeypatch.setattr(Solver, "searched", lambda *_: None)
     assert solve(instance, solver="highs").objective == right  # CP-SAT finds it
     monkeypatch.setattr(Solver, "_contradictory", lambda *_: None)
     undecided = solve(instance, solver="highs")

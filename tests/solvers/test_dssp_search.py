@@ -12,8 +12,7 @@ from schedopt import generate, solve
 from schedopt.formulations.dssp import Schedule
 from schedopt.instances.constraints import FairShare, Require
 from schedopt.instances.dssp import Instance, Job
-from schedopt.problems.dssp import schedules
-from schedopt.solvers.dssp.schedule import search
+from schedopt.solvers.dssp.schedule import search, solving
 from schedopt.solvers.dssp.schedule.annealing import Annealing
 from schedopt.solvers.dssp.schedule.trial import Trials
 from schedopt.solvers.result import Limits
@@ -94,7 +93,7 @@ def test_it_ends_where_the_target_is_met() -> None:
 
 
 def test_releases_deadlines_and_seats_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schedules, "MANY", -1)
+    monkeypatch.setattr(solving, "MANY", -1)
     rng = np.random.default_rng(3)
     for _ in range(25):
         night = windowed_night(rng, jobs=12, tasks=5, stages=3, late=True)
@@ -108,7 +107,7 @@ def test_releases_deadlines_and_seats_are_kept(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_side_constraints_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schedules, "MANY", -1)
+    monkeypatch.setattr(solving, "MANY", -1)
     night = season()
     groups = night.groups["team"]
     team = next(iter(groups))

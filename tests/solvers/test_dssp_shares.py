@@ -20,7 +20,8 @@ from schedopt.instances.constraints import (
 )
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import InputError
-from schedopt.solvers.dssp import selecting
+from schedopt.solvers import door
+from schedopt.solvers.dssp import selection
 from schedopt.solvers.dssp.selection.shares import search as searching
 from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import shape_of
@@ -158,8 +159,8 @@ def agree(night: Instance, rules: list[Constraint]) -> str:
 
 @pytest.fixture
 def no_job_is_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selecting, "FEW", 0)
-    monkeypatch.setattr(selecting, "MANY", 0)
+    monkeypatch.setattr(selection, "FEW", 0)
+    monkeypatch.setattr(selection, "MANY", 0)
 
 
 @pytest.mark.usefixtures("no_job_is_too_few")
@@ -257,9 +258,9 @@ def test_a_gap_a_time_limit_and_ctrl_c_are_kept(monkeypatch: pytest.MonkeyPatch)
     night, _ = drawn(1, jobs=40)
     rule = FairShare(by="team", at_most=dict.fromkeys(night.groups["team"], 0.3))
     model = Selection(night).add(rule)
-    late = selecting.solve(model, Limits(time_limit=0.0), solver="shares")
+    late = door.solve(model, Limits(time_limit=0.0), solver="shares")
     assert late.termination in ("time-limit", "optimal")
-    near = selecting.solve(model, Limits(gap=0.5), solver="shares")
+    near = door.solve(model, Limits(gap=0.5), solver="shares")
     assert near.termination == "optimal"
     assert (near.gap or 0.0) <= 0.5
     steps = iter(range(100))
@@ -273,7 +274,7 @@ def test_a_gap_a_time_limit_and_ctrl_c_are_kept(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(SharesSearch, "advance", interrupted)
     monkeypatch.setattr(SharesSearch, "proven", False)
     monkeypatch.setattr("schedopt.solvers.dssp.selection.shares.engine.compiled", lambda: None)
-    stopped = selecting.solve(model, solver="shares")
+    stopped = door.solve(model, solver="shares")
     assert stopped.termination == "interrupted"
     assert stopped.solution_status == "feasible"
 
@@ -281,7 +282,7 @@ def test_a_gap_a_time_limit_and_ctrl_c_are_kept(monkeypatch: pytest.MonkeyPatch)
 def test_by_name_it_takes_nothing_else() -> None:
     night, _ = drawn(1)
     rules = [Resource(name="licences", capacity=2, use={"j2": 1, "j3": 2})]
-    with pytest.raises(InputError, match="over one grouping"):
+    with pytest.raises(InputError, match="of one grouping"):
         solve(night, constraints=rules, solver="shares")
     share = FairShare(by="team", at_most={"a": 0.5})
     found = solve(night, constraints=[share], solver="shares")

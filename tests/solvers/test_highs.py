@@ -16,7 +16,7 @@ from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.dssp import Instance
 from schedopt.solvers import Limits, mip
-from schedopt.solvers.catalog import engine_of
+from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.mip.translating import translate
 from schedopt.solvers.result import gap, snap_bound
 from schedopt.validation.documents import result_of

@@ -13,11 +13,11 @@ import schedopt
 from benchmarks.engines import fair_night
 from schedopt.instances.errors import InputError
 from schedopt.solvers import Limits, mip
-from schedopt.solvers.catalog import SOLVERS, engine_of, suited
+from schedopt.solvers.mip.named import SOLVERS, engine_of
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
-LINEAR = suited("pyomo")
+LINEAR = list(SOLVERS)
 HERE = [name for name in ("scip", "cbc", "glpk") if SOLVERS[name].available]
 
 

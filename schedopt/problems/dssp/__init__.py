@@ -83,54 +83,6 @@ class Dssp(Problem["Instance"]):
             return with_rules(found, constraints)
         return seated(found, constraints)
 
-    def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
-        """Solve a selection or a schedule with a solver, or the one that suits it."""
-        from schedopt.formulations.dssp import Schedule, Season, Selection
-
-        self.refuse_others(solver, self.solvers(model), model)
-        if isinstance(model, Selection):
-            from schedopt.solvers.dssp import selecting
-
-            return selecting.solve(model, limits, solver=solver, hint=lambda: self.hint(model))
-        if isinstance(model, Schedule):
-            from schedopt.problems.dssp import schedules
-
-            return schedules.solve(model, limits)
-        if isinstance(model, Season):
-            from schedopt.solvers.dssp import selecting
-
-            return selecting.season(model, limits, solver=solver)
-        return super().solve(model, solver, limits)
-
-    def certificate(
-        self, model: Formulation, result: Result, limits: Limits
-    ) -> dict[str, Any] | None:
-        """Return branchings from which the bound of a selection or of a schedule is re-proved."""
-        from schedopt.problems.dssp import proving
-
-        return proving.certificate(model, result, limits)
-
-    def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
-        """Select again: by CP-SAT, by trying all subsets or by branching in whole numbers.
-
-        What engines of our own have selected is selected again by HiGHS; so is a small schedule,
-        with a column for each start of a task. For larger ones there is no second method.
-        """
-        from schedopt.formulations.dssp import Schedule, Season, Selection
-        from schedopt.solvers.dssp import selecting
-        from schedopt.solvers.dssp.selection.binary import again
-
-        if isinstance(model, Schedule):
-            from schedopt.solvers.dssp.schedule import again as start_by_start
-
-            return start_by_start.solve(model, limits)
-
-        if not isinstance(model, Selection | Season) or model.changed:
-            return None
-        if isinstance(model, Selection) and result.solver in ("core", "shares"):
-            return selecting.solve(model, limits, solver="highs")
-        return again.solve(model, limits)
-
     def explain(
         self,
         model: Formulation,
@@ -169,14 +121,13 @@ class Dssp(Problem["Instance"]):
 
     def hint(self, model: Formulation) -> Any | None:
         """Return the best quick selection that breaks nothing, where there are many jobs."""
-        from schedopt.problems.dssp.schedules import sound
+        from schedopt.problems.dssp.keeping import sound
 
         night = model.instance
-        if len(night.index) < HINTS_FROM:
+        if model.name != "selection" or len(night.index) < HINTS_FROM:
             return None
-        options = {key: model.options[key] for key in ("fill",) if key in model.options}
-        found = [self.policies()[name].run(night, **options) for name in HINTS]
-        fill = float(model.options.get("fill", 1.0))
+        fill = float(model.options["fill"])
+        found = [self.policies()[name].run(night, fill=fill) for name in HINTS]
         kept = [solution for solution in found if sound(model, solution.selected, fill)]
         return max(kept, key=night.objective_of, default=None)
 

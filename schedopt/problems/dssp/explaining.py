@@ -21,8 +21,8 @@ from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.explained import Explanation, LeftOut, More, RulePrice
+from schedopt.solvers import door
 from schedopt.solvers.clock import now
-from schedopt.solvers.dssp import selecting
 from schedopt.solvers.result import Limits, Result
 
 EACH, TOGETHER = 10.0, 120.0
@@ -130,9 +130,9 @@ class _Explaining:
         bare = msgspec.structs.replace(night, constraints=())
         found: Result[Any]
         if isinstance(self.model, Season):
-            found = selecting.season(Season(bare, fill=self.model.fill).add(*rules), limits)
+            found = door.solve(Season(bare, fill=self.model.fill).add(*rules), limits)
         else:
-            found = selecting.solve(Selection(bare, fill=self.model.fill).add(*rules), limits)
+            found = door.solve(Selection(bare, fill=self.model.fill).add(*rules), limits)
         if found.solution is None:
             proven = found.termination == "infeasible"
             return _Answer(None, found.bound, frozenset(), proven, found.conflict)

@@ -10,7 +10,8 @@ import msgspec
 
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.naming import pick
-from schedopt.solvers.dssp import selecting
+from schedopt.solvers import door
+from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
     from schedopt.instances.dssp import Instance, Selected
@@ -71,7 +72,7 @@ def _by_formulation(constraints: Sequence[Constraint]) -> Policy:
 
     def run(instance: Instance, **options: Any) -> Selected:
         model = Selection(instance, **options).add(*constraints)
-        result = selecting.solve(model)
+        result: Result[Selected] = door.solve(model)
         if result.proven and result.solution is not None:
             return result.solution
         if result.solution is None or result.gap is None or result.gap > NEAR:

@@ -1,5 +1,71 @@
-"""Schedules by search: jobs are dispatched again and again, each time others of them."""
+"""Schedules: the knapsack bound, a search that dispatches again and again, then CP-SAT."""
 
-from schedopt.solvers.dssp.schedule.search import Found, search
+from __future__ import annotations
 
-__all__ = ["Found", "search"]
+from typing import TYPE_CHECKING
+
+from schedopt.solvers.door import Engine, anything, never, unchanged
+
+if TYPE_CHECKING:
+    from schedopt.formulations.dssp import Schedule
+    from schedopt.solvers.dssp.schedule.again import Starts
+
+MOST_STARTS = 20_000
+"""Starts, of all tasks together, up to which a program with a column for each is written."""
+
+
+def start_by_start(model: Schedule) -> Starts | None:
+    """Return the columns of a program with one for each start, where there are not too many."""
+    from schedopt.solvers.dssp.schedule.again import Starts
+
+    if model.changed or not model.exact or len(model.instance.late) > 1:
+        return None
+    return Starts.of(model)
+
+
+_HERE = "schedopt.solvers.dssp.schedule"
+_CERTIFY = f"{_HERE}.solving:certify"
+ENGINES = (
+    Engine(
+        "search",
+        solve=f"{_HERE}.solving:search",
+        accepts=unchanged,
+        when="any declared rules",
+        proves="that the schedule meets the bound of the selection, which is re-proved; or that "
+        "nothing keeps the rules, since no selection does",
+        certificate="branching, of the selection that bounds every schedule",
+        certify=_CERTIFY,
+        confirmed_by="start-by-start",
+    ),
+    Engine(
+        "cp-sat",
+        solve=f"{_HERE}.solving:by_cpsat",
+        accepts=unchanged,
+        when="any declared rules; beyond 5,000 tasks under a time limit it does not get to search",
+        proves="the optimum on the grid that the lengths are on",
+        certificate="branching, where the bound is the selection's",
+        certify=_CERTIFY,
+        confirmed_by="start-by-start",
+        needs=("ortools",),
+    ),
+    Engine(
+        "start-by-start",
+        solve=f"{_HERE}.again:solve",
+        accepts=start_by_start,
+        pays=never,
+        when=f"lengths that are not rounded, of up to {MOST_STARTS:,} starts; only by name",
+        proves="the optimum, in whole numbers",
+        certify=_CERTIFY,
+        certificate="branching, where the bound is the selection's",
+    ),
+    Engine(
+        "model",
+        solve="schedopt.solvers.cpsat:solve_native",
+        accepts=anything,
+        when="any model, as it stands in CP-SAT, native changes too",
+        proves="the optimum on the grid that the lengths are on",
+        confirmed_by="start-by-start",
+        needs=("ortools",),
+    ),
+)
+"""Read from the top: the first that accepts a schedule, and pays, answers."""

@@ -19,42 +19,23 @@ from schedopt.formulations.dssp.rows import Row
 from schedopt.formulations.dssp.whole import selection_program
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import concluded
+from schedopt.solvers.door import Given
+from schedopt.solvers.dssp.schedule import MOST_STARTS
 from schedopt.solvers.dssp.selection.binary.engine import Solver
-from schedopt.solvers.result import Limits, Result, Seconds
+from schedopt.solvers.result import Result, Seconds
 from schedopt.solvers.running import make_result
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule
     from schedopt.instances.dssp import Scheduled
 
-MOST = 20_000
-"""Starts, of all tasks together, up to which a program is written."""
-
 PATIENCE = 60.0
 """Seconds that it may take where no time limit is given."""
 
 
-def solve(model: Schedule, limits: Limits) -> Result[Scheduled] | None:
-    """Solve a schedule again, from nothing.
-
-    Parameters
-    ----------
-    model : Schedule
-    limits : Limits
-        When to stop.
-
-    Returns
-    -------
-    Result or None
-        Not yet checked. None where there are more starts than `MOST`, where lengths are rounded,
-        where what is late earns something, or where the model was changed natively.
-    """
-    if model.native or not model.exact or len(model.instance.late) > 1:
-        return None
-    began = now()
-    starts = _Starts.of(model)
-    if starts is None:
-        return None
+def solve(model: Schedule, given: Given) -> Result[Scheduled]:
+    """Solve a schedule from nothing; ``given.read`` has the columns."""
+    began, limits, starts = now(), given.limits, given.read
     night, jobs = model.instance, len(model.instance.jobs)
     program = selection_program(
         [*night.index, *starts.names],
@@ -74,7 +55,7 @@ def solve(model: Schedule, limits: Limits) -> Result[Scheduled] | None:
     result = make_result(
         model,
         solver.noted,
-        solver="highs, start by start",
+        solver=given.name,
         version=solver.engine.version(),
         stopped=decided.stopped,
         solution=solution,
@@ -83,10 +64,12 @@ def solve(model: Schedule, limits: Limits) -> Result[Scheduled] | None:
         message=decided.message,
     )
     spent = Seconds(build=model.seconds, solve=now() - began)
-    return msgspec.structs.replace(concluded(result, decided, solver.noted), seconds=spent)
+    result = concluded(result, decided, solver.noted)
+    own = msgspec.UNSET  # who decided the program is no engine of schedules
+    return msgspec.structs.replace(result, seconds=spent, found_by=own, proved_by=own)
 
 
-class _Starts:
+class Starts:
     """The columns: the jobs, then each start of each task.
 
     Attributes
@@ -106,12 +89,12 @@ class _Starts:
         self.stages: list[list[list[int]]] = []
 
     @classmethod
-    def of(cls, model: Schedule) -> _Starts | None:
+    def of(cls, model: Schedule) -> Starts | None:
         """Return the columns; None if there are too many."""
         found = cls(model)
         for j in range(len(model.instance.jobs)):
             found._take(j)
-            if len(found.names) > MOST:
+            if len(found.names) > MOST_STARTS:
                 return None
         return found
 
@@ -139,7 +122,7 @@ class _Starts:
                 self.of_task[i] = {t: first + t - head for t in range(head, last + 1)}
                 self.names += [f"{i} at {t}" for t in self.of_task[i]]
                 self.job_of[i] = j
-                if len(self.names) > MOST:
+                if len(self.names) > MOST_STARTS:
                     return
             head += most
 

@@ -1,1 +1,196 @@
-"""Selections: a knapsack core, shares of groups, and branching in whole numbers."""
+"""Selections: a knapsack core, shares of groups, branching in whole numbers, and MIP solvers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from schedopt.solvers.door import Engine, anything, never, unchanged
+from schedopt.solvers.mip.named import SOLVERS
+
+if TYPE_CHECKING:
+    from schedopt.formulations.dssp import Season, Selection
+    from schedopt.formulations.protocol import Knapsack
+    from schedopt.solvers.dssp.selection.binary.again import Reduced
+    from schedopt.solvers.dssp.selection.shares.reading import Shape
+    from schedopt.solvers.result import Limits
+
+FEW = 24
+"""Jobs up to which searching in whole numbers takes no longer than loading compiled code."""
+
+MANY = 500
+"""Jobs from which on a bound from part of the rules pays: it takes compiled code."""
+
+SMALL = 60
+"""Open columns up to which branching in whole numbers goes before HiGHS."""
+
+SUBSETS = 14
+"""Open columns up to which all subsets are tried."""
+
+_BINARY = "schedopt.solvers.dssp.selection.binary"
+_BRANCHED = f"{_BINARY}.certificate:certify"
+_WHOLE = "the optimum, or that nothing keeps the rules, in whole numbers"
+
+
+def plain(model: Selection) -> Knapsack | None:
+    """Return the knapsack that a selection is where nothing but equations 1 and 2 is in it."""
+    return model.plain()
+
+
+def shares(model: Selection) -> Shape | None:
+    """Return the shares that a selection is of, where its rows say no more."""
+    from schedopt.solvers.dssp.selection.shares.reading import shape_of
+
+    shape = shape_of(model)
+    return shape if shape is not None and shape.whole else None
+
+
+def partly_shares(model: Selection) -> Shape | None:
+    """Return the shares that a part of a selection's rows say, where that is worth solving."""
+    from schedopt.solvers.dssp.selection.shares.reading import shape_of
+
+    shape = shape_of(model)
+    worth_it = shape is not None and len(shape.groups.weights) >= MANY and len(shape.groups.low) > 1
+    return shape if worth_it else None
+
+
+def many(model: Selection, limits: Limits) -> bool:
+    """Tell whether compiled code pays: for more than a few jobs, or where many models follow."""
+    return limits.many or len(model.instance.jobs) > FEW
+
+
+def small(model: Selection | Season, _: Limits) -> bool:
+    """Tell whether branching goes first."""
+    return int(model.open.sum()) <= SMALL
+
+
+def as_declared(model: Selection | Season, _: Limits) -> bool:
+    """Tell whether the native model says no more than was declared."""
+    return not model.changed
+
+
+def countable(model: Selection | Season) -> Reduced | None:
+    """Return the rows in whole numbers, where these are small enough for CP-SAT."""
+    from schedopt.solvers.dssp.selection.binary.again import reduced
+    from schedopt.solvers.dssp.selection.binary.counted import fits
+
+    if model.changed:
+        return None
+    read = reduced(model)
+    return read if fits(read.arrays) else None
+
+
+def enumerable(model: Selection | Season) -> bool:
+    """Accept few enough columns for all of their subsets."""
+    return not model.changed and int(model.open.sum()) <= SUBSETS
+
+
+TREE = Engine(
+    "tree",
+    solve=f"{_BINARY}.engine:tree",
+    accepts=unchanged,
+    pays=small,
+    when=f"any declared rules; unasked up to {SMALL} open columns, for a second",
+    proves=_WHOLE,
+    certificate="branching",
+    certify=_BRANCHED,
+    confirmed_by="cp-sat",
+)
+HIGHS = Engine(
+    "highs",
+    solve=f"{_BINARY}.engine:by_mip",
+    pays=as_declared,
+    when="any declared rules; by name also what was changed natively",
+    proves=f"{_WHOLE}, where the exact search closes what rounding leaves open",
+    certificate="branching",
+    certify=_BRANCHED,
+    confirmed_by="cp-sat",
+)
+AGAIN = (
+    Engine(
+        "cp-sat",
+        solve=f"{_BINARY}.again:by_cpsat",
+        accepts=countable,
+        pays=never,
+        when="any declared rules whose whole numbers sum to less than 2^60; only by name",
+        proves=_WHOLE,
+        certificate="branching",
+        certify=_BRANCHED,
+        confirmed_by="subsets",
+        needs=("ortools",),
+    ),
+    Engine(
+        "subsets",
+        solve=f"{_BINARY}.again:by_subsets",
+        accepts=enumerable,
+        pays=never,
+        when=f"any declared rules, up to {SUBSETS} open columns; only by name",
+        proves=_WHOLE,
+        certificate="branching",
+        certify=_BRANCHED,
+        confirmed_by="tree",
+    ),
+)
+OTHERS = tuple(
+    Engine(
+        name,
+        solve=f"{_BINARY}.engine:by_mip",
+        accepts=anything,
+        pays=never,
+        when="any linear model, changed natively too; only by name",
+        proves="as highs; of a changed model within its tolerances",
+        certificate="branching",
+        certify=_BRANCHED,
+        confirmed_by="cp-sat",
+        needs=solver.comes_with,
+    )
+    for name, solver in SOLVERS.items()
+    if name != "highs"
+)
+MODEL = Engine(
+    "model",
+    solve="schedopt.solvers.mip:as_declared",
+    accepts=anything,
+    when="any linear model, as it stands in Pyomo, native changes too",
+    proves="the optimum within the tolerances of HiGHS",
+    confirmed_by="tree",
+)
+
+ENGINES = (
+    Engine(
+        "core",
+        solve="schedopt.solvers.dssp.selection.knapsack.engine:solve",
+        accepts=plain,
+        pays=many,
+        when=f"no side constraints, no windows of jobs' own; unasked from {FEW + 1} jobs on",
+        proves="the optimum, in whole numbers",
+        certificate="knapsack: prices of capacity and of jobs; else branching",
+        certify="schedopt.solvers.dssp.selection.knapsack.certificate:certify",
+        confirmed_by="highs",
+    ),
+    Engine(
+        "shares",
+        solve="schedopt.solvers.dssp.selection.shares.engine:solve",
+        accepts=shares,
+        pays=many,
+        when="caps and floors of one grouping, jobs required or forbidden; unasked from "
+        f"{FEW + 1} jobs on",
+        proves="the optimum, in whole numbers",
+        certificate="branching",
+        certify=_BRANCHED,
+        confirmed_by="highs",
+    ),
+    Engine(
+        "part-shares",
+        solve="schedopt.solvers.dssp.selection.shares.engine:solve_part",
+        accepts=partly_shares,
+        when=f"caps and floors of one grouping beside other rules, from {MANY} jobs on",
+        proves="a bound, for what follows in this table",
+        confirmed_by="highs",
+    ),
+    TREE,
+    HIGHS,
+    *AGAIN,
+    *OTHERS,
+    MODEL,
+)
+"""Read from the top: the first that accepts a selection, and pays, answers."""

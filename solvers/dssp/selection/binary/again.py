@@ -1,23 +1,21 @@
-"""Solve a selection or a season again by other means than those that solved it first.
-
-CP-SAT takes the program where its numbers are small enough for it; else all subsets of a few
-columns are tried; else the exact search does it by itself, without an engine that rounds.
-"""
+"""Second methods for selections and seasons: CP-SAT in whole numbers, and all subsets."""
 
 from __future__ import annotations
 
+import platform
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from schedopt.formulations.dssp.grid import LARGEST, LARGEST_SUM
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, concluded
+from schedopt.solvers.door import Given
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Values, closed_columns
-from schedopt.solvers.dssp.selection.binary.tree import Tree, clock
-from schedopt.solvers.result import Limits, Result, Seconds, Termination
+from schedopt.solvers.dssp.selection.binary.counted import maximized
+from schedopt.solvers.dssp.selection.binary.engine import conflict
+from schedopt.solvers.result import Result, Seconds, Termination
 from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
@@ -26,102 +24,84 @@ if TYPE_CHECKING:
 
 PATIENCE = 60.0
 """Seconds that it may take where no time limit is given."""
-FEW = 14
-"""Columns of which all subsets are tried."""
 
 
-def solve(model: Selection | Season, limits: Limits) -> Result[Any]:
-    """Solve again, from nothing.
+class Reduced(NamedTuple):
+    """A program without what its rows alone decide.
 
-    Parameters
+    Attributes
     ----------
-    model : Selection or Season
-        Without native changes.
-    limits : Limits
-        When to stop.
-
-    Returns
-    -------
-    Result
-        Not yet checked; its solver is ``cp-sat``, ``enumeration`` or ``branching``.
+    arrays : Arrays
+        Its rows over the free columns.
+    start : ndarray of int8
+        What columns are fixed at, or `FREE`.
+    possible : bool
+        Whether no row alone shows that nothing keeps all of them.
     """
-    began, run = now(), Run(limits)
+
+    arrays: Arrays
+    start: Values
+    possible: bool
+
+
+def reduced(model: Selection | Season) -> Reduced:
+    """Return the program of a formulation, reduced."""
     program = model.program()
     whole, start = Arrays.of(program), closed_columns(program)
-    if whole.hopeless or not whole.propagate(start)[1]:
-        solver, decided = "rows", Decided("infeasible", None, None, proven=True)
-    else:
-        arrays = whole.without(start)
-        seconds = PATIENCE if limits.time_limit is None else limits.time_limit
-        if fits(arrays):
-            solver, best, done = "cp-sat", *by_cpsat(arrays, start, limits, seconds)
-        elif (start == FREE).sum() <= FEW:
-            solver, best, done = "enumeration", _by_enumeration(arrays, start), True
-        else:
-            tree = Tree(arrays, start, stop=clock(seconds))
-            solver, done, best = "branching", tree.run(), tree.best
-        stopped: Termination = "optimal" if best is not None else "infeasible"
-        stopped = stopped if done else "time-limit"
-        worth = None if best is None else program.worth(np.flatnonzero(best == 1).tolist())
-        bound = worth / program.scale if done and worth is not None else None
-        decided = Decided(stopped, best, bound, proven=done)
-    best = decided.best
+    possible = not whole.hopeless and whole.propagate(start)[1]
+    return Reduced(whole.without(start) if possible else whole, start, possible)
+
+
+def by_cpsat(model: Selection | Season, given: Given) -> Result[Any]:
+    """Solve by CP-SAT, told nothing; ``given.read`` is the program, reduced."""
+    began, limits, read = now(), given.limits, given.read
+    seconds = PATIENCE if limits.time_limit is None else limits.time_limit
+    best, done = None, True
+    if read.possible:
+        best, done = maximized(read.arrays, read.start, limits, seconds)
+    return _result(model, given, best, done, began)
+
+
+def by_subsets(model: Selection | Season, given: Given) -> Result[Any]:
+    """Try all subsets of few columns."""
+    began, read = now(), reduced(model)
+    best = _best_subset(read.arrays, read.start) if read.possible else None
+    return _result(model, given, best, True, began)
+
+
+def _result(
+    model: Selection | Season,
+    given: Given,
+    best: Values | None,
+    done: bool,
+    began: float,
+) -> Result[Any]:
+    run, program = Run(given.limits), model.program()
+    stopped: Termination = "optimal" if best is not None else "infeasible"
+    stopped = stopped if done else "time-limit"
+    worth = None if best is None else program.worth(np.flatnonzero(best == 1).tolist())
+    bound = worth / program.scale if done and worth is not None else None
+    decided = Decided(stopped, best, bound, proven=done)
     chosen = None if best is None else model.selected(np.flatnonzero(best[: model.width] == 1))
     result = make_result(
         model,
         run,
-        solver=solver,
-        version=_version() if solver == "cp-sat" else "",
-        stopped=decided.stopped,
+        solver=given.name,
+        version=_version() if given.name == "cp-sat" else f"Python {platform.python_version()}",
+        stopped=stopped,
         solution=chosen,
         bound=None,
         options={},
     )
+    if stopped == "infeasible":
+        names, why = conflict(program, list(model.side()), given.limits, began)
+        message = f"the conflict may not be the smallest: {why}" if why else msgspec.UNSET
+        result = msgspec.structs.replace(result, conflict=names, message=message)
     spent = Seconds(build=model.seconds, solve=now() - began)
     return msgspec.structs.replace(concluded(result, decided, run), seconds=spent)
 
 
-def fits(arrays: Arrays) -> bool:
-    """Tell whether all numbers are small enough for CP-SAT."""
-    sizes = [abs(c) for c in arrays.coefficients.tolist()]
-    sums = [arrays.reach(i) for i in range(len(arrays.keys))]
-    sums.append(sum(abs(r) for r in arrays.rewards.tolist()))
-    return max(sizes, default=0) <= LARGEST and max(sums) <= LARGEST_SUM
-
-
-def by_cpsat(
-    arrays: Arrays, start: Values, limits: Limits, seconds: float
-) -> tuple[Values | None, bool]:
-    """Return the best selection of columns, and whether it is proven to be that."""
-    from ortools.sat.python import cp_model
-
-    model = cp_model.CpModel()
-    x = [model.new_bool_var(str(j)) for j in range(len(start))]
-    for j in np.flatnonzero(start != FREE).tolist():
-        model.add(x[j] == int(start[j]))
-    for i, (lower, upper) in enumerate(zip(arrays.lower, arrays.upper, strict=True)):
-        at = arrays.row(i)
-        columns = [x[j] for j in arrays.columns[at]]
-        reach = arrays.reach(i) + 1
-        body = cp_model.LinearExpr.weighted_sum(columns, arrays.coefficients[at].tolist())
-        low = -reach if lower is None else max(-reach, min(reach, lower))
-        high = reach if upper is None else max(-reach, min(reach, upper))
-        model.add_linear_constraint(body, low, high)
-    model.maximize(cp_model.LinearExpr.weighted_sum(x, arrays.rewards.tolist()))
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = seconds
-    solver.parameters.num_workers = limits.threads or 1
-    solver.parameters.random_seed = limits.seed
-    ended = solver.status_name(solver.solve(model))
-    if ended not in ("OPTIMAL", "FEASIBLE"):
-        return None, ended == "INFEASIBLE"
-    values = np.array([solver.value(v) for v in x], dtype=np.int8)
-    # what CP-SAT calls a solution is one only if it keeps the rows in whole numbers
-    kept = arrays.cut_off(values) is None
-    return (values if kept else None), kept and ended == "OPTIMAL"
-
-
-def _by_enumeration(arrays: Arrays, start: Values) -> Values | None:
+def _best_subset(arrays: Arrays, start: Values) -> Values | None:
     """Return the best of all subsets of the free columns; None where no subset keeps the rows."""
     best, most = None, -1
     free = np.flatnonzero(start == FREE)

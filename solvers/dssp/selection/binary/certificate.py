@@ -8,7 +8,7 @@ found it, what is proved does not rest on that engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from math import floor
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from schedopt.formulations.program import Program, WholeRow
+from schedopt.solvers.door import NoCertificateError
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, closed_columns
 from schedopt.solvers.dssp.selection.binary.blocks import Closer
 from schedopt.solvers.dssp.selection.binary.multipliers import Reason
@@ -35,10 +36,13 @@ FEW = 60
 """Free columns up to which branching is quicker than loading what solves knapsacks."""
 
 
-def certificate(
-    model: Selection | Season, result: Result, limits: Limits
-) -> tuple[Certificate | None, str]:
-    """Return what the bound of a result can be re-proved from.
+def certify(
+    model: Selection | Season,
+    result: Result,
+    limits: Limits,
+    holds: Callable[[Certificate], bool] | None = None,
+) -> Certificate:
+    """Return branchings from which the bound of a result can be re-proved.
 
     Parameters
     ----------
@@ -47,23 +51,23 @@ def certificate(
     result : Result
     limits : Limits
         The time limit is kept.
+    holds : callable, optional
+        Not asked: what is made here holds.
 
-    Returns
-    -------
-    certificate : dict or None
-        None where none is found.
-    why : str
-        Why not.
+    Raises
+    ------
+    NoCertificateError
+        If the branching does not end in time, or proves something else.
     """
     if result.bound is None or model.changed:
-        return None, "the model was changed natively" if model.changed else "no bound"
+        raise NoCertificateError("the model was changed natively" if model.changed else "no bound")
     program = model.program()
     whole = Arrays.of_rows(
         program.rewards, [*program.rows, *(_counts(program) if model.name == "selection" else ())]
     )
     start = closed_columns(program)
     if whole.hopeless or not whole.propagate(start)[1]:
-        return {"kind": "branchings", "rows": list(whole.keys), "nodes": [{}]}, ""
+        return {"kind": "branchings", "rows": list(whole.keys), "nodes": [{}]}
     arrays = whole.without(start)
     claimed = _claimed(model, program, result)
     value = claimed - program.worth(np.flatnonzero(start == 1).tolist())
@@ -74,13 +78,14 @@ def certificate(
     tree.stop = lambda: stop() or len(tree.nodes) > MOST_NODES
     tree.run()
     if not tree.done:
-        return None, f"{len(tree.nodes):,} branches in {seconds:.3g} s, and more open"
+        why = f"{len(tree.nodes):,} branches in {seconds:.3g} s, and more open"
+        raise NoCertificateError(why)
     if tree.best is not None:
-        return None, "a better selection was found"
+        raise NoCertificateError("a better selection was found")
     place = {key: i for i, key in enumerate(whole.keys)}
     rows = [place[key] for key in arrays.keys]
     nodes = [_written(node, program, rows) for node in tree.nodes]
-    return {"kind": "branchings", "rows": list(whole.keys), "nodes": nodes}, ""
+    return {"kind": "branchings", "rows": list(whole.keys), "nodes": nodes}
 
 
 def _claimed(model: Selection | Season, program: Program, result: Result) -> int:

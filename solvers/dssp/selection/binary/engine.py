@@ -9,6 +9,7 @@ that it is not proven, and why.
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -18,14 +19,17 @@ import msgspec
 import numpy as np
 
 from schedopt.formulations.program import Program
-from schedopt.solvers.catalog import engine_of
+from schedopt.solvers import mip
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
 from schedopt.solvers.deciding import Decided, concluded, left
+from schedopt.solvers.door import Given, HandOn
+from schedopt.solvers.dssp.selection import SMALL
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Values, closed_columns
 from schedopt.solvers.dssp.selection.binary.scaled import Scaled
 from schedopt.solvers.dssp.selection.binary.tree import Tree, clock
 from schedopt.solvers.mip import Answer, Engine, MatrixRun
+from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import Limits, Result, Seconds, Termination
 from schedopt.solvers.running import make_result
 
@@ -35,67 +39,78 @@ if TYPE_CHECKING:
 
 PATIENCE = 20.0
 """Seconds that the exact search may take where no time limit is given."""
-SMALL, MOMENT = 60, 1.0
-"""Columns up to which the exact search goes first, and seconds that it then may take."""
+MOMENT = 1.0
+"""Seconds that branching may take before the engine."""
 
 
-def solve(
-    model: Selection | Season,
-    limits: Limits | None = None,
-    *,
-    hints: Iterable[Any | None] = (),
-    asked: Engine | None = None,
-    known: Fraction | None = None,
-) -> Result[Any]:
-    """Solve a selection or a season without native changes.
+def tree(model: Selection | Season, given: Given) -> Result[Any] | HandOn:
+    """Solve a selection or a season by branching in whole numbers, for a moment or alone."""
+    run = _Run(model, given, engine_of("highs"))
+    decided = run.solver.quick()
+    if decided is None and given.alone:
+        seconds = PATIENCE if given.limits.time_limit is None else given.limits.time_limit
+        decided = run.solver.searched(seconds)
+    elif decided is None:
+        decided = run.solver.searched(MOMENT)
+    if decided is not None:
+        return run.result(decided, "tree", _version())
+    why = "the exact search did not end"
+    return HandOn(run.result(run.solver.decided("completed", None, why), "tree", _version()))
 
-    Parameters
-    ----------
-    model : Selection or Season
-        With any side constraints.
-    limits : Limits, optional
-        When to stop; by default with a proof.
-    hints : iterable of Selected, SelectedNights or None
-        Solutions to start from: the best of those that keep all rows.
-    asked : Engine, optional
-        What solves the program in floating point, even a small one; by default HiGHS.
-    known : Fraction, optional
-        What no selection is worth more than.
 
-    Returns
-    -------
-    Result
-        Not yet checked. An interruption (Ctrl-C) ends the run and keeps the incumbent.
+def by_mip(model: Selection | Season, given: Given) -> Result[Any]:
+    """Solve a selection or a season in HiGHS or another, then exactly what that leaves undecided.
+
+    A model that was changed natively is solved as it stands.
     """
-    limits = limits or Limits()
-    began = now()
-    program = model.program()
-    solver = Solver(program, limits, asked=asked, known=known)
-    for hint in hints:
-        if hint is not None:
-            solver.offer(program.completed(model.columns(hint)))
-    built = model.seconds + now() - began
-    began = now()
-    decided = solver.run()
-    best = decided.best
-    result = make_result(
-        model,
-        solver.noted,
-        solver=solver.engine.name,
-        version=solver.engine.version(),
-        stopped=decided.stopped,
-        solution=None if best is None else model.selected(np.flatnonzero(best[: model.width] == 1)),
-        bound=None,
-        options={"threads": limits.threads},
-        message=decided.message,
-    )
-    result = concluded(result, decided, solver.noted)
-    if decided.stopped == "infeasible":
-        names, why = conflict(program, list(model.side()), limits, began)
-        message = f"the conflict may not be the smallest: {why}" if why else msgspec.UNSET
-        result = msgspec.structs.replace(result, conflict=names, message=message)
-    seconds = Seconds(build=built, solve=now() - began)
-    return msgspec.structs.replace(result, seconds=seconds)
+    engine = engine_of(given.name)
+    if model.changed:
+        return mip.solve(engine, model, given.limits)
+    run = _Run(model, given, engine)
+    decided = run.solver.quick() or run.solver.by_engine()
+    return run.result(decided, engine.name, engine.version())
+
+
+def _version() -> str:
+    return f"Python {platform.python_version()}"
+
+
+class _Run:
+    """A solver that knows what earlier engines and policies found, and its result."""
+
+    def __init__(self, model: Selection | Season, given: Given, engine: Engine) -> None:
+        self.began = now()
+        self.model, self.limits = model, given.limits
+        program = model.program()
+        known = given.bound if isinstance(given.bound, Fraction) else None
+        self.solver = Solver(program, given.limits, engine=engine, known=known)
+        for solution in (given.start(), given.solution):
+            if solution is not None:
+                self.solver.offer(program.completed(model.columns(solution)))
+        self.built = model.seconds + now() - self.began
+
+    def result(self, decided: Decided, name: str, version: str) -> Result[Any]:
+        """Return what was decided as a result; of what is infeasible, with a smallest conflict."""
+        model, began, best = self.model, self.began, decided.best
+        chosen = None if best is None else np.flatnonzero(best[: model.width] == 1)
+        result = make_result(
+            model,
+            self.solver.noted,
+            solver=name,
+            version=version,
+            stopped=decided.stopped,
+            solution=None if chosen is None else model.selected(chosen),
+            bound=None,
+            options={"threads": self.limits.threads},
+            message=decided.message,
+        )
+        result = concluded(result, decided, self.solver.noted)
+        if decided.stopped == "infeasible":
+            names, why = conflict(self.solver.program, list(model.side()), self.limits, began)
+            message = f"the conflict may not be the smallest: {why}" if why else msgspec.UNSET
+            result = msgspec.structs.replace(result, conflict=names, message=message)
+        seconds = Seconds(build=self.built, solve=now() - began)
+        return msgspec.structs.replace(result, seconds=seconds)
 
 
 class Solver:
@@ -109,8 +124,8 @@ class Solver:
         Whether any selection that keeps the rows will do.
     names : frozenset of str, optional
         The side constraints to keep; all of them by default.
-    asked : Engine, optional
-        What solves it in floating point, even a small one; by default HiGHS.
+    engine : Engine, optional
+        What solves it in floating point; by default HiGHS.
     known : Fraction, optional
         What no selection is worth more than.
 
@@ -127,10 +142,12 @@ class Solver:
         *,
         satisfy: bool = False,
         names: frozenset[str] | None = None,
-        asked: Engine | None = None,
+        engine: Engine | None = None,
         known: Fraction | None = None,
     ) -> None:
-        self.asked, self.engine = asked, asked or engine_of("highs")
+        self.engine = engine or engine_of("highs")
+        self.found_by: str | None = None
+        self.proved_by: str | None = None
         self.program, self.limits, self.satisfy = program, limits, satisfy
         self.known = None if known is None else known * program.scale
         self.began = now()
@@ -148,8 +165,8 @@ class Solver:
         self.noted = MatrixRun(limits, matrix=matrix)
         self.best: Values | None = None
 
-    def offer(self, chosen: Iterable[int]) -> bool:
-        """Keep a selection of columns if it keeps the rows and beats the best so far."""
+    def offer(self, chosen: Iterable[int], by: str | None = None) -> bool:
+        """Keep a selection of columns, found by an engine, if it keeps the rows and is the best."""
         values = np.zeros(len(self.program.columns), dtype=np.int8)
         values[list(chosen)] = 1
         if self.whole.hopeless or values[closed_columns(self.program) == 0].any():
@@ -157,20 +174,28 @@ class Solver:
         if self.whole.cut_off(values) is not None:
             return False
         if self.best is None or self._worth(values) > self._worth(self.best):
-            self.best = values
+            self.best, self.found_by = values, by
         return True
 
     def run(self) -> Decided:
-        """Solve."""
+        """Solve: at once, by branching where there are few columns, or by the engine."""
+        decided = self.quick()
+        if decided is None and (self.start == FREE).sum() <= SMALL:
+            decided = self.searched(MOMENT)
+        return decided or self.by_engine()
+
+    def quick(self) -> Decided | None:
+        """Return what single rows, or a bound that is known, decide; None where they do not."""
         if not self.possible:
             return Decided("infeasible", None, None, proven=True)
         if not (self.start == FREE).any():
             return self._proven(self.start)
         if self.best is not None and self.known == self._worth(self.best):
             return self._proven(self.best)
-        few = self.asked is None and (self.start == FREE).sum() <= SMALL
-        if few and (decided := self._searched(MOMENT)):
-            return decided
+        return None
+
+    def by_engine(self) -> Decided:
+        """Run the engine, and look at what it found."""
         start = None
         if self.best is not None:
             free = np.flatnonzero(self.start == FREE).astype(np.int32)
@@ -186,7 +211,7 @@ class Solver:
         right = True
         if answer.values is not None:
             point = np.where(self.start == FREE, answer.values > 0.5, self.start == 1)
-            right = self.offer(np.flatnonzero(point).tolist())
+            right = self.offer(np.flatnonzero(point).tolist(), self.engine.name)
         if self.satisfy and self.best is not None:
             return self._proven(self.best)
         if stopped == "infeasible" and self.best is None:
@@ -202,7 +227,7 @@ class Solver:
             sharp = right and self.scaled.sharp_rewards
             if sharp and bound < worth + self.scaled.step * Fraction(999, 1000):
                 few = (self.start == FREE).sum() <= SMALL
-                decided = self._searched(MOMENT) if few else None
+                decided = self.searched(MOMENT) if few else None
                 if decided or self._agreed(worth):
                     return decided or self._proven(self.best)
                 right = False
@@ -240,7 +265,7 @@ class Solver:
         """
         limit = left(self.limits, self.began).time_limit
         patience = PATIENCE if limit is None else limit
-        decided = self._searched(patience)
+        decided = self.searched(patience)
         if decided:
             return replace(decided, bound=decided.bound or self._real(bound))
         if self.best is None and (decided := self._contradictory(patience)):
@@ -248,7 +273,7 @@ class Solver:
         message = f"not proven: {why}, and the exact search did not end in {patience:.3g} s"
         return self.decided("completed" if limit is None else "time-limit", bound, message)
 
-    def _searched(self, seconds: float) -> Decided | None:
+    def searched(self, seconds: float) -> Decided | None:
         """Search without rounding; None where it does not end in time."""
         limit = left(self.limits, self.began).time_limit
         stop = clock(seconds if limit is None else min(seconds, limit))
@@ -260,12 +285,13 @@ class Solver:
         except KeyboardInterrupt:
             interrupted = True
         if tree.best is not None:
-            self.offer(np.flatnonzero(tree.best == 1).tolist())
+            self.offer(np.flatnonzero(tree.best == 1).tolist(), "tree")
         if not tree.done:
             return self.decided("interrupted", None) if interrupted else None
+        self.proved_by = "tree"
         if self.best is None:
             self.refuting = self._named(tree)
-            return Decided("infeasible", None, None, proven=True)
+            return Decided("infeasible", None, None, proven=True, proved_by="tree")
         return self._proven(self.best)
 
     def _named(self, tree: Tree) -> frozenset[str]:
@@ -278,27 +304,43 @@ class Solver:
 
     def _contradictory(self, seconds: float) -> Decided | None:
         """Ask CP-SAT, which counts in whole numbers, whether nothing keeps the rows."""
-        from schedopt.solvers.dssp.selection.binary import again
+        from schedopt.solvers.dssp.selection.binary.counted import fits, maximized
 
-        if not again.fits(self.arrays):
+        if not fits(self.arrays):
             return None
         limits = left(self.limits, self.began)
         seconds = min(seconds, limits.time_limit or seconds)
-        best, done = again.by_cpsat(self.arrays, self.start, limits, seconds)
+        best, done = maximized(self.arrays, self.start, limits, seconds)
+        self.proved_by = "cp-sat" if done else None
         if best is not None:
-            self.offer(np.flatnonzero(best == 1).tolist())
+            self.offer(np.flatnonzero(best == 1).tolist(), "cp-sat")
             return self._proven(best) if done or self.satisfy else None
-        return Decided("infeasible", None, None, proven=True) if done else None
+        return Decided("infeasible", None, None, proven=True, proved_by="cp-sat") if done else None
 
     def decided(self, stopped: Termination, bound: Fraction | None, message: str = "") -> Decided:
         """Return what is known without a proof; the bound is in units."""
-        return Decided(stopped, self.best, self._real(bound), proven=False, message=message)
+        return Decided(
+            stopped,
+            self.best,
+            self._real(bound),
+            proven=False,
+            message=message,
+            found_by=self.found_by,
+        )
 
     def _real(self, bound: Fraction | None) -> Fraction | None:
         return None if bound is None else bound / self.program.scale
 
     def _proven(self, best: Values) -> Decided:
-        return Decided("optimal", best, self._worth(best) / self.program.scale, proven=True)
+        worth = self._worth(best) / self.program.scale
+        return Decided(
+            "optimal",
+            best,
+            worth,
+            proven=True,
+            found_by=self.found_by,
+            proved_by=self.proved_by,
+        )
 
     def _bound(self, answer: Answer) -> Fraction | None:
         """Return the bound in units; what tolerances can hide is added where it matters."""

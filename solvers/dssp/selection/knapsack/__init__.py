@@ -1,9 +1,5 @@
 """An exact engine for the plain 0-1 knapsack: a core algorithm, in compiled steps.
 
 `search` has the algorithm (`Core`), `kernels` its compiled enumeration, `items` the jobs that are
-worth a decision, `engine` the adapter that solves a formulation with it.
+worth a decision, `engine` what the table of selections names.
 """
-
-from schedopt.solvers.dssp.selection.knapsack.engine import solve
-
-__all__ = ["solve"]

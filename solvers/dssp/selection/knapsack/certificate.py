@@ -10,7 +10,7 @@ The checker, `validation.dssp.blocks`, shares no code with this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.decimals import Whole
 from schedopt.solvers.dssp.selection.knapsack.counting import priced_by_count
-from schedopt.solvers.result import Result
+from schedopt.solvers.result import Limits, Result
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.selection import Selection
@@ -39,6 +39,13 @@ class _Priced:
 
     certificate: Certificate
     core: int
+
+
+def certify(
+    model: Selection, result: Result, _: Limits, holds: Callable[[Certificate], bool]
+) -> Certificate | None:
+    """Return the first of `certificates` that holds; None where a branching is needed."""
+    return next((found for found in certificates(model, result) if holds(found)), None)
 
 
 def certificates(model: Selection, result: Result) -> Iterator[Certificate]:

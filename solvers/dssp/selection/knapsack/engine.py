@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from schedopt.formulations.protocol import Knapsack
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, left
+from schedopt.solvers.door import Given
 from schedopt.solvers.driving import Search, drive, ended
 from schedopt.solvers.dssp.selection.knapsack.items import in_doubles
 from schedopt.solvers.dssp.selection.knapsack.search import Core
-from schedopt.solvers.result import Limits, Result, Termination
+from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run
 
 if TYPE_CHECKING:
@@ -44,21 +45,15 @@ Start = Callable[[Floats, Floats, float], Algorithm]
 """Starts an algorithm on rewards and demands, shape (n,) each, and room."""
 
 
-class NotPlainError(ValueError):
-    """The selection is no plain knapsack: something beside equations 1 and 2 is in it."""
-
-
-def solve(
-    model: Selection, limits: Limits | None = None, *, start: Start | None = None
-) -> Result[Selected]:
+def solve(model: Selection, given: Given, *, start: Start | None = None) -> Result[Selected]:
     """Solve a selection that is a plain knapsack.
 
     Parameters
     ----------
     model : Selection
         With nothing but equations 1 and 2 in it.
-    limits : Limits, optional
-        When to stop; by default with a proof.
+    given : Given
+        Whose ``read`` is the knapsack.
     start : callable, optional
         Starts the algorithm; by default `Core`, compiled before the clock runs.
 
@@ -66,21 +61,13 @@ def solve(
     -------
     Result
         Not yet checked. An interruption (Ctrl-C) ends the run and keeps the best so far.
-
-    Raises
-    ------
-    NotPlainError
-        If something else is in the model.
     """
-    knapsack = model.plain()
-    if knapsack is None:
-        raise NotPlainError("the selection has side constraints or native changes")
     if start is None:
         _compile()
         start = Core
     began = now()
-    run = Run(limits or Limits())
-    decided = _Knapsack(model, knapsack, run).decided(start)
+    run = Run(given.limits)
+    decided = _Knapsack(model, given.read, run).decided(start)
     return ended(model, run, decided, solver="core", began=began)
 
 

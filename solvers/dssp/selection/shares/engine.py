@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, left, outwards
+from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.driving import drive, ended
 from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import Shape
 from schedopt.solvers.dssp.selection.shares.search import SharesSearch
-from schedopt.solvers.result import Limits, Result, gap
+from schedopt.solvers.result import Limits, Result, SolutionStatus, gap
 from schedopt.solvers.running import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from schedopt.formulations.dssp.selection import Selection
     from schedopt.instances.dssp import Selected
 
@@ -32,67 +31,69 @@ PART = 1.0
 """Seconds where it only bounds what HiGHS then solves."""
 
 
-def solve(
-    model: Selection,
-    shape: Shape,
-    limits: Limits | None = None,
-    *,
-    alone: bool = False,
-    hint: Callable[[], Selected | None] | None = None,
-) -> Result[Selected]:
-    """Solve a selection that has this shape, or has it and more.
+def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
+    """Solve a selection under shares of disjoint groups; leave what stays open to what follows.
 
     Parameters
     ----------
     model : Selection
-    shape : Shape
-        From `reading.shape_of`.
-    limits : Limits, optional
-        When to stop; by default with a proof.
-    alone : bool
-        Whether to leave what the search does not close as it is; else HiGHS goes on, from the best
-        selection and with the bound that are known by then.
-    hint : callable, optional
-        Finds another selection to start HiGHS from.
+    given : Given
+        Whose ``read`` is the `Shape` of the whole selection.
 
     Returns
     -------
-    Result
+    Result or HandOn
         Not yet checked. An interruption (Ctrl-C) ends the run and keeps the best so far.
     """
-    limits = limits or Limits()
+    limits = given.limits if given.alone else _within(given.limits, PATIENCE)
+    began, search, result = _searched(model, given, limits)
+    late = left(given.limits, began).time_limit == 0 and search.value is not None
+    done = result.termination in ("optimal", "interrupted", "infeasible")
+    return result if given.alone or late or done else HandOn(result, search.most)
+
+
+def solve_part(model: Selection, given: Given) -> HandOn:
+    """Solve the part of a selection that is of shares: a bound, and a start if it keeps the rest.
+
+    Parameters
+    ----------
+    model : Selection
+    given : Given
+        Whose ``read`` is the `Shape` of that part.
+    """
+    _, search, result = _searched(model, given, _within(given.limits, PART))
+    chosen = search.positions()
+    columns = [] if chosen is None else chosen.tolist()
+    program = model.program()
+    if chosen is None or program.broken(program.completed(columns)) is not None:
+        result = msgspec.structs.replace(result, solution=None, objective=None, gap=None)
+    stopped = result.termination if result.termination == "interrupted" else "completed"
+    status: SolutionStatus = "none" if result.solution is None else "feasible"
+    result = msgspec.structs.replace(
+        result, termination=stopped, solution_status=status, proved_by=msgspec.UNSET
+    )
+    return HandOn(result, search.most)
+
+
+def _searched(
+    model: Selection, given: Given, limits: Limits
+) -> tuple[float, _InRewards, Result[Selected]]:
+    """Search within limits; return when that began, the search, and its result."""
     compiled()
-    began = now()
-    run = Run(limits if alone else _within(limits, PATIENCE if shape.whole else PART))
+    began, shape, run = now(), given.read, Run(limits)
     search = _InRewards(shape, SharesSearch(shape.groups))
     stopped, message = drive(search, run, noise=0.0)
-    run = replace(run, limits=limits)
-    if stopped == "optimal" and not search.near(limits.gap):
+    run = replace(run, limits=given.limits)
+    if stopped == "optimal" and not search.near(given.limits.gap):
         stopped = "completed"
-    asked = left(limits, began)
-    late = asked.time_limit == 0 and search.value is not None  # else HiGHS has at least the hint
-    if alone or (shape.whole and (late or stopped in ("optimal", "interrupted"))):
-        decided = Decided(stopped, search.columns(model), search.most, search.proven, message)
-        return ended(model, run, decided, solver="shares", began=began)
-    from schedopt.solvers.dssp.selection.binary import engine
-
-    hints = [hint() if hint else None, search.selected(model)]
-    result = engine.solve(model, asked, hints=hints, known=search.most)
-    return _after(result, run, began)
+    decided = Decided(stopped, search.columns(model), search.most, search.proven, message)
+    return began, search, ended(model, run, decided, solver=given.name, began=began)
 
 
 def _within(limits: Limits, seconds: float) -> Limits:
     """Return limits with so many seconds, and half the time there is, at most."""
     limit = limits.time_limit
     return replace(limits, time_limit=seconds if limit is None else min(seconds, limit / 2))
-
-
-def _after(result: Result[Selected], run: Run, began: float) -> Result[Selected]:
-    """Return the result of HiGHS with the time and the trace of the search before it."""
-    before = now() - began - result.seconds.solve
-    trace = (*run.trace, *((round(t + before, 6), *rest) for t, *rest in result.trace))
-    seconds = msgspec.structs.replace(result.seconds, solve=now() - began)
-    return msgspec.structs.replace(result, seconds=seconds, trace=trace)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,11 +147,6 @@ class _InRewards:
         columns = np.zeros(len(model.instance.jobs), dtype=np.int8)
         columns[positions] = 1
         return columns
-
-    def selected(self, model: Selection) -> Selected | None:
-        """Return the best selection so far as a solution."""
-        positions = self.positions()
-        return None if positions is None else model.selected(positions)
 
 
 @cache

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
+from schedopt.formulations.dssp.whole import selection_program
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Scheduled, bounding
+from schedopt.solvers import door
 from schedopt.solvers.clock import now
-from schedopt.solvers.dssp import selecting
-from schedopt.solvers.result import Limits, Result, Seconds, gap, snap_bound
+from schedopt.solvers.door import Given, HandOn
+from schedopt.solvers.driving import version
+from schedopt.solvers.dssp.selection.binary.arrays import Arrays
+from schedopt.solvers.result import Limits, Result, Seconds, Termination, threads
+from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
-    from schedopt.formulations.dssp import Schedule
-    from schedopt.formulations.protocol import Formulation
+    from schedopt.formulations.dssp import Schedule, Selection
     from schedopt.solvers.dssp.schedule.trial import Mask
 
 FILLS = (1.0, 0.99, 0.98, 0.97, 0.96, 0.94, 0.92, 0.9, 0.85, 0.8, 0.7, 0.5)
@@ -39,72 +43,110 @@ SHARE = 0.3
 """The part of the time limit that the search may take where CP-SAT follows."""
 
 
-def solve(model: Schedule, limits: Limits) -> Result:
-    """Solve a `Schedule`.
+def search(model: Schedule, given: Given) -> Result | HandOn:
+    """Search for a schedule, bounded by the selection that no schedule is better than.
 
-    In nearly every case the optimum is near the knapsack bound: where a schedule meets it, nothing
-    is left to search. CP-SAT comes last, and under a time limit only where there are few enough
-    tasks; then the bound is the knapsack's.
+    In nearly every case the optimum is near that bound: where a schedule meets it, nothing is left
+    to search. CP-SAT goes on where there are few enough tasks, or no time limit.
 
     Parameters
     ----------
     model : Schedule
-        The formulation.
-    limits : Limits
-        When to stop.
+    given : Given
     """
-    from schedopt.solvers import cpsat
-
-    began = now()
+    began, limits = now(), given.limits
     relaxed = _relaxed(model, limits)
     if relaxed.termination == "infeasible":  # then schedules are too, for the same reason
+        result = _result(model, limits, None, None, "infeasible")
         seconds = Seconds(build=model.seconds, solve=now() - began)
-        return cpsat.infeasible(model, limits, relaxed.conflict, seconds)
+        return msgspec.structs.replace(result, conflict=relaxed.conflict, seconds=seconds)
     few = len(model.instance.tasks.lengths) <= MANY
-    start, interrupted = _searched(model, limits, relaxed, began, few)
-    spent = now() - began
-    left = limits
-    if interrupted:
-        left = replace(limits, time_limit=0.0)
-    elif limits.time_limit is not None:
-        left = replace(limits, time_limit=max(0.0, limits.time_limit - spent))
-    exact = not interrupted and (few or limits.time_limit is None) and left.time_limit != 0.0
-    exact = exact or model.native > 0
-    if _near(model, start, relaxed.bound, limits.gap):
-        exact = False
-    result = cpsat.solve(model, left, hint=start, bound=relaxed.bound, search=exact)
-    if interrupted and not result.proven:
-        result = msgspec.structs.replace(result, termination="interrupted")
-    elif not exact and result.gap is not None and 0 < result.gap <= limits.gap:
-        result = msgspec.structs.replace(result, termination="optimal")
-    seconds = msgspec.structs.replace(result.seconds, solve=result.seconds.solve + spent)
-    options = {**result.options, "time_limit": limits.time_limit}
-    return msgspec.structs.replace(result, seconds=seconds, options=options)
+    best, interrupted = _searched(model, limits, relaxed, began, few)
+    result = _result(model, limits, best, relaxed.bound, "completed")
+    seconds = Seconds(build=model.seconds, solve=now() - began)
+    result = msgspec.structs.replace(result, seconds=seconds)
+    enough = result.gap is not None and result.gap <= limits.gap
+    late = limits.time_limit is not None and now() - began >= limits.time_limit
+    if enough or interrupted:
+        return msgspec.structs.replace(
+            result, termination="interrupted" if interrupted and not enough else "optimal"
+        )
+    if late or not (few or limits.time_limit is None):
+        return msgspec.structs.replace(result, termination="time-limit")
+    return HandOn(result, relaxed.bound)
 
 
-def _near(model: Schedule, start: Scheduled | None, bound: float | None, asked: float) -> bool:
-    """Tell whether a start is as near to the bound as is asked for, if nearer than nothing is."""
-    if start is None or not asked or model.native:
-        return False
-    worth = model.instance.objective_of(start)
-    distance = gap(worth, snap_bound(worth, bound))
-    return distance is not None and distance <= asked
+def by_cpsat(model: Schedule, given: Given) -> Result:
+    """Let CP-SAT search from the best schedule and the bound that are known."""
+    from schedopt.solvers import cpsat
+
+    bound = None if given.bound is None else float(given.bound)
+    return cpsat.solve(model, given.limits, hint=given.solution, bound=bound)
 
 
-def _relaxed(model: Schedule, limits: Limits) -> Result:
-    """Solve the knapsack that bounds every schedule, with the side constraints where they hold."""
+def certify(
+    model: Schedule, result: Result, limits: Limits, holds: Callable[[dict[str, Any]], bool]
+) -> dict[str, Any]:
+    """Return what re-proves the bound of the selection that bounds every schedule.
+
+    A bound that CP-SAT has brought below that is believed.
+    """
+    from schedopt.formulations.dssp import Selection
+    from schedopt.solvers.dssp.selection.binary.certificate import certify as branched
+
+    night = bounding(model.instance)
+    added = model.added if night is model.instance else ()
+    return branched(Selection(night).add(*added), result, limits, holds)
+
+
+def _result(
+    model: Schedule,
+    limits: Limits,
+    best: Scheduled | None,
+    bound: float | None,
+    stopped: Termination,
+) -> Result:
+    return make_result(
+        model,
+        Run(limits),
+        solver="search",
+        version=version(),
+        stopped=stopped,
+        solution=best,
+        bound=bound,
+        options={
+            "workers": threads(limits),
+            "deterministic": threads(limits) == 1,
+            "relaxation": bound,
+        },
+    )
+
+
+def _bounding(model: Schedule) -> Selection:
+    """Return the selection that bounds every schedule, with the side constraints where they hold.
+
+    What was predicted does not bound what happens: then seats alone are taken over.
+    """
     from schedopt.formulations.dssp import Selection
 
     night = bounding(model.instance)
     same = night is model.instance
     added = [rule for rule in model.added if same or isinstance(rule, Seats)]
-    selection = Selection(night).add(*added)
+    return Selection(night).add(*added)
+
+
+def _relaxed(model: Schedule, limits: Limits) -> Result:
+    """Solve the selection that bounds every schedule."""
+    from schedopt.formulations.dssp import Selection
+
+    selection = _bounding(model)
     if limits.time_limit is not None:
         limits = replace(limits, time_limit=PATIENCE * limits.time_limit)
     limits = replace(limits, gap=0.0, watch=None)
-    found = selecting.solve(selection, limits)
+    found = door.solve(selection, limits)
     if found.bound is None and found.termination == "time-limit":  # without rules it is quick
-        free = selecting.solve(Selection(msgspec.structs.replace(night, constraints=())), limits)
+        bare = msgspec.structs.replace(selection.instance, constraints=())
+        free = door.solve(Selection(bare), limits)
         found = msgspec.structs.replace(found, bound=free.bound)
     return found
 
@@ -113,9 +155,7 @@ def _searched(
     model: Schedule, limits: Limits, relaxed: Result, began: float, few: bool
 ) -> tuple[Scheduled | None, bool]:
     """Return the best schedule that the search finds, and whether Ctrl-C ended it."""
-    from schedopt.solvers.cpsat import workers
-    from schedopt.solvers.dssp.schedule import search
-    from schedopt.solvers.running import Run
+    from schedopt.solvers.dssp.schedule.search import search as searched
 
     night, seconds = model.instance, None
     if not night.jobs:
@@ -126,7 +166,7 @@ def _searched(
         seconds = max(0.0, min(left, SHARE * limits.time_limit) if few else left)
     target = None if relaxed.bound is None else relaxed.bound / (1 + limits.gap)
     run = Run(limits)
-    found = search(
+    found = searched(
         night,
         run,
         starts=[*_starts(model, relaxed), *_ruled_starts(model, limits)],
@@ -136,7 +176,7 @@ def _searched(
         target=target,
         seconds=seconds,
         patience=min(8_000, max(200, 40 * len(night.tasks.lengths))) if few else 3_200,
-        workers=workers(limits),
+        workers=threads(limits),
     )
     if found is None:
         return None, run.interrupted
@@ -175,7 +215,7 @@ def _ruled_starts(model: Schedule, limits: Limits) -> Iterator[Mask]:
     limit = RULED if limits.time_limit is None else min(RULED, 0.04 * limits.time_limit)
     for fill in RULED_FILLS:
         selection = Selection(night, fill=fill).add(*model.added)
-        found = selecting.solve(selection, Limits(time_limit=limit, gap=1e-3, seed=limits.seed))
+        found = door.solve(selection, Limits(time_limit=limit, gap=1e-3, seed=limits.seed))
         if found.solution is not None:
             mask = np.zeros(len(night.jobs), dtype=np.bool_)
             mask[[night.index[name] for name in found.solution.selected]] = True
@@ -184,20 +224,17 @@ def _ruled_starts(model: Schedule, limits: Limits) -> Iterator[Mask]:
 
 def _keeper(model: Schedule) -> Callable[[Mask], bool]:
     """Return what tells whether jobs that are run keep all side constraints but seats."""
-    from schedopt.validation.dssp.constraints import UnknownKindError, broken
-    from schedopt.validation.dssp.facts import Facts
-
-    rules = [*model.instance.constraints, *model.added]
-    if all(isinstance(rule, Seats) for rule in rules):  # which whoever dispatches keeps
+    if not model.ruled:  # whoever dispatches keeps seats
         return lambda jobs: True
-    facts, names = Facts(model.instance, 1.0), list(model.instance.index)
+    night = model.instance
+    names, every = list(night.index), [True] * len(night.jobs)
+    program = selection_program(names, night.rewards.tolist(), (), every, model.ruled)
+    rows = Arrays.of(program)
 
     def keeps(jobs: Mask) -> bool:
-        chosen = frozenset(names[j] for j in np.flatnonzero(jobs))
-        try:
-            return not any(broken(rule, facts, chosen) for rule in rules)
-        except UnknownKindError:  # of a kind of one's own CP-SAT alone knows what it means
-            return False
+        chosen = np.zeros(len(program.columns), dtype=np.int8)
+        chosen[program.completed(np.flatnonzero(jobs).tolist())] = 1
+        return not rows.hopeless and rows.cut_off(chosen) is None
 
     return keeps
 
@@ -212,25 +249,3 @@ def _caps(model: Schedule) -> list[tuple[np.ndarray, float]]:
             np.add.at(amounts, list(row.jobs), list(map(float, row.coefficients)))
             found.append((amounts, upper))
     return found
-
-
-def keeps(model: Formulation, selected: Sequence[str]) -> bool:
-    """Tell whether jobs that are run keep all side constraints; of seats a schedule tells."""
-    from schedopt.validation.dssp.constraints import broken
-    from schedopt.validation.dssp.facts import Facts
-
-    facts, names = Facts(model.instance, 1.0), frozenset(selected)
-    rules = [*model.instance.constraints, *model.added]
-    return not any(broken(rule, facts, names) for rule in rules)
-
-
-def sound(model: Formulation, selected: Sequence[str], fill: float = 1.0) -> bool:
-    """Tell whether a selection fits, and keeps all side constraints."""
-    from schedopt.validation.dssp.constraints import unseated
-    from schedopt.validation.dssp.facts import Facts
-
-    facts, names = Facts(model.instance, fill), frozenset(selected)
-    rules = [*model.instance.constraints, *model.added]
-    full = any(facts.overfull({name: facts.demand[name] for name in names}, facts.rate))
-    seats = any(unseated(rule, facts, names) for rule in rules if isinstance(rule, Seats))
-    return not full and not seats and keeps(model, selected)

@@ -1,0 +1,52 @@
+"""The solvers of mixed-integer programs, by name: where each is, and what it comes with."""
+
+from __future__ import annotations
+
+import shutil
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from schedopt.solvers.mip import Engine
+
+
+class Solver(NamedTuple):
+    """A solver of mixed-integer programs.
+
+    Attributes
+    ----------
+    home : str
+        The module whose ``ENGINES`` has it.
+    comes_with : tuple of str
+        Programs on the path or packages of Python of which one must be there; none: it is part of
+        every installation.
+    """
+
+    home: str
+    comes_with: tuple[str, ...] = ()
+
+    @property
+    def available(self) -> bool:
+        """Whether it is on this machine."""
+        return not self.comes_with or any(
+            shutil.which(name) or find_spec(name) for name in self.comes_with
+        )
+
+
+_EXTERNAL = "schedopt.solvers.mip.external"
+SOLVERS = {
+    "highs": Solver("schedopt.solvers.mip.highs"),
+    "scip": Solver("schedopt.solvers.mip.scip", ("pyscipopt",)),
+    "cbc": Solver(_EXTERNAL, ("cbc",)),
+    "cplex": Solver(_EXTERNAL, ("cplex",)),
+    "glpk": Solver(_EXTERNAL, ("glpsol",)),
+    "gurobi": Solver(_EXTERNAL, ("gurobi_cl", "gurobipy")),
+    "xpress": Solver(_EXTERNAL, ("optimizer", "xpress")),
+}
+
+
+def engine_of(name: str) -> Engine:
+    """Import a solver of mixed-integer programs, and return it."""
+    engine: Engine = import_module(SOLVERS[name].home).ENGINES[name]
+    return engine
