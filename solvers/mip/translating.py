@@ -9,6 +9,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 from pyomo.common.gc_manager import PauseGC
 from pyomo.core.expr import LinearExpression
+from pyomo.gdp import Disjunct
 from pyomo.repn import generate_standard_repn
 
 from schedopt.instances.errors import InputError
@@ -21,10 +22,30 @@ def translate(model: pyo.ConcreteModel) -> Matrix:
     Raises
     ------
     InputError
-        If an expression is not linear, or there is not exactly one objective.
+        If an expression is not linear, there is not exactly one objective, or the model has
+        components that mean something and cannot be translated, such as SOS constraints.
     """
+    refuse_others(model)
     with PauseGC():
         return _translate(model)
+
+
+PLAIN = frozenset(
+    (pyo.Var, pyo.Constraint, pyo.Objective, pyo.Param, pyo.Expression, pyo.Block, pyo.Set,
+     pyo.RangeSet, pyo.SetOf, pyo.Suffix, pyo.BuildAction, pyo.BuildCheck)
+)  # fmt: skip
+"""Components that are translated, or ask for nothing by themselves."""
+
+
+def refuse_others(model: pyo.ConcreteModel) -> None:
+    """Raise `InputError` if a model has an active component that would be lost in translation."""
+    for part in model.component_objects(active=True, descend_into=(pyo.Block, Disjunct)):
+        if part.ctype not in PLAIN:
+            raise InputError(
+                "variables, linear constraints and one objective, which is all that is translated",
+                found=f"{part.name}, a {part.ctype.__name__}",
+                place="model",
+            )
 
 
 def _translate(model: pyo.ConcreteModel) -> Matrix:

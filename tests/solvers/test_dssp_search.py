@@ -12,8 +12,9 @@ from schedopt import generate, solve
 from schedopt.formulations.dssp import Schedule
 from schedopt.instances.constraints import FairShare, Require
 from schedopt.instances.dssp import Instance, Job
-from schedopt.solvers.dssp.schedule import search, solving
+from schedopt.solvers.dssp.schedule import solving
 from schedopt.solvers.dssp.schedule.annealing import Annealing
+from schedopt.solvers.dssp.schedule.search import search
 from schedopt.solvers.dssp.schedule.trial import Trials
 from schedopt.solvers.result import Limits
 from schedopt.solvers.running import Run
