@@ -73,7 +73,7 @@ def copy(tmp_path: Path) -> Path:
     """Copy the packages and add the recipe's problem to the copy."""
     for layer in LAYERS:
         ignore = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / layer, tmp_path / layer, ignore=ignore)
+        shutil.copytree(ROOT / layer, tmp_path / layer, symlinks=True, ignore=ignore)
     recipe = section("Add a problem")
     for name, code in re.findall(r"^`([\w/.]+\.py)` —.*?```python\n(.*?)```", recipe, re.M | re.S):
         path = tmp_path / name
@@ -143,7 +143,7 @@ for kind, count in (("instance", 25), ("result", 10)):
     assert (copy / "report.html").stat().st_size > 10_000
     assert (copy / "result.png").exists()
     assert (copy / "some.svg").exists()
-    python("from instances.schema import main; main()", copy)
+    python("from schedopt.instances.schema import main; main()", copy)
     assert (copy / "instances" / "pick" / "schema.json").exists()
 
 

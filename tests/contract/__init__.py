@@ -1,0 +1,1 @@
+"""What every engine of every table keeps: small random formulations, and one suite over them."""

@@ -1,0 +1,164 @@
+"""What every engine of every table keeps, held against the declared model, its last row.
+
+A new engine, or a new formulation, is tested by being in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from itertools import combinations
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from builders.effort import examples
+
+from benchmarks import forging
+from schedopt.formulations.protocol import Formulation
+from schedopt.instances.constraints import label
+from schedopt.problems import problems
+from schedopt.solvers.door import engines
+from schedopt.solvers.result import Result
+from schedopt.verbs.solve import solve
+
+DRAWN: dict[str, Callable[[Random], Formulation]] = {
+    name: draw
+    for record in problems()
+    for name, draw in import_module(f"contract.{record.name}").FORMULATIONS.items()
+}
+SEEDS = range(examples(24))
+NEAR = 1e-6
+"""Relative difference of two optima that counts as none: the loosest tolerance of the solvers."""
+
+
+def tables() -> Iterator[Any]:
+    for name in DRAWN:
+        for engine in engines(*name.split("/")):
+            if engine.available:
+                yield pytest.param(name, engine.name, id=f"{name}/{engine.name}")
+
+
+def drawn(name: str, seed: int) -> Formulation:
+    return DRAWN[name](Random(seed))  # noqa: S311
+
+
+def taken(name: str, solver: str) -> Iterator[tuple[int, Formulation]]:
+    """Yield the drawn formulations that an engine accepts."""
+    engine = next(e for e in engines(*name.split("/")) if e.name == solver)
+    for seed in SEEDS:
+        model = drawn(name, seed)
+        if engine.accepts(model) not in (None, False):
+            yield seed, model
+
+
+_OPTIMA: dict[tuple[str, int], Result] = {}
+
+
+def declared(name: str, seed: int) -> Result:
+    """Return what the declared model says."""
+    if (name, seed) not in _OPTIMA:
+        _OPTIMA[name, seed] = solve(drawn(name, seed), solver="model", threads=1)
+    return _OPTIMA[name, seed]
+
+
+def better_by(result: Result, a: float, b: float) -> float:
+    """Return by how much one objective is better than another, relatively."""
+    return (a - b if result.sense == "maximize" else b - a) / max(1e-9, abs(a), abs(b))
+
+
+def test_every_formulation_is_drawn() -> None:
+    every = {f"{r.name}/{name}" for r in problems() for name in r.formulation_homes}
+    assert set(DRAWN) == every
+    for name in every:
+        table = engines(*name.split("/"))
+        names = [engine.name for engine in table]
+        assert names[-1] == "model"
+        assert len(set(names)) == len(names)
+        assert {engine.confirmed_by for engine in table} <= {*names, ""}
+
+
+@pytest.mark.parametrize(("name", "solver"), list(tables()))
+def test_an_engine_finds_what_the_declared_model_says(name: str, solver: str) -> None:
+    for seed, model in taken(name, solver):
+        right, result = declared(name, seed), solve(model, solver=solver, threads=1)
+        assert result.violations == (), (seed, result.violations)
+        assert (result.termination == "infeasible") == (right.termination == "infeasible"), seed
+        if right.objective is None or not right.proven:
+            continue
+        if result.bound is not None:
+            assert better_by(right, right.objective, result.bound) <= NEAR, seed
+        if result.objective is not None:
+            assert better_by(right, result.objective, right.objective) <= NEAR, seed
+        if result.proven:
+            assert result.objective == pytest.approx(right.objective, rel=NEAR, abs=1e-9), seed
+        known = [engine.name for engine in engines(*name.split("/"))]
+        assert {result.found_by, result.bounded_by, result.proved_by} <= {*known, None}, seed
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_table_proves_what_the_declared_model_proves(name: str) -> None:
+    for seed in SEEDS:
+        right, result = declared(name, seed), solve(drawn(name, seed), threads=1)
+        assert result.violations == (), seed
+        assert result.termination == right.termination or not right.proven, seed
+        if right.proven:
+            assert result.proven, (seed, result.message)
+            assert result.objective == pytest.approx(right.objective, rel=NEAR, abs=1e-9), seed
+
+
+@pytest.mark.parametrize(("name", "solver"), list(tables()))
+def test_no_time_and_an_interruption_leave_a_right_result(name: str, solver: str) -> None:
+    for seed, model in taken(name, solver):
+        if seed % 4 == 0:
+            late = solve(model, solver=solver, time_limit=0.0, threads=1)
+            assert late.violations == (), seed
+
+            def interrupt(*_: object) -> None:
+                raise KeyboardInterrupt
+
+            stopped = solve(drawn(name, seed), solver=solver, watch=interrupt, threads=1)
+            assert stopped.violations == (), seed
+
+
+@pytest.mark.parametrize(("name", "solver"), list(tables()))
+def test_a_conflict_is_smallest(name: str, solver: str) -> None:
+    for seed, model in taken(name, solver):
+        if declared(name, seed).termination != "infeasible":
+            continue
+        result = solve(model, solver=solver, threads=1)
+        rules = [*model.instance.constraints, *model.added]
+        named = dict(zip((label(rule, i) for i, rule in enumerate(rules)), rules, strict=True))
+        bare = msgspec.structs.replace(model.instance, constraints=())
+
+        def holds(names: tuple[str, ...], model: Formulation = model, bare: Any = bare,
+                  named: dict[str, Any] = named) -> bool:  # fmt: skip
+            some = type(model)(bare, **_settings(model)).add(*(named[name] for name in names))
+            return solve(some, solver="model", threads=1).termination != "infeasible"
+
+        assert not holds(result.conflict), seed
+        for fewer in combinations(named, max(0, len(result.conflict) - 1)):
+            assert not result.conflict or holds(fewer), seed
+
+
+def _settings(model: Formulation) -> dict[str, Any]:
+    return {key: value for key, value in model.options.items() if key in model.known_options}
+
+
+@pytest.mark.parametrize(("name", "solver"), list(tables()))
+def test_a_certificate_is_re_proved_and_a_forged_one_is_not(name: str, solver: str) -> None:
+    engine = next(e for e in engines(*name.split("/")) if e.name == solver)
+    if not engine.certificate:
+        return
+    certified = 0
+    for seed, model in taken(name, solver):
+        result = solve(model, solver=solver, certificate=True, threads=1)
+        if not result.proven or not result.bound_checked:
+            continue
+        certified += 1
+        case = forging.Case(model.instance, forging.plain(result), None)
+        for forgery in range(6):
+            forged = forging.falsified(case, Random(forgery))  # noqa: S311
+            assert forging.judged(case, forged) != "passes", (seed, forgery)
+    assert certified

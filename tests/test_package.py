@@ -1,0 +1,99 @@
+"""What is installed: a wheel made from the sdist, beside whatever names a user's own files have."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from builders.cli import ROOT
+
+LAYERS = ("instances", "formulations", "solvers", "policies", "validation")
+BARE = re.compile(rf"^\s*(?:from|import)\s+(?:{'|'.join(LAYERS)})\b(?!\s*$)", re.MULTILINE)
+
+
+def test_no_file_imports_a_layer_by_its_bare_name() -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files", "*.py", "*.md", "*.ipynb"],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    files = [ROOT / name for name in tracked] or list(ROOT.glob("*/**/*.py"))
+    wrong = [
+        f"{path}: {found}"
+        for path in files
+        if path.is_file()
+        for found in BARE.findall(path.read_text(encoding="utf-8").replace('    "', ""))
+    ]
+    assert not wrong
+
+
+def test_the_layers_are_links() -> None:
+    for layer in LAYERS:
+        assert (ROOT / "schedopt" / layer).is_symlink()
+        assert (ROOT / "schedopt" / layer).resolve() == ROOT / layer
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Unpack a wheel that is made from the sdist."""
+    made = tmp_path_factory.mktemp("made")
+
+    def build(kind: str, source: Path) -> None:
+        command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(made)]
+        subprocess.run(command, cwd=source, check=True, capture_output=True)
+
+    build("sdist", ROOT)
+    (sdist,) = made.glob("*.tar.gz")
+    with tarfile.open(sdist) as packed:
+        packed.extractall(made, filter="data")
+    build("wheel", made / sdist.name.removesuffix(".tar.gz"))
+    (wheel,) = made.glob("*.whl")
+    target = tmp_path_factory.mktemp("installed")
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(target)  # noqa: S202  our own
+    return target
+
+
+def test_one_package_is_installed(installed: Path) -> None:
+    assert {path.name for path in installed.iterdir() if path.suffix != ".dist-info"} == {
+        "schedopt"
+    }
+    for layer in LAYERS:
+        assert (installed / "schedopt" / layer / "__init__.py").is_file()
+
+
+HOSTILE = """
+import schedopt
+for name in ("two-shots", "twins", "fig8", "small"):
+    result = schedopt.solve(f"example:{name}")
+    assert result.solution is not None and not result.violations, result
+    print(name, result.objective, schedopt.__file__)
+"""
+
+
+def test_a_users_own_files_do_not_break_it(installed: Path, tmp_path: Path) -> None:
+    for name in ("solvers", "policies", "validation", "formulations"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('the wrong file')\n")
+    (tmp_path / "instances").mkdir()
+    (tmp_path / "instances" / "__init__.py").write_text("raise RuntimeError('the wrong file')\n")
+    (tmp_path / "mine.py").write_text(HOSTILE)
+    done = subprocess.run(
+        [sys.executable, "mine.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 4
+    assert all(str(installed) in line for line in lines)
