@@ -32,12 +32,15 @@ class Option:
     written : bool
         Whether it names a file to write: where several would write it, its name has to tell them
         apart by `MARKS`.
+    asks : bool
+        Whether it changes what is asked, and not only how the answer is found.
     """
 
     default: Any
     expected: str
     accepts: Callable[[Any], bool]
     written: bool = False
+    asks: bool = True
 
 
 MARKS = ("{policy}", "{instance}")

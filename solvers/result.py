@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import attrgetter
 from typing import Any, Generic, Literal
 
@@ -15,6 +16,7 @@ from typing_extensions import TypeVar
 from schedopt.formulations.protocol import Sense
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.frames import Framed
+from schedopt.instances.identity import Identity, identity
 from schedopt.instances.showing import table
 
 Termination = Literal[
@@ -84,6 +86,57 @@ class Seconds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     solve: float = 0.0
     check: float = 0.0
     compile: float | msgspec.UnsetType = msgspec.UNSET
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which question a result answers.
+
+    Attributes
+    ----------
+    instance : Identity
+    formulation : str or None
+        None of a policy, whose solution says what it answers.
+    options : dict
+        Those that change what is asked.
+    constraints : tuple of dict
+        All side constraints: the file's own, then those that were added.
+    """
+
+    instance: Identity
+    formulation: str | None = None
+    options: dict[str, Any] = {}
+    constraints: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What a result was asked for; told when it is written, since a digest takes time.
+
+    Attributes
+    ----------
+    instance : Instance
+    formulation : str or None
+    options : mapping
+        Those that change what is asked.
+    added : sequence of Constraint
+        The side constraints beyond the instance's.
+    """
+
+    instance: Any
+    formulation: str | None
+    options: Mapping[str, Any]
+    added: Sequence[Constraint] = ()
+
+    @cached_property
+    def question(self) -> Question:
+        """The question, as a document tells it."""
+        rules = [*self.instance.constraints, *self.added]
+        return Question(
+            instance=identity(self.instance),
+            formulation=self.formulation,
+            options=as_document(dict(self.options)),
+            constraints=tuple(as_document(rule) for rule in rules),
+        )
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -168,12 +221,15 @@ class Document(Outcome, frozen=True, kw_only=True):
 
     Attributes
     ----------
+    question : Question, optional
+        Absent from results of earlier versions.
     constraints : tuple of dict
         The side constraints beyond those in the instance file.
     solution : dict
         Empty where there is none.
     """
 
+    question: Question | UnsetType = UNSET
     constraints: tuple[dict[str, Any], ...] = ()
     solution: dict[str, Any] = {}
 
@@ -190,10 +246,13 @@ class Result(Framed, Outcome, Generic[S], frozen=True, kw_only=True):
     ----------
     constraints : tuple of Constraint
         The side constraints beyond those of the instance.
+    asked : Asked or None
+        The question that it answers.
     solution : object or None
         The problem's own record, such as `instances.dssp.Selected`.
     """
 
+    asked: Asked | None = None
     constraints: tuple[Constraint, ...] = ()
     solution: S | None = None
 
@@ -225,7 +284,12 @@ class Result(Framed, Outcome, Generic[S], frozen=True, kw_only=True):
         return facts
 
     def document(self) -> Document:
-        """Return the result as a file holds it."""
+        """Return the result as a file holds it, with the question that it answers."""
+        question = UNSET if self.asked is None else self.asked.question
+        return msgspec.structs.replace(self.claim(), question=question)
+
+    def claim(self) -> Document:
+        """Return the result as a checker takes it, for which no digest is needed."""
         own = zip(Outcome.__struct_fields__, _OWN(self), strict=True)
         return Document(
             **dict(own),

@@ -9,14 +9,15 @@ from functools import cache
 from math import isfinite
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from schedopt.instances.constraints import Constraint, check_added
 from schedopt.instances.decoding import convert
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.files import instance_type
+from schedopt.instances.identity import identity
 from schedopt.solvers.result import Document, Outcome, Result
-from schedopt.validation.report import Report, same
+from schedopt.validation.report import Refuted, Report, same
 
 
 def check(
@@ -50,19 +51,67 @@ def check(
             place = "problem" if what == "problem" else "instance"
             raise InputError(f"a result of {shown(ours)}", found=shown(theirs), place=place)
     checker = _checker(result.problem)
-    if constraints is None:
-        constraints = convert(result.constraints, checker.CONSTRAINTS, "constraints")
-        check_added(instance, constraints)
     report = Report()
+    own = list(instance.constraints)
+    if constraints is None:
+        added = convert(result.constraints, checker.CONSTRAINTS, "constraints")
+        check_added(instance, added)
+        together = _asked(instance, result, [*own, *added], report)
+    else:
+        together = [*own, *constraints]
     sense = getattr(checker, "SENSE", result.sense)
     report.expect(result.sense == sense, f"sense: {result.sense}, where it is {sense}")
     _consistent(result, report, getattr(checker, "NEAR", 1e-9))
     if result.solution_status != "none":
         solution = as_record(result)
-        together = [*instance.constraints, *constraints]
         checker.check(instance, solution, result, together, report)
         _judge_bound(instance, result, together, report)
     return report
+
+
+def _asked(
+    instance: Any, result: Document, rules: Sequence[Constraint], report: Report
+) -> Sequence[Constraint]:
+    """Return the side constraints that a result's question has, and say where it is another's.
+
+    A question that is not what the document says elsewhere is a violation; one of another file, or
+    with other side constraints than the file's, is a difference.
+    """
+    question = result.question
+    if not question:
+        report.differences += _further(rules, instance.constraints)
+        return rules
+    formulation = result.formulation or None
+    report.expect(
+        question.formulation == formulation,
+        f"question: of formulation {question.formulation}, where the result is of {formulation}",
+    )
+    for key, value in question.options.items():
+        told = result.options.get(key)
+        report.expect(told == value, f"question: {key}={value}, where the options say {told}")
+    report.expect(question.instance.name == instance.name, "question: of another instance")
+    if question.instance != identity(instance):
+        report.differences.append("another instance of this name: its digest is not the file's")
+    asked: Sequence[Constraint] = convert(
+        question.constraints, _checker(result.problem).CONSTRAINTS, "question"
+    )
+    for rule in rules[len(instance.constraints) :]:
+        report.expect(rule in asked, f"question: without {_called(rule)}, which was added")
+    report.differences += _further(asked, instance.constraints)
+    report.differences += [
+        f"without the file's {_called(rule)}" for rule in instance.constraints if rule not in asked
+    ]
+    check_added(structs.replace(instance, constraints=()), asked)
+    return asked
+
+
+def _further(rules: Sequence[Constraint], own: Sequence[Constraint]) -> list[str]:
+    return [f"an added {_called(rule)}" for rule in rules if rule not in own]
+
+
+def _called(rule: Constraint) -> str:
+    """Return a side constraint as messages call it."""
+    return f"{rule.kind()} {shown(rule.name)}" if rule.name else str(rule.kind())
 
 
 @cache
@@ -96,7 +145,7 @@ def _judge_bound(
         return
     wrong = judge.reproved(instance, constraints, claim.certificate or {}, claim)
     report.bound = f"believed, from {claim.solver}" if wrong else "re-proved"
-    if wrong and given:
+    if wrong and (given or isinstance(wrong, Refuted)):
         report.violations.append(f"bound: {wrong}")
     elif wrong:
         report.unchecked.append(f"bound: {wrong}")
@@ -150,7 +199,13 @@ def as_record(result: Document) -> Any:
         With the place, if it cannot be read as one.
     """
     checker = _checker(result.problem)
-    return convert(result.solution, checker.solution_type(result.solution), "solution")
+    kind = checker.solution_type(result.solution)
+    if result.formulation and result.formulation not in checker.ANSWERS:
+        known = listing(checker.ANSWERS)
+        found = shown(result.formulation)
+        raise InputError(f"a formulation of {result.problem}{known}", found=found)
+    answers = checker.ANSWERS[result.formulation] if result.formulation else (kind,)
+    return convert(result.solution, kind if kind in answers else answers[0], "solution")
 
 
 def _consistent(result: Document, report: Report, near: float) -> None:

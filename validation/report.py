@@ -5,6 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 
+class Refuted(str):
+    """Why a claimed bound is wrong, and not merely unproven."""
+
+    __slots__ = ()
+
+
 @dataclass
 class Report:
     """What is wrong with a result, and what could not be judged.
@@ -14,7 +20,11 @@ class Report:
     violations : list of str
         What is wrong, each in a line.
     unchecked : list of str
-        What no checker here can judge, each in a line.
+        Remarks on what was not, or not wholly, recomputed, each in a line.
+    unjudged : list of str
+        What the claim needs and no checker here can judge, each in a line.
+    differences : list of str
+        Where the question that was answered is not that of the file as it stands.
     bound : str
         What the bound is worth: ``re-proved``, or ``believed`` and from whom; empty where there is
         no bound.
@@ -22,12 +32,19 @@ class Report:
 
     violations: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
+    unjudged: list[str] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
     bound: str = ""
 
     @property
     def ok(self) -> bool:
         """Whether nothing is wrong."""
         return not self.violations
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is wrong, and all that the claim needs was judged."""
+        return self.ok and not self.unjudged
 
     def expect(self, holds: bool, otherwise: str) -> None:
         """Note a violation unless the condition holds."""

@@ -20,6 +20,7 @@ MODEL = Option(
     default="auto",
     expected=f"auto, or one of {', '.join(FORMS)}: how the partition is written",
     accepts=lambda value: value == "auto" or value in FORMS,
+    asks=False,
 )
 
 

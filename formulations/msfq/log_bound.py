@@ -83,8 +83,8 @@ class LogBound(Unruled):
     goal_changed: ClassVar[bool] = False
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {
-        "rounds": Option(400, "a whole number of at least 1", is_count),
-        "cells": Option(50_000, "a whole number of at least 1", is_count),
+        "rounds": Option(400, "a whole number of at least 1", is_count, asks=False),
+        "cells": Option(50_000, "a whole number of at least 1", is_count, asks=False),
     }
 
     def __init__(self, queue: Instance, *, rounds: int = 400, cells: int = 50_000) -> None:

@@ -226,13 +226,19 @@ def evaluate(
 
 
 @app.command(epilog="Example: schedopt check instances/dssp/night.json.gz result.json")
-def check(file: File, result: Annotated[Path, typer.Argument(help="A result document.")]) -> None:
+def check(
+    file: File,
+    result: Annotated[Path, typer.Argument(help="A result document.")],
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail where it answers another question than the file.")
+    ] = False,
+) -> None:
     """Recompute a result from the raw instance, without any solver.
 
-    Exit status: 0 it holds, 1 it does not (each violation in a line), 2 bad input.
+    Exit status: 0 it holds, 1 it does not or was not judged in full, 2 bad input.
     """
     from schedopt.instances.files import load
-    from schedopt.verbs.check import reports
+    from schedopt.verbs.check import answered, differences, reports
 
     wrong = False
     for document, report in reports(load(file), result):
@@ -241,9 +247,13 @@ def check(file: File, result: Annotated[Path, typer.Argument(help="A result docu
             print(printable(f"{who}: {violation}"))
         for what in report.unchecked:
             say(f"{who}: not checked: {what}")
-        if report.ok:
+        for what in report.unjudged:
+            print(printable(f"{who}: not judged: {what}"))
+        print(printable(f"{who}: {answered(document, report)}"))
+        another = strict and bool(differences(document, report))
+        if report.whole and not another:
             outcome = f"{document.solution_status}, objective {document.objective}"
             bound = f"; bound {report.bound}" if report.bound else ""
             print(printable(f"{who}: holds ({outcome}){bound}"))
-        wrong = wrong or not report.ok
+        wrong = wrong or another or not report.whole
     raise typer.Exit(FAILED if wrong else 0)

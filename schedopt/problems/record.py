@@ -240,7 +240,7 @@ class Problem(Generic[I]):
         from schedopt.solvers import door
         from schedopt.validation.documents import reproves
 
-        document, rules = result.document(), model.added
+        document, rules = result.claim(), model.added
         return door.certificate(
             model, result, limits, lambda found: reproves(model.instance, document, rules, found)
         )

@@ -8,6 +8,7 @@ from typing import Any
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import decode, load, read_bytes
 from schedopt.instances.protocol import AnyInstance
+from schedopt.problems import problem
 from schedopt.solvers.result import Document, Result
 from schedopt.validation.report import Report
 
@@ -44,6 +45,30 @@ def check(instance: AnyInstance, result: Any) -> Report:
     if len(found) != 1:
         raise InputError("one result", found=f"a list of {len(found)}", file=str(result))
     return found[0]
+
+
+def answered(document: Document, report: Report) -> str:
+    """Return which question a result answers, in words, and how it differs from the file's own."""
+    what = document.formulation or f"policy {document.policy}"
+    told = differences(document, report)
+    if not told:
+        return f"answers {what}, as the file stands"
+    return f"answers {what} with {' and '.join(told)}, not the file as it stands"
+
+
+def differences(document: Document, report: Report) -> list[str]:
+    """Return where a result's question is not the file's own: options, side constraints, digest."""
+    if not document.formulation:
+        return report.differences
+    known = problem(document.problem).formulation(document.formulation).known_options
+    asks = document.question.options if document.question else document.options
+    own = {key: option.default for key, option in known.items() if option.asks and key in asks}
+    options = [
+        f"{key}={asks[key]}"
+        for key, default in own.items()
+        if default is not None and asks[key] != default
+    ]
+    return [*options, *report.differences]
 
 
 def reports(instance: AnyInstance, path: str | Path) -> list[tuple[Document, Report]]:

@@ -18,7 +18,7 @@ from schedopt.policies.registry import Policy
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.solvers.clock import now
-from schedopt.solvers.result import Result, Seconds, Termination
+from schedopt.solvers.result import Asked, Result, Seconds, Termination
 
 Watch = Callable[[int, int], None]
 """Called with how much is done, and how much there is."""
@@ -229,9 +229,12 @@ def _evaluated(
         ended = "unstable" if isinstance(reason, UnstableError) else blank.termination
         return msgspec.structs.replace(blank, termination=ended, message=str(reason))
     solved = now()
+    options = record.settings(instance, settings)
+    asks = {key: value for key, value in options.items() if _asks(policy, key)}
     done = msgspec.structs.replace(
         blank,
-        options=record.settings(instance, settings),
+        asked=Asked(instance, None, asks, tuple(constraints)),
+        options=options,
         termination=ended,
         solution_status="feasible",
         objective=instance.objective_of(solution),
@@ -240,6 +243,11 @@ def _evaluated(
         message=getattr(solution, "note", msgspec.UNSET),
     )
     return _judged(instance, done, constraints, began, solved)
+
+
+def _asks(policy: Policy, key: str) -> bool:
+    """Tell whether an option changes what is asked; the name of a file to write does not."""
+    return key in policy.options and policy.options[key].asks and not policy.options[key].written
 
 
 def _judged(
@@ -251,13 +259,13 @@ def _judged(
 ) -> Result:
     from schedopt.validation.documents import check
 
-    report = check(instance, result.document(), constraints)
+    report = check(instance, result.claim(), constraints)
     notes = [str(result.message)] if result.message else []
     seconds = Seconds(solve=solved - began, check=now() - solved)
     return msgspec.structs.replace(
         result,
         seconds=seconds,
-        checked=not report.unchecked,
+        checked=not (report.unchecked or report.unjudged),
         violations=tuple(report.violations),
-        message="; ".join([*notes, *report.unchecked]) or msgspec.UNSET,
+        message="; ".join([*notes, *report.unchecked, *report.unjudged]) or msgspec.UNSET,
     )

@@ -18,7 +18,7 @@ from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem, problem_of
 from schedopt.solvers.clock import compiling
 from schedopt.solvers.door import NoCertificateError
-from schedopt.solvers.result import Limits, Result, Watch, as_document, gap
+from schedopt.solvers.result import Asked, Limits, Result, Watch, as_document, gap
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation
@@ -105,6 +105,7 @@ def solve(
         result, why = _certified(record, model, result, limits)
     if explain:
         result = _explained(record, model, result, limits, progress)
+    result = msgspec.structs.replace(result, asked=_question(model))
     answer, result = result, _checked(model, result)
     if answer.certificate and not result.bound_checked:  # it is short of the bound, and of no use
         why = f" ({'; '.join(v for v in result.violations if v.startswith('bound: '))})"
@@ -113,6 +114,13 @@ def solve(
         note = f"no certificate{why}: the bound is believed"
         result = msgspec.structs.replace(result, message=_together(result.message, note))
     return _compiled(result, compiling.seconds() - compiled)
+
+
+def _question(model: Formulation) -> Asked:
+    """Return what a formulation asks: its options that change that, and what was added."""
+    known = model.known_options
+    asks = {key: value for key, value in model.options.items() if key in known and known[key].asks}
+    return Asked(model.instance, model.name, asks, tuple(model.added))
 
 
 def _compiled(result: Result, seconds: float) -> Result:
@@ -203,14 +211,15 @@ def _checked(model: Formulation, result: Result) -> Result:
     began = time.perf_counter()
     report = _report(model, result)
     seconds = msgspec.structs.replace(result.seconds, check=time.perf_counter() - began)
-    notes = [f"not checked: {what}" for what in report.unchecked]
+    missing = [*report.unchecked, *report.unjudged]
+    notes = [f"not checked: {what}" for what in missing]
     believed = not report.violations or result.solution_status != "optimal"
     return msgspec.structs.replace(
         result,
         solution_status=result.solution_status if believed else "feasible",
         seconds=seconds,
         version={"schedopt": __version__, **result.version},
-        checked=not report.unchecked,
+        checked=not missing,
         bound_checked=report.bound == "re-proved",
         violations=tuple(report.violations),
         message=_together(result.message, *notes),
@@ -262,11 +271,11 @@ def _report(model: Formulation, result: Result) -> Report:
     """Check a result; say what in the model no checker can see."""
     from schedopt.validation.documents import check
 
-    report = check(model.instance, result.document(), model.added)
+    report = check(model.instance, result.claim(), model.added)
     declared = [*model.instance.constraints, *model.added]
     names = {label(constraint, i) for i, constraint in enumerate(declared)}
     native = [name for name in model.side() if name not in names]
     if (native or model.changed) and result.solution:
         what = f"native constraints {', '.join(native)}" if native else "native changes"
-        report.unchecked.append(what)
+        report.unjudged.append(what)
     return report

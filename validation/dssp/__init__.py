@@ -20,6 +20,12 @@ from schedopt.validation.report import Report
 
 SENSE = "maximize"
 CONSTRAINTS = tuple[SideConstraint, ...]
+ANSWERS = {
+    "selection": (Selected,),
+    "schedule": (Scheduled,),
+    "season": (SelectedNights, ScheduledNights),
+}
+"""For each formulation the records that its solution may be."""
 
 
 def solution_type(solution: Mapping[str, Any]) -> type[Selected] | type[SelectedNights]:
@@ -45,4 +51,4 @@ def check(
         selection.check(night, solution, claim, constraints, report)
 
 
-__all__ = ["CONSTRAINTS", "check", "solution_type"]
+__all__ = ["ANSWERS", "CONSTRAINTS", "check", "solution_type"]

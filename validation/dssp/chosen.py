@@ -77,7 +77,7 @@ def check_chosen(
         try:
             found = broken(constraint, facts, chosen)
         except UnknownKindError as error:
-            report.unchecked.append(f"{name}: {error}")
+            report.unjudged.append(f"{name}: {error}")
         else:
             report.violations.extend(f"{name}: {what}" for what in found)
     return chosen

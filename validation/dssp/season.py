@@ -85,7 +85,7 @@ def check(
         try:
             found = list(_broken(constraint, facts, nights, solution))
         except UnknownKindError as error:
-            report.unchecked.append(f"{name}: {error}")
+            report.unjudged.append(f"{name}: {error}")
         else:
             report.violations.extend(f"{name}: {what}" for what in found)
 
@@ -132,6 +132,7 @@ def _run(
             own.expect(not ran.tasks and not ran.completion, "there is nothing to run")
         report.violations += [f"night {n}: {what}" for what in own.violations]
         report.unchecked += [f"night {n}: {what}" for what in own.unchecked]
+        report.unjudged += [f"night {n}: {what}" for what in own.unjudged]
     return least, most
 
 

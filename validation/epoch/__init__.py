@@ -13,6 +13,8 @@ from schedopt.validation.report import Report
 
 SENSE = "minimize"
 CONSTRAINTS = tuple[SideConstraint, ...]
+ANSWERS = {"partition": (Partitioned,), "rectangles": (Scheduled,)}
+"""For each formulation the records that its solution may be."""
 
 
 def solution_type(solution: Mapping[str, Any]) -> type[Partitioned] | type[Scheduled]:
@@ -34,4 +36,4 @@ def check(
         partition.check(instance, solution, claim, constraints, report)
 
 
-__all__ = ["CONSTRAINTS", "check", "solution_type"]
+__all__ = ["ANSWERS", "CONSTRAINTS", "check", "solution_type"]

@@ -83,4 +83,4 @@ def check_constraints(
             where = "share an epoch" if most_at_once is None else "run at once"
             report.expect(most <= 1, f"{name}: {most} of {', '.join(jobs)} {where}")
         else:
-            report.unchecked.append(f"{name}: no checker knows {constraint.kind()}")
+            report.unjudged.append(f"{name}: no checker knows {constraint.kind()}")

@@ -10,6 +10,8 @@ from schedopt.validation.hesrpt.allocation import check
 
 SENSE = "minimize"
 CONSTRAINTS = tuple[SideConstraint, ...]
+ANSWERS = {"allocation": (Allocated,)}
+"""For each formulation the records that its solution may be."""
 NEAR = 1e-6
 """The gap up to which an interior-point method's answer may be called optimal."""
 
@@ -20,4 +22,4 @@ def solution_type(solution: Mapping[str, Any]) -> type[Allocated]:
     return Allocated
 
 
-__all__ = ["CONSTRAINTS", "NEAR", "check", "solution_type"]
+__all__ = ["ANSWERS", "CONSTRAINTS", "NEAR", "check", "solution_type"]

@@ -52,7 +52,7 @@ def check(
     if solution.proportions is not UNSET:
         _proportional(instance, solution, report)
         if constraints:
-            report.unchecked.append("side constraints, on shares that are given as proportions")
+            report.unjudged.append("side constraints, on shares that are given as proportions")
         return
     if _epochs(instance, solution, report):
         _work(instance, solution, report)
@@ -161,7 +161,7 @@ def _kept(
             least = constraint.at_least.get(group, 0.0)
             bounded.append((group, mine, least, constraint.at_most.get(group, 1.0)))
     else:
-        report.unchecked.append(f"{name}: no checker for {constraint.kind()}")
+        report.unjudged.append(f"{name}: no checker for {constraint.kind()}")
     arrival = {job.name: job.arrival for job in instance.jobs}
     for who, mine, least, most in bounded:
         beyond = []

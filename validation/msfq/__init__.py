@@ -8,13 +8,16 @@ from typing import Any
 
 from schedopt.instances.constraints import Constraint, ResponseTime, label
 from schedopt.instances.msfq import (
+    Bracketed,
     Expected,
     Instance,
     LogAnswer,
     OptimalTable,
+    Replayed,
     SideConstraint,
     Simulated,
     Thresholded,
+    Windowed,
 )
 from schedopt.instances.msfq.answers import Answer
 from schedopt.solvers.result import Document
@@ -25,6 +28,13 @@ SENSE = "minimize"
 NEAR = 1e-6
 """Relative: at which gap a policy may be called optimal, `optimal-policy`'s own tolerance."""
 CONSTRAINTS = tuple[SideConstraint, ...]
+ANSWERS: Mapping[str, tuple[type[Answer | LogAnswer], ...]] = {
+    "threshold": (Thresholded,),
+    "optimal-policy": (OptimalTable, Simulated),
+    "bound": (Bracketed, Replayed),
+    "window": (Windowed,),
+}
+"""For each formulation the records that its solution may be; a bound on a log is of no other."""
 
 
 def solution_type(solution: Mapping[str, Any]) -> type[Answer | LogAnswer]:
@@ -132,7 +142,7 @@ def _sides(solution: Answer, constraints: Sequence[Constraint], report: Report) 
     for position, rule in enumerate(constraints):
         name = label(rule, position)
         if not isinstance(rule, ResponseTime):
-            report.unchecked.append(f"{name}: of a kind that is not known here")
+            report.unjudged.append(f"{name}: of a kind that is not known here")
             continue
         time = times.get(rule.need)
         report.expect(
@@ -141,4 +151,4 @@ def _sides(solution: Answer, constraints: Sequence[Constraint], report: Report) 
         )
 
 
-__all__ = ["CONSTRAINTS", "check", "solution_type"]
+__all__ = ["ANSWERS", "CONSTRAINTS", "check", "solution_type"]

@@ -236,7 +236,7 @@ def _sides(jobs: Jobs, response: Floats, constraints: Sequence[Constraint], repo
     for position, rule in enumerate(constraints):
         name = label(rule, position)
         if not isinstance(rule, ResponseTime):
-            report.unchecked.append(f"{name}: of a kind that is not known here")
+            report.unjudged.append(f"{name}: of a kind that is not known here")
             continue
         rows = jobs.need == rule.need
         time = float(response[rows].mean()) if rows.any() else None

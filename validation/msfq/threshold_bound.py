@@ -13,6 +13,7 @@ from schedopt.instances.constraints import Constraint
 from schedopt.instances.msfq import Instance
 from schedopt.solvers.result import Document
 from schedopt.validation.msfq.solved import least, recomputed
+from schedopt.validation.report import Refuted
 
 
 def reproved(
@@ -53,5 +54,5 @@ def reproved(
     _, best = least(instance, constraints, found)
     bound = claim.bound
     if bound is None or not isfinite(bound) or not bound <= best * (1 + found[2]):
-        return f"the best threshold gets {best:.12g}, not {bound}"
+        return Refuted(f"the best threshold gets {best:.12g}, not {bound}")
     return None

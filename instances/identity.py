@@ -1,0 +1,41 @@
+"""Which instance it is, whatever file it is in: a digest of its canonical JSON."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which instance a result is of.
+
+    Attributes
+    ----------
+    name : str
+    digest : str
+        SHA-256 of the instance in canonical JSON: keys in order, no white space.
+    log : str
+        Of an instance of a log, SHA-256 of its jobs; else empty.
+    """
+
+    name: str
+    digest: str
+    log: str = ""
+
+
+def identity(instance: Any) -> Identity:
+    """Return which instance it is."""
+    data = msgspec.json.encode(instance, order="sorted")
+    return Identity(name=instance.name, digest=hashlib.sha256(data).hexdigest(), log=_log(instance))
+
+
+def _log(instance: Any) -> str:
+    """Return a digest of the jobs of a log, empty where there is none."""
+    if getattr(instance, "log", None) is None:
+        return ""
+    jobs, made = instance.jobs, hashlib.sha256()
+    for column in (jobs.submit, jobs.need, jobs.run):
+        made.update(column.astype(float).tobytes())
+    return made.hexdigest()

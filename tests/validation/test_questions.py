@@ -1,0 +1,150 @@
+"""A result answers the question that it states, or it is refused: forged answers to another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from builders.cli import invoked, run
+
+import schedopt
+from schedopt.instances.errors import InputError
+from schedopt.instances.identity import identity
+from schedopt.solvers.result import Document
+
+
+def told(result: Any) -> dict[str, Any]:
+    """Return a result as a file holds it."""
+    made: dict[str, Any] = json.loads(msgspec.json.encode(result.document()))
+    return made
+
+
+def document(forged: dict[str, Any]) -> Document:
+    return msgspec.convert(forged, Document)
+
+
+def as_another(result: Any, formulation: str, **changes: Any) -> Document:
+    """Return a result in the name of another formulation, its question forged along."""
+    forged = told(result) | {"formulation": formulation, "certificate": msgspec.UNSET} | changes
+    forged = {key: value for key, value in forged.items() if value is not msgspec.UNSET}
+    if "question" in forged:
+        forged["question"]["formulation"] = formulation
+    return document(forged)
+
+
+def test_a_result_states_its_question() -> None:
+    night = schedopt.example("two-shots")
+    rule = schedopt.Forbid(jobs=("a",), name="not a")
+    result = schedopt.solve(night, options={"fill": 2}, constraints=[rule])
+    question = told(result)["question"]
+    assert question["instance"] == {"name": night.name, "digest": identity(night).digest}
+    assert (question["formulation"], question["options"]) == ("selection", {"fill": 2.0})
+    assert question["constraints"] == [{"kind": "forbid", "jobs": ["a"], "name": "not a"}]
+    policy = told(schedopt.evaluate(night, "greedy"))["question"]
+    assert policy["formulation"] is None
+    assert policy["instance"] == question["instance"]
+
+
+@pytest.mark.parametrize(
+    ("example", "own", "another"),
+    [
+        ("two-shots", "selection", "schedule"),
+        ("two-shots", "selection", "season"),
+        ("fig8", "rectangles", "partition"),
+        ("fig8", "partition", "rectangles"),
+        ("one-or-all", "threshold", "optimal-policy"),
+        ("fig8", "partition", "allocation"),
+        ("twins", "allocation", "selection"),
+    ],
+)
+def test_an_answer_to_another_formulation_is_refused(example: str, own: str, another: str) -> None:
+    instance = schedopt.example(example)
+    result = schedopt.solve(instance, formulation=own, threads=1)
+    with pytest.raises(InputError):
+        schedopt.check(instance, as_another(result, another))
+
+
+def test_an_optimal_policy_is_no_threshold() -> None:
+    queue = schedopt.load("example:small")
+    result = schedopt.solve(queue, formulation="optimal-policy", time_limit=5, certificate=True)
+    with pytest.raises(InputError):
+        schedopt.check(queue, as_another(result, "threshold"))
+    simulated = schedopt.evaluate(queue, "msfq", options={"arrivals": 10_000})
+    low = {"bound": 1.0, "gap": (simulated.objective - 1.0) / simulated.objective}
+    with pytest.raises(InputError):
+        schedopt.check(queue, as_another(simulated, "threshold", **low, policy=msgspec.UNSET))
+
+
+def test_a_bound_that_the_checker_refutes_is_a_violation() -> None:
+    queue = schedopt.load("example:small")
+    forged = told(schedopt.solve(queue))
+    forged.update(bound=forged["objective"] * 1.5, solution_status="feasible")
+    forged["gap"] = 0.5
+    report = schedopt.check(queue, document(forged))
+    assert any("best threshold" in what for what in report.violations)
+
+
+def test_shares_as_proportions_do_not_pass_for_what_keeps_rules() -> None:
+    instance = schedopt.generate("hesrpt", seed=1, options={"jobs": 3000})
+    result = schedopt.solve(instance)
+    rule = schedopt.Shares(jobs=(instance.jobs[0].name,), at_most=0.01)
+    ruled = msgspec.structs.replace(instance, constraints=(rule,))
+    forged = told(result)
+    forged["question"]["instance"] = json.loads(msgspec.json.encode(identity(ruled)))
+    forged["question"]["constraints"] = [json.loads(msgspec.json.encode(rule))]
+    report = schedopt.check(ruled, document(forged))
+    assert not report.whole
+
+
+def test_what_differs_from_the_file_is_told_and_strict_refuses_it(tmp_path: Path) -> None:
+    night, rules, out = "example:two-shots", tmp_path / "rules.json", tmp_path / "out.json"
+    rules.write_text('[{"kind": "forbid", "jobs": ["a"], "name": "not a"}]')
+    words = ["solve", night, "--option", "fill=2", "--constraints", str(rules), "-o", str(out)]
+    invoked(*words)
+    said = invoked("check", night, str(out))
+    assert "answers selection with fill=2.0 and an added forbid 'not a'" in said
+    assert "not the file as it stands" in said
+    run("check", "--strict", night, str(out), status=1)
+    plain = tmp_path / "plain.json"
+    invoked("solve", night, "-o", str(plain))
+    assert "as the file stands" in invoked("check", "--strict", night, str(plain))
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("options", "fill"), 0.5),
+        (("formulation",), "season"),
+        (("constraints",), []),
+        (("instance", "name"), "other"),
+    ],
+)
+def test_a_question_that_is_not_what_was_solved_is_found(
+    place: tuple[str, ...], value: Any
+) -> None:
+    night = schedopt.example("two-shots")
+    rule = schedopt.Forbid(jobs=("a",), name="not a")
+    forged = told(schedopt.solve(night, constraints=[rule]))
+    where = forged["question"]
+    for key in place[:-1]:
+        where = where[key]
+    where[place[-1]] = value
+    assert schedopt.check(night, document(forged)).violations
+
+
+def test_another_instance_of_the_same_name_is_told() -> None:
+    night = schedopt.example("two-shots")
+    result = schedopt.solve(night)
+    other = msgspec.structs.replace(night, processors=3)
+    report = schedopt.check(other, result.document())
+    assert "another instance of this name" in report.differences[0]
+
+
+def test_a_document_without_a_question_is_judged_by_what_it_says() -> None:
+    night = schedopt.example("two-shots")
+    old = told(schedopt.solve(night))
+    del old["question"]
+    assert schedopt.check(night, document(old)).whole
