@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -226,8 +227,13 @@ def entry_from(
 
 
 def _own(result: Document) -> dict[str, Any]:
-    """Return the options of a result's formulation, without those of its solver."""
+    """Return the options of a result's formulation that change what it asks."""
     if not result.formulation:
         return {}
-    known = record_of(result.problem).formulation(result.formulation).known_options
-    return {name: value for name, value in result.options.items() if name in known}
+    return asking(result.problem, result.formulation, result.options)
+
+
+def asking(problem: str, formulation: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of some options that change what a formulation asks."""
+    known = record_of(problem).formulation(formulation).known_options
+    return {name: options[name] for name in options if name in known and known[name].asks}

@@ -13,16 +13,17 @@ from schedopt.archive.entries import (
     Entry,
     Found,
     archived,
+    asking,
     digest,
     document,
     entry_for,
     entry_from,
 )
 from schedopt.instances.archived import instance_path, result_path
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import decode, encode, load, read_bytes
 from schedopt.solvers.result import Document, gap, snap_bound
-from schedopt.validation.documents import check
+from schedopt.validation.documents import as_record, check
 
 NEEDS_NONE = "none needed"
 """What an entry says of a bound that the checker finds by itself."""
@@ -106,12 +107,36 @@ def _compared(entry: Entry, result: Document, bound: str) -> list[str]:
     )
     wrong = [f"{what}: {ours}, where the result says {theirs}"
              for what, ours, theirs in told if ours != theirs]  # fmt: skip
+    wrong += [f"question: {what}" for what in _other_question(entry, result)]
+    wrong += [
+        f"{shown(word)} has characters that do not print"
+        for word in (entry.name, entry.objective_by.by, entry.bound_by.by)
+        if not word.isprintable()
+    ]
     kind = str((result.certificate or {}).get("kind", NEEDS_NONE))
     if entry.certificate not in ("", kind):
         wrong.append(f"certificate: {entry.certificate}, where the result has {kind}")
     if entry.certificate and bound != "re-proved":
         wrong.append(f"certificate: {entry.certificate}, where the bound is {bound or 'not given'}")
     return wrong
+
+
+def _other_question(entry: Entry, result: Document) -> list[str]:
+    """Return where a result answers another question than its entry asks.
+
+    An entry asks about its instance as it stands, with its own options and no added side
+    constraints.
+    """
+    given = result.question.options if result.question else result.options
+    asks, wanted = (
+        asking(entry.problem, entry.formulation, options) for options in (given, entry.options)
+    )
+    other = []
+    if result.formulation and asks != wanted:
+        other.append(f"options {asks or 'none'}, where the entry has {wanted or 'none'}")
+    if result.constraints:
+        other.append(f"{len(result.constraints)} added side constraints")
+    return other
 
 
 def submit(file: Path, result_file: Path, by: str) -> Judged:
@@ -135,19 +160,20 @@ def submit(file: Path, result_file: Path, by: str) -> Judged:
     result = decode(read_bytes(result_file), Document, file=str(result_file))
     instance = load(file)
     report = check(instance, result)
-    if not report.ok:
-        return Judged(group, None, None, report.violations)
-    if (result.formulation or "") not in ("", entry.formulation):
-        expected = f"a result of formulation {entry.formulation}"
-        raise InputError(expected, found=repr(result.formulation), file=str(result_file))
+    if not report.whole:
+        return Judged(group, None, None, [*report.violations, *report.unjudged])
+    as_entry(entry, result, str(result_file))
+    other = [*_other_question(entry, result), *report.differences]
+    if other:
+        return Judged(group, None, None, [f"another question: {what}" for what in other])
     better = _better(entry, result, report.bound)
     if not better:
         why = "no better than what is known, in objective or re-proved bound"
         return Judged(group, None, None, [why])
     joined = _joined(document(group, entry), result, better)
     again = check(instance, joined)
-    if not again.ok:
-        return Judged(group, None, None, again.violations)
+    if not again.whole:
+        return Judged(group, None, None, [*again.violations, *again.unjudged])
     found = Found(by=by, date=datetime.now(UTC).date().isoformat(), version=result.version)
     proof = ""
     if again.bound == "re-proved":
@@ -168,6 +194,18 @@ def submit(file: Path, result_file: Path, by: str) -> Judged:
     return Judged(group, improved, joined, list(better.values()))
 
 
+def as_entry(entry: Entry, result: Document, file: str) -> None:
+    """Raise `InputError` unless a result's solution is one of the entry's formulation."""
+    if (result.formulation or "") not in ("", entry.formulation):
+        expected = f"a result of formulation {entry.formulation}"
+        raise InputError(expected, found=repr(result.formulation), file=file)
+    try:
+        as_record(structs.replace(result, formulation=entry.formulation))
+    except InputError as error:
+        expected = f"a solution of formulation {entry.formulation}"
+        raise InputError(expected, found=f"{error.place}: {error.found}", file=file) from None
+
+
 def _joined(known: Document, result: Document, better: Mapping[str, str]) -> Document:
     """Return the better solution with the better bound, and what that bound is proved from."""
     best = result if "objective" in better else known
@@ -183,6 +221,7 @@ def _joined(known: Document, result: Document, better: Mapping[str, str]) -> Doc
         options=sure.options,
         bound=bound,
         gap=apart,
+        question=UNSET,
         certificate=sure.certificate,
         bound_checked=sure.bound_checked,
         solution_status="optimal" if met else "feasible",

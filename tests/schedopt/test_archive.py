@@ -160,3 +160,40 @@ def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "did you mean" in refused("solve", f"archive:{QUICK}/{QUICK}-1")
     monkeypatch.setenv(archived.PLACE, str(tmp_path / "nothing"))
     assert "comes with a clone of the repository" in refused("archive", "list")
+
+
+def test_an_answer_to_another_question_is_no_improvement(tmp_path: Path) -> None:
+    """A selection for a schedule, a preemptive policy for a log, one order for all orders."""
+
+    def written(result: schedopt.Result) -> Path:
+        path = tmp_path / "claim.json"
+        schedopt.dump(result, path)
+        return path
+
+    open_schedule = "archive:dssp-schedule-open/dssp-schedule-open-03"
+    chosen_alone = schedopt.evaluate(open_schedule, "core")
+    said = refused("archive", "submit", open_schedule, written(chosen_alone))
+    assert "a solution of formulation schedule" in said
+    log = "archive:msfq-logs/msfq-logs-01"
+    preempted = schedopt.evaluate(log, "preemptive-srpt")
+    said = refused("archive", "submit", log, written(preempted))
+    assert "a solution of formulation bound" in said
+    jobs = "archive:hesrpt-unequal-12/hesrpt-unequal-12-02"
+    names = [job.name for job in schedopt.load(jobs).jobs]
+    given = schedopt.solve(jobs, options={"order": ",".join(names)}, certificate=True)
+    status, line, said = submitted(jobs, written(given))
+    assert (status, line) == (1, "")
+    assert "another question: options" in said
+    easy = f"archive:{QUICK}/{QUICK}-01"
+    two = tuple(job.name for job in schedopt.load(easy).jobs[:2])
+    ruled = schedopt.solve(easy, constraints=[schedopt.Apart(jobs=two)], time_limit=5)
+    status, line, said = submitted(easy, written(ruled))
+    assert (status, line) == (1, "")
+    assert "added" in said or "no better" in said
+
+
+def test_a_name_that_acts_on_a_terminal_is_named(copied: Path) -> None:
+    relined(copied, lambda e: e | {"objective_by": e["objective_by"] | {"by": "x\x1b[2J"}})
+    done = CliRunner().invoke(app, ["archive", "verify"])
+    assert done.exit_code == 1
+    assert "characters that do not print" in done.stdout
