@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import time
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from schedopt.formulations.protocol import Side
-from schedopt.instances.constraints import Constraint
+from schedopt.instances.constraints import Constraint, check_added, label
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar
@@ -14,14 +16,15 @@ if TYPE_CHECKING:
 class WholeModel:
     """A model in whole numbers, on which side constraints hold as long as a literal asks for them.
 
-    A formulation states its variables, rows and objective in `model`, each side constraint under
-    the literal that `literal` gives it, and calls `stated` when it has done so.
+    A formulation states its variables, rows and objective in `_build`, and each side constraint in
+    `_state`, under the literal that `literal` gives it.
 
     Attributes
     ----------
-    model : cp_model.CpModel
+    instance : Instance
+        What it is built from.
     asked : dict of str to IntVar
-        For each side constraint, the literal that asks for it.
+        For each side constraint, the literal that asks for it; empty as long as there is no model.
     added : list of Constraint
         Side constraints beyond the instance's.
     seconds : float
@@ -43,50 +46,106 @@ class WholeModel:
     loss: int = 0
     exact: bool = True
 
-    def __init__(self) -> None:
-        from ortools.sat.python import cp_model
-
-        self._model = cp_model.CpModel()
+    def __init__(self, instance: Any) -> None:
+        self.instance = instance
         self.asked: dict[str, IntVar] = {}
         self.added: list[Constraint] = []
         self.seconds = 0.0
-        self._stated = 0
+        self._model: CpModel | None = None
+        self._declared = b"", b""
+
+    @property
+    def rules(self) -> dict[str, Constraint]:
+        """All side constraints by name: the instance's, then those that were added."""
+        rules = [*self.instance.constraints, *self.added]
+        return {label(rule, position): rule for position, rule in enumerate(rules)}
 
     @property
     def model(self) -> CpModel:
-        """The model, for constraints of one's own."""
+        """The model, for constraints of one's own; it is built when it is first asked for."""
+        if self._model is None:
+            from ortools.sat.python import cp_model
+
+            began = time.perf_counter()
+            self._model = cp_model.CpModel()
+            try:
+                self._build()
+                for name, rule in self.rules.items():
+                    self._state(rule, name)
+                self._declared = self._digests()
+            except BaseException:  # Ctrl-C too: half a model is none
+                self._model, self.asked = None, {}
+                raise
+            self.seconds += time.perf_counter() - began
         return self._model
+
+    def _build(self) -> None:
+        """State variables, rows and objective."""
+        raise NotImplementedError
+
+    def _state(self, rule: Constraint, name: str) -> None:
+        """State a side constraint, asked for by a literal of its own."""
+        raise NotImplementedError
+
+    def _take(self, rule: Constraint, name: str) -> None:
+        """Refuse a side constraint that cannot be taken, before it is one of `rules`."""
 
     def literal(self, name: str) -> IntVar:
         """Return the literal that asks for a side constraint, which is asked for."""
-        self.asked[name] = self.model.new_bool_var(f"asked[{name}]")
-        self.ask(name, True)
-        return self.asked[name]
+        self.asked[name] = asked = self.model.new_bool_var(f"asked[{name}]")
+        asked.proto.domain[:] = [1, 1]
+        return asked
 
-    def ask(self, name: str, wanted: bool) -> None:
-        """Ask for a side constraint, or do not."""
-        self.model.proto.variables[self.asked[name].index].domain[:] = [int(wanted)] * 2
+    def add(self, *constraints: Constraint) -> Self:
+        """Add side constraints to those of the instance.
 
-    def stated(self, native: int = 0) -> None:
-        """Say that all constraints so far are the formulation's own, but for some of the user's."""
-        self._stated = len(self.model.proto.constraints) - native
+        Raises
+        ------
+        InputError
+            If one names a job or group that does not exist, has a name that is taken, or is of a
+            kind that cannot be taken here.
+        """
+        began = time.perf_counter()
+        check_added(self.instance, [*self.added, *constraints])
+        changed = self.changed
+        before = len(self.rules)
+        for position, rule in enumerate(constraints, start=before):
+            self._take(rule, label(rule, position))
+        self.added.extend(constraints)
+        if self._model is not None:
+            for name, rule in list(self.rules.items())[before:]:
+                self._state(rule, name)
+            self._declared = self._declared if changed else self._digests()
+        self.seconds += time.perf_counter() - began
+        return self
 
-    @property
-    def native(self) -> int:
-        """How many native constraints the user added."""
-        return len(self.model.proto.constraints) - self._stated
+    def _digests(self) -> tuple[bytes, bytes]:
+        """Return digests of the model, hints apart, and of its objective alone."""
+        proto = self.model.proto
+        goals = (proto.objective, proto.floating_point_objective)
+        if proto.HasField("solution_hint"):
+            proto = type(proto).FromString(proto.SerializeToString())
+            proto.ClearField("solution_hint")
+        parts = [proto.SerializeToString(deterministic=True)]
+        goal = [part.SerializeToString(deterministic=True) for part in goals]
+        return blake2b(parts[0]).digest(), blake2b(b"|".join(goal)).digest()
 
     @property
     def changed(self) -> bool:
-        """Whether the user has changed the model."""
-        return self.native > 0
+        """Whether anything in the model but hints differs from what was declared."""
+        return self._model is not None and self._digests() != self._declared
 
     @property
     def goal_changed(self) -> bool:
-        """Whether the user has changed its objective."""
-        return False
+        """Whether its objective does."""
+        return self._model is not None and self._digests()[1] != self._declared[1]
 
     def side(self) -> Side:
-        """Return the literal that asks for each side constraint, by its name."""
+        """Return the literal that asks for each side constraint, if there is a model, by its name.
+
+        What the user changed is one more, under ``native constraints``.
+        """
+        if self._model is None:
+            return {name: [] for name in self.rules}
         found: Side = {name: [asked] for name, asked in self.asked.items()}
-        return found | ({"native constraints": []} if self.native else {})
+        return found | ({"native constraints": []} if self.changed else {})

@@ -125,15 +125,6 @@ class CpSatFormulation(Formulation, Protocol):
         """For each side constraint, the literal that asks for it."""
         ...
 
-    def ask(self, name: str, wanted: bool) -> None:
-        """Ask for a side constraint, or do not."""
-        ...
-
-    @property
-    def native(self) -> int:
-        """How many native constraints the user added."""
-        ...
-
     @property
     def reward_scale(self) -> float:
         """The model's objective is in units of 1/reward_scale."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,7 +14,8 @@ from ortools.sat.python import cp_model
 from schedopt.formulations.protocol import CpSatFormulation
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
-from schedopt.solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound
+from schedopt.solvers.door import Given
+from schedopt.solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound, threads
 from schedopt.solvers.running import Run, make_result
 
 _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
@@ -29,6 +29,11 @@ def version() -> str:
     return installed("ortools")
 
 
+def solve_native(model: CpSatFormulation, given: Given) -> Result:
+    """Solve the declared model as it stands: without a start and a bound of ours."""
+    return solve(model, given.limits)
+
+
 def solve(
     formulation: CpSatFormulation,
     limits: Limits | None = None,
@@ -36,14 +41,16 @@ def solve(
     hint: Any | None = None,
     bound: float | None = None,
     search: bool = True,
+    copy: cp_model.CpModel | None = None,
 ) -> Result:
-    """Solve a formulation whose model is CP-SAT's.
+    """Solve a formulation whose model is CP-SAT's; the model itself stays as it is.
 
     Parameters
     ----------
     formulation : Formulation
         Its objective is in units of 1/``reward_scale``, of which ``loss`` may be lost to rounding;
-        unless ``exact``, CP-SAT's own bound is not one for the formulation.
+        unless ``exact``, CP-SAT's own bound is not one for the formulation. Where the user has
+        changed the model, it alone says what is meant: start and bound count for nothing.
     limits : Limits, optional
         When to stop; by default with a proof.
     hint : object, optional
@@ -52,6 +59,9 @@ def solve(
         A bound that is known to hold.
     search : bool
         Whether to search at all; else the result is what is known already.
+    copy : cp_model.CpModel, optional
+        A `copied` model to solve, in which more is stated: what follows from the rest, or what
+        spares it solutions as good as others.
 
     Returns
     -------
@@ -60,23 +70,22 @@ def solve(
     """
     limits = limits or Limits()
     began = now()
+    if formulation.changed:
+        hint, bound, copy, search = None, None, None, True
     scale: float = formulation.reward_scale
     sign = 1 if formulation.sense == "maximize" else -1
-    run = _Run(limits, scale=scale, known=bound, sign=sign)
-    met = None if hint is None or formulation.native else formulation.instance.objective_of(hint)
+    run = _Run(limits, scale=scale, known=bound, sign=sign, silent=formulation.goal_changed)
+    met = None if hint is None else formulation.instance.objective_of(hint)
+    status, solution = cp_model.UNKNOWN, hint
     if gap(met, snap_bound(met, bound)) == 0.0:
-        status, solution = cp_model.OPTIMAL, hint
-        built = formulation.seconds + now() - began
-        began = now()
-    elif not search:
-        status, solution = cp_model.UNKNOWN, hint
-        built = formulation.seconds + now() - began
-        began = now()
-    else:
-        _prepared(formulation, hint, bound, sign)
-        built = formulation.seconds + now() - began
-        began = now()
-        status = run.go(formulation.model)
+        status, search = cp_model.OPTIMAL, False
+    elif search:
+        copy = copy or copied(formulation)
+        _tell(copy, formulation, hint, bound, sign)
+    built = formulation.seconds + now() - began
+    began = now()
+    if search and copy is not None:
+        status = run.go(copy)
         solution = formulation.decode(run.solver.value) if status in _FOUND else None
         if met is not None and status != cp_model.INFEASIBLE:  # a start is an incumbent
             worse = (
@@ -90,42 +99,55 @@ def solve(
     return msgspec.structs.replace(result, seconds=seconds)
 
 
-def _prepared(
-    formulation: CpSatFormulation, hint: Any | None, bound: float | None, sign: int
+def copied(formulation: CpSatFormulation) -> cp_model.CpModel:
+    """Return a copy of the model; variables of the model itself stand for those of the copy."""
+    copy = cp_model.CpModel()
+    copy.proto.CopyFrom(formulation.model.proto)
+    return copy
+
+
+def _tell(
+    model: cp_model.CpModel,
+    formulation: CpSatFormulation,
+    hint: Any | None,
+    bound: float | None,
+    sign: int,
 ) -> None:
-    """State the bound and the start in the model."""
+    """State a bound and a start in a copy of the model."""
     if (
-        bound is not None and formulation.model.has_objective()
+        bound is not None and model.has_objective()
     ):  # maximization is stored as minimization of the negative
         scaled = sign * bound * formulation.reward_scale
         most = floor(scaled + 1e-9 * abs(scaled)) + 1
-        domain = formulation.model.proto.objective.domain
-        del domain[:]
-        domain.extend([-most, 2**62])
-    formulation.model.clear_hints()
-    for variable, value in () if hint is None else formulation.hint(hint):
-        formulation.model.add_hint(variable, round(value))
+        model.proto.objective.domain[:] = [-most, 2**62]
+    if hint is not None:
+        model.clear_hints()
+        for variable, value in formulation.hint(hint):
+            model.add_hint(variable, round(value))
 
 
 @dataclass
 class _Run(Run):
     """A run of CP-SAT, whose objective is in units of 1/scale; and a bound known before it.
 
-    ``sign`` is 1 where the objective is maximized, -1 where it is minimized.
+    ``sign`` is 1 where the objective is maximized, -1 where it is minimized. Where the objective is
+    not the instance's, the run is silent: its numbers mean nothing to who watches.
     """
 
     scale: float = 1.0
     known: float | None = None
     sign: int = 1
+    silent: bool = False
     solver: cp_model.CpSolver = field(default_factory=cp_model.CpSolver)
     status: Any = None
 
     def go(self, model: cp_model.CpModel) -> Any:
         """Run to the end, or to the limit, or to an interruption."""
         _configured(self.solver, self.limits)
-        self.solver.best_bound_callback = lambda bound: self._seen(None, bound)
-
-        watcher = _Watcher(self._seen) if model.has_objective() else None
+        watcher = None
+        if model.has_objective() and not self.silent:
+            self.solver.best_bound_callback = lambda bound: self._seen(None, bound)
+            watcher = _Watcher(self._seen)
 
         def work() -> None:
             self.status = self.solver.solve(model, watcher)
@@ -135,8 +157,8 @@ class _Run(Run):
 
     def bound(self, formulation: CpSatFormulation) -> float | None:
         """Return the best bound: the known one, or CP-SAT's where that holds."""
-        if not formulation.exact or self.status not in _FOUND:  # else its bound may not even be set
-            return self.known
+        if self.silent or not formulation.exact or self.status not in _FOUND:
+            return self.known  # a bound of CP-SAT's is another's, or not even set
         proven = float(self.solver.best_objective_bound + self.sign * formulation.loss) / self.scale
         return proven if self.known is None else self._tighter(self.known, proven)
 
@@ -165,17 +187,12 @@ class _Watcher(cp_model.CpSolverSolutionCallback):
 
 def _configured(solver: cp_model.CpSolver, limits: Limits) -> None:
     parameters = solver.parameters
-    parameters.num_workers = workers(limits)
+    parameters.num_workers = threads(limits)
     parameters.random_seed = limits.seed
     parameters.relative_gap_limit = limits.gap
     parameters.catch_sigint_signal = False  # Ctrl-C is ours: see `_Run.go`
     if limits.time_limit is not None:
         parameters.max_time_in_seconds = max(float(limits.time_limit), 1e-3)
-
-
-def workers(limits: Limits) -> int:
-    """Return how many workers search; with several the answer may differ from run to run."""
-    return limits.threads or min(8, os.cpu_count() or 1)
 
 
 def _result(formulation: CpSatFormulation, run: _Run, status: Any, solution: Any) -> Result:
@@ -185,13 +202,14 @@ def _result(formulation: CpSatFormulation, run: _Run, status: Any, solution: Any
         stopped = "optimal" if status == cp_model.OPTIMAL else "infeasible"
     elif status == cp_model.MODEL_INVALID:
         stopped = "error"
-    message = ""
+    message = _said(formulation, run, status)
     if stopped == "infeasible" and not formulation.exact:
         stopped, message = "error", f"no solution {formulation.inexact}; there may be one"
     elif stopped == "optimal" and run.status is None:
         message = "the given schedule meets the given bound: nothing was searched"
     elif (
         stopped == "optimal"
+        and not run.silent
         and not formulation.exact
         and snap_bound(objective, run.known) != objective
     ):
@@ -205,23 +223,24 @@ def _result(formulation: CpSatFormulation, run: _Run, status: Any, solution: Any
         solution=solution,
         bound=None if status == cp_model.INFEASIBLE else run.bound(formulation),
         options={
-            "workers": workers(run.limits),
-            "deterministic": workers(run.limits) == 1,
+            "workers": threads(run.limits),
+            "deterministic": threads(run.limits) == 1,
             "relaxation": run.known,
         },
         message=message,
     )
 
 
-def infeasible(
-    formulation: CpSatFormulation, limits: Limits, conflict: tuple[str, ...], seconds: Seconds
-) -> Result:
-    """Return the result where a relaxation has shown already that there is no solution."""
-    run = _Run(limits)
-    result = _result(formulation, run, cp_model.INFEASIBLE, None)
-    return msgspec.structs.replace(
-        result, termination="infeasible", conflict=conflict, seconds=seconds, message=msgspec.UNSET
-    )
+def _said(formulation: CpSatFormulation, run: _Run, status: Any) -> str:
+    """Return what there is to say of a model that a user has changed."""
+    if status == cp_model.MODEL_INVALID:
+        return f"CP-SAT does not take the changed model: {formulation.model.validate()}".strip()
+    if not run.silent or status not in _FOUND:
+        return ""
+    if not formulation.model.has_objective():
+        return "the changed model has no objective: any solution of it will do"
+    value = run.solver.objective_value
+    return f"the model's own objective was optimized, not the instance's: it is {value:.10g}"
 
 
 def _explained(
@@ -229,19 +248,19 @@ def _explained(
 ) -> Result:
     """Add the side constraints that cannot hold together with the model itself."""
     names = list(formulation.asked)
-    if formulation.model.has_objective():  # the bound may rest on side constraints
-        del formulation.model.proto.objective.domain[:]
+    model = copied(formulation)  # without the bound, which may rest on side constraints
+    domains = {name: model.proto.variables[x.index].domain for name, x in formulation.asked.items()}
 
     def holds(wanted: frozenset[str]) -> bool:
-        for name in names:
-            formulation.ask(name, name in wanted)
+        for name, domain in domains.items():
+            domain[:] = [int(name in wanted)] * 2
         solver = cp_model.CpSolver()
         left = None if limits.time_limit is None else began + limits.time_limit - now()
         if left is not None and left <= 0:
             raise TimeoutError
         _configured(solver, Limits(time_limit=left, threads=limits.threads, seed=limits.seed))
         solver.parameters.stop_after_first_solution = True
-        status: Any = solver.solve(formulation.model)
+        status: Any = solver.solve(model)
         if status == cp_model.UNKNOWN:
             raise TimeoutError
         return status in _FOUND
@@ -250,9 +269,6 @@ def _explained(
         conflict, message = smallest_conflict(names, holds), ""
     except ConflictNotReducedError as error:
         conflict, message = error.conflict, f"the conflict may not be the smallest: {error.why}"
-    finally:
-        for name in names:
-            formulation.ask(name, True)
     return msgspec.structs.replace(
         result, conflict=tuple(conflict), message=message or result.message
     )

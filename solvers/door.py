@@ -52,6 +52,8 @@ class Given:
         The engine's own, as the table has it: one function may serve several.
     alone : bool
         Whether no engine follows: it was asked for by name, or confirms another.
+    confirming : bool
+        Whether it confirms another, and is to take nothing over from it.
     """
 
     limits: Limits
@@ -61,6 +63,7 @@ class Given:
     read: Any = True
     name: str = ""
     alone: bool = False
+    confirming: bool = False
 
 
 @dataclass(frozen=True)
@@ -226,7 +229,8 @@ def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None
         second = table[name]
         read = second.accepts(model) if second.available else None
         if read is not None and read is not False:
-            answer = at_home(second.solve)(model, Given(limits, read=read, name=name, alone=True))
+            given = Given(limits, read=read, name=name, alone=True, confirming=True)
+            answer = at_home(second.solve)(model, given)
             other = answer.result if isinstance(answer, HandOn) else answer
             told = _told(model, other, second.name, lambda: None)
             return msgspec.structs.replace(told, solver=second.name)

@@ -31,6 +31,7 @@ def replay(
     *,
     releases: Times,
     seats: Iterable[Seats] = (),
+    earliest: Times | None = None,
 ) -> Replayed:
     """Place tasks in the order of given starts, each as early as it can start.
 
@@ -50,13 +51,15 @@ def replay(
         In the unit of `lengths`.
     seats : iterable of Seats
         What running tasks hold.
+    earliest : ndarray, shape (tasks,), optional
+        Before which no task of some length starts, in the unit of `lengths`.
     """
     tasks = night.tasks
     stage_of, job_of = tasks.stage_of, tasks.job_of
     mine = np.flatnonzero(np.isin(job_of, jobs))
     long = mine[lengths[mine] > 0]
     order = long[np.lexsort((long, stage_of[long], begin[long]))]
-    line = _Line(night, len(order), lengths, releases, list(seats))
+    line = _Line(night, len(order), lengths, releases, list(seats), earliest=earliest)
     for i in order:
         line.place(int(i))
     for i in mine[lengths[mine] == 0]:
@@ -68,10 +71,17 @@ class _Line:
     """Processors, seats and stages as tasks are placed one after the other."""
 
     def __init__(
-        self, night: Instance, count: int, lengths: Times, releases: Times, seats: list[Seats]
+        self,
+        night: Instance,
+        count: int,
+        lengths: Times,
+        releases: Times,
+        seats: list[Seats],
+        *,
+        earliest: Times | None,
     ) -> None:
         self.tasks: Tasks = night.tasks
-        self.lengths, self.releases = lengths, releases
+        self.lengths, self.releases, self.earliest = lengths, releases, earliest
         self.zero = 0 * lengths[0] if len(lengths) else 0
         self.free = [(self.zero, p) for p in range(max(1, min(night.processors, count)))]
         self.first: dict[int, tuple[Times, int]] = {}
@@ -89,6 +99,8 @@ class _Line:
         s = int(self.tasks.stage_of[i])
         at, p = self.free[0]
         start = max(at, self.opens(s)[0])
+        if self.earliest is not None:
+            start = max(start, self.earliest[i])
         if self.left:
             start = self.now = self.seated(i, max(start, self.now))
         end = start + self.lengths[i]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from schedopt.formulations.dssp.grid import (
 )
 from schedopt.formulations.dssp.replaying import replay
 from schedopt.formulations.dssp.rows import Row, rows
-from schedopt.formulations.protocol import Hints, Settings, Side, Value, Variable
-from schedopt.instances.constraints import Constraint, Seats, check_added, label
+from schedopt.formulations.protocol import Hints, Settings, Value, Variable
+from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.dssp import (
     Instance,
     Scheduled,
@@ -74,40 +74,20 @@ class Schedule(WholeModel):
 
     def __init__(self, night: Instance) -> None:
         began = time.perf_counter()
-        super().__init__()
+        super().__init__(night)
         refuse_nights(night, "schedule")
-        self.instance = night
         self.grid = Grid.of(night)
         self.rewards, self.reward_scale, self.loss = whole_rewards(night, self.grid)
         self.exact = self.grid.exact
-        self._rules: list[tuple[str, Constraint, list[Row]]] = []
-        self._written = False
-        for position, constraint in enumerate(night.constraints):
-            self._take(constraint, label(constraint, position))
+        self._rows: dict[str, list[Row]] = {}
+        for name, rule in self.rules.items():
+            self._take(rule, name)
         self.seconds = time.perf_counter() - began
 
     @property
     def options(self) -> Settings:
         """The scale, in units per unit of time, and what it costs."""
         return {"scale": self.grid.scale, "exact": self.exact, "rounding": self.grid.rounding}
-
-    @property
-    def model(self) -> cp_model.CpModel:
-        """The model, with `x` and `starts`; it is built when it is first asked for."""
-        if not self._written:
-            self._written = True
-            began = time.perf_counter()
-            self._build()
-            for name, constraint, found in self._rules:
-                self._state(name, constraint, found)
-            self.stated()
-            self.seconds += time.perf_counter() - began
-        return self._model
-
-    @property
-    def native(self) -> int:
-        """How many native constraints the user added."""
-        return super().native if self._written else 0
 
     @property
     def x(self) -> dict[str, cp_model.IntVar]:
@@ -124,11 +104,7 @@ class Schedule(WholeModel):
     @property
     def seats(self) -> list[Seats]:
         """What running tasks hold."""
-        return [rule for _, rule, _ in self._rules if isinstance(rule, Seats)]
-
-    def side(self) -> Side:
-        """Return the literal that asks for each side constraint, if there is a model, by name."""
-        return super().side() if self._written else {name: [] for name, _, _ in self._rules}
+        return [rule for rule in self.rules.values() if isinstance(rule, Seats)]
 
     def _build(self) -> None:
         from ortools.sat.python import cp_model
@@ -231,46 +207,21 @@ class Schedule(WholeModel):
         model.add(earned == 0).only_enforce_if(x.negated())
         return earned
 
-    def add(self, *constraints: Constraint) -> Self:
-        """Add side constraints to those of the instance.
-
-        Raises
-        ------
-        InputError
-            If one names a job or group that does not exist, has a name that is taken, or is of a
-            kind that a schedule cannot take.
-        """
-        began = time.perf_counter()
-        check_added(self.instance, [*self.added, *constraints])
-        native = self.native
-        for constraint in constraints:
-            position = len(self.instance.constraints) + len(self.added)
-            name = label(constraint, position)
-            found = self._take(constraint, name)
-            if self._written:
-                self._state(name, constraint, found)
-            self.added.append(constraint)
-        if self._written:
-            self.stated(native)
-        self.seconds += time.perf_counter() - began
-        return self
-
-    def _take(self, constraint: Constraint, name: str) -> list[Row]:
+    def _take(self, rule: Constraint, name: str) -> None:
         """Take over a side constraint: the rows that it means, which the model states."""
-        found = list(rows(constraint, self.instance, self.instance.exact_capacity()))
-        if isinstance(constraint, Seats):  # what it means between two times the seats say better
+        found = list(rows(rule, self.instance, self.instance.exact_capacity()))
+        if isinstance(rule, Seats):  # what it means between two times the seats say better
             found = [row for row in found if len(row.jobs) == 1 and row.upper == 0]
-        self._rules.append((name, constraint, found))
-        return found
+        self._rows[name] = found
 
-    def _state(self, name: str, constraint: Constraint, found: Sequence[Row]) -> None:
+    def _state(self, rule: Constraint, name: str) -> None:
         """State a side constraint, asked for by a literal of its own."""
         from ortools.sat.python import cp_model
 
         model, asked = self.model, self.literal(name)
-        if isinstance(constraint, Seats):
-            self._seat(constraint, asked)
-        for row in found:
+        if isinstance(rule, Seats):
+            self._seat(rule, asked)
+        for row in self._rows[name]:
             literals: list[Variable] = [asked]
             if row.unless_all:
                 lifted = model.new_bool_var(f"lifted[{name},{row.what}]")
@@ -331,21 +282,32 @@ class Schedule(WholeModel):
                 yield self.starts[i], float(starts[i])
 
     def decode(self, value: Value) -> Scheduled:
-        """Turn values of the variables into a schedule, in the lengths as they are given."""
+        """Turn values of the variables into a schedule, in the lengths as they are given.
+
+        Tasks start as soon as they can in that order; where the user changed the model, as it says.
+        """
         jobs = [j for j, x in enumerate(self._x) if value(x) > 0.5]
         begin = np.array([v if isinstance(v, int) else value(v) for v in self.starts], dtype=float)
-        return self.replayed(jobs, begin)
+        return self.replayed(jobs, begin, begin / self.grid.scale if self.changed else None)
 
     @property
     def ruled(self) -> list[tuple[str, Row]]:
         """The rows of the side constraints, under their names; seats are no rows."""
-        return [(name, row) for name, _, found in self._rules for row in found]
+        return [(name, row) for name in self.rules for row in self._rows[name]]
 
-    def replayed(self, jobs: list[int], begin: Any) -> Scheduled:
-        """Return the schedule of jobs whose tasks start in a given order, none later than there."""
+    def replayed(self, jobs: list[int], begin: Any, earliest: Any = None) -> Scheduled:
+        """Return the schedule of jobs whose tasks start in a given order, none later than there.
+
+        With ``earliest``, shape (tasks,), none starts before its time there either.
+        """
         night = self.instance
-        lengths = night.tasks.lengths
         starts, places = replay(
-            night, jobs, begin, lengths, releases=night.releases, seats=self.seats
+            night,
+            jobs,
+            begin,
+            night.tasks.lengths,
+            releases=night.releases,
+            seats=self.seats,
+            earliest=earliest,
         )
         return scheduled(night, jobs, starts, places)

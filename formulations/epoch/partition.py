@@ -2,59 +2,60 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 
-from schedopt.formulations.epoch.direct import Direct
-from schedopt.formulations.epoch.writing import Declared, positions
-from schedopt.formulations.protocol import Hints, Settings, Side, Value
-from schedopt.instances.constraints import (
-    Apart,
-    Constraint,
-    Together,
-    check_added,
-    label,
-)
-from schedopt.instances.epoch import Instance, Partitioned, partitioned
-from schedopt.instances.errors import InputError, shown
-from schedopt.instances.options import checked
+from schedopt.formulations.cp_sat import WholeModel
+from schedopt.formulations.protocol import Hints, Settings, Value
+from schedopt.instances.constraints import Apart, Constraint, Together
+from schedopt.instances.epoch import Epoch, Instance, Partitioned, partitioned
+from schedopt.instances.errors import InputError
+from schedopt.instances.options import Option, checked
 
 if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import CpModel, IntVar
+    from ortools.sat.python.cp_model import IntVar
+
+Epochs = list[list[int]]
+"""For each epoch the positions of its jobs."""
+
+MODEL = Option(
+    default="auto",
+    expected="auto, or direct: by CP-SAT on this model, without a search of our own",
+    accepts=lambda value: value in ("auto", "direct"),
+    asks=False,
+)
 
 
 @runtime_checkable
 class OwnKind(Protocol):
-    """A side constraint of a user's own kind, which states itself in the direct model."""
+    """A side constraint of a user's own kind, which states itself in the model."""
 
     def state(self, partition: Partition, asked: IntVar) -> None:
         """Add its rows to the model, enforced where ``asked`` is true."""
         ...
 
 
-class Partition(Declared):
+class Partition(WholeModel):
     """Partition the jobs into the fewest epochs; in each all nodes are shared as k allows.
 
     Parameters
     ----------
     instance : Instance
         Nodes, inequity, jobs; its side constraints are taken over.
-    model : {"auto", "slots", "counts", "direct"}
-        The form in which it is solved: as a covering by slot patterns, the strongest; with counts
-        per epoch, where there are too many patterns, or side constraints; or directly, by who is
-        in which epoch, which native constraints need. ``auto`` leaves the choice to the solver.
+    model : {"auto", "direct"}
+        Whether any engine may answer, or CP-SAT alone, on this model.
 
     Attributes
     ----------
     model : cp_model.CpModel
-        The direct model, built when first asked for. Add native constraints as you like:
-        `x[job name, leader's name]` says whether a job is in the epoch that a job leads.
+        Which epoch each job is in, and on how many nodes; built when first asked for. Add native
+        constraints as you like: `x[job name, leader's name]` says whether a job is in the epoch
+        that a job leads, the first of it by size; `nodes` has the nodes that it gets there.
 
     Raises
     ------
     InputError
-        If ``model`` is not right.
+        If ``model`` is not right, or a side constraint of a kind that a partition cannot take.
 
     Notes
     -----
@@ -62,128 +63,113 @@ class Partition(Declared):
     computed it for k <= 1. The overhead is N for each epoch.
     """
 
+    problem: ClassVar[str] = "epoch"
+    name: ClassVar[str] = "partition"
+    sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
+    known_options: ClassVar[Mapping[str, Option]] = {"model": MODEL}
+
     def __init__(self, instance: Instance, *, model: str = "auto") -> None:
         checked({"model": model}, self.known_options, "partition")
-        self.instance = instance
+        super().__init__(instance)
         self.wanted = model
-        self.added: list[Constraint] = []
-        self.seconds = 0.0
-        self._direct: Direct | None = None
-        _check_kinds(instance.constraints)
-        self._check_form(instance.constraints)
+        self._x: dict[tuple[int, int], IntVar] = {}
+        self._nodes: dict[tuple[int, int], IntVar] = {}
+        for name, rule in self.rules.items():
+            self._take(rule, name)
 
     @property
     def options(self) -> Settings:
-        """The form that was asked for; the direct one once it is built."""
-        return {"model": self.wanted if self._direct is None else "direct"}
-
-    @property
-    def rules(self) -> list[Constraint]:
-        """All side constraints: the instance's, then those that were added."""
-        return [*self.instance.constraints, *self.added]
-
-    @property
-    def model(self) -> CpModel:
-        """The CP-SAT model."""
-        return self._built().model
-
-    @property
-    def asked(self) -> dict[str, IntVar]:
-        """For each side constraint, the literal of the direct model that asks for it."""
-        return {} if self._direct is None else self._direct.asked
+        """Which engines were asked for."""
+        return {"model": self.wanted}
 
     @property
     def x(self) -> dict[tuple[str, str], IntVar]:
         """Whether a job is in the epoch that another leads, by names."""
+        return self._by_name(self._x)
+
+    @property
+    def nodes(self) -> dict[tuple[str, str], IntVar]:
+        """How many nodes a job has in the epoch that another leads, by names."""
+        return self._by_name(self._nodes)
+
+    def _by_name(self, variables: dict[tuple[int, int], IntVar]) -> dict[tuple[str, str], IntVar]:
+        self.model  # noqa: B018 - builds it
         jobs = self.instance.jobs
-        return {(jobs[j].name, jobs[e].name): x for (j, e), x in self._built().x.items()}
+        return {(jobs[j].name, jobs[e].name): x for (j, e), x in variables.items()}
 
-    def _built(self) -> Direct:
-        if self._direct is None:
-            began = time.perf_counter()
-            self._direct = direct = Direct(self.instance)
-            for position, constraint in enumerate(self.rules):
-                self._state(direct, constraint, label(constraint, position))
-            direct.stated()
-            self.seconds += time.perf_counter() - began
-        return self._direct
+    def _build(self) -> None:
+        order = self.instance.descending
+        for i, e in enumerate(order):
+            self._epoch(e, order[i:])
+        for i, j in enumerate(order):  # every job is in one epoch
+            self.model.add_exactly_one(self._x[j, e] for e in order[: i + 1])
+        self.model.minimize(self.instance.nodes * sum(self._x[e, e] for e in order))
 
-    def _check_form(self, constraints: Iterable[Constraint]) -> None:
-        kinds = list(constraints)
-        if self.wanted == "slots" and kinds:
-            able = "auto, direct or counts, since there are side constraints"
-            raise InputError(able, found=shown(self.wanted), place="option model")
-        if self.wanted == "counts" and any(isinstance(kind, OwnKind) for kind in kinds):
-            able = "auto or direct, since there are side constraints of a kind of your own"
-            raise InputError(able, found=shown(self.wanted), place="option model")
+    def _epoch(self, e: int, members: Sequence[int]) -> None:
+        """State the epoch that job e leads: its jobs share all nodes, as evenly as k asks."""
+        model, nodes, k = self.model, self.instance.nodes, self.instance.inequity
+        minima = self.instance.minima.tolist()
+        least = model.new_int_var(0, nodes, f"least[{e}]")
+        for j in members:
+            x = self._x[j, e] = model.new_bool_var(f"x[{j},{e}]")
+            a = self._nodes[j, e] = model.new_int_var(0, nodes, f"A[{j},{e}]")
+            model.add(a >= max(minima[j], minima[e] - k, 1) * x)
+            model.add(a <= nodes * x)
+            model.add_implication(x, self._x[e, e])
+            model.add(a >= least).only_enforce_if(x)
+            model.add(a <= least + k).only_enforce_if(x)
+        model.add(sum(self._nodes[j, e] for j in members) == nodes * self._x[e, e])
 
-    def add(self, *constraints: Constraint) -> Self:
-        """Add side constraints to those of the instance.
-
-        Raises
-        ------
-        InputError
-            If one names a job that does not exist, has a name that is taken, or is of a kind that a
-            partition cannot take; or if native constraints are there already.
-        """
-        check_added(self.instance, [*self.added, *constraints])
-        _check_kinds(constraints)
-        self._check_form(constraints)
-        if constraints and self.native:
+    def _take(self, rule: Constraint, name: str) -> None:
+        if not isinstance(rule, Together | Apart | OwnKind):
+            expected = "a kind that a partition can take (one of 'together', 'apart')"
+            raise InputError(expected, found=repr(rule.kind()))
+        if self.changed:
             raise InputError("side constraints before native ones", found="native ones")
-        if constraints:
-            self.added.extend(constraints)
-            self._direct = None  # to be built anew
-        return self
 
-    def _state(self, direct: Direct, constraint: Constraint, name: str) -> None:
-        """State a side constraint, asked for by a literal of its own."""
-        asked = direct.literal(name)
-        if isinstance(constraint, OwnKind):
-            constraint.state(self, asked)
-        elif isinstance(constraint, Together | Apart):
-            members = [self.instance.index[job] for job in dict.fromkeys(constraint.jobs)]
-            state = direct.together if isinstance(constraint, Together) else direct.apart
-            state(members, asked)
-
-    def ask(self, name: str, wanted: bool) -> None:
-        """Ask for a side constraint, or do not."""
-        self._built().ask(name, wanted)
-
-    @property
-    def native(self) -> int:
-        """How many native constraints the user added."""
-        return 0 if self._direct is None else self._direct.native
-
-    @property
-    def changed(self) -> bool:
-        """Whether the user has changed the direct model."""
-        return self._direct is not None and self._direct.changed
-
-    @property
-    def goal_changed(self) -> bool:
-        """Whether the user has changed its objective."""
-        return self._direct is not None and self._direct.goal_changed
-
-    def side(self) -> Side:
-        """Return the literal that asks for each side constraint, by its name.
-
-        The literals are there once the direct model is built.
-        """
-        names = [label(constraint, position) for position, constraint in enumerate(self.rules)]
-        return {name: [] for name in names} if self._direct is None else self._direct.side()
+    def _state(self, rule: Constraint, name: str) -> None:
+        model, asked = self.model, self.literal(name)
+        if isinstance(rule, OwnKind):
+            rule.state(self, asked)
+        elif isinstance(rule, Together | Apart):
+            members = [self.instance.index[job] for job in dict.fromkeys(rule.jobs)]
+            for e in self.instance.descending:
+                if isinstance(rule, Together):  # 0: the job is too large for that epoch
+                    first, *others = (self._x.get((j, e), 0) for j in members)
+                    for other in others:
+                        model.add(first == other).only_enforce_if(asked)
+                else:
+                    inside = [self._x[j, e] for j in members if (j, e) in self._x]
+                    model.add(sum(inside) <= 1).only_enforce_if(asked)
 
     def hint(self, solution: Partitioned) -> Hints:
         """Yield a value for each variable that a known partition gives one."""
-        yield from self._built().hints(positions(self.instance, solution))
+        index = self.instance.index
+        return self._hints([[index[name] for name in epoch.nodes] for epoch in solution.epochs])
+
+    def _hints(self, epochs: Epochs) -> Hints:
+        rank = {j: i for i, j in enumerate(self.instance.descending)}
+        leader = {j: min(epoch, key=rank.__getitem__) for epoch in epochs for j in epoch}
+        for (j, e), x in self._x.items():
+            yield x, float(leader[j] == e)
 
     def decode(self, value: Value) -> Partitioned:
-        """Turn values of the variables into epochs with real allotments."""
-        return partitioned(self.instance, self._built().epochs(value))
+        """Turn values of the variables into epochs, with allotments as even as can be.
 
+        Where the user changed the model, the allotments are what it says.
+        """
+        if not self.changed:
+            return partitioned(self.instance, self._epochs(value))
+        jobs, epochs = self.instance.jobs, []
+        for e in self.instance.descending:
+            inside = [j for j in self.instance.descending if value(self._x.get((j, e), 0)) > 0.5]
+            if inside:
+                nodes = {jobs[j].name: round(value(self._nodes[j, e])) for j in inside}
+                epochs.append(Epoch(duration=len(inside) / len(jobs), nodes=nodes))
+        return Partitioned(epochs=tuple(epochs))
 
-def _check_kinds(constraints: Iterable[Constraint]) -> None:
-    for constraint in constraints:
-        if not isinstance(constraint, Together | Apart | OwnKind):
-            expected = "a kind that a partition can take (one of 'together', 'apart')"
-            raise InputError(expected, found=repr(constraint.kind()))
+    def _epochs(self, value: Value) -> Epochs:
+        """Return who is in which epoch."""
+        order = self.instance.descending
+        mine = [[j for j in order if value(self._x.get((j, e), 0)) > 0.5] for e in order]
+        return [epoch for epoch in mine if epoch]

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import combinations, pairwise
 from math import lcm
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from schedopt.formulations.cp_sat import WholeModel
-from schedopt.formulations.protocol import Hints, Settings, Side, Value
-from schedopt.instances.constraints import (
-    Apart,
-    Constraint,
-    Together,
-    check_added,
-    label,
-)
+from schedopt.formulations.protocol import Hints, Settings, Value
+from schedopt.instances.constraints import Apart, Constraint, Together
 from schedopt.instances.epoch import Instance, Rectangle, Scheduled
 from schedopt.instances.epoch.widths import coarser, grid, possible_widths
 from schedopt.instances.errors import InputError, shown
@@ -42,7 +36,7 @@ WIDTHS = Option(
 )
 
 
-class Rectangles:
+class Rectangles(WholeModel):
     """Give each job a rectangle of area N/J on its minimum of nodes or more, with least overhead.
 
     Allotments are equal in area whatever the instance's inequity, and a job's nodes need not be
@@ -84,11 +78,8 @@ class Rectangles:
 
     problem: ClassVar[str] = "epoch"
     name: ClassVar[str] = "rectangles"
-    engine: ClassVar[str] = "cp-sat"
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {"widths": WIDTHS}
-    reward_scale: ClassVar[float] = 1.0
-    loss: ClassVar[int] = 0
     inexact: ClassVar[str] = (
         "among schedules of fewer widths, since all would make too large a model"
     )
@@ -98,9 +89,9 @@ class Rectangles:
     ) -> None:
         checked({"widths": widths}, self.known_options, "rectangles")
         began = time.perf_counter()
-        self.instance = instance
-        self.added: list[Constraint] = []
-        _check_kinds(instance.constraints)
+        super().__init__(instance)
+        for name, rule in self.rules.items():
+            self._take(rule, name)
         nodes, jobs = instance.nodes, len(instance.jobs)
         if nodes > MOST_NODES:
             expected = f"at most {MOST_NODES}, for rectangles"
@@ -114,8 +105,9 @@ class Rectangles:
         self.exact = self.widths == every
         self.units = grid(self.widths, nodes, jobs)
         self.narrowest = [every[bisect_left(every, job.minimum)] for job in instance.jobs]
-        self._pieces: _Pieces | None = None
-        self._ordered = False
+        self._whole = lcm(*self.widths, nodes)  # the area of a rectangle, in nodes times units
+        self._runs: dict[str, dict[int, IntVar]] = {}
+        self._starts: dict[str, IntVar] = {}
         self.seconds = time.perf_counter() - began
 
     @property
@@ -124,103 +116,92 @@ class Rectangles:
         return {"widths": self._allowed, "units": self.units, "exact": self.exact}
 
     @property
-    def model(self) -> CpModel:
-        """The CP-SAT model."""
-        return self._built().model
-
-    @property
     def runs(self) -> dict[str, dict[int, IntVar]]:
         """Whether a job has a width, by name and width."""
-        return self._built().runs
+        self.model  # noqa: B018 - builds it
+        return self._runs
 
     @property
     def starts(self) -> dict[str, IntVar]:
         """When a job starts, in units of 1/`units` of a quantum, by name."""
-        return self._built().starts
+        self.model  # noqa: B018 - builds it
+        return self._starts
 
-    def _built(self) -> _Pieces:
-        if self._pieces is None:
-            began = time.perf_counter()
-            self._pieces = _Pieces(self.instance, self.widths, self.units)
-            for position, rule in enumerate(self.rules):
-                self._pieces.state(rule, label(rule, position))
-            self._pieces.stated()
-            self.seconds += time.perf_counter() - began
-        return self._pieces
+    def _build(self) -> None:
+        """State each job's width and start, and that all nodes are always used."""
+        model, nodes = self.model, self.instance.nodes
+        intervals, demands = [], []
+        for job in self.instance.jobs:
+            able = [w for w in self.widths if w >= job.minimum]
+            runs = self._runs[job.name] = {
+                w: model.new_bool_var(f"runs[{job.name},{w}]") for w in able
+            }
+            latest = self.units - self._whole // max(able)
+            start = self._starts[job.name] = model.new_int_var(0, latest, f"start[{job.name}]")
+            model.add_exactly_one(runs.values())
+            for w, run in runs.items():
+                height = self._whole // w
+                model.add(start <= self.units - height).only_enforce_if(run)
+                piece = f"piece[{job.name},{w}]"
+                intervals.append(
+                    model.new_optional_fixed_size_interval_var(start, height, run, piece)
+                )
+                demands.append(w)
+        model.add_cumulative(intervals, demands, nodes)
+        model.minimize(sum(self._width(job.name) for job in self.instance.jobs))
 
-    def in_order(self) -> None:
-        """State the order that jobs may be given since they can change places.
+    def _width(self, name: str) -> LinearExprT:
+        return sum(w * run for w, run in self._runs[name].items())
 
-        Native constraints may tell them apart: only for a model that has none.
-        """
-        pieces = self._built()
-        if not self.native and not self._ordered:
-            pieces.in_order(self._alike)
-            pieces.stated()
-            self._ordered = True
+    def _end(self, name: str) -> LinearExprT:
+        height = sum(self._whole // w * run for w, run in self._runs[name].items())
+        return self._starts[name] + height
 
-    @property
-    def rules(self) -> list[Constraint]:
-        """All side constraints: the instance's, then those that were added."""
-        return [*self.instance.constraints, *self.added]
+    def _take(self, rule: Constraint, name: str) -> None:
+        if not isinstance(rule, Together | Apart):
+            expected = "a kind that rectangles can take (one of 'together', 'apart')"
+            raise InputError(expected, found=repr(rule.kind()))
+        if self.changed:
+            raise InputError("side constraints before native ones", found="native ones")
+
+    def _state(self, rule: Constraint, name: str) -> None:
+        asked, model, starts = self.literal(name), self.model, self._starts
+        jobs = list(dict.fromkeys(job for _, job in rule.jobs_named()))
+        if isinstance(rule, Together):
+            for first, other in pairwise(jobs):
+                model.add(starts[first] == starts[other]).only_enforce_if(asked)
+                model.add(self._width(first) == self._width(other)).only_enforce_if(asked)
+            return
+        for first, other in combinations(jobs, 2):
+            before = model.new_bool_var(f"before[{first},{other}]")
+            model.add(self._end(first) <= starts[other]).only_enforce_if(asked, before)
+            model.add(self._end(other) <= starts[first]).only_enforce_if(asked, ~before)
 
     @property
     def _alike(self) -> list[int]:
         """Positions, by minimum, of the jobs that no side constraint speaks of."""
-        told = {job for rule in self.rules for _, job in rule.jobs_named()}
+        told = {job for rule in self.rules.values() for _, job in rule.jobs_named()}
         return [j for j in self.instance.ascending if self.instance.jobs[j].name not in told]
 
-    def add(self, *constraints: Constraint) -> Self:
-        """Add side constraints to those of the instance.
+    def in_order(self, copy: CpModel) -> None:
+        """State in a copy of the model an order for jobs that could change places.
 
-        Raises
-        ------
-        InputError
-            If one names a job that does not exist, has a name that is taken, or is of a kind that
-            rectangles cannot take; or if native constraints are there already.
+        Two jobs that no side constraint tells apart could where both fit on both widths: the larger
+        is no narrower, and of two that are alike the first starts no later.
         """
-        check_added(self.instance, [*self.added, *constraints])
-        _check_kinds(constraints)
-        if constraints and self.native:
-            raise InputError("side constraints before native ones", found="native ones")
-        if constraints:
-            self.added.extend(constraints)
-            self._pieces, self._ordered = None, False  # to be built anew
-        return self
-
-    @property
-    def asked(self) -> dict[str, IntVar]:
-        """For each side constraint, the literal that asks for it."""
-        return self._built().asked
-
-    def ask(self, name: str, wanted: bool) -> None:
-        """Ask for a side constraint, or do not."""
-        self._built().ask(name, wanted)
-
-    @property
-    def native(self) -> int:
-        """How many native constraints the user added."""
-        return 0 if self._pieces is None else self._pieces.native
-
-    @property
-    def changed(self) -> bool:
-        """Whether the user has changed the model."""
-        return self.native > 0
-
-    @property
-    def goal_changed(self) -> bool:
-        """Whether the user has changed its objective."""
-        return False
-
-    def side(self) -> Side:
-        """Return the literal that asks for each side constraint, by its name."""
-        names = [label(rule, position) for position, rule in enumerate(self.rules)]
-        return {name: [] for name in names} if self._pieces is None else self._pieces.side()
+        jobs, starts = self.instance.jobs, self.starts
+        for i, j in pairwise(self._alike):
+            first, second = jobs[i].name, jobs[j].name
+            copy.add(self._width(first) <= self._width(second))
+            if jobs[i].minimum == jobs[j].minimum:
+                for w, run in self._runs[first].items():
+                    both = [run, self._runs[second][w]]
+                    copy.add(starts[first] <= starts[second]).only_enforce_if(both)
 
     def hint(self, solution: Scheduled) -> Hints:
         """Yield widths and starts of a known schedule, where its widths are among ours.
 
-        Jobs are dealt its pieces so that the symmetries broken here are kept.
+        Jobs are dealt its pieces so that the order of `in_order` is kept.
         """
         pieces, jobs = dict(solution.rectangles), self.instance.jobs
         names = [jobs[j].name for j in self._alike]
@@ -232,87 +213,10 @@ class Rectangles:
 
     def decode(self, value: Value) -> Scheduled:
         """Turn values of the variables into rectangles."""
-        whole = lcm(*self.widths, self.instance.nodes)
         rectangles = {}
         for name, runs in self.runs.items():
-            nodes = next(w for w, run in runs.items() if value(run) > 0.5)
             start = round(value(self.starts[name]))
-            end = (start + whole // nodes) / self.units
-            rectangles[name] = Rectangle(nodes=nodes, start=start / self.units, end=end)
+            for nodes in (w for w, run in runs.items() if value(run) > 0.5):
+                end = (start + self._whole // nodes) / self.units
+                rectangles[name] = Rectangle(nodes=nodes, start=start / self.units, end=end)
         return Scheduled(rectangles=rectangles)
-
-
-class _Pieces(WholeModel):
-    """The model itself: each job's width and start, and that all nodes are always used."""
-
-    def __init__(self, instance: Instance, widths: list[int], units: int) -> None:
-        super().__init__()
-        self.instance = instance
-        self.whole = lcm(*widths, instance.nodes)
-        self.runs: dict[str, dict[int, IntVar]] = {}
-        self.starts: dict[str, IntVar] = {}
-        model, whole = self.model, self.whole
-        intervals, demands = [], []
-        for job in instance.jobs:
-            able = [w for w in widths if w >= job.minimum]
-            runs = self.runs[job.name] = {
-                w: model.new_bool_var(f"runs[{job.name},{w}]") for w in able
-            }
-            latest = units - whole // max(able)
-            start = self.starts[job.name] = model.new_int_var(0, latest, f"start[{job.name}]")
-            model.add_exactly_one(runs.values())
-            for w, run in runs.items():
-                height = whole // w
-                model.add(start <= units - height).only_enforce_if(run)
-                piece = f"piece[{job.name},{w}]"
-                intervals.append(
-                    model.new_optional_fixed_size_interval_var(start, height, run, piece)
-                )
-                demands.append(w)
-        model.add_cumulative(intervals, demands, instance.nodes)
-        model.minimize(sum(self.width(job.name) for job in instance.jobs))
-
-    def width(self, name: str) -> LinearExprT:
-        """Return a job's width."""
-        return sum(w * run for w, run in self.runs[name].items())
-
-    def _end(self, name: str) -> LinearExprT:
-        """Return when a job ends, in units."""
-        height = sum(self.whole // w * run for w, run in self.runs[name].items())
-        return self.starts[name] + height
-
-    def state(self, rule: Constraint, name: str) -> None:
-        """State a side constraint, asked for by a literal of its own."""
-        asked, model = self.literal(name), self.model
-        jobs = list(dict.fromkeys(job for _, job in rule.jobs_named()))
-        if isinstance(rule, Together):
-            for first, other in pairwise(jobs):
-                model.add(self.starts[first] == self.starts[other]).only_enforce_if(asked)
-                model.add(self.width(first) == self.width(other)).only_enforce_if(asked)
-            return
-        for first, other in combinations(jobs, 2):
-            before = model.new_bool_var(f"before[{first},{other}]")
-            model.add(self._end(first) <= self.starts[other]).only_enforce_if(asked, before)
-            model.add(self._end(other) <= self.starts[first]).only_enforce_if(asked, ~before)
-
-    def in_order(self, alike: list[int]) -> None:
-        """Break the symmetry: of two jobs the larger is no narrower; equals start in order.
-
-        Two jobs that both fit on both widths could change places, if no side constraint tells
-        them apart.
-        """
-        jobs, model = self.instance.jobs, self.model
-        for i, j in pairwise(alike):
-            first, second = jobs[i].name, jobs[j].name
-            model.add(self.width(first) <= self.width(second))
-            if jobs[i].minimum == jobs[j].minimum:
-                for w in self.runs[first]:
-                    both = [self.runs[first][w], self.runs[second][w]]
-                    model.add(self.starts[first] <= self.starts[second]).only_enforce_if(both)
-
-
-def _check_kinds(constraints: Iterable[Constraint]) -> None:
-    for constraint in constraints:
-        if not isinstance(constraint, Together | Apart):
-            expected = "a kind that rectangles can take (one of 'together', 'apart')"
-            raise InputError(expected, found=repr(constraint.kind()))

@@ -76,7 +76,7 @@ class Window(Unruled, WholeModel):
         given = {"first": first} | ({} if count is None else {"count": count})
         checked(given, self.known_options, "window")
         began = time.perf_counter()
-        super().__init__()
+        super().__init__(queue)
         self.add(*queue.constraints)
         if queue.log is None:
             raise InputError("an instance of a log", found="one of classes", place="log")
@@ -85,13 +85,12 @@ class Window(Unruled, WholeModel):
         if not (count >= 1 and first + count <= rows):
             expected = f"a window within the log's {rows} jobs"
             raise InputError(expected, found=f"first={first}, count={count}", place="option first")
-        self.instance, self.first, self.count = queue, first, count
+        self.first, self.count = first, count
         self.jobs: Jobs = queue.jobs.take(slice(first, first + count))
         self.ticks = Ticks.of(queue, first, count)
         self.exact = self.ticks.exact
         self.starts: list[IntVar] = []
-        self._build()
-        self.stated()
+        self.model  # noqa: B018 - builds it
         self.seconds = time.perf_counter() - began
 
     @property
@@ -139,8 +138,14 @@ class Window(Unruled, WholeModel):
             yield start, float(ceil((known.start - self.jobs.submit[0]) * self.ticks.scale))
 
     def decode(self, value: Value) -> Windowed:
-        """Turn starts in ticks into the schedule that they put jobs in order for."""
+        """Turn starts in ticks into the schedule that they put jobs in order for.
+
+        Jobs start as soon as they can in that order; where the user changed the model, as it says.
+        """
         given = [value(start) for start in self.starts]
+        if self.changed:
+            told = self.jobs.submit[0] + np.array(given) / float(self.ticks.scale)
+            return self._windowed(np.maximum(told, self.jobs.submit))
         return self.scheduled(sorted(range(self.count), key=given.__getitem__))
 
     def scheduled(self, order: list[int]) -> Windowed:
@@ -153,7 +158,9 @@ class Window(Unruled, WholeModel):
         order : list of int
             All jobs of the window, by place in it.
         """
-        starts = placed(self.jobs, self.instance.servers, order)
+        return self._windowed(placed(self.jobs, self.instance.servers, order))
+
+    def _windowed(self, starts: Floats) -> Windowed:
         response = starts + self.jobs.run - self.jobs.submit
         work = self.jobs.need * self.jobs.run
         return Windowed(

@@ -1,5 +1,7 @@
-"""epoch: partitions and rectangles solved by a bound, a question and CP-SAT."""
+"""epoch: partitions and rectangles, by searches of our own and by CP-SAT."""
 
-from schedopt.solvers.epoch.solving import solve
-
-__all__ = ["solve"]
+TABLES = {
+    "partition": "schedopt.solvers.epoch.engines:PARTITION",
+    "rectangles": "schedopt.solvers.epoch.engines:RECTANGLES",
+}
+"""Where the engines of each formulation stand, in the order in which they are tried."""

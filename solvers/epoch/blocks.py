@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -45,3 +46,9 @@ def blocks(descending: Sequence[int], nodes: int) -> tuple[list[int], list[int]]
         counts.append(int(last[done]))
         done -= counts[-1]
     return counts[::-1], distance.tolist()
+
+
+def dealt(order: Sequence[int], counts: Sequence[int]) -> list[list[int]]:
+    """Return jobs dealt out to epochs of so many, in order."""
+    ends = list(accumulate(counts))
+    return [list(order[end - count : end]) for count, end in zip(counts, ends, strict=True)]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from schedopt.formulations.epoch.rectangles import Rectangles
 from schedopt.instances.arithmetic import divisors
-from schedopt.instances.epoch import Instance, fits
+from schedopt.instances.epoch import Instance
+from schedopt.solvers.epoch.blocks import blocks
 from schedopt.solvers.epoch.items import Items, items
 
 
@@ -19,6 +20,8 @@ def least_overhead(instance: Instance) -> float:
 def least_epochs(descending: Sequence[int], nodes: int, inequity: int) -> int:
     """Return a number of epochs that no partition is below: by leaders, and by ΣM/N.
 
+    With inequity 0 it is the fewest, by a shortest path.
+
     Parameters
     ----------
     descending : sequence of int
@@ -26,6 +29,8 @@ def least_epochs(descending: Sequence[int], nodes: int, inequity: int) -> int:
     nodes, inequity : int
         N and k.
     """
+    if inequity == 0:
+        return len(blocks(descending, nodes)[0])
     return max(len(leaders(descending, nodes, inequity)), -(-sum(descending) // nodes))
 
 
@@ -72,34 +77,16 @@ def leaders(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
     return found
 
 
-def most_epochs(descending: Sequence[int], nodes: int, inequity: int) -> int:
-    """Return a number of epochs that suffices: jobs by size, each epoch closed when the next job
-    does not fit any more.
-    """  # noqa: D205
-    if inequity == 0:
-        count, done = 0, 0
-        while done < len(descending):
-            left = len(descending) - done
-            done += next(h for h in divisors(nodes) if h <= left and descending[done] * h <= nodes)
-            count += 1
-        return count
-    epochs: list[list[int]] = [[]]
-    for minimum in descending:
-        if epochs[-1] and not fits([*epochs[-1], minimum], nodes, inequity):
-            epochs.append([])
-        epochs[-1].append(minimum)
-    return len(epochs)
-
-
 def narrowest(model: Rectangles) -> int:
     """Return an overhead that no schedule of rectangles is below.
 
     Each job has the narrowest width that it can have in any schedule, or that the largest job has
     that it must be together with; and at each instant all nodes run a job.
     """
-    packed = items(model.instance, model.rules)
+    packed = items(model.instance, model.rules.values())
     minima: list[int] = model.instance.minima.tolist()
-    width_of = dict(zip(minima, model.narrowest, strict=True))
+    width_of: dict[int, int] = dict(zip(minima, model.narrowest, strict=True))
     kinds = [] if packed is None else packed.kinds
-    total = sum(width_of[kind.top] * len(kind.sizes) * len(kind.items) for kind in kinds)
-    return max(total, model.instance.nodes)
+    total: int = sum(width_of[kind.top] * len(kind.sizes) * len(kind.items) for kind in kinds)
+    nodes: int = model.instance.nodes
+    return max(total, nodes)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from schedopt.formulations.epoch.partition import Partition
 from schedopt.formulations.epoch.rectangles import Rectangles
-from schedopt.instances.constraints import Apart, label
+from schedopt.instances.constraints import Apart
 from schedopt.instances.epoch.widths import steps
 from schedopt.solvers.epoch.blocks import blocks
 from schedopt.solvers.epoch.bounding import leaders, narrowest
@@ -21,7 +21,10 @@ LONGEST = 30.0
 
 
 def certificate(
-    model: Partition | Rectangles, result: Result, limits: Limits
+    model: Partition | Rectangles,
+    result: Result,
+    limits: Limits,
+    _holds: Callable[[Certificate], bool] = lambda _: True,
 ) -> Certificate | None:
     """Return what the bound of a result can be re-proved from, None where nothing is found.
 
@@ -32,6 +35,8 @@ def certificate(
         Of that formulation; its bound may come from a search, which leaves no certificate.
     limits : Limits
         The time limit is kept.
+    _holds : callable
+        Is not asked: each kind proves what it is found to prove.
     """
     if result.bound is None:
         return None
@@ -42,7 +47,7 @@ def certificate(
         dropped = steps(instance.nodes, len(instance.jobs), int(instance.minima.min()))
         return {"kind": "widths", "steps": list(_needed(dropped, model))}
     goal = -(-round(result.bound) // model.instance.nodes)
-    packed = items(model.instance, model.rules)
+    packed = items(model.instance, model.rules.values())
     if packed is None:
         return None
     return _simple(model, packed, goal) or _by_multipliers(packed, goal, model, limits)
@@ -57,9 +62,9 @@ def _simple(model: Partition, packed: Items, goal: int) -> Certificate | None:
     led = leaders(minima, instance.nodes, instance.inequity)
     if len(led) >= goal:
         return {"kind": "leaders", "leaders": [list(pair) for pair in Counter(led).items()]}
-    for position, rule in enumerate(model.rules):
+    for name, rule in model.rules.items():
         if isinstance(rule, Apart) and len(set(rule.jobs)) >= goal:
-            return {"kind": "apart", "constraint": label(rule, position)}
+            return {"kind": "apart", "constraint": name}
     if instance.inequity == 0:
         _, distances = blocks(minima, instance.nodes)
         if distances[-1] >= goal:

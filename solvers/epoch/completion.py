@@ -5,6 +5,9 @@ minimum asks for are a budget: an epoch may leave no more of them unused than th
 which for a tight packing leaves few ways to fill it. Which remain is told by a knapsack over the
 items that the epoch could hold. What is left after an epoch is remembered when it fails.
 
+With inequity 0 an epoch has room for as many jobs as some divisor of N, each takes one place, and
+all places are taken; one divisor after the other is tried, the largest first.
+
 Source of the idea: Korf, "A new algorithm for optimal bin packing", AAAI 2002; the epochs' rule,
 that a job's allotment follows from the largest beside it, and the memory of what failed are ours.
 """
@@ -25,8 +28,8 @@ Bools = NDArray[np.bool_]
 ENTER, DOWN, BACK = range(3)
 FOUND, NONE, PAUSED = range(3)
 DEPTH, MODE, VISITS, STORED = range(4)
-TAIL, MANY, POSITION, ROOM, GAINED, NEED, FLOOR, BELOW, STAMP, KEY = range(10)
-COLUMNS = 10
+TAIL, MANY, POSITION, ROOM, GAINED, NEED, FLOOR, BELOW, STAMP, KEY, LEADER, OWED, WAY = range(13)
+COLUMNS = 13
 
 TABLES = 8
 """Knapsack tables that are kept, of as many depths."""
@@ -37,25 +40,34 @@ class Data(NamedTuple):
 
     Attributes
     ----------
-    nodes, inequity : int
+    inequity : int
+    rooms, widest : ndarray of int, shape (W,)
+        The room that an epoch may have, the largest first, and the largest minimum that each takes:
+        N nodes and N, or with inequity 0 places for as many jobs as divide N.
     top, own : ndarray of int, shape (T,)
-        The largest minimum of one item, and the nodes that it takes at least.
+        The largest minimum of one item, and what it takes at least: nodes, or places.
     free : ndarray of bool, shape (T,)
         Whether no side constraint speaks of the kind.
-    begin, sizes : ndarray of int
-        The minima of one item of kind t are ``sizes[begin[t]:begin[t + 1]]``.
+    begin, sizes, rank : ndarray of int
+        The minima of one item of kind t are ``sizes[begin[t]:begin[t + 1]]``, and where each stands
+        in `distinct` the same of ``rank``.
+    distinct : ndarray of int, shape (S,)
+        All minima that there are, the largest first.
     clash : ndarray of bool, shape (T, T)
     salt : ndarray of int, shape (T,)
         Odd random numbers for hashing.
     """
 
-    nodes: int
     inequity: int
+    rooms: Longs
+    widest: Longs
     top: Longs
     own: Longs
     free: Bools
     begin: Longs
     sizes: Longs
+    rank: Longs
+    distinct: Longs
     clash: Bools
     salt: Longs
 
@@ -71,16 +83,19 @@ class Stack(NamedTuple):
         Items of each kind that are left.
     kinds, width, take : ndarray of int, shape (P + 1, C)
         The kinds that the epoch may hold, what each item would take there, and how many it holds.
-    frame : ndarray of int, shape (P + 1, 10)
+    frame : ndarray of int, shape (P + 1, 13)
         By column: how many of the largest free jobs below the leader's reach fill the epoch up
-        (TAIL); how many kinds (MANY); the next of them to decide (POSITION); nodes left (ROOM);
-        own nodes of what the epoch holds (GAINED), and of what it must hold (NEED); v - k (FLOOR);
-        the first kind below the leader's reach (BELOW); the number of the visit (STAMP); the hash
-        of what is left (KEY).
-    table : ndarray of int, shape (TABLES, C + 1, N + 1)
-        The most own nodes that the kinds from one on can fill a room with.
+        (TAIL); how many kinds (MANY); the next of them to decide (POSITION); room left (ROOM); what
+        the epoch's items take at least (GAINED), and how much of that it must hold (NEED); what
+        each job of the tail takes (FLOOR); the first kind below the leader's reach (BELOW); the
+        number of the visit (STAMP); the hash of what is left (KEY); the largest kind left (LEADER);
+        what does not fit the other epochs that are left (OWED); which room it has (WAY).
+    table : ndarray of int, shape (TABLES, C + 1, the largest room + 1)
+        The most that items of the kinds from one on, which fill a room, take at least.
     owner : ndarray of int, shape (TABLES,)
         The stamp of the depth that a table is of.
+    alike, fewest : ndarray of int
+        Room to work in: jobs of each minimum, shape (S,), and epochs for so many, shape (J + 1,).
     """
 
     at: Longs
@@ -91,6 +106,8 @@ class Stack(NamedTuple):
     frame: Longs
     table: Shorts
     owner: Longs
+    alike: Longs
+    fewest: Longs
 
 
 class Memory(NamedTuple):
@@ -118,10 +135,11 @@ def advance(data: Data, stack: Stack, memory: Memory, epochs: int, steps: int) -
         if at[MODE] == ENTER:
             if _empty(stack, d):
                 return FOUND
-            if d < epochs and not _find(data, stack, memory, d, epochs)[1]:
-                _enter(data, stack, d, epochs)
-                at[MODE] = DOWN
-            else:
+            at[MODE] = DOWN
+            if d == epochs or _find(data, stack, memory, d, epochs)[1]:
+                at[DEPTH], at[MODE] = d - 1, BACK
+            elif not _enter(data, stack, d, epochs):
+                _remember(data, stack, memory, d, epochs)
                 at[DEPTH], at[MODE] = d - 1, BACK
         elif at[MODE] == DOWN:
             c = stack.frame[d, POSITION]
@@ -143,6 +161,9 @@ def _back(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> None
     at, frame = stack.at, stack.frame[d]
     c = frame[POSITION] - 1
     if c < 0:
+        if _open(data, stack, d, frame[WAY] + 1):
+            at[MODE] = DOWN
+            return
         _remember(data, stack, memory, d, epochs)
         at[DEPTH] = d - 1
         return
@@ -163,32 +184,74 @@ def _empty(stack: Stack, d: int) -> bool:
 
 
 @njit(cache=True)
-def _enter(data: Data, stack: Stack, d: int, epochs: int) -> None:
-    """Open an epoch: its leader, the kinds that it may hold, and how full it must be."""
+def _enter(data: Data, stack: Stack, d: int, epochs: int) -> bool:
+    """Open an epoch: its leader, the kinds that it may hold, how full it must be; if it can be."""
     left, frame = stack.left[d], stack.frame[d]
+    equal = data.inequity == 0
     kinds, first, owned = len(data.top), 0, 0
     while left[first] == 0:
         first += 1
-    floor = max(1, data.top[first] - data.inequity)
+    floor = 1 if equal else max(1, data.top[first] - data.inequity)
     many, below = 0, kinds
     for t in range(first, kinds):
         owned += left[t] * data.own[t]
         if left[t] == 0:
             continue
-        if data.free[t] and data.top[t] < floor:
+        if data.free[t] and (equal or data.top[t] < floor):
             below = min(below, t)
             continue
-        width = 0
+        width = data.own[t] if equal else 0
         for s in range(data.begin[t], data.begin[t + 1]):
-            width += max(data.sizes[s], floor)
+            width += 0 if equal else max(data.sizes[s], floor)
         stack.kinds[d, many], stack.width[d, many] = t, width
         many += 1
-    frame[MANY], frame[BELOW], frame[FLOOR] = many, below, floor
-    frame[POSITION] = frame[GAINED] = 0
-    frame[ROOM] = data.nodes
-    frame[NEED] = owned - (epochs - d - 1) * data.nodes
+    frame[MANY], frame[BELOW], frame[FLOOR], frame[LEADER] = many, below, floor, first
+    frame[OWED] = owned - (epochs - d - 1) * data.rooms[0]
     stack.at[VISITS] += 1
     frame[STAMP] = stack.at[VISITS]
+    if equal and _fewest(data, stack, d) > epochs - d:
+        return False
+    return _open(data, stack, d, 0)
+
+
+@njit(cache=True)
+def _fewest(data: Data, stack: Stack, d: int) -> int:
+    """Return the fewest epochs with equal allotments for what is left, if no rules are kept.
+
+    They hold blocks of the jobs by size: a path through these is shortest (see `blocks`).
+    """
+    alike, fewest, left = stack.alike, stack.fewest, stack.left[d]
+    alike[:] = 0
+    jobs = 0
+    for t in range(len(data.top)):
+        for s in range(data.begin[t], data.begin[t + 1]):
+            alike[data.rank[s]] += left[t]
+            jobs += left[t]
+    fewest[: jobs + 1] = jobs
+    fewest[0] = done = 0
+    for size in range(len(alike)):
+        for i in range(done, done + alike[size]):
+            for way in range(len(data.rooms)):
+                after = i + data.rooms[way]
+                if after <= jobs and data.widest[way] >= data.distinct[size]:
+                    fewest[after] = min(fewest[after], fewest[i] + 1)
+        done += alike[size]
+    found: int = fewest[jobs]
+    return found
+
+
+@njit(cache=True)
+def _open(data: Data, stack: Stack, d: int, way: int) -> bool:
+    """Give the epoch the largest room from a way on that takes its leader, if one is enough."""
+    frame = stack.frame[d]
+    while way < len(data.rooms) and data.widest[way] < data.top[frame[LEADER]]:
+        way += 1
+    if way == len(data.rooms) or data.rooms[way] < frame[OWED]:
+        return False
+    frame[WAY], frame[ROOM] = way, data.rooms[way]
+    frame[NEED] = frame[ROOM] if data.inequity == 0 else frame[OWED]
+    frame[POSITION] = frame[GAINED] = 0
+    return True
 
 
 @njit(cache=True)
@@ -202,19 +265,20 @@ def _table(data: Data, stack: Stack, d: int) -> int:
     table, left, many = stack.table[place], stack.left[d], frame[MANY]
     t, spare, gained = frame[BELOW], 0, 0
     filled = 0  # the rooms up to here are done
-    while filled <= data.nodes:  # the largest jobs below the leader's reach, each on `floor` nodes
-        until = min(data.nodes + 1, filled + frame[FLOOR])
+    most = data.rooms[0]
+    while filled <= most:  # the largest jobs below the leader's reach, each on `floor` nodes
+        until = min(most + 1, filled + frame[FLOOR])
         while filled < until:
             table[many, filled] = gained
             filled += 1
         while t < len(data.top) and (not data.free[t] or left[t] <= spare):
             t, spare = t + 1, 0
         if t < len(data.top):
-            gained += data.top[t]
+            gained += data.own[t]
             spare += 1
     for c in range(many - 1, -1, -1):
         kind, width = stack.kinds[d, c], stack.width[d, c]
-        for room in range(data.nodes + 1):
+        for room in range(most + 1):
             best = table[c + 1, room]
             for q in range(1, min(left[kind], room // width) + 1):
                 best = max(best, table[c + 1, room - q * width] + q * data.own[kind])
@@ -239,7 +303,7 @@ def _take(data: Data, stack: Stack, d: int, c: int, most: int) -> bool:
     """Take so many items of the c-th kind, or as many fewer as leaves the epoch full enough."""
     table, frame = stack.table[_table(data, stack, d)], stack.frame[d]
     kind, width = stack.kinds[d, c], stack.width[d, c]
-    least = 1 if c == 0 else 0  # the leader is in
+    least = 1 if kind == frame[LEADER] else 0  # the leader is in
     for q in range(most, least - 1, -1):
         room, gained = frame[ROOM] - q * width, frame[GAINED] + q * data.own[kind]
         if gained + table[c + 1, room] >= frame[NEED]:
@@ -264,6 +328,8 @@ def _complete(data: Data, stack: Stack, d: int) -> bool:
             tail += min(left[t], room // floor - tail)
     frame[TAIL] = tail
     spare = room - tail * floor
+    if data.inequity == 0:  # full to the last place, the leader in one
+        return spare == 0 and (tail > 0 or not data.free[frame[LEADER]])
     wider = 0  # the width of the smallest job so far that is left
     for c in range(frame[MANY]):
         kind, width = stack.kinds[d, c], stack.width[d, c]

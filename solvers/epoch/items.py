@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -66,6 +66,11 @@ class Items:
     apart: int
 
     @property
+    def jobs(self) -> int:
+        """How many jobs there are."""
+        return sum(len(kind.sizes) * len(kind.items) for kind in self.kinds)
+
+    @property
     def forced(self) -> int:
         """The nodes that all items take at least, over all epochs."""
         return sum(kind.own(self.inequity) * len(kind.items) for kind in self.kinds)
@@ -79,14 +84,14 @@ class Items:
         return too_wide or bool(self.clash.diagonal().any())
 
 
-def items(instance: Instance, rules: Sequence[Constraint]) -> Items | None:
+def items(instance: Instance, rules: Iterable[Constraint]) -> Items | None:
     """Return an instance as items, None if it has side constraints of a kind of their own.
 
     Parameters
     ----------
     instance : Instance
         Nodes, inequity and jobs.
-    rules : sequence of Constraint
+    rules : iterable of Constraint
         All side constraints. Those of the kind ``together`` that share a job are one bundle.
     """
     named: list[tuple[bool, list[int]]] = []

@@ -16,18 +16,18 @@ class Packing:
     Parameters
     ----------
     items : Items
-        What is packed; possible, with k >= 1.
+        What is packed.
     least : int
         Epochs that no partition is below.
-    known : list of list of int
-        A partition, as positions of jobs.
+    known : list of list of int, optional
+        A partition, as positions of jobs; with k >= 1 there is one.
     """
 
-    def __init__(self, items: Items, least: int, known: list[list[int]]) -> None:
+    def __init__(self, items: Items, least: int, known: list[list[int]] | None) -> None:
         self.items = items
         self.completion = Completion(items, least, known)
         self._multipliers: Multipliers | None = None
-        self._bounded = False
+        self._bounded = items.inequity == 0
 
     @property
     def least(self) -> int:
@@ -35,28 +35,28 @@ class Packing:
         return self.completion.least
 
     @property
-    def epochs(self) -> list[list[int]]:
+    def epochs(self) -> list[list[int]] | None:
         """The best partition so far."""
         return self.completion.epochs
 
     @property
-    def value(self) -> float:
+    def value(self) -> float | None:
         """The overhead of the best partition so far."""
-        return float(self.items.nodes * len(self.epochs))
+        return self.completion.value
 
     @property
     def bound(self) -> float:
         """An overhead that no partition is below."""
-        return float(self.items.nodes * self.least)
+        return self.completion.bound
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether the fewest epochs are known."""
         search = self.completion
-        if self._bounded or search.steps < FIRST:
+        if self._bounded or search.steps < FIRST or search.epochs is None:
             return search.advance(seconds)
         if self._multipliers is None:
-            self._multipliers = Multipliers(self.items, len(self.epochs), self.epochs)
+            self._multipliers = Multipliers(self.items, len(search.epochs), search.epochs)
         self._bounded = self._multipliers.advance(seconds)
         if self._multipliers.best is not None:
             search.raise_bound(self._multipliers.best.epochs)
-        return self.least >= len(self.epochs)
+        return self.least >= len(search.epochs)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import accumulate
 
 import numpy as np
+from numpy.typing import NDArray
 
+from schedopt.instances.arithmetic import divisors
 from schedopt.solvers.clock import now
 from schedopt.solvers.epoch import completion
 from schedopt.solvers.epoch.completion import Data, Memory, Stack
-from schedopt.solvers.epoch.items import Items, Kind
+from schedopt.solvers.epoch.items import Items
 
 MOST_CELLS = 1 << 26
 """Cells of all knapsack tables beyond which there is no search."""
@@ -29,31 +30,34 @@ class Completion:
     """Bin completion for one number of epochs after the other, from a bound up to what is known.
 
     Each number between is given some steps in turn, more in each round. What is found lowers the
-    top; where a number is exhausted, no partition has so few epochs.
+    top; where a number is exhausted, no partition has so few epochs. Where no partition is known,
+    any is looked for first: one of as many epochs as there are jobs at most.
 
     Parameters
     ----------
     items : Items
-        What is packed; possible, with k >= 1.
+        What is packed.
     least : int
         Epochs that no partition is below.
-    known : list of list of int
+    known : list of list of int, optional
         A partition, as positions of jobs.
 
     Attributes
     ----------
     least : int
         Epochs that no partition is below.
-    epochs : list of list of int
+    epochs : list of list of int or None
         The best partition so far.
     steps : int
         Steps that were made.
     """
 
-    def __init__(self, items: Items, least: int, known: list[list[int]]) -> None:
+    def __init__(self, items: Items, least: int, known: list[list[int]] | None) -> None:
         self.items, self.least, self.epochs = items, least, known
-        self._data, self._stack, self._memory = _prepared(items, len(known))
-        self._target, self._spent, self._patience = least, 0, PATIENCE
+        self._most = items.jobs + 1 if known is None else len(known)
+        self._data, self._stack, self._memory = _prepared(items, self._most)
+        self._target = items.jobs if known is None else least
+        self._spent, self._patience = 0, PATIENCE
         self.steps = 0
         self._chunk = CHUNK
         self._begin()
@@ -61,12 +65,13 @@ class Completion:
     @staticmethod
     def fits(items: Items) -> bool:
         """Tell whether the tables of a search are small enough."""
-        return items.inequity > 0 and _widest(items) * (items.nodes + 1) <= MOST_CELLS
+        left = items.jobs * len(items.kinds) if items.inequity == 0 else 0
+        return max(left, _widest(items) * (int(_rooms(items)[0]) + 1)) <= MOST_CELLS
 
     @property
-    def value(self) -> float:
+    def value(self) -> float | None:
         """The overhead of the best partition so far."""
-        return float(self.items.nodes * len(self.epochs))
+        return None if self.epochs is None else float(self.items.nodes * len(self.epochs))
 
     @property
     def bound(self) -> float:
@@ -74,9 +79,9 @@ class Completion:
         return float(self.items.nodes * self.least)
 
     def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether the fewest epochs are known."""
+        """Work for about that long; tell whether the fewest epochs are known, or that none do."""
         until = now() + seconds
-        while self.least < len(self.epochs):
+        while self.least < self._most:
             began = now()
             steps = min(self._chunk, self._patience - self._spent)
             outcome = completion.advance(self._data, self._stack, self._memory, self._target, steps)
@@ -87,6 +92,7 @@ class Completion:
             self.steps += steps
             if outcome == completion.FOUND:
                 self.epochs = self._found()
+                self._most = len(self.epochs)
                 self._restart(self.least)
             elif outcome == completion.NONE:
                 self.least = self._target + 1
@@ -95,7 +101,7 @@ class Completion:
                 self._restart(self._target + 1)
             if ended >= until:
                 break
-        return self.least >= len(self.epochs)
+        return self.least >= self._most
 
     def raise_bound(self, least: int) -> None:
         """Take over a bound that another method has proven."""
@@ -106,7 +112,7 @@ class Completion:
 
     def _restart(self, target: int) -> None:
         """Go on with another number of epochs, after the largest with the least."""
-        if target >= len(self.epochs):
+        if target >= self._most:
             target, self._patience = self.least, 2 * self._patience
         self._target, self._spent = target, 0
         self._begin()
@@ -128,6 +134,8 @@ class Completion:
 
 def _widest(items: Items) -> int:
     """Return how many kinds a leader's epoch can hold, other than by filling up, at most."""
+    if items.inequity == 0:
+        return sum(not kind.free for kind in items.kinds)
     widest, low, told = 0, 0, 0
     tops = [kind.top for kind in items.kinds]
     free = [kind.free for kind in items.kinds]
@@ -139,18 +147,31 @@ def _widest(items: Items) -> int:
     return widest
 
 
+def _rooms(items: Items) -> NDArray[np.int64]:
+    """Return the room that an epoch may have: all nodes, or how many jobs can share them evenly."""
+    if items.inequity:
+        return np.array([items.nodes])
+    return np.array([h for h in divisors(items.nodes) if h <= items.jobs])
+
+
 def _prepared(items: Items, most: int) -> tuple[Data, Stack, Memory]:
     """Return all arrays, for up to so many epochs; nothing is packed yet."""
-    kinds, nodes, wide = len(items.kinds), items.nodes, _widest(items)
+    kinds, wide, rooms = len(items.kinds), _widest(items), _rooms(items)
+    equal = items.inequity == 0
     draw = np.random.Generator(np.random.PCG64(1))
+    sizes = np.array([size for kind in items.kinds for size in kind.sizes])
+    distinct, rank = np.unique(-sizes, return_inverse=True)
     data = Data(
-        nodes=nodes,
         inequity=items.inequity,
+        rooms=rooms,
+        widest=items.nodes // rooms if equal else rooms,
         top=np.array([kind.top for kind in items.kinds]),
-        own=np.array([kind.own(items.inequity) for kind in items.kinds]),
+        own=np.array([len(k.sizes) if equal else k.own(items.inequity) for k in items.kinds]),
         free=np.array([kind.free for kind in items.kinds]),
         begin=np.array([0, *accumulate(len(kind.sizes) for kind in items.kinds)]),
-        sizes=np.array([size for kind in items.kinds for size in kind.sizes]),
+        sizes=sizes,
+        rank=rank,
+        distinct=-distinct,
         clash=items.clash,
         salt=2 * draw.integers(0, 2**62, kinds) + 1,
     )
@@ -161,8 +182,10 @@ def _prepared(items: Items, most: int) -> tuple[Data, Stack, Memory]:
         width=np.zeros((most + 1, wide), dtype=np.int64),
         take=np.zeros((most + 1, wide), dtype=np.int64),
         frame=np.zeros((most + 1, completion.COLUMNS), dtype=np.int64),
-        table=np.empty((completion.TABLES, wide + 1, nodes + 1), dtype=np.int32),
+        table=np.empty((completion.TABLES, wide + 1, int(rooms[0]) + 1), dtype=np.int32),
         owner=np.zeros(completion.TABLES, dtype=np.int64),
+        alike=np.zeros(len(distinct), dtype=np.int64),
+        fewest=np.zeros(items.jobs + 1, dtype=np.int64),
     )
     stack.left[0] = [len(kind.items) for kind in items.kinds]
     stack.frame[0, completion.KEY] = np.sum(data.salt * stack.left[0])
@@ -172,17 +195,3 @@ def _prepared(items: Items, most: int) -> tuple[Data, Stack, Memory]:
         rows=np.empty((rows, kinds + 1), dtype=np.int32),
     )
     return data, stack, memory
-
-
-def compiled() -> float:
-    """Compile the search, or load it compiled; return the seconds that this took."""
-    began = now()
-    _compile()
-    return now() - began
-
-
-@cache
-def _compile() -> None:
-    one = Kind((1,), [(0,)], True)
-    packed = Items(1, 1, [one], np.zeros((1, 1), dtype=np.bool_), 1)
-    Completion(packed, 0, [[0]]).advance(0.0)

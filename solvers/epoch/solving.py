@@ -1,54 +1,271 @@
-"""Solve epochs: a bound, a schedule to start from, and a search where the two do not meet."""
+"""Epochs and rectangles by searches of our own; and by CP-SAT, told what is known before."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any
 
-from schedopt.formulations.epoch.partition import Partition
+import msgspec
+
+from schedopt.formulations.epoch.partition import Epochs, Partition
 from schedopt.formulations.epoch.rectangles import Rectangles
-from schedopt.instances.epoch import Partitioned, Scheduled
-from schedopt.solvers.epoch import partitions, rectangles
-from schedopt.solvers.epoch.clock import Clock
-from schedopt.solvers.result import Limits, Result
+from schedopt.instances.epoch import Partitioned, Scheduled, partitioned
+from schedopt.solvers.clock import now
+from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
+from schedopt.solvers.deciding import left
+from schedopt.solvers.door import Given, HandOn
+from schedopt.solvers.driving import STEP, Search, drive, version
+from schedopt.solvers.epoch.blocks import blocks, dealt
+from schedopt.solvers.epoch.bounding import least_of, least_overhead, narrowest
+from schedopt.solvers.epoch.covering import Slots, covering
+from schedopt.solvers.epoch.engines import few_pieces
+from schedopt.solvers.epoch.filling import Filling
+from schedopt.solvers.epoch.items import Items, first_fit, items
+from schedopt.solvers.result import Result, Seconds, Termination
+from schedopt.solvers.running import Run, make_result
 
-Engine = Literal["epochs", "cp-sat"]
+SHARE = {"partition": 0.5, "rectangles": 0.75}
+"""Parts of the time limit for a search of our own, where CP-SAT may follow."""
+
+QUESTION, WRITING = 0.5, 0.25
+"""Parts of what is left then: for whether the bound can be met, and for writing the covering."""
+
+LONGEST = 30.0
+"""Seconds that what comes before something else may have at most."""
+
+MOST_JOBS = 1_000
+"""Jobs up to which CP-SAT is given the direct model, which grows with their square."""
+
+TRIVIAL = "nothing had to be searched"
 
 
-def solve(
-    model: Partition | Rectangles,
-    limits: Limits,
-    start: Partitioned | Scheduled | None = None,
-    *,
-    engine: Engine = "epochs",
-) -> Result[Partitioned] | Result[Scheduled]:
-    """Solve a `Partition` or `Rectangles`.
+def partition(model: Partition, given: Given) -> Result[Partitioned] | HandOn:
+    """Search for a partition: a bound and a start, then bin completion and multipliers.
 
-    Where the start meets the bound nothing is searched. Then comes a search of our own, bin
-    completion for partitions (`solvers.epoch.completion`), filling for rectangles
-    (`solvers.epoch.filling`), and what that leaves open goes to CP-SAT.
-
-    Parameters
-    ----------
-    model : Partition or Rectangles
-        The formulation.
-    limits : Limits
-        When to stop.
-    start : Partitioned or Scheduled, optional
-        A schedule of the formulation's kind that keeps all side constraints.
-    engine : {"epochs", "cp-sat"}
-        Whether our own search goes first, or CP-SAT does all.
-
-    Returns
-    -------
-    Result
-        Not yet checked.
+    What that leaves open in half of the time goes to CP-SAT where it can be written as a covering.
     """
-    clock = Clock(limits, before=model.seconds)
-    if isinstance(model, Rectangles):
-        pieces = start if isinstance(start, Scheduled) else None
-        alone = engine == "cp-sat"
-        return clock.timed(rectangles.solve(model, clock, pieces, cpsat_alone=alone))
-    epochs = start if isinstance(start, Partitioned) else None
-    result = partitions.solve(model, clock, epochs, cpsat_alone=engine == "cp-sat")
-    clock.build += model.seconds - clock.before
-    return clock.timed(result)
+    work, packed = _Work(model, given), given.read
+
+    def possible(some: Items) -> bool:
+        from schedopt.solvers.epoch.search import Completion
+
+        if some.inequity or some.impossible():
+            return not some.impossible()
+        return work.finds(Completion(some, 1, None))
+
+    def record(epochs: Epochs | None) -> Partitioned | None:
+        return None if epochs is None else partitioned(model.instance, epochs)
+
+    if packed.impossible():
+        return work.infeasible(possible)
+    known, least = _known(model, packed, given.start())
+    bound = float(packed.nodes * least)
+    if known is not None and len(known) <= least:
+        return work.ended("optimal", record(known), bound, TRIVIAL)
+    from schedopt.solvers.epoch.packing import Packing
+    from schedopt.solvers.epoch.search import Completion
+
+    if not Completion.fits(packed):
+        message = "too many nodes and jobs to search for epochs"
+        result = work.ended("completed", record(known), bound, message)
+        return HandOn(result, bound) if len(model.instance.jobs) <= MOST_JOBS else result
+    search = Packing(packed, least, known)
+    waits = not given.alone and not model.rules  # for CP-SAT
+    stopped, message = work.driven(search, SHARE["partition"] if waits else None)
+    handing = False
+    if waits and stopped == "time-limit" and not work.late:
+        handing = covering(model, len(search.epochs or ()), work.left(WRITING)) is not None
+        if not handing:
+            stopped, message = work.driven(search)
+    if stopped == "optimal" and search.epochs is None:
+        return work.infeasible(possible)
+    result = work.ended(stopped, record(search.epochs), search.bound, message)
+    return HandOn(result, search.bound) if handing else result
+
+
+def rectangles(model: Rectangles, given: Given) -> Result[Scheduled] | HandOn:
+    """Search for rectangles: a bound and a start, then filling for three quarters of the time."""
+    work, packed = _Work(model, given), given.read
+
+    def possible(some: Items) -> bool:
+        if not Filling.fits(some):  # without bundles there may be too many items
+            raise TimeoutError("too many jobs to search")
+        return work.finds(Filling(model, some))
+
+    start, bound = given.start(), float(narrowest(model))
+    if start is not None and start.overhead <= bound:
+        return work.ended("optimal", start, bound, TRIVIAL)
+    waits = not given.alone and few_pieces(model)  # for CP-SAT
+    if not Filling.fits(packed):
+        message = "too many jobs to search for rectangles"
+        result = work.ended("completed", start, bound, message)
+        return HandOn(result, bound) if waits else result
+    search = Filling(model, packed, start)
+    stopped, message = work.driven(search, SHARE["rectangles"] if waits else None)
+    options = {"units": search.units if search.units < 1 << 53 else None, "exact": True}
+    if stopped == "optimal" and search.solution is None:
+        return work.infeasible(possible, **options)
+    result = work.ended(stopped, search.solution, search.bound, message, **options)
+    handing = waits and stopped == "time-limit" and not work.late
+    return HandOn(result, search.bound) if handing else result
+
+
+def partition_by_cpsat(model: Partition, given: Given) -> Result[Partitioned]:
+    """Let CP-SAT search: a covering by slots where there are no rules, else the direct model.
+
+    It is told the bound and a start, except where it confirms another's result.
+    """
+    from schedopt.solvers import cpsat
+
+    began, limits, instance = now(), given.limits, model.instance
+    start, bound = given.solution, given.bound
+    if not given.confirming and bound is None:
+        packed = items(instance, model.rules.values())
+        start, bound = given.start(), least_overhead(instance)
+        if packed is not None:
+            known, least = _known(model, packed, start)
+            start = None if known is None else partitioned(instance, known)
+            bound = float(packed.nodes * least)
+    told = None if bound is None else float(bound)
+    met = start is not None and start.overhead == told
+    form: Slots | None = None
+    if model.wanted == "auto" and not model.rules and not met:
+        limit = limits.time_limit
+        form = covering(model, seconds=inf if given.alone or limit is None else WRITING * limit)
+    if form is not None and told is not None:  # first, whether the bound can be met
+        part = left(limits, began).time_limit
+        part = LONGEST if part is None else min(LONGEST, QUESTION * part)
+        asked = form.question(round(told / instance.nodes))
+        answer = cpsat.solve(asked, replace(limits, time_limit=part, gap=0.0), bound=told)
+        if answer.proven:
+            return answer
+        if answer.termination == "interrupted":
+            result = cpsat.solve(model, limits, hint=start, bound=told, search=False)
+            return msgspec.structs.replace(result, termination="interrupted")
+        told += instance.nodes * (answer.termination == "infeasible")
+    if form is None and len(instance.jobs) > MOST_JOBS and not met:
+        result = cpsat.solve(model, limits, hint=start, bound=told, search=False)
+        message = "too many jobs to write a model of all epochs that they may lead"
+        return msgspec.structs.replace(result, termination="completed", message=message)
+    return cpsat.solve(form or model, left(limits, began), hint=start, bound=told)
+
+
+def rectangles_by_cpsat(model: Rectangles, given: Given) -> Result[Scheduled]:
+    """Let CP-SAT search, with jobs that could change places in order.
+
+    It is told the bound and a start, except where it confirms another's result.
+    """
+    from schedopt.solvers import cpsat
+
+    start, bound = given.solution, given.bound
+    if not given.confirming and bound is None:
+        start, bound = given.start(), narrowest(model)
+    told, copy = None if bound is None else float(bound), None
+    if start is None or start.overhead != told:
+        copy = cpsat.copied(model)
+        model.in_order(copy)
+    return cpsat.solve(model, given.limits, hint=start, bound=told, copy=copy)
+
+
+@dataclass
+class _Work:
+    """A search of our own for a formulation, from beginning to end."""
+
+    model: Partition | Rectangles
+    given: Given
+    run: Run = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.run = Run(self.given.limits)
+
+    def left(self, share: float = 1.0) -> float:
+        """Return a part of the seconds that are left."""
+        limit = left(self.given.limits, self.run.began).time_limit
+        return inf if limit is None else share * limit
+
+    @property
+    def late(self) -> bool:
+        """Whether no time is left."""
+        return self.left() == 0.0
+
+    def driven(self, search: Search, part: float | None = None) -> tuple[Termination, str]:
+        """Search to the end of the time limit, or of a part of it; return why that ended."""
+        limit = self.given.limits.time_limit
+        if part is not None:
+            limit = LONGEST if limit is None else min(LONGEST, part * limit)
+        self.run.limits = replace(self.given.limits, time_limit=limit)
+        ended = drive(search, self.run)
+        self.run.limits = self.given.limits
+        return ended
+
+    def finds(self, search: Search) -> bool:
+        """Tell whether a search finds anything."""
+        while search.value is None and not search.advance(STEP):
+            if self.late:
+                raise TimeoutError
+        return search.value is not None
+
+    def ended(
+        self,
+        stopped: Termination,
+        solution: Partitioned | Scheduled | None,
+        bound: float | None,
+        message: str = "",
+        **options: object,
+    ) -> Result[Any]:
+        """Return the result, not yet checked."""
+        result: Result[Any] = make_result(
+            self.model,
+            self.run,
+            solver="epochs",
+            version=version(),
+            stopped=stopped,
+            solution=solution,
+            bound=bound,
+            options=options,
+            message=message,
+        )
+        seconds = Seconds(build=self.model.seconds, solve=now() - self.run.began)
+        return msgspec.structs.replace(result, seconds=seconds)
+
+    def infeasible(self, possible: Callable[[Items], bool], **options: object) -> Result[Any]:
+        """Return the result with a smallest set of side constraints that nothing keeps.
+
+        Parameters
+        ----------
+        possible : callable
+            Tells whether anything keeps side constraints, which are given as items.
+        options : object
+            What the result says beside the formulation's own.
+        """
+        rules = self.model.rules
+
+        def holds(wanted: frozenset[str]) -> bool:
+            if self.late:
+                raise TimeoutError
+            some = items(self.model.instance, [rules[name] for name in rules if name in wanted])
+            return some is not None and possible(some)
+
+        try:
+            conflict, message = smallest_conflict(list(rules), holds), ""
+        except ConflictNotReducedError as error:
+            conflict, message = error.conflict, f"the conflict may not be the smallest: {error.why}"
+        result = self.ended("infeasible", None, None, message, **options)
+        return msgspec.structs.replace(result, conflict=tuple(conflict))
+
+
+def _known(model: Partition, packed: Items, start: Partitioned | None) -> tuple[Epochs | None, int]:
+    """Return the best partition that takes no search, and how many epochs there are at least."""
+    instance = model.instance
+    minima = instance.minima[instance.descending].tolist()
+    known: list[Epochs] = []
+    if start is not None:
+        known.append([[instance.index[name] for name in epoch.nodes] for epoch in start.epochs])
+    if packed.inequity:
+        if (model.rules or start is None) and not packed.impossible():
+            known.append(first_fit(packed))
+    elif not model.rules:
+        known.append(dealt(instance.descending, blocks(minima, packed.nodes)[0]))
+    return min(known, key=len, default=None), least_of(packed, minima)

@@ -1,4 +1,4 @@
-"""Partition in its three forms, and Rectangles, against brute force."""
+"""Partition by each engine of its table, and Rectangles, against brute force."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ from hypothesis import given, settings
 from schedopt import solve
 from schedopt.formulations.constraints import Apart, Forbid, Together
 from schedopt.formulations.epoch import Partition, Rectangles
-from schedopt.formulations.epoch.writing import FORMS
 from schedopt.instances.epoch import Instance
 from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.instances.errors import InputError
-from schedopt.solvers import Limits, cpsat
-from schedopt.solvers import epoch as epochs
-from schedopt.solvers.epoch.bounding import least_epochs, most_epochs
-from schedopt.solvers.epoch.forms import written
+from schedopt.solvers.epoch.bounding import least_epochs
+from schedopt.solvers.epoch.items import first_fit, items
 
 
 @settings(max_examples=examples(120))
 @given(some_packing())
-def test_all_three_models_find_the_fewest_epochs(instance: Instance) -> None:
+def test_all_engines_find_the_fewest_epochs(instance: Instance) -> None:
     best = fewest(instance)
     assert best is not None
     minima = instance.minima[instance.descending].tolist()
     nodes, k = instance.nodes, instance.inequity
-    assert least_epochs(minima, nodes, k) <= best <= most_epochs(minima, nodes, k)
-    for form in FORMS:
-        result = cpsat.solve(written(Partition(instance, model=form)), Limits(threads=1))
+    assert least_epochs(minima, nodes, k) <= best
+    packed = items(instance, ())
+    assert packed is not None
+    assert k == 0 or best <= len(first_fit(packed))
+    for solver in ("epochs", "cp-sat", "model"):
+        result = solve(Partition(instance), solver=solver, threads=1)
         assert result.proven
         assert result.objective == result.bound == nodes * best
-    result = solve(instance, threads=1)
-    assert result.proven
-    assert (result.objective, result.violations) == (nodes * best, ())
+        assert (result.proved_by, result.violations) == (solver, ())
+    assert solve(instance, threads=1).proved_by == "epochs"
 
 
 @settings(max_examples=examples(80))
@@ -89,13 +88,14 @@ def test_planted_optima_are_proven(inequity: int) -> None:
     assert result.objective == 8 * 64
 
 
-def test_too_many_patterns_fall_back_to_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedopt.solvers.epoch.forms.MOST_PATTERNS", 3)
+def test_cp_sat_covers_by_slots_unless_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = GENERATORS["planted"](1, nodes=24, epochs=4, inequity=2, most=6)
-    result = epochs.solve(Partition(instance), Limits(threads=1), engine="cp-sat")
-    assert result.options["model"] == "counts"
-    assert result.proven
-    assert result.objective == 4 * 24
+    for most, form in ((60_000, "slots"), (3, "auto")):
+        monkeypatch.setattr("schedopt.solvers.epoch.covering.MOST_PATTERNS", most)
+        result = solve(Partition(instance), solver="cp-sat", threads=1)
+        assert (result.options["model"], result.solver) == (form, "cp-sat")
+        assert result.proven
+        assert result.objective == 4 * 24
 
 
 def test_a_time_limit_keeps_the_start_and_an_honest_bound() -> None:
@@ -123,9 +123,8 @@ def test_what_a_partition_refuses() -> None:
     instance = packing([4, 4], 16, 0)
     with pytest.raises(InputError, match="together"):
         Partition(instance).add(Forbid(jobs=("j1",)))
-    with pytest.raises(InputError, match="direct"):
-        Partition(instance, model="slots").add(Apart(jobs=("j1", "j2")))
-    with pytest.raises(InputError, match="auto"):
-        Partition(instance, model="none")
+    for form in ("none", "slots"):
+        with pytest.raises(InputError, match="auto, or direct"):
+            Partition(instance, model=form)
     with pytest.raises(InputError, match="together"):
         Rectangles(instance).add(Forbid(jobs=("j1",)))

@@ -1,17 +1,25 @@
-"""CP-SAT's adapter: limits, interruptions, honest bounds, the same answer from one worker."""
+"""CP-SAT's adapter: limits, interruptions, honest bounds; a model as its user has changed it."""
 
 from __future__ import annotations
 
 import _thread
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from builders.epoch import packing
+from builders.msfq_logs import queue_of
 
-from schedopt import evaluate
+from schedopt import evaluate, solve
+from schedopt.formulations.cp_sat import WholeModel
 from schedopt.formulations.dssp import Schedule
-from schedopt.instances.dssp import Instance
+from schedopt.formulations.epoch import Partition, Rectangles
+from schedopt.formulations.msfq import Window
+from schedopt.instances.constraints import Apart, Forbid, Together
+from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.files import load
+from schedopt.instances.msfq.logs import Jobs
 from schedopt.solvers import Limits, cpsat
 from schedopt.validation.documents import check
 from schedopt.verbs.generate import generate
@@ -72,3 +80,147 @@ def test_a_gap_that_is_good_enough_is_not_called_optimal_unless_it_is() -> None:
     small = generate("dssp", "matching", seed=4)
     result = cpsat.solve(Schedule(small), Limits(threads=1, gap=0.9))
     assert result.proven is (result.gap == 0.0)
+
+
+# --- what users change ------------------------------------------------------------------------
+
+
+def partition() -> Partition:
+    """Four jobs that fit one epoch of sixteen nodes."""
+    return Partition(packing([4, 4, 4, 4], 16, 0))
+
+
+def rectangles() -> Rectangles:
+    """Two jobs that can run side by side."""
+    return Rectangles(packing([2, 2], 4, 0))
+
+
+def schedule() -> Schedule:
+    """Two jobs of two hours each on one processor, until five."""
+    jobs = tuple(Job(name=name, reward=1.0, stages=((2.0,),)) for name in ("a", "b"))
+    return Schedule(Instance(name="night", processors=1, deadline=5.0, jobs=jobs))
+
+
+def window() -> Window:
+    """Three jobs that can all run at once."""
+    return Window(queue_of(Jobs.of([0, 0, 1], [1, 1, 2], [2, 3, 4]), 4))
+
+
+ALL: Any = pytest.mark.parametrize("make", [partition, rectangles, schedule, window])
+
+
+@ALL
+def test_a_model_is_as_it_was_declared_until_its_user_changes_it(
+    make: Callable[[], WholeModel],
+) -> None:
+    model = make()
+    assert model.model is model.model
+    declared = model.model.proto.SerializeToString(deterministic=True)
+    first, second = solve(model, threads=1), solve(model, threads=1)
+    named = solve(model, solver="cp-sat", threads=1)
+    assert first.proven
+    assert first.objective == second.objective == named.objective
+    assert model.model.proto.SerializeToString(deterministic=True) == declared
+    variables = [model.model.get_int_var_from_proto_index(i) for i in range(2)]
+    model.model.add_hint(variables[0], 1)
+    assert not model.changed
+    assert not model.goal_changed
+    model.model.add(variables[0] + variables[1] <= 10**6)
+    assert model.changed
+    assert not model.goal_changed
+    model.model.minimize(variables[0])
+    assert model.goal_changed
+
+
+@ALL
+def test_what_is_proven_is_of_the_model_as_it_stands(make: Callable[[], WholeModel]) -> None:
+    model = make()
+    model.model.add(model.model.get_int_var_from_proto_index(0) >= 10**6)
+    result = solve(model, threads=1)
+    assert (result.termination, result.solution, result.conflict) == ("infeasible", None, ())
+
+
+def test_a_domain_counts() -> None:
+    model = partition()
+    model.model.proto.variables[model.x["j2", "j2"].index].domain[:] = [1, 1]
+    result = solve(model, threads=1)
+    assert (result.objective, result.proven, result.violations) == (32, True, ())
+    assert (result.solver, result.checked) == ("model", False)
+    other = rectangles()
+    other.model.proto.variables[other.runs["j1"][4].index].domain[:] = [1, 1]
+    assert solve(other, threads=1).objective == 8
+    third = schedule()
+    third.model.proto.variables[third.x["b"].index].domain[:] = [0, 0]
+    assert solve(third, threads=1).objective == 1
+    last = window()
+    last.model.proto.variables[last.starts[0].index].domain[:] = [5, 5]
+    assert solve(last, threads=1).solution.starts[0].start == 5
+
+
+def test_nodes_and_starts_are_what_constraints_on_them_say() -> None:
+    model = Partition(packing([1, 1], 8, 6))
+    model.model.add(model.nodes["j2", "j1"] == 7)
+    (epoch,) = solve(model, threads=1).solution.epochs
+    assert epoch.nodes == {"j1": 1, "j2": 7}
+    night = schedule()
+    night.model.add(night.starts[0] >= 3 * int(night.grid.scale))
+    result = solve(night, threads=1)
+    assert result.objective == 2
+    assert [task.start for task in result.solution.tasks if task.job == "a"] == [3]
+
+
+def test_a_side_constraint_that_is_not_asked_for_does_not_count() -> None:
+    model = partition().add(Apart(name="two", jobs=("j1", "j2")))
+    assert solve(model, threads=1).objective == 32
+    model.model.proto.variables[model.asked["two"].index].domain[:] = [0, 0]
+    result = solve(model, threads=1)
+    assert result.objective == 16
+    assert result.violations  # of what is declared
+
+
+def test_side_constraints_after_the_model_was_built_are_stated_in_it() -> None:
+    for make in (partition, rectangles):
+        model = make()
+        built = model.model
+        assert model.add(Apart(jobs=("j1", "j2"))).model is built
+        assert not model.changed
+        best = solve(make().add(Apart(jobs=("j1", "j2"))), threads=1)
+        assert solve(model, solver="model", threads=1).objective == best.objective
+    night = schedule()
+    night.model.add(night.x["a"] == 0)
+    night.add(Forbid(jobs=("b",)))
+    assert night.changed
+    assert solve(night, threads=1).objective == 0
+
+
+def test_a_changed_objective_is_optimized_and_no_bound_is_claimed() -> None:
+    model = partition()
+    model.model.maximize(sum(model.x[name, name] for name in ("j1", "j2", "j3", "j4")))
+    result = solve(model, threads=1)
+    assert (result.objective, result.bound, result.gap) == (64, None, None)
+    assert (result.termination, result.solution_status) == ("optimal", "feasible")
+    assert "own objective was optimized, not the instance's: it is 4" in str(result.message)
+    night = schedule()
+    night.model.minimize(sum(night.x.values()))
+    result = solve(night, threads=1)
+    assert (result.objective, result.bound, result.solver) == (0, None, "model")
+    night.model.clear_objective()
+    assert "no objective" in str(solve(night, threads=1).message)
+
+
+def test_a_conflict_of_a_changed_model_is_smallest_and_changes_nothing_in_it() -> None:
+    rules = (Together(name="one", jobs=("j1", "j2")), Apart(name="other", jobs=("j3", "j4")))
+    model = partition().add(*rules)
+    model.model.add(model.x["j2", "j2"] == 1)
+    declared = model.model.proto.SerializeToString(deterministic=True)
+    result = solve(model, threads=1)
+    assert (result.termination, result.conflict) == ("infeasible", ("one",))
+    assert model.model.proto.SerializeToString(deterministic=True) == declared
+
+
+def test_a_model_that_cp_sat_does_not_take_is_said_to_be_none() -> None:
+    model = partition()
+    model.model.proto.variables[0].domain[:] = [3, 1]
+    result = solve(model, threads=1)
+    assert (result.termination, result.solution) == ("error", None)
+    assert "does not take the changed model" in str(result.message)

@@ -147,7 +147,7 @@ def test_what_prices_rule_out_costs_too_much() -> None:
     model = Window(queue_of(jobs, 8))
     before = [v.domain[-1] - v.domain[0] for v in model.model.proto.variables]
     known = model.scheduled(list(range(20)))
-    bound = windows.tightened(model, known, windows.Limits())
+    bound = windows.tightened(model, known, windows.Limits(), model.model)
     after = [v.domain[-1] - v.domain[0] for v in model.model.proto.variables]
     assert sum(after) < sum(before)
     best = schedopt.solve(Window(queue_of(jobs, 8)), threads=1, time_limit=20)

@@ -19,8 +19,7 @@ from schedopt.instances.constraints import Apart, Together
 from schedopt.instances.epoch import Instance
 from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.instances.files import load
-from schedopt.solvers import Limits
-from schedopt.solvers import epoch as epochs
+from schedopt.solvers import Limits, door
 from schedopt.solvers.epoch.certificate import certificate
 from schedopt.solvers.epoch.items import first_fit, items
 from schedopt.solvers.epoch.multipliers import Multipliers
@@ -73,7 +72,7 @@ def test_what_is_re_proved_holds_and_no_more(instance: Instance) -> None:
     assume(best is not None)
     assert best is not None
     model = Partition(instance)
-    result = epochs.solve(model, Limits(threads=1))
+    result = door.solve(model, Limits(threads=1))
     given = certificate(model, result, Limits(time_limit=5.0))
     if given is None:
         return
@@ -166,7 +165,7 @@ def test_bundles_and_jobs_apart_count() -> None:
 @given(some_packing(most=4).filter(lambda instance: instance.nodes <= 8))
 def test_rectangles_are_re_proved_where_narrow_widths_are_met(instance: Instance) -> None:
     model = Rectangles(instance)
-    result = epochs.solve(model, Limits(threads=1))
+    result = door.solve(model, Limits(threads=1))
     given = certificate(model, result, Limits())
     assert result.bound is not None
     if given is not None:
@@ -181,7 +180,7 @@ def test_rectangles_are_re_proved_where_narrow_widths_are_met(instance: Instance
 def test_widths_that_drop_out_by_a_prime_and_by_all_sums() -> None:
     instance = packing([11, 11, 1, 1, 1, 1, 1, 1], 16, 0)
     model = Rectangles(instance)
-    result = epochs.solve(model, Limits(threads=1, time_limit=2.0))
+    result = door.solve(model, Limits(threads=1, time_limit=2.0))
     assert result.bound is not None
     steps = certificate(model, msgspec.structs.replace(result, bound=0.0), Limits())
     assert steps is not None

@@ -28,10 +28,10 @@ def policy(name: str, instance: Instance) -> float:
 def optimum(instance: Instance, *, widths: Literal["any", "powers-of-two"] | None = None) -> float:
     """Return the least overhead of epochs; with ``widths``, of rectangles of such widths."""
     from schedopt.formulations.epoch import Partition, Rectangles
-    from schedopt.solvers import epoch as epochs
+    from schedopt.solvers import door
 
     model = Partition(instance) if widths is None else Rectangles(instance, widths=widths)
-    result = epochs.solve(model, Limits(threads=1))
+    result = door.solve(model, Limits(threads=1))
     if not result.proven or result.objective is None:
         raise RuntimeError(f"{instance.name} was not solved to optimality")
-    return result.objective
+    return float(result.objective)

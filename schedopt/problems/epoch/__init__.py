@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from schedopt.formulations.protocol import Formulation
-    from schedopt.instances.epoch import Instance
+    from schedopt.instances.epoch import Instance, Partitioned, Scheduled
     from schedopt.problems.shown import Lines, Tables
-    from schedopt.solvers.result import Limits, Result
+    from schedopt.solvers.result import Result
 
 
 class Epoch(Problem["Instance"]):
@@ -40,49 +40,11 @@ class Epoch(Problem["Instance"]):
     }
     converters: ClassVar = {"log": Converter("schedopt.instances.epoch.swf")}
 
-    def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
-        """Solve epochs or rectangles from the best schedule that the policies know."""
-        from schedopt.formulations.epoch import Partition, Rectangles
-        from schedopt.problems.epoch import solving
+    def hint(self, model: Formulation) -> Partitioned | Scheduled | None:
+        """Return the best schedule of the policies that keeps all side constraints."""
+        from schedopt.problems.epoch import starting
 
-        self.refuse_others(solver, self.solvers(model), model)
-        if isinstance(model, Partition | Rectangles):
-            return solving.solve(model, limits, solver)
-        return super().solve(model, solver, limits)
-
-    def solvers(self, model: Formulation) -> Sequence[str]:
-        """Return the solvers that take a formulation: searches of our own go first."""
-        return ("epochs", "cp-sat")
-
-    def certificate(
-        self, model: Formulation, result: Result, limits: Limits
-    ) -> dict[str, object] | None:
-        """Return what the bound of a partition, or of rectangles, can be re-proved from."""
-        from schedopt.formulations.epoch import Partition, Rectangles
-        from schedopt.solvers.epoch.certificate import certificate
-
-        if not isinstance(model, Partition | Rectangles):
-            return None
-        return certificate(model, result, limits)
-
-    def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
-        """Solve again: by CP-SAT, told no bound and no start, or by our own search."""
-        from schedopt.formulations.epoch import Partition, Rectangles
-        from schedopt.solvers import cpsat
-        from schedopt.solvers import epoch as epochs
-        from schedopt.solvers.epoch import rectangles
-        from schedopt.solvers.epoch.forms import written
-
-        if not isinstance(model, Partition | Rectangles) or model.native:
-            return None
-        if isinstance(model, Rectangles):
-            if result.solver == "epochs":
-                model.in_order()
-                return cpsat.solve(model, limits)
-            return rectangles.alone(model, limits)
-        if result.solver == "epochs":
-            return cpsat.solve(written(model), limits)
-        return epochs.solve(model, limits)
+        return starting.start(model)
 
     def comparable(self, result: Result, reference: Result) -> bool:
         """Tell whether both hold epochs: rectangles, which end at other times, answer another."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -22,6 +23,9 @@ from schedopt.solvers.msfq.window.packing import Packing
 from schedopt.solvers.msfq.window.partial import MOST_JOBS
 from schedopt.solvers.msfq.window.splitting import Splitting
 from schedopt.solvers.result import NOISE, Limits, Result
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import CpModel
 
 SETTLED = "proven without CP-SAT: by prices of servers, and a search of the starts that they leave"
 ROUNDS = 600
@@ -54,18 +58,19 @@ def solve(model: Window, limits: Limits | None = None, hint: Windowed | None = N
     limits = limits or Limits()
     began = now()
     known = hint or model.scheduled(list(range(model.count)))
+    narrowed = cpsat.copied(model)
     try:
-        known, bound = settled(model, known, limits)
+        known, bound = settled(model, known, limits, narrowed)
     except KeyboardInterrupt:  # what was known stays
         least = max(relaxed(model.ticks, weighted=model.instance.objective == "weighted").values())
         result = cpsat.solve(model, limits, hint=known, bound=least, search=False)
         return msgspec.structs.replace(result, termination="interrupted")
     if model.instance.objective_of(known) > bound * (1 + NOISE):
-        bound = max(bound, tightened(model, known, limits))
+        bound = max(bound, tightened(model, known, limits, narrowed))
     spent = now() - began
     left = limits.time_limit
     rest = replace(limits, time_limit=None if left is None else max(left - spent, 0.0))
-    result = cpsat.solve(model, rest, hint=known, bound=bound)
+    result = cpsat.solve(model, rest, hint=known, bound=bound, copy=narrowed)
     if result.proven and model.instance.objective_of(known) <= bound * (1 + NOISE):
         result = msgspec.structs.replace(result, message=SETTLED)
     options = {**result.options, "time_limit": limits.time_limit}
@@ -73,20 +78,23 @@ def solve(model: Window, limits: Limits | None = None, hint: Windowed | None = N
     return msgspec.structs.replace(result, options=options, seconds=seconds)
 
 
-def settled(model: Window, known: Windowed, limits: Limits) -> tuple[Windowed, float]:
+def settled(
+    model: Window, known: Windowed, limits: Limits, narrowed: CpModel
+) -> tuple[Windowed, float]:
     """Return the best schedule that is found, and a bound: without CP-SAT.
 
     Parameters
     ----------
     model : Window
-        Its starts are left those that better schedules may have.
     known : Windowed
     limits : Limits
         Of the time limit a part is left to CP-SAT.
+    narrowed : cp_model.CpModel
+        A copy of the model, whose starts are left those that better schedules may have.
     """
     ticks = model.ticks
     bound = max(relaxed(ticks, weighted=model.instance.objective == "weighted").values())
-    if model.native or not model.exact or model.instance.objective_of(known) <= bound:
+    if model.changed or not model.exact or model.instance.objective_of(known) <= bound:
         return known, bound
     until = now() + (UNLIMITED if limits.time_limit is None else BEFORE * limits.time_limit)
     given = sum_of(ticks, ticks.run - ticks.submit)
@@ -95,7 +103,7 @@ def settled(model: Window, known: Windowed, limits: Limits) -> tuple[Windowed, f
     least = ceil(exactly(ticks, bound)) - given
     value, starts = improved(ticks, orders, least, seed=limits.seed)
     if value > least and len(ticks.run) <= MOST_JOBS:
-        value, starts, proven = _searched(model, value, starts, until)
+        value, starts, proven = _searched(model, value, starts, until, narrowed)
         least = max(least, proven)
     found = model.scheduled(np.argsort(starts, kind="stable").tolist())
     if model.instance.objective_of(found) < model.instance.objective_of(known):
@@ -103,7 +111,9 @@ def settled(model: Window, known: Windowed, limits: Limits) -> tuple[Windowed, f
     return known, max(bound, rounded_down(ticks.respond(least + given)))
 
 
-def _searched(model: Window, value: int, starts: Ticks64, until: float) -> tuple[int, Ticks64, int]:
+def _searched(
+    model: Window, value: int, starts: Ticks64, until: float, narrowed: CpModel
+) -> tuple[int, Ticks64, int]:
     """Return the best sum of weighted starts, the starts, and what no schedule is below."""
     ticks = model.ticks
     at = starts.astype(np.float64)
@@ -117,7 +127,7 @@ def _searched(model: Window, value: int, starts: Ticks64, until: float) -> tuple
         return value, starts, 0
     if packing.closed:
         return value, starts, value
-    _keep(model, packing)
+    _keep(model, packing, narrowed)
     search = Splitting(packing)
     search.run(until)
     if search.starts is not None:
@@ -125,13 +135,13 @@ def _searched(model: Window, value: int, starts: Ticks64, until: float) -> tuple
     return search.known, starts, search.bound
 
 
-def _keep(model: Window, packing: Packing) -> None:
-    """Leave the model the starts that prices leave."""
+def _keep(model: Window, packing: Packing, narrowed: CpModel) -> None:
+    """Leave the copy the starts that prices leave."""
     from ortools.sat.python import cp_model
 
     pairs = zip(packing.first.tolist(), packing.last.tolist(), strict=True)
     for variable, (first, last) in zip(model.starts, pairs, strict=True):
-        proto = model.model.proto.variables[variable.index]
+        proto = narrowed.proto.variables[variable.index]
         old = cp_model.Domain.from_flat_intervals(list(proto.domain))
         new = old.intersection_with(cp_model.Domain(first, last))
         proto.domain[:] = new.flattened_intervals()
@@ -147,8 +157,8 @@ def exactly(ticks: Ticks, mean: float) -> Fraction:
     return Fraction(mean) * ticks.total * ticks.scale
 
 
-def tightened(model: Window, known: Windowed, limits: Limits) -> float:
-    """Return a bound, and take from the model's starts those that no better schedule has.
+def tightened(model: Window, known: Windowed, limits: Limits, narrowed: CpModel) -> float:
+    """Return a bound, and take from a copy of the model starts that no better schedule has.
 
     What prices prove rests on each job's cheapest start. A schedule in which one job starts at
     another time costs at least as much more as that costs the job: where that is more than what is
@@ -173,13 +183,13 @@ def tightened(model: Window, known: Windowed, limits: Limits) -> float:
     least = -(-search.total // (search.best.unit * step)) * step
     whole = np.rint(at).astype(np.int64)
     exactly = summed((whole + ticks.run - ticks.submit) * ticks.weight)
-    if not model.native and least < exactly:
-        _rule_out(model, search.best, search.total, exactly)
+    if not model.changed and least < exactly:
+        _rule_out(model, search.best, search.total, exactly, narrowed)
     return max(found, rounded_down(ticks.respond(least)))
 
 
-def _rule_out(model: Window, prices: Prices, total: int, known: int) -> None:
-    """Leave each job the starts at which the bound is not above what is known."""
+def _rule_out(model: Window, prices: Prices, total: int, known: int, narrowed: CpModel) -> None:
+    """Leave each job of the copy the starts at which the bound is not above what is known."""
     from ortools.sat.python import cp_model
 
     from schedopt.solvers.msfq.log_bound.price_kernels import respond
@@ -194,7 +204,7 @@ def _rule_out(model: Window, prices: Prices, total: int, known: int) -> None:
     for job, variable in enumerate(model.starts):
         kept = kept_starts(ticks, job, prices, int(costs[job]) + slack)
         domain = cp_model.Domain.from_intervals([list(piece) for piece in kept])
-        proto = model.model.proto.variables[variable.index]
+        proto = narrowed.proto.variables[variable.index]
         old = cp_model.Domain.from_flat_intervals(list(proto.domain))
         proto.domain[:] = old.intersection_with(domain).flattened_intervals()
 

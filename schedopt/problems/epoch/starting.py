@@ -1,44 +1,21 @@
-"""Solve epochs: a heuristic's schedule to start from, handed to the solver."""
+"""The best schedule of the policies, to start a search from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Literal
 
-from schedopt.formulations.epoch import Partition, Rectangles
+from schedopt.formulations.protocol import Formulation
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.epoch import Instance, Partitioned, Rectangle, Scheduled
-from schedopt.solvers.result import Limits, Result
+from schedopt.policies.registry import NotApplicableError, registered
 
 STARTS = {"partition": ("heuristic-epoch", "equi-epoch"), "rectangles": ("buddy-star",)}
 """For each formulation, policies whose schedules are of its kind."""
 
 
-def solve(
-    model: Partition | Rectangles, limits: Limits, solver: str | None = None
-) -> Result[Partitioned] | Result[Scheduled]:
-    """Solve a `Partition` or `Rectangles` from the best schedule that the policies know.
-
-    Parameters
-    ----------
-    model : Partition or Rectangles
-        The formulation.
-    limits : Limits
-        When to stop.
-    solver : {"epochs", "cp-sat"}, optional
-        Whether our own search goes first, or CP-SAT does all.
-    """
-    from schedopt.solvers import epoch as epochs
-
-    engine: Literal["epochs", "cp-sat"] = "cp-sat" if solver == "cp-sat" else "epochs"
-    return epochs.solve(model, limits, start(model), engine=engine)
-
-
-def start(model: Partition | Rectangles) -> Partitioned | Scheduled | None:
+def start(model: Formulation) -> Partitioned | Scheduled | None:
     """Return the best heuristic schedule that keeps all side constraints, None if there is none."""
-    from schedopt.policies.registry import NotApplicableError, registered
-
     instance, best = model.instance, None
     rules = [*instance.constraints, *model.added]
     known: list[Partitioned | Scheduled] = []
