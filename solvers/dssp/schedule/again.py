@@ -21,7 +21,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import concluded
 from schedopt.solvers.door import Given
 from schedopt.solvers.dssp.schedule import MOST_STARTS
-from schedopt.solvers.dssp.selection.binary.engine import Solver
+from schedopt.solvers.dssp.selection.binary.engine import Solver, conflict
 from schedopt.solvers.result import Result, Seconds
 from schedopt.solvers.running import make_result
 
@@ -65,6 +65,10 @@ def solve(model: Schedule, given: Given) -> Result[Scheduled]:
     )
     spent = Seconds(build=model.seconds, solve=now() - began)
     result = concluded(result, decided, solver.noted)
+    if decided.stopped == "infeasible":
+        names, why = conflict(program, list(model.side()), limits, began)
+        message = f"the conflict may not be the smallest: {why}" if why else msgspec.UNSET
+        result = msgspec.structs.replace(result, conflict=names, message=message)
     own = msgspec.UNSET  # who decided the program is no engine of schedules
     return msgspec.structs.replace(result, seconds=spent, found_by=own, proved_by=own)
 
