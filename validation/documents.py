@@ -72,7 +72,10 @@ def check(
 def _asked(
     instance: Any, result: Document, rules: Sequence[Constraint], report: Report
 ) -> Sequence[Constraint]:
-    """Return the side constraints that a result's question has, and say where it is another's.
+    """Return the side constraints to judge, and say where a result's question is another.
+
+    These are the file's own and those of the question: a question without one of the file's is
+    told, and judged by it all the same.
 
     A question that is not what the document says elsewhere is a violation; one of another file, or
     with other side constraints than the file's, is a difference.
@@ -101,8 +104,12 @@ def _asked(
     report.differences += [
         f"without the file's {_called(rule)}" for rule in instance.constraints if rule not in asked
     ]
-    check_added(structs.replace(instance, constraints=()), asked)
-    return asked
+    together = [
+        *instance.constraints,
+        *(rule for rule in asked if rule not in instance.constraints),
+    ]
+    check_added(structs.replace(instance, constraints=()), together)
+    return together
 
 
 def _further(rules: Sequence[Constraint], own: Sequence[Constraint]) -> list[str]:

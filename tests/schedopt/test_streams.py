@@ -105,7 +105,7 @@ def test_no_name_reaches_a_terminal_raw(evil: Path, tmp_path: Path) -> None:
     document["policy"] = document["formulation"] = EVIL
     document["objective"] = 1e9
     result.write_text(json.dumps(document))
-    done = run("check", evil, result, status=1)
+    done = run("check", evil, result, status=2)
     assert "\\x1b]0;owned\\x07" in harmless(done)
     nothing = run("solve", f"{tmp_path}/{EVIL.strip()}.json", status=2)
     assert "\\x1b]0;owned\\x07" in harmless(nothing)

@@ -32,7 +32,7 @@ INSTANCE = night([(5, 5), (4, 3), (3, 2), (2, 4)])
 
 def document(**changes: Any) -> Document:
     """Return the optimum of INSTANCE (j0, j1, j2; 12) with changes to the document."""
-    return msgspec.structs.replace(solve(INSTANCE).document(), **changes)
+    return msgspec.structs.replace(solve(INSTANCE).claim(), **changes)
 
 
 def choosing(instance: Instance, *names: str) -> Document:
@@ -144,7 +144,7 @@ def test_every_kind_of_side_constraint(
 
 
 def test_constraints_of_the_document_count_too() -> None:
-    result = solve(INSTANCE, constraints=[Forbid(jobs=("j0",), name="no j0")]).document()
+    result = solve(INSTANCE, constraints=[Forbid(jobs=("j0",), name="no j0")]).claim()
     assert result.constraints[0]["kind"] == "forbid"
     tampered = msgspec.structs.replace(choosing(INSTANCE, "j0"), constraints=result.constraints)
     assert check(INSTANCE, tampered).violations == ["no j0: j0 is selected"]
@@ -159,7 +159,7 @@ def test_a_job_that_cannot_be_in_time() -> None:
 
 def test_predictions_are_what_a_selection_is_judged_by() -> None:
     instance = load("instances/dssp/predictions.json")
-    result = solve(instance).document()
+    result = solve(instance).claim()
     assert result.violations == ()
     chosen = [job for job in instance.jobs if job.name in result.solution["selected"]]
     assert result.solution["demand"] == pytest.approx(sum(j.planned_demand for j in chosen))

@@ -15,7 +15,7 @@ from schedopt.solvers.result import Document
 
 def solved(instance: Instance | None = None) -> tuple[Instance, Document]:
     instance = instance or cluster([3, 2, 1], Power(p=0.5), objective="mean-flow-time")
-    return instance, schedopt.solve(instance).document()
+    return instance, schedopt.solve(instance).claim()
 
 
 def broken(result: Document, **changes: Any) -> Document:
