@@ -5,9 +5,9 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
+from schedopt.instances.declarations import Record
 from schedopt.instances.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _starts_table(starts: Floats) -> pl.DataFrame:
     return pl.DataFrame({"job": pl.arange(len(starts), eager=True), "start": starts})
 
 
-class Measures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Measures(Record, kw_only=True):
     """What a user, a queue, or the jobs of one need got.
 
     Attributes
@@ -72,7 +72,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     mean_bounded_slowdown: float
 
 
-class LogAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LogAnswer(Record, kw_only=True):
     """What every answer for a log tells.
 
     Attributes
@@ -90,7 +90,7 @@ class LogAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     weighted_response_time: float
 
 
-class Replayed(LogAnswer, frozen=True, kw_only=True):
+class Replayed(LogAnswer, kw_only=True):
     """A log replayed under a policy.
 
     Attributes
@@ -150,7 +150,7 @@ class Replayed(LogAnswer, frozen=True, kw_only=True):
         return _starts_table(self.starts)
 
 
-class Preempted(LogAnswer, frozen=True, kw_only=True):
+class Preempted(LogAnswer, kw_only=True):
     """A log played by a reference that stops jobs and resumes them: what no cluster runs.
 
     Attributes
@@ -193,7 +193,7 @@ class Preempted(LogAnswer, frozen=True, kw_only=True):
         return pl.DataFrame({"job": of.astype("int64"), "begin": begin, "end": end})
 
 
-class Bracketed(LogAnswer, frozen=True, kw_only=True):
+class Bracketed(LogAnswer, kw_only=True):
     """The best policy of several on a log, and how much better any schedule could have been.
 
     Attributes
@@ -223,7 +223,7 @@ class Bracketed(LogAnswer, frozen=True, kw_only=True):
         return _starts_table(self.starts)
 
 
-class Started(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Started(Record, kw_only=True):
     """When a job of a window starts.
 
     Attributes
@@ -237,7 +237,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     start: float
 
 
-class Windowed(LogAnswer, frozen=True, kw_only=True):
+class Windowed(LogAnswer, kw_only=True):
     """A schedule of some jobs of a log, alone on the machine.
 
     Attributes
