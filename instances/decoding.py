@@ -11,7 +11,7 @@ from typing import Any, TypeVar, overload
 import msgspec
 
 from schedopt.instances.decode_errors import explained
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import placed
 from schedopt.instances.repeated_keys import refuse_repeated_keys
 
 T = TypeVar("T")
@@ -49,13 +49,9 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
         the same key twice.
     """
     data = uncommented(data)
-    try:
-        with _no_collection():
-            record = _decoded(data, wanted)
-            refuse_repeated_keys(data, record, wanted)
-    except InputError as error:
-        error.file = file
-        raise
+    with placed(file=file), _no_collection():
+        record = _decoded(data, wanted)
+        refuse_repeated_keys(data, record, wanted)
     return record
 
 
@@ -67,11 +63,9 @@ def decode_part(data: bytes, wanted: type[T], *, file: str | None = None) -> T:
     InputError
         As `decode` does, but for repeated keys.
     """
-    try:
-        return _decoded(uncommented(data), wanted)  # type: ignore[no-any-return]
-    except InputError as error:
-        error.file = file
-        raise
+    with placed(file=file):
+        record: T = _decoded(uncommented(data), wanted)
+    return record
 
 
 def uncommented(data: bytes) -> bytes:
@@ -101,11 +95,8 @@ def convert(raw: object, wanted: Any, place: str, *, file: str | None = None) ->
     InputError
         With the place below ``place``, what was found and what was expected.
     """
-    try:
+    with placed(place, file):
         return _decoded(msgspec.json.encode(raw), wanted)
-    except InputError as error:
-        error.file = file
-        raise error.within(place) from None
 
 
 def _decoded(data: bytes, wanted: Any) -> Any:
@@ -135,17 +126,17 @@ def _no_collection() -> Iterator[None]:
 
 def _rewritten(data: bytes) -> bytes | None:
     """Return a text with 10 in place of 10.0; where a float is wanted, that is as good."""
+
+    def whole(value: Any) -> Any:
+        if isinstance(value, float):
+            return int(value) if value.is_integer() else value
+        if isinstance(value, list):
+            return [whole(item) for item in value]
+        if isinstance(value, dict):
+            return {key: whole(item) for key, item in value.items()}
+        return value
+
     try:
-        return msgspec.json.encode(_with_whole_numbers(msgspec.json.decode(data)))
+        return msgspec.json.encode(whole(msgspec.json.decode(data)))
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None  # what is left out by the type may hold anything
-
-
-def _with_whole_numbers(value: Any) -> Any:
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else value
-    if isinstance(value, list):
-        return [_with_whole_numbers(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _with_whole_numbers(item) for key, item in value.items()}
-    return value

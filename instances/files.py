@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from schedopt.instances.decoding import decode, decode_part
-from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.errors import InputError, listing, placed, shown, suggestion
 from schedopt.instances.examples import PREFIX, located
 from schedopt.instances.protocol import AnyInstance
 
@@ -38,6 +38,7 @@ __all__ = [
     "problem_of",
     "read",
     "read_bytes",
+    "stem",
     "write_bytes",
 ]
 
@@ -102,6 +103,13 @@ def _reason(error: OSError | ValueError) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
+def stem(path: str | Path, ending: str | None = None) -> str:
+    """Return a file's name without ``.gz`` and without an ending: whatever it is, if left out."""
+    name = Path(path).name.encode("utf-8", "replace").decode("utf-8")  # any bytes may name a file
+    plain = name.removesuffix(".gz")
+    return (plain.rsplit(".", 1)[0] if ending is None else plain.removesuffix(ending)) or name
+
+
 def read(path: str | Path, wanted: type[T]) -> T:
     """Read a file of JSON, or of gzipped JSON, strictly into a type."""
     return decode(read_bytes(path), wanted, file=str(path))
@@ -140,11 +148,8 @@ def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
     rest: Callable[[str], AnyInstance] | None = getattr(instance, "read_beside", None)
     if file is None or rest is None:
         return instance
-    try:
+    with placed(file=file):
         return rest(str(located(file)))
-    except InputError as error:
-        error.file = error.file or file
-        raise
 
 
 def _parsed(data: bytes, file: str | None) -> AnyInstance:

@@ -97,6 +97,11 @@ def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -
     return dict(given)
 
 
+def check_given(whose: str, known: Mapping[str, Option], /, **options: Any) -> None:
+    """Check options as `checked` does; one that is None is taken as not given."""
+    checked({key: value for key, value in options.items() if value is not None}, known, whose)
+
+
 def split(pairs: Iterable[str]) -> dict[str, Any]:
     """Split ``KEY=VALUE`` texts; a value that is a JSON number or truth value becomes one.
 
