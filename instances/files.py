@@ -8,12 +8,12 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from io import BytesIO, FileIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
@@ -38,6 +38,7 @@ __all__ = [
     "problem_of",
     "read",
     "read_bytes",
+    "replaced",
     "stem",
     "write_bytes",
 ]
@@ -258,7 +259,20 @@ def _same(one: Path, other: str | Path, there: os.stat_result | None) -> bool:
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write a file whole or not at all: to a neighbour first, which then takes its place.
+    """Write a file whole or not at all.
+
+    Raises
+    ------
+    InputError
+        If the folder is not there or nothing can be written in it.
+    """
+    with replaced(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def replaced(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a neighbour of a file for writing, which takes its place once all has gone well.
 
     Raises
     ------
@@ -268,23 +282,23 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     path = Path(path)
     try:
         if is_stream(path):  # written as it is
-            path.write_bytes(data)
+            with path.open("wb") as file:
+                yield file
         else:
-            _replace(Path(os.path.realpath(path)), data)  # behind a link, its target
+            with _neighbour(Path(os.path.realpath(path))) as file:  # behind a link, its target
+                yield file
     except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError("a place to write to", found=_reason(error), file=str(path)) from None
 
 
-def is_stream(path: Path) -> bool:
-    """Tell whether a path is a pipe or a device, such as /dev/stdout, and not a file by name."""
-    return path.is_relative_to("/dev") or (path.exists() and not (path.is_file() or path.is_dir()))
-
-
-def _replace(path: Path, data: bytes) -> None:
+@contextmanager
+def _neighbour(path: Path) -> Iterator[BinaryIO]:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".schedopt-")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         umask = os.umask(0)
@@ -294,3 +308,8 @@ def _replace(path: Path, data: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def is_stream(path: Path) -> bool:
+    """Tell whether a path is a pipe or a device, such as /dev/stdout, and not a file by name."""
+    return path.is_relative_to("/dev") or (path.exists() and not (path.is_file() or path.is_dir()))
