@@ -39,7 +39,7 @@ from schedopt.instances.dssp.planned import Planned, guaranteed
 from schedopt.instances.dssp.tasks import Tasks
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.naming import check_unique
-from schedopt.instances.options import Option, is_number
+from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]
@@ -60,11 +60,13 @@ SideConstraint = (
 )
 
 FILL = Option(
-    default=1.0,
-    expected="a number above 0, or guaranteed",
-    accepts=lambda value: value == "guaranteed" or (is_number(value) and value > 0),
+    1.0,
+    "a number above 0, or guaranteed",
+    lambda v: v == "guaranteed" or (is_number(v) and v > 0),
 )
 """The selection parameter r, which selections and selectors take as option ``fill``."""
+PROCESSORS = Option(None, "a whole number of at least 1", lambda v: is_count(v, 10**9))
+"""What converters take as option ``processors`` where files do not know the machine."""
 
 
 class Instance(BaseInstance, kw_only=True, tag="dssp"):
