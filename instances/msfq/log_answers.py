@@ -25,13 +25,7 @@ def packed(starts: Floats) -> bytes:
 
 
 def unpacked(schedule: bytes, jobs: int) -> Floats:
-    """Return the starts that were packed.
-
-    Raises
-    ------
-    InputError
-        If there are not so many.
-    """
+    """Return the starts that were packed; `InputError` if there are not so many."""
     import numpy as np
 
     expected = f"the starts of {jobs} jobs, packed"
@@ -46,11 +40,25 @@ def unpacked(schedule: bytes, jobs: int) -> Floats:
     return np.ascontiguousarray(plain).view("<f8").reshape(-1).astype(np.float64)
 
 
-def _starts_table(starts: Floats) -> pl.DataFrame:
-    """Return a row for each job of a log: its row there, from 0, and its start."""
-    import polars as pl
+class _Packed:
+    """An answer that holds when each job started, packed."""
 
-    return pl.DataFrame({"job": pl.arange(len(starts), eager=True), "start": starts})
+    __slots__ = ()
+    if TYPE_CHECKING:
+        jobs: int
+        schedule: bytes
+
+    @property
+    def starts(self) -> Floats:
+        """When each job started, shape (jobs,)."""
+        return unpacked(self.schedule, self.jobs)
+
+    def table(self) -> pl.DataFrame:
+        """Return a row for each job of the log: its row there, from 0, and its start."""
+        import polars as pl
+
+        starts = self.starts
+        return pl.DataFrame({"job": pl.arange(len(starts), eager=True), "start": starts})
 
 
 class Measures(Record, kw_only=True):
@@ -90,7 +98,7 @@ class LogAnswer(Record, kw_only=True):
     weighted_response_time: float
 
 
-class Replayed(LogAnswer, kw_only=True):
+class Replayed(_Packed, LogAnswer, kw_only=True):
     """A log replayed under a policy.
 
     Attributes
@@ -140,15 +148,6 @@ class Replayed(LogAnswer, kw_only=True):
     note: str | UnsetType = UNSET
     resampled: tuple[float, ...] = ()
 
-    @property
-    def starts(self) -> Floats:
-        """When each job started, shape (jobs,)."""
-        return unpacked(self.schedule, self.jobs)
-
-    def table(self) -> pl.DataFrame:
-        """Return the starts as a frame."""
-        return _starts_table(self.starts)
-
 
 class Preempted(LogAnswer, kw_only=True):
     """A log played by a reference that stops jobs and resumes them: what no cluster runs.
@@ -193,7 +192,7 @@ class Preempted(LogAnswer, kw_only=True):
         return pl.DataFrame({"job": of.astype("int64"), "begin": begin, "end": end})
 
 
-class Bracketed(LogAnswer, kw_only=True):
+class Bracketed(_Packed, LogAnswer, kw_only=True):
     """The best policy of several on a log, and how much better any schedule could have been.
 
     Attributes
@@ -212,15 +211,6 @@ class Bracketed(LogAnswer, kw_only=True):
     policies: dict[str, float]
     bounds: dict[str, float]
     schedule: bytes
-
-    @property
-    def starts(self) -> Floats:
-        """When each job started under the best policy, shape (jobs,)."""
-        return unpacked(self.schedule, self.jobs)
-
-    def table(self) -> pl.DataFrame:
-        """Return the starts as a frame."""
-        return _starts_table(self.starts)
 
 
 class Started(Record, kw_only=True):
