@@ -53,15 +53,10 @@ Source = str | Path | Frame
 
 @dataclass(frozen=True)
 class Cells:
-    """A table of text.
+    """A table of text, its titles and its rows.
 
-    Attributes
-    ----------
-    head : str
-        What messages call the place of the titles, such as ``line 1``.
-    titles : list of str
-    rows : list of (str, list of str)
-        What messages call the place of each row, and its cells, as many as there are titles.
+    ``head`` and the first of each row are what messages call the place of the titles and of the
+    row, such as ``line 1``; a row has as many cells as there are titles.
     """
 
     head: str
@@ -70,19 +65,10 @@ class Cells:
 
     @classmethod
     def of(cls, source: Source) -> Cells:
-        """Read a table.
+        """Read a CSV in UTF-8, a Parquet file or a frame; `InputError` if it is no such table.
 
-        Parameters
-        ----------
-        source : path or frame
-            A CSV in UTF-8, with or without byte order mark, its delimiter (comma, semicolon or tab)
-            told from the header; or Parquet, where the name ends in .parquet; both perhaps gzipped.
-            Or a frame of pandas or polars.
-
-        Raises
-        ------
-        InputError
-            If it is no such table.
+        The delimiter of a CSV (comma, semicolon or tab) is told from its header; files whose names
+        end in .parquet are Parquet; both may be gzipped.
         """
         if not isinstance(source, str | Path):
             return _of_frame(source)
@@ -92,13 +78,7 @@ class Cells:
         return _of_csv(data)
 
     def positions(self, spelled: Callable[[str], str]) -> dict[str, int]:
-        """Return the position of each column under its own spelling.
-
-        Raises
-        ------
-        InputError
-            If a column has no title, or two have the same.
-        """
+        """Return the position of each column as ``spelled``; each has a title of its own."""
         at: dict[str, int] = {}
         for i, column in enumerate(map(spelled, self.titles)):
             if not column:

@@ -316,13 +316,7 @@ def check_rules(instance: Ruled) -> None:
 
 
 def check_added(instance: Ruled, added: Sequence[Constraint]) -> None:
-    """Check side constraints that are added to those of an instance.
-
-    Raises
-    ------
-    InputError
-        If one has a name that is taken, or names a job or a group that does not exist.
-    """
+    """Check side constraints that are added to those of an instance: their names and references."""
     if added:
         check_names([*instance.constraints, *added])
         check_references(added, instance.index, instance.groups)
@@ -343,15 +337,7 @@ def check_references(
 ) -> None:
     """Raise `InputError` at the first reference to a job or a group that does not exist.
 
-    Parameters
-    ----------
-    constraints : iterable of Constraint
-    jobs : mapping
-        The jobs' names.
-    groups : mapping
-        The groupings, each with its groups.
-    where : str
-        Where the declarations stand, for the message.
+    ``where`` is where the constraints stand, for the message.
     """
     for i, constraint in enumerate(constraints):
         place = f"{where}[{i}]"

@@ -41,17 +41,7 @@ class _Repeating(dict[str, Any]):
 def explained(
     failure: msgspec.DecodeError | UnicodeDecodeError | RecursionError, data: bytes, wanted: Any
 ) -> InputError:
-    """Return the `InputError` that says what is wrong with a text.
-
-    Parameters
-    ----------
-    failure : exception
-        What msgspec raised.
-    data : bytes
-        The text that it was given.
-    wanted : type
-        The type that it should have become.
-    """
+    """Return the `InputError` that says why msgspec could not make a type of a text."""
     bad = _not_utf8(data)
     if isinstance(failure, UnicodeDecodeError) or bad >= 0:
         place = _line(data, bad)

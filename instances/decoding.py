@@ -56,13 +56,7 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
 
 
 def decode_part(data: bytes, wanted: type[T], *, file: str | None = None) -> T:
-    """Decode a type that takes only some of the keys; the rest is not looked at.
-
-    Raises
-    ------
-    InputError
-        As `decode` does, but for repeated keys.
-    """
+    """Decode a type that takes only some of the keys; at the rest, doubled or not, nobody looks."""
     with placed(file=file):
         record: T = _decoded(uncommented(data), wanted)
     return record
@@ -88,13 +82,7 @@ def convert(raw: object, wanted: object, place: str, *, file: str | None = None)
 
 
 def convert(raw: object, wanted: Any, place: str, *, file: str | None = None) -> Any:
-    """Convert what JSON or TOML was decoded to strictly into a type.
-
-    Raises
-    ------
-    InputError
-        With the place below ``place``, what was found and what was expected.
-    """
+    """Convert what JSON or TOML was decoded to into a type; errors are placed below ``place``."""
     with placed(place, file):
         return _decoded(msgspec.json.encode(raw), wanted)
 

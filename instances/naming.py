@@ -45,13 +45,7 @@ def groups_of(jobs: Sequence[Any]) -> dict[str, dict[str, list[int]]]:
 
 
 def pick(name: str, known: Iterable[str], what: str) -> str:
-    """Return a name that is known.
-
-    Raises
-    ------
-    InputError
-        If it is not, with the nearest name, or with those that are.
-    """
+    """Return a name that is known; `InputError` with the nearest, or with all, if it is not."""
     names = list(known)
     if name not in names:
         raise InputError(f"{what}{suggestion(name, names) or listing(names)}", found=shown(name))

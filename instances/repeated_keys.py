@@ -62,8 +62,7 @@ def _tagged(data: bytes, wanted: Any) -> bool:
 def _adds_nulls_at_most(wanted: Any) -> bool:
     """Tell whether all keys that encoding a record gives, and decoding did not find, hold null.
 
-    So it is where every field that need not be there is left out while it holds its default, or is
-    null by default.
+    So it is where fields that hold their default are left out, or are null by default.
     """
     from msgspec import inspect
 

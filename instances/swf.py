@@ -68,16 +68,8 @@ class Fields(NamedTuple):
 def read_fields(data: bytes, *, strict: bool = False) -> Fields:
     """Read the numbers of a log, and what its header says.
 
-    Parameters
-    ----------
-    data : bytes
-    strict : bool
-        Whether a number below 0 has to be -1.
-
-    Raises
-    ------
-    InputError
-        If a line is not of 18 or 21 finite numbers: with the line.
+    `InputError` names the line that is not of 18 or 21 finite numbers, or, where ``strict``, of
+    which one is below 0 and not -1.
     """
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

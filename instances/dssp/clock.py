@@ -53,20 +53,13 @@ MOST = 60
 
 @dataclass
 class Clock:
-    """Reads times into one unit.
-
-    Parameters
-    ----------
-    unit : {"s", "m", "h", "d"}
-        What a plain number is in, and what comes out.
-    start : datetime, time or None
-        When the night begins.
+    """Reads times into one unit (s, m, h or d), from a start: a stamp, a time of day, or none.
 
     Attributes
     ----------
     plain, told : set of str
-        The columns in which times were plain numbers, and those in which they had a unit, or were
-        a time of day or a stamp.
+        The columns in which times were plain numbers, and those in which they had a unit, or were a
+        time of day or a stamp.
     """
 
     unit: str = "s"

@@ -42,10 +42,8 @@ class Columns:
         The columns that are fields of jobs, those that are groupings, and the kinds of seats.
     left_out : dict of str to str
         The other columns, each with the reason.
-    reward : str or None
-        The reward function that stands in for a column of rewards.
-    unasked : bool
-        Whether nobody asked for that function.
+    reward, unasked : str or None, bool
+        The reward function that stands in for a column of rewards, and whether nobody asked for it.
     """
 
     at: dict[str, int]
@@ -58,15 +56,10 @@ class Columns:
 
     @classmethod
     def of(cls, cells: Cells, reward: str | None, groups: str | None) -> Columns:
-        """Tell the columns of a table.
+        """Tell the columns of a table; `InputError` if one is missing, misspelt or there twice.
 
         ``reward`` is a reward function that is asked for, ``groups`` the columns that are
         groupings, with commas between; by their contents if left out.
-
-        Raises
-        ------
-        InputError
-            If a column is missing, or misspelt, or there are two of it.
         """
         asked = None if groups is None else [title.strip() for title in groups.split(",")]
         at = cells.positions(lambda title: _spelled(title, asked or ()))

@@ -41,18 +41,8 @@ def check_name(name: str) -> None:
 def read_jobs(path: str | Path, servers: int) -> Jobs:
     """Read a log's jobs: the columns submit, need, run, and those of the others that are there.
 
-    Parameters
-    ----------
-    path : str or Path
-        ``.parquet`` or ``.csv``, either perhaps gzipped.
-    servers : int
-        The machine's: no job may need more.
-
-    Raises
-    ------
-    InputError
-        With the file, and every kind of thing that is wrong with its jobs: how many have it, and
-        which is the first, its row counted from 0.
+    `InputError` tells of every kind of thing that is wrong with them, a need beyond the machine's
+    servers too: how many jobs have it, and which is the first, its row counted from 0.
     """
     with placed(file=path):
         table = _table(Path(path))
@@ -72,11 +62,6 @@ def write_jobs(jobs: Jobs, path: str | Path) -> None:
     """Write jobs as a table, whole or not at all; its name's ending says in which format.
 
     Whole numbers are written as such; the same jobs make the same file.
-
-    Raises
-    ------
-    InputError
-        If the name has no such ending, or nothing can be written there.
     """
     name = Path(path).name
     check_name(name)

@@ -191,16 +191,7 @@ def taken(columns: Iterable[Any], rows: NDArray[np.generic]) -> list[Any]:
 
 @dataclass(frozen=True)
 class Defect:
-    """Something wrong with some jobs of a log.
-
-    Attributes
-    ----------
-    words : str
-        What is wrong, how often, and where first.
-    expected : str
-    count, first : int
-        How many jobs, and the first of them, counted from 0.
-    """
+    """Something wrong with some jobs of a log: in words, how many have it, and the first."""
 
     words: str
     expected: str
@@ -217,11 +208,7 @@ def defects(
 ) -> Iterator[Defect]:
     """Yield what makes a log one that cannot be replayed, each kind with its count.
 
-    Parameters
-    ----------
-    submit, need, run, estimate : ndarray, shape (jobs,)
-    servers : int, optional
-        The machine's; where left out, no job is too wide.
+    Columns are of shape (jobs,); where the machine's servers are left out, no job is too wide.
     """
     widest = MOST_NEED if servers is None else servers
     early = ~np.isfinite(submit) | (submit < 0)

@@ -65,23 +65,18 @@ BOUNDS = {
 
 @dataclass
 class Raw:
-    """What a log says, before any rule; NaN is unknown.
+    """What a log says, before any rule, as columns of shape (rows,); NaN is unknown.
 
     Attributes
     ----------
-    submit, need, run, estimate : ndarray of float, shape (rows,)
-    user, group, queue : Labels, optional
-    name : ndarray of str, optional
     line : ndarray of int, shape (rows,)
         Each row's line in the file.
     rows : int
         How many rows the log has, with those that its reader left out.
     notes : list of str
         What the reader left out or took for something else, and how often.
-    processors : int, optional
-        What the log says that the machine has.
-    computer : str, optional
-        What it says that the machine is.
+    processors, computer : int, str, optional
+        What the log says that the machine has, and what it is.
     zero : float, optional
         Where times are from dates: the date of 0, in seconds since 1970 on the log's own clock.
     """
@@ -108,20 +103,9 @@ class Raw:
 
 
 def clean(raw: Raw, servers: int, given: Mapping[str, Any]) -> Jobs:
-    """Apply the rules, and note what each did; ``raw`` is used up.
+    """Apply the rules and bounds that are given, and note what each did; ``raw`` is used up.
 
-    Parameters
-    ----------
-    raw : Raw
-    servers : int
-        The machine's.
-    given : mapping
-        Of `RULES` and `BOUNDS`, those that are not at their default.
-
-    Raises
-    ------
-    InputError
-        If a rule is to refuse what it found, or no job is left: with the reasons.
+    `InputError` says what a rule is to refuse, or, with the reasons, that no job is left.
     """
     rules = {key: given.get(key, option.default) for key, option in RULES.items()}
     _window(raw, _bound(raw, given, "start", "from"), _bound(raw, given, "end", "to"))

@@ -60,23 +60,10 @@ def read(
     states: str | None = None,
     timezone: str | None = None,
 ) -> Raw:
-    """Read a dump.
+    """Read a dump, perhaps gzipped; ``unit`` is what a server is, ``states`` which jobs are taken.
 
-    Parameters
-    ----------
-    path : str or Path
-        Perhaps gzipped.
-    unit : {"cpus", "nodes"}
-        What a server is.
-    states : str, optional
-        Take jobs in these states alone; with commas between.
-    timezone : str, optional
-        Where the dump's times are local to; without it they are taken as they stand.
-
-    Raises
-    ------
-    InputError
-        If a column is missing or a cell cannot be read: with the line.
+    Times are local to the ``timezone``; without it they are taken as they stand. `InputError` tells
+    of a column that is missing or, with its line, of a cell that cannot be read.
     """
     text = read_bytes(path, MOST_BYTES).decode("utf-8", "replace")
     table, notes, rows = _cells(text)

@@ -26,21 +26,10 @@ left out where there are ``began`` and ``ended``."""
 
 
 def read(path: str | Path, *, timezone: str | None = None, **columns: str | None) -> Raw:
-    """Read a table.
+    """Read a table, perhaps gzipped; ``columns`` are titles by role, in place of the roles' names.
 
-    Parameters
-    ----------
-    path : str or Path
-        Perhaps gzipped.
-    timezone : str, optional
-        The zone of dates that have no offset of their own.
-    **columns : str
-        ``submit`` and so on: titles, in place of the roles' own names.
-
-    Raises
-    ------
-    InputError
-        If a column is missing or a cell cannot be read: with the line.
+    The ``timezone`` is that of dates without an offset of their own. `InputError` tells of a column
+    that is missing or, with its line, of a cell that cannot be read.
     """
     table = _table(read_bytes(path, MOST_BYTES))
     lines = np.arange(2, len(table) + 2)

@@ -33,15 +33,13 @@ ZONE = Option(None, "a time zone, such as Europe/Stockholm", _is_zone)
 
 
 class Times(NamedTuple):
-    """A column of points in time.
+    """A column of points in time, of shape (rows,).
 
     Attributes
     ----------
-    seconds : ndarray of float, shape (rows,)
-        Since 1970, or as the log counts where it has numbers; NaN is unknown.
-    dates : bool
-        Whether they were dates.
-    skipped, twice : ndarray of bool, shape (rows,)
+    seconds : ndarray of float
+        Since 1970 where they were ``dates``, else as the log counts; NaN is unknown.
+    skipped, twice : ndarray of bool
         Which fell into the hour that a clock skips in spring, and into that which it has twice.
     """
 
