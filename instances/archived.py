@@ -16,13 +16,7 @@ PLACE = "SCHEDOPT_ARCHIVE"
 
 
 def home() -> Path:
-    """Return the folder of the archive.
-
-    Raises
-    ------
-    InputError
-        If it is not there: it comes with a clone of the repository, not with the package.
-    """
+    """Return the folder of the archive; `InputError` if it is not there."""
     given = os.environ.get(PLACE)
     folder = Path(given) if given else Path(__file__).resolve().parent.parent / "archive"
     if not folder.is_dir() or not any(folder.glob("*/entries.jsonl")):
@@ -41,13 +35,7 @@ def groups() -> list[str]:
 
 
 def folder_of(group: str) -> Path:
-    """Return the folder of a group.
-
-    Raises
-    ------
-    InputError
-        If there is no such group, or no archive.
-    """
+    """Return the folder of a group; `InputError` if there is none, or no archive."""
     return home() / pick(group, groups(), "a group of the archive")
 
 
@@ -58,13 +46,7 @@ def names_in(group: str) -> list[str]:
 
 
 def instance_path(name: str) -> Path:
-    """Return the file of an instance that is given as ``GROUP/NAME``.
-
-    Raises
-    ------
-    InputError
-        If there is none, with the nearest name.
-    """
+    """Return the file of an instance that is given as ``GROUP/NAME``; `InputError` if none is."""
     group, _, own = name.partition("/")
     pick(own, names_in(group), f"an instance of {group}")
     return folder_of(group) / "instances" / f"{own}.json.gz"

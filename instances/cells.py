@@ -21,14 +21,16 @@ from schedopt.instances.files import read_bytes
 from schedopt.instances.parquet import read_parquet
 
 
-@runtime_checkable
-class PandasFrame(Protocol):
-    """What is asked of a frame of pandas."""
-
+class _Titled(Protocol):
     @property
     def columns(self) -> Iterable[object]:
         """The titles."""
         ...
+
+
+@runtime_checkable
+class PandasFrame(_Titled, Protocol):
+    """What is asked of a frame of pandas."""
 
     def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[Sequence[object]]:
         """Yield the rows."""
@@ -36,13 +38,8 @@ class PandasFrame(Protocol):
 
 
 @runtime_checkable
-class PolarsFrame(Protocol):
+class PolarsFrame(_Titled, Protocol):
     """What is asked of a frame of polars."""
-
-    @property
-    def columns(self) -> Iterable[object]:
-        """The titles."""
-        ...
 
     def iter_rows(self) -> Iterable[Sequence[object]]:
         """Yield the rows."""
@@ -56,15 +53,10 @@ Source = str | Path | Frame
 
 @dataclass(frozen=True)
 class Cells:
-    """A table of text.
+    """A table of text, its titles and its rows.
 
-    Attributes
-    ----------
-    head : str
-        What messages call the place of the titles, such as ``line 1``.
-    titles : list of str
-    rows : list of (str, list of str)
-        What messages call the place of each row, and its cells, as many as there are titles.
+    ``head`` and the first of each row are what messages call the place of the titles and of the
+    row, such as ``line 1``; a row has as many cells as there are titles.
     """
 
     head: str
@@ -73,26 +65,29 @@ class Cells:
 
     @classmethod
     def of(cls, source: Source) -> Cells:
-        """Read a table.
+        """Read a CSV in UTF-8, a Parquet file or a frame; `InputError` if it is no such table.
 
-        Parameters
-        ----------
-        source : path or frame
-            A CSV in UTF-8, with or without byte order mark, its delimiter (comma, semicolon or tab)
-            told from the header; or Parquet, where the name ends in .parquet; both perhaps gzipped.
-            Or a frame of pandas or polars.
-
-        Raises
-        ------
-        InputError
-            If it is no such table.
+        The delimiter of a CSV (comma, semicolon or tab) is told from its header; files whose names
+        end in .parquet are Parquet; both may be gzipped.
         """
         if not isinstance(source, str | Path):
             return _of_frame(source)
         data = read_bytes(source)
         if Path(source).name.lower().removesuffix(".gz").endswith(".parquet"):
             return _of_frame(read_parquet(data))
-        return _of_csv(_text(data))
+        return _of_csv(data)
+
+    def positions(self, spelled: Callable[[str], str]) -> dict[str, int]:
+        """Return the position of each column as ``spelled``; each has a title of its own."""
+        at: dict[str, int] = {}
+        for i, column in enumerate(map(spelled, self.titles)):
+            if not column:
+                place = f"{self.head}, cell {i + 1}"
+                raise InputError("a title for each column", found="none", place=place)
+            if column in at:
+                raise InputError("each column once", found=f"{column!r} twice", place=self.head)
+            at[column] = i
+        return at
 
 
 def _of_frame(frame: Frame) -> Cells:
@@ -123,22 +118,17 @@ def _written(value: object) -> str:
     return str(value).strip()
 
 
-def _text(data: bytes) -> str:
+def _of_csv(data: bytes) -> Cells:
     try:
-        return data.decode("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            "text in UTF-8", found="bytes that are not", place=f"line {line}"
-        ) from None
-
-
-def _of_csv(text: str) -> Cells:
+        wrong = InputError("text in UTF-8", found="bytes that are not", place=f"line {line}")
+        raise wrong from None
     lines = _lines(text)
-    try:
-        first, titles = next(lines)
-    except StopIteration:
-        raise InputError("a header with a title for each column") from None
+    first, titles = next(lines, (0, []))
+    if not titles:
+        raise InputError("a header with a title for each column")
     rows = []
     for number, row in lines:
         if len(row) != len(titles):
@@ -150,7 +140,9 @@ def _of_csv(text: str) -> Cells:
 
 def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the header, then each row that is not blank, with its number of line."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    header = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").split("\n", 1)[0])
+    delimiter = max(",;\t", key=header.count)  # the one that it holds most, outside of quotes
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     started = 1
     while True:
         try:
@@ -162,35 +154,3 @@ def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
         if any(cell.strip() for cell in row):
             yield started, [cell.strip() for cell in row]
         started = reader.line_num + 1
-
-
-def _delimiter(text: str) -> str:
-    """Tell the delimiter: the one that the header holds most, outside of quotes."""
-    header = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").split("\n", 1)[0])
-    return max(",;\t", key=header.count)
-
-
-def positions(cells: Cells, spelled: Callable[[str], str]) -> dict[str, int]:
-    """Return the position of each column under its own spelling.
-
-    Parameters
-    ----------
-    cells : Cells
-    spelled : callable
-        Returns how a title is spelled.
-
-    Raises
-    ------
-    InputError
-        If a column has no title, or two have the same.
-    """
-    found: dict[str, int] = {}
-    for i, title in enumerate(cells.titles):
-        column = spelled(title)
-        if not column:
-            place = f"{cells.head}, cell {i + 1}"
-            raise InputError("a title for each column", found="none", place=place)
-        if column in found:
-            raise InputError("each column once", found=f"{column!r} twice", place=cells.head)
-        found[column] = i
-    return found

@@ -7,7 +7,7 @@ each formulation, and whether a solution keeps it by each checker; neither is kn
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 import msgspec
 
@@ -22,6 +22,7 @@ from schedopt.instances.declarations import (
 )
 from schedopt.instances.errors import InputError, joined, listing, shown, suggestion
 from schedopt.instances.fair_share import FairShare
+from schedopt.instances.naming import refuse_twice
 
 __all__ = [
     "SCHEMA",
@@ -46,6 +47,7 @@ __all__ = [
     "check_added",
     "check_names",
     "check_references",
+    "check_rules",
     "label",
 ]
 
@@ -174,7 +176,17 @@ class AtLeast(_Counted, frozen=True, tag="at-least"):
     """At least ``count`` of these jobs, or of this group's, are selected."""
 
 
-class Resource(Constraint, frozen=True, tag="resource"):
+class _Used(Constraint, frozen=True):
+    """What jobs use, by their names."""
+
+    def jobs_named(self) -> Iterator[tuple[str, str]]:
+        """Yield the jobs that use it."""
+        use: Mapping[str, Any] = getattr(self, "use")  # noqa: B009 - of whole numbers, or of any
+        for job in use:
+            yield f"use.{job}", job
+
+
+class Resource(_Used, frozen=True, tag="resource"):
     """A total over the whole night, such as disk space or a budget; what is held is `Seats`.
 
     Attributes
@@ -191,13 +203,8 @@ class Resource(Constraint, frozen=True, tag="resource"):
     capacity: NonNegative
     use: dict[Name, NonNegative]
 
-    def jobs_named(self) -> Iterator[tuple[str, str]]:
-        """Yield the jobs that use it."""
-        for job in self.use:
-            yield f"use.{job}", job
 
-
-class Seats(Constraint, frozen=True, tag="seats"):
+class Seats(_Used, frozen=True, tag="seats"):
     """Seats of a licence, or slots, that running tasks hold: never more at a time than there are.
 
     Attributes
@@ -211,11 +218,6 @@ class Seats(Constraint, frozen=True, tag="seats"):
 
     capacity: Count
     use: dict[Name, Count]
-
-    def jobs_named(self) -> Iterator[tuple[str, str]]:
-        """Yield the jobs that hold seats."""
-        for job in self.use:
-            yield f"use.{job}", job
 
 
 class ResponseTime(Constraint, frozen=True, tag="response-time"):
@@ -287,88 +289,66 @@ def label(constraint: Constraint, position: int) -> str:
     return constraint.name or f"{constraint.kind()}[{position}]"
 
 
-def check_names(constraints: Sequence[Constraint], place: str = "constraints") -> None:
-    """Raise `InputError` if two constraints would be reported by the same name."""
-    seen: dict[str, int] = {}
-    for i, constraint in enumerate(constraints):
-        name = label(constraint, i)
-        if name in seen:
-            raise InputError(
-                f"a name of its own: {place}[{seen[name]}] has it already",
-                found=shown(name),
-                place=f"{place}[{i}].name",
-            )
-        seen[name] = i
-
-
 class Ruled(Protocol):
     """An instance with side constraints."""
 
     @property
     def constraints(self) -> Sequence[Constraint]:
-        """Its side constraints."""
+        """The side constraints that the file holds."""
+        ...
 
     @property
     def index(self) -> Mapping[str, int]:
-        """The position of each of its jobs, or classes, by name."""
+        """The position of each job, by name."""
+        ...
 
     @property
-    def groups(self) -> Mapping[str, Mapping[str, object]]:
-        """Its groupings, each with its groups."""
+    def groups(self) -> Mapping[str, Mapping[str, Sequence[int]]]:
+        """The positions of each group's jobs, by grouping and group."""
+        ...
+
+
+def check_rules(instance: Ruled) -> None:
+    """Check an instance's side constraints: their names, and the jobs and groups they name."""
+    check_names(instance.constraints)
+    if instance.constraints:
+        check_references(instance.constraints, instance.index, instance.groups)
 
 
 def check_added(instance: Ruled, added: Sequence[Constraint]) -> None:
-    """Check side constraints that are added to those of an instance.
+    """Check side constraints that are added to those of an instance: their names and references."""
+    if added:
+        check_names([*instance.constraints, *added])
+        check_references(added, instance.index, instance.groups)
 
-    Raises
-    ------
-    InputError
-        If one has a name that is taken, or names a job or a group that does not exist.
-    """
-    if not added:
-        return
-    check_names([*instance.constraints, *added])
-    check_references(added, instance.index, instance.groups)
+
+def check_names(constraints: Sequence[Constraint], place: str = "constraints") -> None:
+    """Raise `InputError` if two constraints would be reported by the same name."""
+    refuse_twice(
+        [label(constraint, i) for i, constraint in enumerate(constraints)], place, "a name", "name"
+    )
 
 
 def check_references(
     constraints: Iterable[Constraint],
     jobs: Mapping[str, int],
     groups: Mapping[str, Mapping[str, object]],
-    place: str = "constraints",
+    where: str = "constraints",
 ) -> None:
     """Raise `InputError` at the first reference to a job or a group that does not exist.
 
-    Parameters
-    ----------
-    constraints : iterable of Constraint
-        The declarations.
-    jobs : mapping
-        The jobs' names.
-    groups : mapping
-        The groupings, each with its groups.
-    place : str
-        Where the declarations stand, for the message.
+    ``where`` is where the constraints stand, for the message.
     """
     for i, constraint in enumerate(constraints):
-        where = f"{place}[{i}]"
+        place = f"{where}[{i}]"
         for inner, job in constraint.jobs_named():
             if job not in jobs:
-                raise InputError(
-                    "the name of a job" + suggestion(job, jobs),
-                    found=shown(job),
-                    place=joined(where, inner),
-                )
+                expected = f"the name of a job{suggestion(job, jobs)}"
+                raise InputError(expected, found=shown(job), place=joined(place, inner))
         for inner, by, group in constraint.groups_named():
             if by not in groups:
-                raise InputError(
-                    f"a grouping that some job has{listing(groups)}",
-                    found=shown(by),
-                    place=joined(where, "by"),
-                )
+                expected = f"a grouping that some job has{listing(groups)}"
+                raise InputError(expected, found=shown(by), place=joined(place, "by"))
             if group is not None and group not in groups[by]:
-                raise InputError(
-                    f"a group of {shown(by)} that some job has{listing(groups[by])}",
-                    found=shown(group),
-                    place=joined(where, inner),
-                )
+                expected = f"a group of {shown(by)} that some job has{listing(groups[by])}"
+                raise InputError(expected, found=shown(group), place=joined(place, inner))

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, overload
 import msgspec
 
 from schedopt.instances.decode_errors import explained
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import placed
 from schedopt.instances.repeated_keys import refuse_repeated_keys
 
 T = TypeVar("T")
@@ -49,29 +49,17 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
         the same key twice.
     """
     data = uncommented(data)
-    try:
-        with _no_collection():
-            record = _decoded(data, wanted)
-            refuse_repeated_keys(data, record, wanted)
-    except InputError as error:
-        error.file = file
-        raise
+    with placed(file=file), _no_collection():
+        record = _decoded(data, wanted)
+        refuse_repeated_keys(data, record, wanted)
     return record
 
 
 def decode_part(data: bytes, wanted: type[T], *, file: str | None = None) -> T:
-    """Decode a type that takes only some of the keys; the rest is not looked at.
-
-    Raises
-    ------
-    InputError
-        As `decode` does, but for repeated keys.
-    """
-    try:
-        return _decoded(uncommented(data), wanted)  # type: ignore[no-any-return]
-    except InputError as error:
-        error.file = file
-        raise
+    """Decode a type that takes only some of the keys; at the rest, doubled or not, nobody looks."""
+    with placed(file=file):
+        record: T = _decoded(uncommented(data), wanted)
+    return record
 
 
 def uncommented(data: bytes) -> bytes:
@@ -94,18 +82,9 @@ def convert(raw: object, wanted: object, place: str, *, file: str | None = None)
 
 
 def convert(raw: object, wanted: Any, place: str, *, file: str | None = None) -> Any:
-    """Convert what JSON or TOML was decoded to strictly into a type.
-
-    Raises
-    ------
-    InputError
-        With the place below ``place``, what was found and what was expected.
-    """
-    try:
+    """Convert what JSON or TOML was decoded to into a type; errors are placed below ``place``."""
+    with placed(place, file):
         return _decoded(msgspec.json.encode(raw), wanted)
-    except InputError as error:
-        error.file = file
-        raise error.within(place) from None
 
 
 def _decoded(data: bytes, wanted: Any) -> Any:
@@ -135,17 +114,17 @@ def _no_collection() -> Iterator[None]:
 
 def _rewritten(data: bytes) -> bytes | None:
     """Return a text with 10 in place of 10.0; where a float is wanted, that is as good."""
+
+    def whole(value: Any) -> Any:
+        if isinstance(value, float):
+            return int(value) if value.is_integer() else value
+        if isinstance(value, list):
+            return [whole(item) for item in value]
+        if isinstance(value, dict):
+            return {key: whole(item) for key, item in value.items()}
+        return value
+
     try:
-        return msgspec.json.encode(_with_whole_numbers(msgspec.json.decode(data)))
+        return msgspec.json.encode(whole(msgspec.json.decode(data)))
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None  # what is left out by the type may hold anything
-
-
-def _with_whole_numbers(value: Any) -> Any:
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else value
-    if isinstance(value, list):
-        return [_with_whole_numbers(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _with_whole_numbers(item) for key, item in value.items()}
-    return value

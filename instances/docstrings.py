@@ -11,15 +11,7 @@ _FIELD = re.compile(r"^(\w+(?:, \w+)*) : .*$")
 
 @dataclass(frozen=True)
 class Told:
-    """A docstring, taken apart.
-
-    Attributes
-    ----------
-    text : str
-        What it says of the record itself, in one line.
-    notes : dict of str to str
-        What it says of each attribute.
-    """
+    """A docstring, taken apart: its text in one line, and what it says of each attribute."""
 
     text: str
     notes: dict[str, str] = field(default_factory=dict)

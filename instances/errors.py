@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -64,6 +65,17 @@ class InputError(ValueError):
         what = f"found {clipped(self.found, MOST_FOUND)}; " if self.found else ""
         says = f"{what}expected {clipped(self.expected, MOST_EXPECTED)}"
         return ": ".join([*filter(None, parts), says])
+
+
+@contextmanager
+def placed(place: str = "", file: object = None) -> Iterator[None]:
+    """Say of an error that comes from within where it is, and in which file if it does not say."""
+    try:
+        yield
+    except InputError as error:
+        error.place = joined(place, error.place)
+        error.file = error.file or (None if file is None else str(file))
+        raise
 
 
 def printable(text: str) -> str:

@@ -19,17 +19,7 @@ PREFIX = "example:"
 
 @dataclass(frozen=True)
 class Example:
-    """A bundled instance.
-
-    Attributes
-    ----------
-    problem : str
-        The problem that it is an instance of.
-    name : str
-        Its own among the examples of all problems.
-    path : Path
-        Its file.
-    """
+    """A bundled instance: its problem, its name among the examples of all problems, its file."""
 
     problem: str
     name: str
@@ -52,33 +42,20 @@ def examples() -> dict[str, Example]:
     """Return the bundled instances by name, in the order of problems and names."""
     home = Path(__file__).parent
     paths = sorted([*home.glob("*/*.json"), *home.glob("*/*.json.gz")])
-    made = [
-        Example(path.parent.name, path.name.split(".")[0], path)
+    return {
+        (name := path.name.split(".")[0]): Example(path.parent.name, name, path)
         for path in paths
         if path.name != "schema.json"
-    ]
-    return {example.name: example for example in made}
+    }
 
 
 def find(name: str) -> Example:
-    """Return a bundled instance by name.
-
-    Raises
-    ------
-    InputError
-        If there is none of that name, with the nearest, or with those that there are.
-    """
+    """Return a bundled instance by name; `InputError` with the nearest name if there is none."""
     return examples()[pick(name, examples(), "an example")]
 
 
 def located(path: str | Path) -> Path:
-    """Return the path itself, or the file of the bundled or archived instance that it names.
-
-    Raises
-    ------
-    InputError
-        If it is ``example:`` or ``archive:`` and the name of none.
-    """
+    """Return the path itself, or the file of the bundled or archived instance that it names."""
     text = str(path)
     if text.startswith(archived.PREFIX):
         return archived.instance_path(text.removeprefix(archived.PREFIX))

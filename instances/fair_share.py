@@ -9,7 +9,14 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from schedopt.instances.declarations import Constraint, Name, NonNegative, Share, check_bounds
+from schedopt.instances.declarations import (
+    Constraint,
+    Name,
+    NonNegative,
+    Record,
+    Share,
+    check_bounds,
+)
 from schedopt.instances.errors import InputError, shown
 
 LEAST_HALF_LIFE, MOST_HALF_LIFE = 1e-3, 1e9
@@ -19,7 +26,7 @@ FINE = 2**40
 """Weights of nights are whole multiples of 1/FINE, about 1e-12, so that they are exact."""
 
 
-class Each(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Each(Record, kw_only=True):
     """One cap, one floor, or both, for every group that is not named.
 
     Attributes

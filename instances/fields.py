@@ -17,20 +17,10 @@ FEW = 3
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a record, as a file writes it.
+    """A field of a record, as a file writes it: its key, and in words what it takes and means.
 
-    Attributes
-    ----------
-    name : str
-        Its key in JSON.
-    takes : str
-        What may stand there, in words.
-    required : bool
-        Whether it has to be there.
-    default : object
-        What holds where it is not there; None where nothing does, or where it is required.
-    says : str
-        What it means.
+    ``default`` is what holds where it is left out; None where nothing does, or where it is
+    required.
     """
 
     name: str

@@ -8,17 +8,17 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from io import BytesIO, FileIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
 from schedopt.instances.decoding import decode, decode_part
-from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.errors import InputError, listing, placed, shown, suggestion
 from schedopt.instances.examples import PREFIX, located
 from schedopt.instances.protocol import AnyInstance
 
@@ -38,6 +38,8 @@ __all__ = [
     "problem_of",
     "read",
     "read_bytes",
+    "replaced",
+    "stem",
     "write_bytes",
 ]
 
@@ -102,6 +104,13 @@ def _reason(error: OSError | ValueError) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
+def stem(path: str | Path, ending: str | None = None) -> str:
+    """Return a file's name without ``.gz`` and without an ending: whatever it is, if left out."""
+    name = Path(path).name.encode("utf-8", "replace").decode("utf-8")  # any bytes may name a file
+    plain = name.removesuffix(".gz")
+    return (plain.rsplit(".", 1)[0] if ending is None else plain.removesuffix(ending)) or name
+
+
 def read(path: str | Path, wanted: type[T]) -> T:
     """Read a file of JSON, or of gzipped JSON, strictly into a type."""
     return decode(read_bytes(path), wanted, file=str(path))
@@ -140,11 +149,8 @@ def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
     rest: Callable[[str], AnyInstance] | None = getattr(instance, "read_beside", None)
     if file is None or rest is None:
         return instance
-    try:
+    with placed(file=file):
         return rest(str(located(file)))
-    except InputError as error:
-        error.file = error.file or file
-        raise
 
 
 def _parsed(data: bytes, file: str | None) -> AnyInstance:
@@ -253,7 +259,20 @@ def _same(one: Path, other: str | Path, there: os.stat_result | None) -> bool:
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write a file whole or not at all: to a neighbour first, which then takes its place.
+    """Write a file whole or not at all.
+
+    Raises
+    ------
+    InputError
+        If the folder is not there or nothing can be written in it.
+    """
+    with replaced(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def replaced(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a neighbour of a file for writing, which takes its place once all has gone well.
 
     Raises
     ------
@@ -263,23 +282,23 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     path = Path(path)
     try:
         if is_stream(path):  # written as it is
-            path.write_bytes(data)
+            with path.open("wb") as file:
+                yield file
         else:
-            _replace(Path(os.path.realpath(path)), data)  # behind a link, its target
+            with _neighbour(Path(os.path.realpath(path))) as file:  # behind a link, its target
+                yield file
     except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError("a place to write to", found=_reason(error), file=str(path)) from None
 
 
-def is_stream(path: Path) -> bool:
-    """Tell whether a path is a pipe or a device, such as /dev/stdout, and not a file by name."""
-    return path.is_relative_to("/dev") or (path.exists() and not (path.is_file() or path.is_dir()))
-
-
-def _replace(path: Path, data: bytes) -> None:
+@contextmanager
+def _neighbour(path: Path) -> Iterator[BinaryIO]:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".schedopt-")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         umask = os.umask(0)
@@ -289,3 +308,8 @@ def _replace(path: Path, data: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def is_stream(path: Path) -> bool:
+    """Tell whether a path is a pipe or a device, such as /dev/stdout, and not a file by name."""
+    return path.is_relative_to("/dev") or (path.exists() and not (path.is_file() or path.is_dir()))

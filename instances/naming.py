@@ -2,63 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
 
-from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.errors import InputError, joined, listing, shown, suggestion
 
 
 def index_of(jobs: Sequence[Any]) -> dict[str, int]:
-    """Return the position of each job by name.
-
-    Raises
-    ------
-    InputError
-        If two have the same name.
-    """
-    names = [job.name for job in jobs]
-    found = dict(zip(names, range(len(names)), strict=True))
-    return found if len(found) == len(names) else _same_name(jobs)
+    """Return the position of each job by name; `InputError` if two have the same name."""
+    found = dict(zip([job.name for job in jobs], range(len(jobs)), strict=True))
+    if len(found) < len(jobs):
+        check_unique(jobs)
+    return found
 
 
 def check_unique(jobs: Sequence[Any]) -> None:
-    """Raise `InputError` if two jobs have the same name; quicker than `index_of`."""
+    """Raise `InputError` if two jobs have the same name."""
     if len({job.name for job in jobs}) < len(jobs):
-        _same_name(jobs)
+        refuse_twice([job.name for job in jobs], "jobs", "a name", "name")
 
 
-def _same_name(jobs: Sequence[Any]) -> NoReturn:
-    """Raise `InputError` with the place of the first name that was there before."""
-    seen: dict[str, int] = {}
-    for j, job in enumerate(jobs):
-        if job.name in seen:
+def refuse_twice(keys: Iterable[Hashable], place: str, what: str, field: str = "") -> None:
+    """Raise `InputError` with the place of the first key that was there before."""
+    seen: dict[Hashable, int] = {}
+    for i, key in enumerate(keys):
+        if key in seen:
             raise InputError(
-                f"a name of its own: jobs[{seen[job.name]}] has it already",
-                found=shown(job.name),
-                place=f"jobs[{j}].name",
+                f"{what} of its own: {place}[{seen[key]}] has it already",
+                found=shown(key),
+                place=joined(f"{place}[{i}]", field),
             )
-        seen[job.name] = j
-    raise AssertionError("names that differ")
+        seen[key] = i
 
 
 def groups_of(jobs: Sequence[Any]) -> dict[str, dict[str, list[int]]]:
     """Return, for each grouping and each of its groups, the positions of its jobs."""
     found: dict[str, dict[str, list[int]]] = {}
-    for j, its in enumerate([job.groups for job in jobs]):
-        if its:
-            for by, group in its.items():
-                found.setdefault(by, {}).setdefault(group, []).append(j)
+    for j, job in enumerate(jobs):
+        for by, group in getattr(job, "groups", {}).items():
+            found.setdefault(by, {}).setdefault(group, []).append(j)
     return found
 
 
 def pick(name: str, known: Iterable[str], what: str) -> str:
-    """Return a name that is known.
-
-    Raises
-    ------
-    InputError
-        If it is not, with the nearest name, or with those that are.
-    """
+    """Return a name that is known; `InputError` with the nearest, or with all, if it is not."""
     names = list(known)
     if name not in names:
         raise InputError(f"{what}{suggestion(name, names) or listing(names)}", found=shown(name))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import msgspec
@@ -100,6 +100,11 @@ def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -
     return dict(given)
 
 
+def check_given(whose: str, known: Mapping[str, Option], /, **options: Any) -> None:
+    """Check options as `checked` does; one that is None is taken as not given."""
+    checked({key: value for key, value in options.items() if value is not None}, known, whose)
+
+
 def split(pairs: Iterable[str]) -> dict[str, Any]:
     """Split ``KEY=VALUE`` texts; a value that is a JSON number or truth value becomes one.
 
@@ -132,12 +137,42 @@ def is_number(value: Any) -> bool:
         return False
 
 
+def is_count(value: Any, most: float = inf) -> bool:
+    """Tell whether a value is a whole number of at least 1, and at most ``most``."""
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most
+
+
+def whole(default: int | None, least: int, most: int, note: str = "") -> Option:
+    """Return an option that is a whole number within bounds; ``note`` says more of it."""
+    return Option(
+        default,
+        f"a whole number from {least} to {most}{note}",
+        lambda v: isinstance(v, int) and not isinstance(v, bool) and least <= v <= most,
+    )
+
+
+def number(default: float | None, expected: str, accepts: Callable[[float], bool]) -> Option:
+    """Return an option that is a finite number of which ``accepts`` is true."""
+    return Option(default, expected, lambda v: is_number(v) and accepts(v))
+
+
+def one_of(default: str | None, known: Iterable[str], expected: str = "") -> Option:
+    """Return an option that is one of some words."""
+    words = tuple(known)
+    return Option(default, expected or f"one of {', '.join(words)}", lambda v: v in words)
+
+
+def truth(default: bool, expected: str = "true or false") -> Option:
+    """Return an option that is true or false."""
+    return Option(default, expected, lambda v: isinstance(v, bool))
+
+
+def text(expected: str) -> Option:
+    """Return an option that is any text but the empty one; it has no default."""
+    return Option(None, expected, lambda v: isinstance(v, str) and bool(v))
+
+
 @cache
 def most_at_once() -> int:
     """Return how many threads or processes may be asked for: more would only hang this machine."""
     return max(256, os.cpu_count() or 1)
-
-
-def is_count(value: Any) -> bool:
-    """Tell whether a value is a whole number of at least 1."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_parquet(data: bytes) -> pl.DataFrame:
-    """Read a table.
-
-    Raises
-    ------
-    InputError
-        If it is damaged, or no Parquet at all.
-    """
+    """Read a table; `InputError` if it is damaged, or no Parquet at all."""
     import polars as pl
     from polars.exceptions import PanicException, PolarsError
 

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import msgspec
 from typing_extensions import TypeIs
 
-from schedopt.instances.constraints import Constraint
+from schedopt.instances.constraints import Ruled
+from schedopt.instances.declarations import Name, Record
+from schedopt.instances.naming import groups_of, index_of
+from schedopt.instances.showing import Shown
 
 
-class AnyInstance(Protocol):
-    """An instance of any problem.
-
-    Attributes
-    ----------
-    name : str
-    description : str or None
-        A line that says what it shows, or where it is from.
-    constraints : sequence of Constraint
-        Side constraints that the file holds.
-    """
+class AnyInstance(Ruled, Protocol):
+    """An instance of any problem: it has a name, side constraints, perhaps jobs and groups."""
 
     __struct_config__: ClassVar[msgspec.structs.StructConfig]
 
@@ -35,24 +29,40 @@ class AnyInstance(Protocol):
         """A line that says what it shows, or where it is from."""
         ...
 
-    @property
-    def constraints(self) -> Sequence[Constraint]:
-        """The side constraints that the file holds."""
-        ...
-
-    @property
-    def index(self) -> Mapping[str, int]:
-        """The position of each job, by name."""
-        ...
-
-    @property
-    def groups(self) -> Mapping[str, Mapping[str, Sequence[int]]]:
-        """The positions of each group's jobs, by grouping and group."""
-        ...
-
     def objective_of(self, solution: Any) -> float:
         """Return the objective of a solution record."""
         ...
+
+
+class BaseInstance(Shown, Record, kw_only=True, omit_defaults=True, dict=True, tag_field="problem"):
+    """What the records of all instances begin with.
+
+    Attributes
+    ----------
+    name : str
+        The instance's name.
+    description : str, optional
+        A line that says what the instance shows.
+    """
+
+    name: Name
+    description: str | None = None
+
+    if TYPE_CHECKING:
+
+        @property
+        def jobs(self) -> Any:
+            """The jobs, of which each has a name and perhaps groups."""
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Position of each job by name."""
+        return index_of(self.jobs)
+
+    @cached_property
+    def groups(self) -> dict[str, dict[str, list[int]]]:
+        """For each grouping and each of its groups, the positions of its jobs."""
+        return groups_of(self.jobs)
 
 
 def problem_name(instance: AnyInstance) -> str:

@@ -1,13 +1,26 @@
-"""Recipes: named generators of random instances, whatever the problem."""
+"""Recipes: named generators of random instances, whatever the problem.
+
+All draws come from one PCG64 stream that the seed starts, so a seed fixes an instance bit for bit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import Option, checked
+
+if TYPE_CHECKING:  # at run time it would load all of numpy.random
+    from numpy.random import Generator
+
+
+def stream(*seeds: int) -> Generator:
+    """Return the stream of random numbers of a seed, or of several together."""
+    import numpy as np
+
+    return np.random.Generator(np.random.PCG64(seeds if len(seeds) > 1 else seeds[0]))
 
 
 @dataclass(frozen=True)
@@ -57,3 +70,14 @@ class Recipe:
         given = checked(options, self.options, self.name)
         defaults = {key: option.default for key, option in self.options.items()}
         return self.make(seed, defaults | given)
+
+
+def by_name(*recipes: Recipe) -> dict[str, Recipe]:
+    """Return recipes by name, in this order."""
+    return {recipe.name: recipe for recipe in recipes}
+
+
+def numbered(prefix: str, count: int) -> list[str]:
+    """Return ``prefix`` with 1, 2, ..., ``count``, of the same width."""
+    width = len(str(count))
+    return [f"{prefix}{i:0{width}d}" for i in range(1, count + 1)]

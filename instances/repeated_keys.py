@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import msgspec
 
-from schedopt.instances.decode_errors import lenient, written
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.decode_errors import repeated_key
 
 LARGE = 100_000
 """Bytes of text beyond which it pays to look at the type for a shorter way."""
 
 
 def refuse_repeated_keys(data: bytes, record: Any, wanted: Any) -> None:
-    """Make sure that no object of a text has a key twice.
-
-    Parameters
-    ----------
-    data : bytes
-        JSON.
-    record : object
-        What it was decoded to.
-    wanted : type
-        Of which type.
-
-    Raises
-    ------
-    InputError
-        With the place of the object, and the key.
-    """
-    if _may_repeat(data, record, wanted):
-        _refuse(data)
+    """Raise `InputError` with place and key if an object of a text, decoded, has a key twice."""
+    if _may_repeat(data, record, wanted) and (repeated := repeated_key(data)):
+        raise repeated
 
 
 def _may_repeat(data: bytes, record: Any, wanted: Any) -> bool:
@@ -79,8 +62,7 @@ def _tagged(data: bytes, wanted: Any) -> bool:
 def _adds_nulls_at_most(wanted: Any) -> bool:
     """Tell whether all keys that encoding a record gives, and decoding did not find, hold null.
 
-    So it is where every field that need not be there is left out while it holds its default, or is
-    null by default.
+    So it is where fields that hold their default are left out, or are null by default.
     """
     from msgspec import inspect
 
@@ -122,50 +104,3 @@ def _adds_nulls_at_most(wanted: Any) -> bool:
 
     info = inspect.type_info(wanted)
     return whole(info) if isinstance(info, inspect.StructType) else fine(info)
-
-
-class _Repeating(dict[str, Any]):
-    """An object that had the same key twice."""
-
-    def __init__(self, found: dict[str, Any], key: str) -> None:
-        super().__init__(found)
-        self.key = key
-
-
-def _refuse(data: bytes) -> None:
-    def gathered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) == len(pairs):
-            return found
-        keys = [key for key, _ in pairs]
-        return _Repeating(found, next(key for i, key in enumerate(keys) if key in keys[:i]))
-
-    try:
-        document = lenient(data, gathered)
-    except RecursionError:
-        raise InputError("JSON", found="brackets nested thousands deep") from None
-    except UnicodeDecodeError:
-        raise InputError("text in UTF-8", found="bytes that are not") from None
-    for place, value in _objects(document):
-        if isinstance(value, _Repeating):
-            raise InputError(
-                "each key once in an object",
-                found=f"the key {shown(value.key)} twice",
-                place=written(place),
-            )
-
-
-def _objects(document: Any) -> Iterator[tuple[list[str | int], Any]]:
-    """Yield every object in a document with its place, outer ones first."""
-    waiting: list[tuple[list[str | int], Any]] = [([], document)]
-    while waiting:
-        place, value = waiting.pop()
-        inside: list[tuple[str | int, Any]] = []
-        if isinstance(value, dict):
-            yield place, value
-            inside = list(value.items())
-        elif isinstance(value, list):
-            inside = list(enumerate(value))
-        waiting += [
-            ([*place, key], item) for key, item in reversed(inside) if isinstance(item, dict | list)
-        ]

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from schedopt.instances import constraints
-from schedopt.instances.constraint_examples import EXAMPLES
-from schedopt.instances.docstrings import told
+from schedopt.instances.declarations import EXAMPLES
+from schedopt.instances.docstrings import Told, told, told_of
 from schedopt.instances.files import PROBLEMS, instance_type, write_bytes
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -43,7 +43,8 @@ def schema(problem: str) -> dict[str, Any]:
     home = sys.modules[record.__module__]
     definitions = components.pop("$defs")
     for name, definition in definitions.items():
-        _described(definition)
+        own = told(definition.get("description", ""))
+        _describe(definition, told_of(record) if name == record.__name__ else own)
         for rules in (constraints.SCHEMA, getattr(home, "SCHEMA", {})):
             _join(definition, rules.get(name, {}))
     return {
@@ -73,9 +74,8 @@ def path(problem: str) -> Path:
     return Path(__file__).parent / problem / "schema.json"
 
 
-def _described(definition: dict[str, Any]) -> None:
+def _describe(definition: dict[str, Any], said: Told) -> None:
     """Move what a docstring says of each attribute to that property's own description."""
-    said = told(definition.get("description", ""))
     for name, note in said.notes.items():
         if name in definition["properties"]:
             definition["properties"][name]["description"] = note

@@ -1,8 +1,8 @@
-"""Logs in the Standard Workload Format (SWF), read strictly; each problem takes from them its own.
+"""Logs in the Standard Workload Format (SWF): one reader; each problem takes from them its own.
 
-A log has a line for each job, of 18 numbers (or 21, of which the last three are extensions); -1
-says that one is not known. Lines that begin with a semicolon are remarks, some of which
-(``; MaxProcs: 128``) say what the machine is.
+A log has a line for each job, of 18 numbers (or 21, of which the last three are extensions and the
+very last is the nodes that a job had); -1 says that one is not known. Lines that begin with a
+semicolon are remarks, some of which (``; MaxProcs: 128``) say what the machine is.
 
 Source: Feitelson, Tsafrir and Krakov, "Experience with using the Parallel Workloads Archive",
 JPDC 74, 2014.
@@ -11,24 +11,125 @@ JPDC 74, 2014.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
-from schedopt.instances.errors import InputError, shown
-from schedopt.instances.files import read_bytes
-from schedopt.instances.options import Option, is_count, is_number
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.files import read_bytes, stem
+from schedopt.instances.options import Option, is_count, number, text, whole
 
 FIELDS, EXTENDED = 18, 21
 MOST_PROCESSORS = 2**31 - 1
-_SUBMIT, _WAIT, _RUN, _USED, _ASKED, _PLANNED, _STATUS, _USER, _GROUP, _QUEUE = (
-    1, 2, 3, 4, 7, 8, 10, 11, 12, 14,
-)  # fmt: skip
-_PARTIAL = (2.0, 3.0, 4.0)
-_PLAIN = re.compile(r"[0-9.eE+\-\s]*", re.ASCII)
+NUMBER, SUBMIT, WAIT, RUN, USED, ASKED, PLANNED, STATUS = 0, 1, 2, 3, 4, 7, 8, 10
+USER, GROUP, QUEUE, NODES = 11, 12, 14, 20
+"""Fields, counted from 0."""
+PARTIAL = (2.0, 3.0, 4.0)
+"""Statuses of lines that tell of a part of a job, which has a line of its own as a whole."""
+ASKED_FOR = "with the processors asked for, since those used are unknown"
 _REMARK = re.compile(r";\s*(\w+):\s*(.*?)\s*$")
+_CHUNK = 2**18
+
+
+class Fields(NamedTuple):
+    """All that a log says.
+
+    Attributes
+    ----------
+    header : dict of str to str
+        Its remarks by their word, the first of each.
+    lines : ndarray of int, shape (lines,)
+        Where each line of numbers stands, from 1.
+    cells : ndarray of float, shape (21, lines)
+        Its numbers by field; -1 is unknown.
+    """
+
+    header: dict[str, str]
+    lines: NDArray[np.int64]
+    cells: NDArray[np.float64]
+
+    def take(self, rows: NDArray[Any]) -> Fields:
+        """Return some of the lines, by number or truth values."""
+        return Fields(self.header, self.lines[rows], self.cells[:, rows])
+
+    def said(self, *words: str, most: float = MOST_PROCESSORS) -> int | None:
+        """Return the number from 1 that the header gives under the first of some words."""
+        for word in words:
+            digits = self.header.get(word, "").split()[:1]
+            if digits and digits[0].isdecimal() and 1 <= int(digits[0]) <= most:
+                return int(digits[0])
+        return None
+
+
+def read_fields(data: bytes, *, strict: bool = False) -> Fields:
+    """Read the numbers of a log, and what its header says.
+
+    `InputError` names the line that is not of 18 or 21 finite numbers, or, where ``strict``, of
+    which one is below 0 and not -1.
+    """
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    header: dict[str, str] = {}
+    parts = [_numbers(*chunk, header, strict) for chunk in _chunks(data)]
+    parts = parts or [(np.empty(0, np.int64), np.empty((EXTENDED, 0)))]
+    lines = np.concatenate([part[0] for part in parts])
+    return Fields(header, lines, np.concatenate([part[1] for part in parts], axis=1))
+
+
+def _chunks(data: bytes) -> Iterator[tuple[int, list[str]]]:
+    """Yield lines, so many at a time, with the number of the first, from 1."""
+    first, at = 1, 0
+    while at < len(data):
+        stop = at
+        for _ in range(_CHUNK):
+            stop = data.find(b"\n", stop) + 1
+            if not stop:
+                stop = len(data)
+                break
+        lines = data[at:stop].decode("utf-8", "replace").removesuffix("\n").split("\n")
+        yield first, lines
+        first, at = first + len(lines), stop
+
+
+def _numbers(
+    first: int, texts: list[str], header: dict[str, str], strict: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return where lines of numbers stand and their cells by field; note what remarks say."""
+    import polars as pl
+
+    lines = pl.Series("text", texts).str.strip_chars()
+    remarks = lines.str.starts_with(";")
+    for remark in filter(None, map(_REMARK.match, lines.filter(remarks))):
+        header.setdefault(remark[1], remark[2])
+    kept = ~remarks & (lines != "")
+    at = np.flatnonzero(kept.to_numpy()) + first
+    lines = lines.filter(kept)
+    plain = lines.str.replace_all(r"\s+", " ")
+    counts = plain.str.count_matches(" ", literal=True) + 1
+    wrong = ~counts.is_in([FIELDS, EXTENDED])
+    until = int(wrong.arg_max() or 0) if wrong.any() else len(lines)
+    short = plain.head(until).zip_with(
+        counts.head(until) == EXTENDED, plain.head(until) + " -1" * 3
+    )
+    words = short.str.split(" ").explode()
+    values = words.cast(pl.Float64, strict=False)
+    odd = values.is_null() | ~values.is_finite()
+    if strict:
+        odd |= (values < 0) & (values != -1)
+    if odd.any():
+        row, field = divmod(int(odd.arg_max() or 0), EXTENDED)
+        expected = f"a number{' >= 0, or -1' * strict} (field {field + 1})"
+        found = shown(words[row * EXTENDED + field])
+        raise InputError(expected, found=found, place=f"line {at[row]}")
+    if until < len(lines):
+        expected = f"the {FIELDS} fields of the Standard Workload Format, or {EXTENDED}"
+        found = f"{counts[until]}: {shown(lines[until])}"
+        raise InputError(expected, found=found, place=f"line {at[until]}")
+    return at, values.to_numpy().reshape(-1, EXTENDED).T
 
 
 class Entry(NamedTuple):
@@ -97,31 +198,18 @@ class Log:
     notes: tuple[str, ...]
 
     def described(self, *more: str) -> str:
-        """Return what an instance's description says of where it is from.
-
-        Parameters
-        ----------
-        *more : str
-            What else is to be said.
-        """
+        """Return what an instance's description says of where it is from, and more."""
         machine = f" ({self.computer})" if self.computer else ""
         head = f"{len(self.entries)} of {self.lines} jobs of {self.stem}{machine}, in seconds"
         return "; ".join([head, *self.notes, *more]) + "."
 
 
-def _is_time(value: Any) -> bool:
-    return is_number(value) and value >= 0
-
-
+_TIME = number(None, "seconds since the log began, 0 or more", lambda v: v >= 0)
 WINDOW = {
-    "name": Option(None, "a name", lambda v: isinstance(v, str) and bool(v)),
-    "processors": Option(
-        None,
-        f"a whole number from 1 to {MOST_PROCESSORS}",
-        lambda v: is_count(v) and v <= MOST_PROCESSORS,
-    ),
-    "start": Option(None, "seconds since the log began, 0 or more", _is_time),
-    "end": Option(None, "seconds since the log began, 0 or more", _is_time),
+    "name": text("a name"),
+    "processors": whole(None, 1, MOST_PROCESSORS),
+    "start": _TIME,
+    "end": _TIME,
     "jobs": Option(None, "a whole number of at least 1", is_count),
 }
 """Options of every conversion: a name, the machine's processors where the header is not to be
@@ -168,170 +256,109 @@ def read_log(
     InputError
         With the file, the line, what was found and what was expected.
     """
-    try:
-        return _read(Path(path), processors, (start or 0.0, end), jobs)
-    except InputError as error:
-        error.file = error.file or str(path)
-        raise
-
-
-def _read(
-    path: Path, given: int | None, window: tuple[float, float | None], jobs: int | None
-) -> Log:
-    header, rows = _parsed(read_bytes(path).decode("utf-8", errors="replace"))
-    processors = given or _machine(header)
-    tally, entries, lines = _Tally(), list[Entry](), 0
-    for line, fields in rows:
-        inside = fields[_SUBMIT] >= window[0] and (window[1] is None or fields[_SUBMIT] < window[1])
-        if not inside or (jobs is not None and len(entries) == jobs):
-            continue
-        lines += 1
-        entry = tally.entry(line, fields)
-        if entry is None:
-            continue
-        if entry.processors > processors:
-            words = f"at most {processors}, the machine's processors; or option processors=N"
-            raise InputError(words, found=shown(entry.processors), place=f"line {line}")
-        entries.append(entry)
-    if not entries:
-        raise InputError("a job or more that ran, within the window", found=f"none of {lines}")
-    stem = _stem(path)
-    computer = header.get("Computer") or None
-    return Log(str(path), stem, computer, processors, tuple(entries), lines, tally.notes())
-
-
-class _Tally:
-    """Turns fields into entries, and counts what is missing."""
-
-    def __init__(self) -> None:
-        self.partial = self.unknown_time = self.never_ran = self.no_processors = self.asked = 0
-
-    def entry(self, line: int, fields: list[float]) -> Entry | None:
-        """Return a line's job, or nothing where it is to be left out."""
-        if fields[_STATUS] in _PARTIAL:
-            self.partial += 1
-            return None
-        if fields[_RUN] <= 0:
-            self.unknown_time += fields[_RUN] < 0
-            self.never_ran += fields[_RUN] == 0
-            return None
-        need = fields[_USED] if fields[_USED] > 0 else fields[_ASKED]
-        if need <= 0:
-            self.no_processors += 1
-            return None
-        if need != int(need):
-            raise InputError(
-                "a whole number of processors", found=shown(need), place=f"line {line}"
-            )
-        self.asked += fields[_USED] <= 0
-        return Entry(
-            line=line,
-            name=f"{fields[0]:.0f}",
-            submit=fields[_SUBMIT],
-            wait=_known(fields[_WAIT]),
-            run=fields[_RUN],
-            processors=int(need),
-            planned=_known(fields[_PLANNED]),
-            user=_number(fields[_USER]),
-            group=_number(fields[_GROUP]),
-            queue=_number(fields[_QUEUE]),
-        )
-
-    def notes(self) -> tuple[str, ...]:
-        """Return the counts in words, those that are not 0."""
-        counts = (
-            ("left out, of unknown run time", self.unknown_time),
-            ("left out, of no run time", self.never_ran),
-            ("left out, of unknown processors", self.no_processors),
-            ("left out, a part of another", self.partial),
-            ("with the processors asked for, since those used are unknown", self.asked),
-        )
-        return tuple(f"{count} {words}" for words, count in counts if count)
-
-
-def _known(value: float) -> float | None:
-    return value if value >= 0 else None
-
-
-def _number(value: float) -> int | None:
-    return int(value) if value >= 0 else None
-
-
-def _parsed(text: str) -> tuple[dict[str, str], list[tuple[int, list[float]]]]:
-    """Return the header's remarks by their word, the first of each, and the checked lines."""
-    header: dict[str, str] = {}
-    rows: list[tuple[int, list[float]]] = []
-    before, seen = 0.0, dict[float, int]()
-    for line, words in enumerate(text.splitlines(), 1):
-        if words.lstrip().startswith(";"):
-            if remark := _REMARK.match(words.strip()):
-                header.setdefault(remark[1], remark[2])
-        elif words.strip():
-            fields = _fields(words, line)
-            place = f"line {line}"
-            if fields[_SUBMIT] < before:
-                expected = f"a submit time (field {_SUBMIT + 1}) of {before:g} or later"
-                raise InputError(expected, found=shown(fields[_SUBMIT]), place=place)
-            if fields[_STATUS] not in _PARTIAL:  # parts have the number of their job
-                if fields[0] in seen:
-                    expected = f"a job number of its own: line {seen[fields[0]]} has it already"
-                    raise InputError(expected, found=shown(int(fields[0])), place=place)
-                seen[fields[0]] = line
-            before = fields[_SUBMIT]
-            rows.append((line, fields))
-    return header, rows
-
-
-def _fields(words: str, line: int) -> list[float]:
-    """Return the numbers of a line: 18 of them, or 21, each 0 or more, or -1."""
-    cells = words.split()
-    place = f"line {line}"
-    if len(cells) not in (FIELDS, EXTENDED):
-        expected = f"the {FIELDS} fields of the Standard Workload Format, or {EXTENDED}"
-        raise InputError(expected, found=f"{len(cells)}: {shown(words.strip())}", place=place)
-    fields: list[float] = []
-    for number, cell in enumerate(cells, 1):
-        value = _float(cell)
-        if value is None or (value < 0 and value != -1):
-            expected = f"a number >= 0, or -1 (field {number})"
-            raise InputError(expected, found=shown(cell), place=place)
-        fields.append(value)
-    for field, what in ((0, "a job number"), (_SUBMIT, "a submit time")):
-        if fields[field] < 0 or (field == 0 and fields[0] != int(fields[0])):
-            raise InputError(f"{what} (field {field + 1})", found=shown(cells[field]), place=place)
-    return fields
-
-
-def _float(cell: str) -> float | None:
-    """Return a plain finite number; Python's own reading also takes underscores and infinities."""
-    if not _PLAIN.fullmatch(cell):
-        return None
-    try:
-        value = float(cell)
-    except ValueError:
-        return None
-    return value if isfinite(value) else None
-
-
-def _machine(header: dict[str, str]) -> int:
-    """Return the processors that the header tells of."""
-    for word in ("MaxProcs", "MaxNodes"):
-        digits = header.get(word, "").split()[:1]
-        if digits and digits[0].isdecimal() and 1 <= int(digits[0]) <= MOST_PROCESSORS:
-            return int(digits[0])
-    raise InputError(
-        "option 'processors', or a header that tells MaxProcs", found="none of them", place="option"
+    with placed(file=path):
+        data = read_bytes(path)
+        log = read_fields(data, strict=True)
+        _check_order(log, data)
+        servers = processors or log.said("MaxProcs", "MaxNodes")
+        if servers is None:
+            expected = "option 'processors', or a header that tells MaxProcs"
+            raise InputError(expected, found="none of them", place="option")
+        submit = log.cells[SUBMIT]
+        log = log.take((submit >= (start or 0.0)) & (submit < (np.inf if end is None else end)))
+        ran = _ran(log)
+        if jobs is not None and ran.sum() >= jobs:  # what comes after the last of them is not seen
+            log = log.take(np.arange(np.flatnonzero(ran)[jobs - 1] + 1))
+            ran = ran[: len(log.lines)]
+        entries = tuple(_entries(log.take(ran), servers))
+        if not entries:
+            found = f"none of {len(log.lines)}"
+            raise InputError("a job or more that ran, within the window", found=found)
+    return Log(
+        file=str(path),
+        stem=stem(path, ".swf"),
+        computer=log.header.get("Computer") or None,
+        processors=servers,
+        entries=entries,
+        lines=len(log.lines),
+        notes=tuple(_notes(log, ran)),
     )
 
 
-def _stem(path: Path) -> str:
-    name = path.name.encode("utf-8", "replace").decode("utf-8")  # any bytes may name a file
-    return name.removesuffix(".gz").removesuffix(".swf") or name
+def _check_order(log: Fields, data: bytes) -> None:
+    """Refuse the first line whose number or submit time is none, or again, or out of order."""
+    number, submit, status = log.cells[[NUMBER, SUBMIT, STATUS]]
+    before = np.concatenate([[0.0], submit[:-1]])
+    whole = np.flatnonzero(~np.isin(status, PARTIAL))  # parts have the number of their job
+    _, first, of = np.unique(number[whole], return_index=True, return_inverse=True)
+    again = np.zeros(len(number), dtype=np.bool_)
+    again[whole] = first[of] != np.arange(len(whole))
+    kinds = ((number < 0) | (number != np.floor(number)), submit < 0, submit < before, again)
+    wrong = np.any(kinds, axis=0)
+    if not wrong.any():
+        return
+    row = int(wrong.argmax())
+    place = f"line {log.lines[row]}"
+    kind = next(i for i, mask in enumerate(kinds) if mask[row])
+    if kind < 2:
+        what, field = (("a job number", NUMBER), ("a submit time", SUBMIT))[kind]
+        cells = data.splitlines()[log.lines[row] - 1].decode("utf-8", "replace").split()
+        raise InputError(f"{what} (field {field + 1})", found=shown(cells[field]), place=place)
+    if kind == 2:
+        expected = f"a submit time (field {SUBMIT + 1}) of {before[row]:g} or later"
+        raise InputError(expected, found=shown(float(submit[row])), place=place)
+    line = log.lines[whole[first[of[np.searchsorted(whole, row)]]]]
+    expected = f"a job number of its own: line {line} has it already"
+    raise InputError(expected, found=shown(int(number[row])), place=place)
 
 
-def spread(entries: tuple[Entry, ...], key: Callable[[Entry], int]) -> Iterator[tuple[int, Any]]:
-    """Yield each value of a key, from the least, with the entries that have it."""
-    found: dict[int, list[Entry]] = {}
-    for entry in entries:
-        found.setdefault(key(entry), []).append(entry)
-    yield from sorted(found.items())
+def _ran(log: Fields) -> NDArray[np.bool_]:
+    """Tell which lines are of whole jobs that ran on a known number of processors."""
+    known = (log.cells[USED] > 0) | (log.cells[ASKED] > 0)
+    ran: NDArray[np.bool_] = known & (log.cells[RUN] > 0) & ~np.isin(log.cells[STATUS], PARTIAL)
+    return ran
+
+
+def _notes(log: Fields, ran: NDArray[np.bool_]) -> Iterator[str]:
+    """Yield how many lines are left out, and why, and what stands in for what is unknown."""
+    run, partial = log.cells[RUN], np.isin(log.cells[STATUS], PARTIAL)
+    for words, rows in (
+        ("left out, of unknown run time", ~partial & (run < 0)),
+        ("left out, of no run time", ~partial & (run == 0)),
+        ("left out, of unknown processors", ~partial & (run > 0) & ~ran),
+        ("left out, a part of another", partial),
+        (ASKED_FOR, ran & (log.cells[USED] <= 0)),
+    ):
+        if rows.any():
+            yield f"{int(rows.sum())} {words}"
+
+
+def _entries(log: Fields, processors: int) -> Iterator[Entry]:
+    """Yield the jobs of lines, all of which ran."""
+
+    def known(value: float) -> float | None:
+        return value if value >= 0 else None
+
+    def number(value: float) -> int | None:
+        return int(value) if value >= 0 else None
+
+    for line, cells in zip(log.lines.tolist(), log.cells.T.tolist(), strict=True):
+        need = cells[USED] if cells[USED] > 0 else cells[ASKED]
+        if need != int(need):
+            expected = "a whole number of processors"
+            raise InputError(expected, found=shown(need), place=f"line {line}")
+        if need > processors:
+            expected = f"at most {processors}, the machine's processors; or option processors=N"
+            raise InputError(expected, found=shown(int(need)), place=f"line {line}")
+        yield Entry(
+            line=line,
+            name=f"{cells[NUMBER]:.0f}",
+            submit=cells[SUBMIT],
+            wait=known(cells[WAIT]),
+            run=cells[RUN],
+            processors=int(need),
+            planned=known(cells[PLANNED]),
+            user=number(cells[USER]),
+            group=number(cells[GROUP]),
+            queue=number(cells[QUEUE]),
+        )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
+from msgspec import UNSET, UnsetType
+
+from schedopt.instances.declarations import Record
 
 
-class Selected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Selected(Record, kw_only=True):
     """A selection of jobs, as result documents write it.
 
     Attributes
@@ -26,10 +28,10 @@ class Selected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     demand: float
     capacity: float
     shares: dict[str, dict[str, float]]
-    note: str | msgspec.UnsetType = msgspec.UNSET
+    note: str | UnsetType = UNSET
 
 
-class SelectedNight(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SelectedNight(Record, kw_only=True):
     """The jobs that are run on one night.
 
     Attributes
@@ -47,7 +49,7 @@ class SelectedNight(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     shares: dict[str, dict[str, float]]
 
 
-class SelectedNights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SelectedNights(Record, kw_only=True):
     """A selection for each of several nights, as result documents write it.
 
     Attributes
@@ -62,7 +64,7 @@ class SelectedNights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     nights: tuple[SelectedNight, ...]
     capacity: float
-    note: str | msgspec.UnsetType = msgspec.UNSET
+    note: str | UnsetType = UNSET
 
     @property
     def selected(self) -> tuple[str, ...]:
@@ -70,7 +72,7 @@ class SelectedNights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         return tuple(name for night in self.nights for name in night.selected)
 
 
-class PlacedTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PlacedTask(Record, kw_only=True):
     """One task on one processor: stage, task and processor count from 0."""
 
     job: str
@@ -81,7 +83,7 @@ class PlacedTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     end: float
 
 
-class Scheduled(Selected, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Scheduled(Selected, kw_only=True):
     """Jobs that are run, and their schedule, as result documents write it.
 
     ``selected`` are the jobs that are run at all, whether or not they complete in time.
@@ -104,7 +106,7 @@ class Scheduled(Selected, frozen=True, kw_only=True, forbid_unknown_fields=True)
     utilization: float
 
 
-class ScheduledNights(SelectedNights, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ScheduledNights(SelectedNights, kw_only=True):
     """A selection for each of several nights, and a schedule for each.
 
     Attributes

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import inf, nextafter
 
-import msgspec
+from msgspec.structs import replace
 
 from schedopt.instances.constraints import Seats
 from schedopt.instances.decimals import as_written
@@ -21,10 +20,9 @@ def bounding(night: Instance) -> Instance:
     and deadlines to the times after which nothing is paid. Side constraints speak of the planned
     demands and of the deadlines: they stay where these are the same, and seats stay in any case.
     """
-    planned = [job for job in night.jobs if job.stages and _predicted(job)]
-    if not planned and not night.late:
+    if not night.late and not any(job.stages and _predicted(job) for job in night.jobs):
         return night
-    return msgspec.structs.replace(
+    return replace(
         night,
         jobs=tuple(_bounding(job, night.delay) for job in night.jobs),
         deadline=_later(night.deadline, night.delay),
@@ -35,9 +33,9 @@ def bounding(night: Instance) -> Instance:
 
 def _bounding(job: Job, delay: float) -> Job:
     if job.deadline is not None and delay:
-        job = msgspec.structs.replace(job, deadline=_later(job.deadline, delay))
+        job = replace(job, deadline=_later(job.deadline, delay))
     if job.stages and _predicted(job):
-        job = msgspec.structs.replace(job, demand=None, critical_path=None)
+        job = replace(job, demand=None, critical_path=None)
     return job
 
 
@@ -45,11 +43,7 @@ def _later(deadline: float, delay: float) -> float:
     """Add a delay to a deadline, without rounding it down."""
     exact = as_written(deadline) + as_written(delay)
     near = float(exact)
-    return near if _reaches(near, exact) else nextafter(near, inf)
-
-
-def _reaches(number: float, exact: Fraction) -> bool:
-    return as_written(number) >= exact
+    return near if as_written(near) >= exact else nextafter(near, inf)
 
 
 def _predicted(job: Job) -> bool:

@@ -53,20 +53,13 @@ MOST = 60
 
 @dataclass
 class Clock:
-    """Reads times into one unit.
-
-    Parameters
-    ----------
-    unit : {"s", "m", "h", "d"}
-        What a plain number is in, and what comes out.
-    start : datetime, time or None
-        When the night begins.
+    """Reads times into one unit (s, m, h or d), from a start: a stamp, a time of day, or none.
 
     Attributes
     ----------
     plain, told : set of str
-        The columns in which times were plain numbers, and those in which they had a unit, or were
-        a time of day or a stamp.
+        The columns in which times were plain numbers, and those in which they had a unit, or were a
+        time of day or a stamp.
     """
 
     unit: str = "s"
@@ -75,13 +68,7 @@ class Clock:
     told: set[str] = field(default_factory=set)
 
     def length(self, text: str, column: str) -> float:
-        """Return a duration, in the unit.
-
-        Raises
-        ------
-        InputError
-            If it is none.
-        """
+        """Return a duration, in the unit; `InputError` if it is none."""
         value = self._length(text, column)
         if value is None:
             raise InputError(LENGTH, found=shown(text) if text else "an empty cell")
@@ -90,17 +77,12 @@ class Clock:
     def point(self, text: str, column: str) -> float:
         """Return a point in time, in units after the start: below 0 where a stamp is before it.
 
-        A time of day is the first at or after the start; 0 is the start itself.
-
-        Raises
-        ------
-        InputError
-            If it is none, or the start is not known.
+        A time of day is the first at or after the start; 0 is the start itself. `InputError` says
+        that it is none, or that the start is not known.
         """
-        if found := _TIME.fullmatch(text):
-            hours, minutes, seconds = (int(part or 0) for part in found.groups())
+        if (at := _time_of_day(text)) is not None:
             self.told.add(column)
-            return self._units(self._after(3600 * hours + 60 * minutes + seconds, text))
+            return self._units(self._after(at, text))
         if _STAMP.fullmatch(text):
             self.told.add(column)
             return self._units(self._since(_stamp(text), text))
@@ -136,22 +118,16 @@ class Clock:
     def _units(self, seconds: Fraction) -> float:
         return float(seconds / SECONDS[self.unit])
 
-    def _after(self, seconds: int, text: str) -> Fraction:
+    def _after(self, at: time, text: str) -> Fraction:
         if self.start is None:
-            raise InputError(
-                "a number or a duration; or option start=..., such as start=20:00",
-                found=f"the time of day {shown(text)}",
-            )
-        begun = 3600 * self.start.hour + 60 * self.start.minute + self.start.second
-        return Fraction((seconds - begun) % DAY)
+            expected = "a number or a duration; or option start=..., such as start=20:00"
+            raise InputError(expected, found=f"the time of day {shown(text)}")
+        return Fraction((_since_midnight(at) - _since_midnight(self.start)) % DAY)
 
     def _since(self, stamp: datetime, text: str) -> Fraction:
         if not isinstance(self.start, datetime):
-            raise InputError(
-                "a time of day or a duration; or option start=... with a date, such as "
-                "start=2026-11-22T20:00",
-                found=shown(text),
-            )
+            expected = "a time of day or a duration; or option start=... with a date, such as "
+            raise InputError(f"{expected}start=2026-11-22T20:00", found=shown(text))
         if (stamp.tzinfo is None) != (self.start.tzinfo is None):
             has = "no offset, as the start" if self.start.tzinfo is None else "an offset"
             raise InputError(f"a stamp with {has}", found=shown(text))
@@ -159,19 +135,23 @@ class Clock:
 
 
 def start_of(text: str) -> datetime | time:
-    """Return a start that is given as a time of day or as a stamp.
-
-    Raises
-    ------
-    InputError
-        If it is neither.
-    """
-    if found := _TIME.fullmatch(text):
-        hours, minutes, seconds = (int(part or 0) for part in found.groups())
-        return time(hours, minutes, seconds)
+    """Return a start that is given as a time of day or a stamp; `InputError` if it is neither."""
+    if (at := _time_of_day(text)) is not None:
+        return at
     if _STAMP.fullmatch(text):
         return _stamp(text)
     raise InputError("a time of day such as 20:00, or 2026-11-22T20:00", found=shown(text))
+
+
+def _time_of_day(text: str) -> time | None:
+    if not (found := _TIME.fullmatch(text)):
+        return None
+    hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return time(hours, minutes, seconds)
+
+
+def _since_midnight(at: datetime | time) -> int:
+    return 3600 * at.hour + 60 * at.minute + at.second
 
 
 def _stamp(text: str) -> datetime:

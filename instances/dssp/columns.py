@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from schedopt.instances.cells import Cells, positions
+from schedopt.instances.cells import Cells
 from schedopt.instances.dssp.clock import NUMBER
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
@@ -38,17 +38,12 @@ class Columns:
     ----------
     at : dict of str to int
         The position of each column; those that are known have their own spelling.
-    fields : list of str
-        The columns that are fields of jobs.
-    groupings : list of str
-    seats : list of str
-        The kinds of seats.
+    fields, groupings, seats : list of str
+        The columns that are fields of jobs, those that are groupings, and the kinds of seats.
     left_out : dict of str to str
         The other columns, each with the reason.
-    reward : str or None
-        The reward function that stands in for a column of rewards.
-    unasked : bool
-        Whether nobody asked for that function.
+    reward, unasked : str or None, bool
+        The reward function that stands in for a column of rewards, and whether nobody asked for it.
     """
 
     at: dict[str, int]
@@ -61,23 +56,13 @@ class Columns:
 
     @classmethod
     def of(cls, cells: Cells, reward: str | None, groups: str | None) -> Columns:
-        """Tell the columns of a table.
+        """Tell the columns of a table; `InputError` if one is missing, misspelt or there twice.
 
-        Parameters
-        ----------
-        cells : Cells
-        reward : str or None
-            A reward function that is asked for.
-        groups : str or None
-            The columns that are groupings, with commas between; by their contents if left out.
-
-        Raises
-        ------
-        InputError
-            If a column is missing, or misspelt, or there are two of it.
+        ``reward`` is a reward function that is asked for, ``groups`` the columns that are
+        groupings, with commas between; by their contents if left out.
         """
         asked = None if groups is None else [title.strip() for title in groups.split(",")]
-        at = positions(cells, lambda title: _spelled(title, asked or ()))
+        at = cells.positions(lambda title: _spelled(title, asked or ()))
         fields = [t for t in at if t in NEEDED or (t in TIMES and t not in (asked or ()))]
         seats = [title for title in at if title.startswith(SEATS)]
         unasked = reward is None and "reward" not in at and "priority" in at

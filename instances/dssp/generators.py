@@ -1,7 +1,4 @@
-"""Random dssp instances by name: calibrated render nights, and the classic knapsack families.
-
-All draws come from one PCG64 stream that the seed starts, so a seed fixes an instance bit for bit.
-"""
+"""Random dssp instances by name: calibrated render nights, and the classic knapsack families."""
 
 from __future__ import annotations
 
@@ -10,15 +7,15 @@ from math import floor, fsum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from schedopt.instances.dssp.jobs import Job
-from schedopt.instances.dssp.records import Floats, Instance
+from schedopt.instances.dssp.records import Instance
 from schedopt.instances.dssp.reductions import random_matching, random_partition
 from schedopt.instances.dssp.rewards import REWARDS
-from schedopt.instances.dssp.seasons import season
-from schedopt.instances.options import Option, is_count, is_number
-from schedopt.instances.recipes import Recipe
+from schedopt.instances.options import Option, is_count, number, one_of, truth, whole
+from schedopt.instances.recipes import Recipe, by_name, numbered, stream
 
 if TYPE_CHECKING:  # at run time it would load all of numpy.random
     Draw = np.random.Generator
@@ -30,16 +27,8 @@ NIGHTS, JOBS, PROCESSORS, DEADLINE = 56, 2388, 1000, 13 * 3600.0
 TEAMS = ("lighting", "fx", "animation", "layout", "crowds", "matte")
 STEP = 10
 """Lengths are rounded to this fraction of a second, so that files stay small."""
-
-
-def _positive(value: Any) -> bool:
-    return is_number(value) and value > 0
-
-
-def _count(default: int | None, most: int, note: str = "") -> Option:
-    return Option(
-        default, f"a whole number from 1 to {most}{note}", lambda v: is_count(v) and v <= most
-    )
+PATIENCE = (0.5, 0.3, 0.2)
+"""The parts of a season's jobs that can wait for 0, 1 and 2 nights more."""
 
 
 # --- render nights ---------------------------------------------------------------------------
@@ -64,36 +53,26 @@ def _render_night(seed: int, values: Mapping[str, Any]) -> Instance:
         description=_DESCRIPTION.format(amount=word, seed=seed),
         processors=values["processors"] or PROCESSORS * nights,
         deadline=float(values["deadline"]),
-        jobs=_render_jobs(np.random.Generator(np.random.PCG64(seed)), values),
+        jobs=_render_jobs(stream(seed), values),
     )
 
 
 def render_season(seed: int) -> list[Instance]:
     """Make 56 render nights with 2,388 jobs together, each an instance of its own.
 
-    Synthetic and calibrated as `render-night` is: the jobs that ``nights=56`` puts into one
-    instance, each night with its own 1,000 processors and 13 hours (in seconds).
-
-    Parameters
-    ----------
-    seed : int
-        The seed of all nights together.
-
-    Raises
-    ------
-    InputError
-        If the seed is not a whole number of 0 or more.
+    These are the jobs that ``nights=56`` of `render-night` puts into one instance, each night with
+    its own 1,000 processors and 13 hours (in seconds).
     """
-    whole = GENERATORS["render-night"](seed, nights=NIGHTS)
+    trace = RENDER_NIGHT(seed, nights=NIGHTS)
     return [
         Instance(
             name=f"render-season-{seed}-{night}",
             description=_DESCRIPTION.format(amount=f"{night} of {NIGHTS}", seed=seed),
             processors=PROCESSORS,
             deadline=DEADLINE,
-            jobs=tuple(whole.jobs[j] for j in members),
+            jobs=tuple(trace.jobs[j] for j in members),
         )
-        for night, members in whole.groups["night"].items()
+        for night, members in trace.groups["night"].items()
     ]
 
 
@@ -175,45 +154,82 @@ def _stages(draw: Draw, jobs: int) -> list[tuple[tuple[float, ...], ...]]:
     return [tuple(next(cut) for _ in range(n)) for n in of_job]
 
 
+# --- seasons ----------------------------------------------------------------------------------
+
+
+def _season(seed: int, values: Mapping[str, Any]) -> Instance:
+    """Make render nights one after the other, whose jobs may wait for a later night."""
+    nights = values["nights"]
+    how = {name: values[name] for name in ("stages", "teams", "reward")}
+    trace = RENDER_NIGHT(seed, nights=nights, **how)
+    draw = stream(seed, nights)
+    names = list(dict.fromkeys(job.groups["team"] for job in trace.jobs))
+    weights = 1 / np.arange(1, len(names) + 1)
+    busy = weights * np.exp(values["bursts"] * draw.standard_normal((nights, len(names))))
+    jobs = []
+    for night, members in enumerate(trace.groups["night"].values()):
+        kept = [j for j in members if draw.random() < values["part"]]
+        part = busy[night] / busy[night].sum()
+        for j, team in zip(kept, draw.choice(len(names), len(kept), p=part), strict=True):
+            last = night + 1 + int(draw.choice(len(PATIENCE), p=PATIENCE))
+            jobs.append(
+                replace(
+                    trace.jobs[j],
+                    groups={"team": names[team]},
+                    first_night=night + 1,
+                    last_night=min(nights, last),
+                )
+            )
+    return Instance(
+        name=f"season-{seed}-{nights}",
+        description=f"{nights} nights of a render farm, in seconds; synthetic (seed {seed}).",
+        processors=values["processors"],
+        deadline=trace.deadline,
+        nights=nights,
+        jobs=tuple(jobs),
+    )
+
+
 # --- knapsack families ------------------------------------------------------------------------
 
+Profits = Callable[["Draw", Counts, int], Counts]
+"""What makes rewards of a stream, the weights and the largest weight R."""
 
-def _knapsack(name: str, profits: Callable[[Draw, Counts, int], Counts], summary: str) -> Recipe:
-    """Make the recipe of one family: what differs is how profits follow from weights."""
+
+def _knapsack(name: str, profits: Profits, summary: str) -> Recipe:
+    """Return the recipe of one family: what differs is how profits follow from weights."""
 
     def make(seed: int, values: Mapping[str, Any]) -> Instance:
-        draw = np.random.Generator(np.random.PCG64(seed))
-        jobs, largest = values["jobs"], values["range"]
+        draw = stream(seed)
+        jobs, largest, groups = values["jobs"], values["range"], values["groups"]
         weights = draw.integers(1, largest, jobs, endpoint=True)
-        rewards = profits(draw, weights, largest)
-        groups = values["groups"]
-        teams = draw.integers(1, groups, jobs, endpoint=True).tolist() if groups else None
-        capacity = max(1, floor(values["fraction"] * int(weights.sum())))
+        rewards = profits(draw, weights, largest).astype(np.float64)
+        teams = draw.integers(1, groups, jobs, endpoint=True).tolist() if groups else [0] * jobs
+        items = zip(
+            numbered("item-", jobs),
+            weights.astype(np.float64).tolist(),
+            rewards.tolist(),
+            teams,
+            strict=True,
+        )
         return Instance(
             name=f"{name}-{jobs}-{seed}",
             description=f"A knapsack of {jobs} items, {summary} (seed {seed}).",
             processors=1,
-            deadline=float(capacity),
-            jobs=_items(weights.astype(np.float64), rewards.astype(np.float64), teams),
+            deadline=float(max(1, floor(values["fraction"] * int(weights.sum())))),
+            jobs=tuple(
+                Job(
+                    name=item,
+                    reward=reward,
+                    demand=weight,
+                    critical_path=weight,
+                    groups={"team": f"team-{team:02d}"} if team else {},
+                )
+                for item, weight, reward, team in items
+            ),
         )
 
-    make.__doc__ = f"Make a knapsack as a dssp instance: P = 1, D the capacity; {summary}."
     return Recipe(name, make, _KNAPSACK_OPTIONS, f"knapsack, {summary}", _PISINGER)
-
-
-def _items(weights: Floats, rewards: Floats, teams: list[int] | None) -> tuple[Job, ...]:
-    """Make a job of each item: its demand and its critical path are its weight."""
-    width = len(str(len(weights)))
-    return tuple(
-        Job(
-            name=f"item-{j + 1:0{width}d}",
-            reward=reward,
-            demand=weight,
-            critical_path=weight,
-            groups={"team": f"team-{teams[j]:02d}"} if teams else {},
-        )
-        for j, (weight, reward) in enumerate(zip(weights.tolist(), rewards.tolist(), strict=True))
-    )
 
 
 def _uncorrelated(draw: Draw, weights: Counts, largest: int) -> Counts:
@@ -228,84 +244,80 @@ def _weakly_correlated(draw: Draw, weights: Counts, largest: int) -> Counts:
     return rewards
 
 
-def _strongly_correlated(draw: Draw, weights: Counts, largest: int) -> Counts:
-    del draw
-    return weights + largest // 10
-
-
-def _subset_sum(draw: Draw, weights: Counts, largest: int) -> Counts:
-    del draw, largest
-    return weights
-
-
 _PISINGER = "Pisinger, Where are the hard knapsack problems?, Computers & OR 32 (2005), section 3"
 _KNAPSACK_OPTIONS = {
-    "jobs": _count(1000, 10**6),
-    "range": _count(1000, 10**9, ": the largest weight R"),
-    "fraction": Option(
+    "jobs": whole(1000, 1, 10**6),
+    "range": whole(1000, 1, 10**9, ": the largest weight R"),
+    "fraction": number(
         0.5,
         "a number above 0 and at most 1: the capacity as a fraction of the total weight",
-        lambda v: _positive(v) and v <= 1,
+        lambda v: 0 < v <= 1,
     ),
     "groups": Option(
         0,
         "a whole number from 0 to 100000: how many teams share the jobs; 0 for none",
-        lambda v: v == 0 or (is_count(v) and v <= 10**5),
+        lambda v: v == 0 or is_count(v, 10**5),
     ),
 }
-_NIGHT_OPTIONS = {
-    "nights": _count(1, 1000),
-    "processors": _count(None, 10**9, "; left out, 1000 for each night"),
-    "deadline": Option(DEADLINE, "a number of seconds above 0", _positive),
-    "reward": Option(
-        "linear", f"one of {', '.join(REWARDS)}", lambda v: isinstance(v, str) and v in REWARDS
-    ),
-    "teams": _count(6, 1000),
-    "stages": Option(
-        True,
-        "true (task lengths) or false (demand and critical path only)",
-        lambda v: isinstance(v, bool),
-    ),
-}
+_STAGES = "true (task lengths) or false (demand and critical path only)"
+_PLANTED = truth(True, "true (the answer is yes) or false (it may be no)")
 
-_PLANTED = Option(
-    True, "true (the answer is yes) or false (it may be no)", lambda v: isinstance(v, bool)
-)
-
-_RENDER_NIGHT = Recipe(
+RENDER_NIGHT = Recipe(
     "render-night",
     _render_night,
-    _NIGHT_OPTIONS,
+    {
+        "nights": whole(1, 1, 1000),
+        "processors": whole(None, 1, 10**9, "; left out, 1000 for each night"),
+        "deadline": number(DEADLINE, "a number of seconds above 0", lambda v: v > 0),
+        "reward": one_of("linear", REWARDS),
+        "teams": whole(6, 1, 1000),
+        "stages": truth(True, _STAGES),
+    },
     "synthetic nights of a render farm, calibrated on a paper's stated facts",
     "facts: Anderson et al., SPAA 2005, section 5; the fit and the teams are our own",
 )
-GENERATORS: dict[str, Recipe] = {
-    recipe.name: recipe
-    for recipe in (
-        _RENDER_NIGHT,
-        _knapsack("uncorrelated", _uncorrelated, "weights and rewards uniform on 1 to R"),
-        _knapsack(
-            "weakly-correlated",
-            _weakly_correlated,
-            "rewards uniform within R/10 of the weight, raised to 1",
-        ),
-        _knapsack("strongly-correlated", _strongly_correlated, "rewards the weight plus R/10"),
-        _knapsack("subset-sum", _subset_sum, "rewards the weight itself"),
-        Recipe(
-            "partition",
-            random_partition,
-            {"numbers": _count(8, 1000), "largest": _count(100, 10**6), "planted": _PLANTED},
-            "whether numbers can be halved, as a job on two processors",
-            "Anderson et al., SPAA 2005, Theorem 1",
-        ),
-        Recipe(
-            "matching",
-            random_matching,
-            {"size": _count(3, 50), "triples": _count(6, 10**4), "planted": _PLANTED},
-            "whether triples hold a perfect 3D-matching, as unit jobs",
-            "Anderson et al., SPAA 2005, Theorem 2",
-        ),
-        season(_RENDER_NIGHT),
-    )
-}
+GENERATORS: dict[str, Recipe] = by_name(
+    RENDER_NIGHT,
+    _knapsack("uncorrelated", _uncorrelated, "weights and rewards uniform on 1 to R"),
+    _knapsack(
+        "weakly-correlated",
+        _weakly_correlated,
+        "rewards uniform within R/10 of the weight, raised to 1",
+    ),
+    _knapsack(
+        "strongly-correlated",
+        lambda _, weights, largest: weights + largest // 10,
+        "rewards the weight plus R/10",
+    ),
+    _knapsack("subset-sum", lambda _, weights, __: weights, "rewards the weight itself"),
+    Recipe(
+        "partition",
+        random_partition,
+        {"numbers": whole(8, 1, 1000), "largest": whole(100, 1, 10**6), "planted": _PLANTED},
+        "whether numbers can be halved, as a job on two processors",
+        "Anderson et al., SPAA 2005, Theorem 1",
+    ),
+    Recipe(
+        "matching",
+        random_matching,
+        {"size": whole(3, 1, 50), "triples": whole(6, 1, 10**4), "planted": _PLANTED},
+        "whether triples hold a perfect 3D-matching, as unit jobs",
+        "Anderson et al., SPAA 2005, Theorem 2",
+    ),
+    Recipe(
+        "season",
+        _season,
+        {
+            "nights": whole(7, 2, 365),
+            "teams": whole(5, 1, 50),
+            "processors": Option(250, "a whole number >= 1", is_count),
+            "part": number(0.4, "a number above 0, at most 1", lambda v: 0 < v <= 1),
+            "bursts": number(1.0, "a number from 0 to 5", lambda v: 0 <= v <= 5),
+            "reward": RENDER_NIGHT.options["reward"],
+            "stages": truth(False, _STAGES),
+        },
+        "nights whose jobs may wait, with teams that are busy by turns",
+        "ours: the nights of render-night; who is busy when, and who can wait, are our own choice",
+    ),
+)
 """The generators by name."""

@@ -13,7 +13,7 @@ from schedopt.instances.dssp.columns import SEATS, Columns, counted
 from schedopt.instances.dssp.jobs import Job, Stages
 from schedopt.instances.dssp.rewards import REWARDS
 from schedopt.instances.dssp.tasktext import MOST, stages_of
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.options import is_number
 
 T = TypeVar("T")
@@ -24,12 +24,6 @@ SAID = 5
 
 class Rows:
     """Reads rows into jobs, and keeps what there is to say about them.
-
-    Parameters
-    ----------
-    columns : Columns
-    clock : Clock
-        Reads the times.
 
     Attributes
     ----------
@@ -50,31 +44,19 @@ class Rows:
         self._tasks = 0
 
     def jobs(self, cells: Cells) -> Iterator[Job]:
-        """Yield the jobs that are not left out.
-
-        Raises
-        ------
-        InputError
-            At the first cell that is wrong, with its row and its column.
-        """
-        at = {title: self.columns.at[title] for title in self.columns.fields}
-        more = [*self.columns.groupings, *(f"{SEATS}{kind}" for kind in self.columns.seats)]
-        at |= {title: self.columns.at[title] for title in more}
-        for place, cells_of in cells.rows:
-            row = _Row(place, cells_of, at)
+        """Yield the jobs that are not left out; `InputError` names the row and the column."""
+        seats = [f"{SEATS}{kind}" for kind in self.columns.seats]
+        titles = [*self.columns.fields, *self.columns.groupings, *seats]
+        at = {title: self.columns.at[title] for title in titles}
+        for place, texts in cells.rows:
+            row = _Row(place, texts, at)
             job = self._job(row)
             if job is not None:
                 self._hold(job.name, row)
                 yield job
 
     def notes(self, read: int) -> Iterator[str]:
-        """Yield what there is to say about times, and how many jobs were read and left out.
-
-        Parameters
-        ----------
-        read : int
-            Jobs that were read.
-        """
+        """Yield what there is to say about times, and how many jobs were read and left out."""
         if self.clock.told:
             plain = ", ".join(sorted(self.clock.plain))
             also = f"; plain numbers ({plain}) are taken in them too" if plain else ""
@@ -102,7 +84,7 @@ class Rows:
             raise row.wrong("demand" if demand is None else "critical_path", LENGTH)
         reward = None if self.columns.reward else row.number("reward")
         priority = row.number("priority", least=None) if row.text("priority") else None
-        try:
+        with placed(row.place):
             job = Job(
                 name=name,
                 reward=reward or 0.0,
@@ -115,8 +97,6 @@ class Rows:
             if self.columns.reward:
                 made = REWARDS[self.columns.reward](priority, job.planned_demand)
                 job = replace(job, reward=made)
-        except InputError as error:
-            raise error.within(row.place) from None
         return self._windowed(job, row)
 
     def _windowed(self, job: Job, row: _Row) -> Job | None:
@@ -179,10 +159,8 @@ class _Row:
 
     def read(self, column: str, reader: Callable[[str], T]) -> T:
         """Return what a reader makes of a cell; its errors name the cell."""
-        try:
+        with placed(f"{self.place}, column {column!r}"):
             return reader(self.text(column))
-        except InputError as error:
-            raise error.within(f"{self.place}, column {column!r}") from None
 
     def number(self, column: str, least: float | None = 0) -> float:
         """Return a finite number with a decimal point; nothing else that Python would take."""

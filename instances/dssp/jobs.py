@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from schedopt.instances.constraints import Name, NonNegative
+from schedopt.instances.declarations import Name, NonNegative, Record
 from schedopt.instances.errors import InputError, shown
 
 Stage = Annotated[tuple[NonNegative, ...], msgspec.Meta(min_length=1)]
@@ -21,14 +21,7 @@ MOST_NIGHTS = 10_000
 Night = Annotated[int, msgspec.Meta(ge=1, le=MOST_NIGHTS)]
 
 
-class Job(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-    gc=False,  # it can be in no cycle
-):
+class Job(Record, kw_only=True, omit_defaults=True, gc=False):  # it can be in no cycle
     """A job: tasks in stages, and what completing it by the deadline is worth.
 
     Attributes
@@ -63,7 +56,7 @@ class Job(
     name: Name
     reward: NonNegative
     priority: float | None = None
-    groups: dict[Name, Name] = {}
+    groups: dict[Name, Name] = msgspec.field(default_factory=dict)
     stages: Stages | None = None
     demand: NonNegative | None = None
     critical_path: NonNegative | None = None
@@ -80,7 +73,7 @@ class Job(
             and (path is None or 0 <= path < inf)
             and 0 <= self.release < inf
         ):
-            self._refuse_numbers()
+            self._refuse_numbers()  # of jobs made in Python: files have been checked
         if self.deadline is not None:
             check_deadline(self.deadline)
         if self.first_night != 1 or self.last_night is not None:
@@ -91,7 +84,7 @@ class Job(
             raise InputError("`stages`, or both `demand` and `critical_path`")
 
     def _refuse_numbers(self) -> None:
-        for field in ("reward", "demand", "critical_path", "release"):  # also if made in Python
+        for field in ("reward", "demand", "critical_path", "release"):
             value = getattr(self, field)
             if value is not None and not 0 <= value < inf:
                 raise InputError("a finite number >= 0", found=shown(value), place=field)
@@ -127,10 +120,8 @@ class Job(
         return fsum(max(stage) for stage in self.stages or ())
 
 
-def check_deadline(deadline: float | None) -> None:
+def check_deadline(deadline: float) -> None:
     """Raise `InputError` if a deadline is not a finite number above 0, or next to nothing."""
-    if deadline is None:
-        return
     if not 0 < deadline < inf:
         raise InputError("a finite number > 0", found=shown(deadline), place="deadline")
     if deadline < 1e-290:

@@ -31,17 +31,24 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp.clock import SPELLED, Clock, start_of
 from schedopt.instances.dssp.columns import SEATS, Columns
 from schedopt.instances.dssp.jobrows import Rows
-from schedopt.instances.dssp.records import Instance
+from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.dssp.rewards import REWARDS
-from schedopt.instances.errors import InputError, shown
-from schedopt.instances.options import Option, OptionsWith, checked, is_count, is_number
+from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.files import stem
+from schedopt.instances.options import (
+    Option,
+    OptionsWith,
+    check_given,
+    is_count,
+    is_number,
+    one_of,
+    text,
+)
 
 OPTIONS = OptionsWith(
     {
-        "name": Option(None, "a name", lambda v: isinstance(v, str) and bool(v)),
-        "processors": Option(
-            None, "a whole number of at least 1", lambda v: is_count(v) and v <= 10**9
-        ),
+        "name": text("a name"),
+        "processors": PROCESSORS,
         "deadline": Option(
             None,
             "a number above 0, or a time such as 10h, 06:00 or 2026-11-23T06:00",
@@ -50,10 +57,8 @@ OPTIONS = OptionsWith(
         "start": Option(
             None, "a time of day such as 20:00, or 2026-11-22T20:00", lambda v: isinstance(v, str)
         ),
-        "unit": Option("s", "one of s, m, h, d", lambda v: isinstance(v, str) and v in SPELLED),
-        "reward": Option(
-            None, f"one of {', '.join(REWARDS)}", lambda v: isinstance(v, str) and v in REWARDS
-        ),
+        "unit": one_of("s", SPELLED, "one of s, m, h, d"),
+        "reward": one_of(None, REWARDS),
         "groups": Option(
             None,
             "titles of columns with commas between, such as team,show",
@@ -116,67 +121,47 @@ def convert(
     InputError
         With the file, the line and the column, what was found and what was expected.
     """
-    asked = {
-        "name": name,
-        "processors": processors,
-        "deadline": deadline,
-        "start": start,
-        "unit": unit,
-        "reward": reward,
-        "groups": groups,
-        **seats,
-    }
-    checked({key: value for key, value in asked.items() if value is not None}, OPTIONS, "table")
+    check_given(
+        "table", OPTIONS, name=name, processors=processors, deadline=deadline, start=start,
+        unit=unit, reward=reward, groups=groups, **seats,
+    )  # fmt: skip
     if processors is None or deadline is None:
         missing = "processors" if processors is None else "deadline"
         raise InputError(f"option {missing!r}, which a table cannot tell", place="option")
     clock, end = _clock(start, unit, deadline)
-    try:
+    file = path if isinstance(path, str | Path) else None
+    with placed(file=file or "the frame"):
         cells = Cells.of(path)
         columns = Columns.of(cells, reward, groups)
         reading = Rows(columns, clock)
         jobs = tuple(reading.jobs(cells))
         described = bool(clock.told or start)
         instance = Instance(
-            name=name or _stem(path),
+            name=name or (stem(file) if file else "jobs"),
             description=f"Times are {clock.words}." if described else None,
             processors=processors,
             deadline=end,
             jobs=jobs,
             constraints=tuple(_seats(columns, reading, seats)),
         )
-    except InputError as error:
-        error.file = error.file or (str(path) if isinstance(path, str | Path) else "the frame")
-        raise
     if tell is not None:
         for line in [*columns.notes(instance), *reading.notes(len(jobs))]:
             tell(line)
     return instance
 
 
-def _stem(source: Source) -> str:
-    if not isinstance(source, str | Path):
-        return "jobs"
-    plain = str(source).encode("utf-8", "replace").decode("utf-8")  # any bytes may name a file
-    return Path(plain.removesuffix(".gz")).stem
-
-
 def _clock(start: str | None, unit: str, deadline: float | str) -> tuple[Clock, float]:
     """Return what reads times, and the deadline that it reads."""
-    try:
+    with placed("option start"):
         clock = Clock(SPELLED[unit], None if start is None else start_of(start.strip()))
-    except InputError as error:
-        raise error.within("option start") from None
     place = "option deadline"
     if not isinstance(deadline, str):
         clock.plain.add(place)
         return clock, float(deadline)
-    try:
+    with placed(place):
         end = clock.end(deadline.strip(), place)
-    except InputError as error:
-        raise error.within(place) from None
-    if end <= 0:
-        raise InputError("a time after the start", found=shown(deadline), place=place)
+        if end <= 0:
+            raise InputError("a time after the start", found=shown(deadline))
     return clock, end
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import fsum
 
-import msgspec
 import numpy as np
+from msgspec.structs import asdict, replace
 
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.dssp.answers import (
@@ -37,15 +37,16 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
         positions = np.flatnonzero(positions)
     picked = set(positions.tolist())
     demands, capacity = night.demands, night.capacity(fill)
+
+    def share(jobs: Iterable[int]) -> float:
+        return fsum(demands[j] for j in jobs if j in picked) / capacity
+
     return Selected(
         selected=tuple(night.jobs[j].name for j in sorted(picked)),
         demand=fsum(demands[j] for j in picked),
         capacity=capacity,
         shares={
-            by: {
-                group: fsum(demands[j] for j in jobs if j in picked) / capacity
-                for group, jobs in groups.items()
-            }
+            by: {group: share(jobs) for group, jobs in groups.items()}
             for by, groups in night.groups.items()
         },
     )
@@ -65,11 +66,10 @@ def selected_nights(
     fill : float
         The selection parameter r, of whose capacity shares are taken.
     """
-    found = [selected(season, np.asarray(jobs, dtype=np.int64), fill) for jobs in nights]
     return SelectedNights(
         nights=tuple(
             SelectedNight(selected=night.selected, demand=night.demand, shares=night.shares)
-            for night in found
+            for night in (selected(season, np.asarray(jobs, np.int64), fill) for jobs in nights)
         ),
         capacity=season.capacity(fill),
     )
@@ -88,22 +88,12 @@ def one_night(season: Instance, names: Iterable[str], rules: Sequence[Constraint
     """
     run = set(names)
     held = [
-        msgspec.structs.replace(
-            rule, use={name: seats for name, seats in rule.use.items() if name in run}
-        )
+        replace(rule, use={name: seats for name, seats in rule.use.items() if name in run})
         for rule in rules
         if isinstance(rule, Seats)
     ]
-    return msgspec.structs.replace(
-        season,
-        nights=1,
-        jobs=tuple(
-            msgspec.structs.replace(job, first_night=1, last_night=None)
-            for job in season.jobs
-            if job.name in run
-        ),
-        constraints=tuple(held),
-    )
+    jobs = [replace(job, first_night=1, last_night=None) for job in season.jobs if job.name in run]
+    return replace(season, nights=1, jobs=tuple(jobs), constraints=tuple(held))
 
 
 def scheduled(
@@ -146,10 +136,7 @@ def scheduled(
     base, deadline = selected(night, run, fill), night.deadline
     busy = fsum(min(task.end, deadline) - min(task.start, deadline) for task in placed)
     return Scheduled(
-        selected=base.selected,
-        demand=base.demand,
-        capacity=base.capacity,
-        shares=base.shares,
+        **asdict(base),
         tasks=tuple(placed),
         completion=completion,
         makespan=max(completion.values(), default=0.0),

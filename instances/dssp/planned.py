@@ -22,31 +22,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.decimals import FEW, Whole, as_written, few_sums
 
-
-class Asks(Protocol):
-    """What a job says of its size."""
-
-    @property
-    def demand(self) -> float | None:
-        """The predicted T_1."""
-        ...
-
-    @property
-    def critical_path(self) -> float | None:
-        """The predicted T_∞."""
-        ...
-
-    @property
-    def stages(self) -> tuple[tuple[float, ...], ...] | None:
-        """Task lengths, stage by stage."""
-        ...
+if TYPE_CHECKING:
+    from schedopt.instances.dssp.jobs import Job
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +47,7 @@ class Planned:
     paths: Whole
 
     @classmethod
-    def of(cls, jobs: Sequence[Asks]) -> Planned:
+    def of(cls, jobs: Sequence[Job]) -> Planned:
         """Add up what each job asks for."""
         demands = [
             (job.demand,) if job.demand is not None else tuple(chain(*(job.stages or ())))

@@ -6,7 +6,7 @@ Rendering", SPAA 2005, section 2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -24,15 +24,13 @@ from schedopt.instances.constraints import (
     FairShare,
     Forbid,
     Imply,
-    Name,
     NonNegative,
     Require,
     Resource,
     Seats,
     Share,
     Together,
-    check_names,
-    check_references,
+    check_rules,
 )
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
@@ -40,9 +38,9 @@ from schedopt.instances.dssp.jobs import MOST_NIGHTS, Deadline, Job, Night, chec
 from schedopt.instances.dssp.planned import Planned, guaranteed
 from schedopt.instances.dssp.tasks import Tasks
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.naming import check_unique, groups_of, index_of
-from schedopt.instances.options import Option, is_number
-from schedopt.instances.showing import Shown
+from schedopt.instances.naming import check_unique
+from schedopt.instances.options import Option, is_count, is_number
+from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]
 SCHEMA: Mapping[str, Mapping[str, object]] = {
@@ -62,32 +60,20 @@ SideConstraint = (
 )
 
 FILL = Option(
-    default=1.0,
-    expected="a number above 0, or guaranteed",
-    accepts=lambda value: value == "guaranteed" or (is_number(value) and value > 0),
+    1.0,
+    "a number above 0, or guaranteed",
+    lambda v: v == "guaranteed" or (is_number(v) and v > 0),
 )
 """The selection parameter r, which selections and selectors take as option ``fill``."""
+PROCESSORS = Option(None, "a whole number of at least 1", lambda v: is_count(v, 10**9))
+"""What converters take as option ``processors`` where files do not know the machine."""
 
 
-class Instance(
-    Shown,
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-    dict=True,
-    tag_field="problem",
-    tag="dssp",
-):
+class Instance(BaseInstance, kw_only=True, tag="dssp"):
     """Jobs, identical processors and a deadline.
 
     Attributes
     ----------
-    name : str
-        The instance's name.
-    description : str, optional
-        A line that says what the instance shows.
     processors : int
         P, at least 1.
     deadline : float
@@ -103,8 +89,6 @@ class Instance(
         Side constraints on the selection.
     """
 
-    name: Name
-    description: str | None = None
     processors: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
     deadline: Deadline
     jobs: tuple[Job, ...]
@@ -121,15 +105,12 @@ class Instance(
         with np.errstate(over="ignore"):
             total = float(self.demands.sum() + self.rewards.sum())
         if not isfinite(total):
-            raise InputError(
-                "finite sums of demands and rewards", found="an overflow", place="jobs"
-            )
+            expected = "finite sums of demands and rewards"
+            raise InputError(expected, found="an overflow", place="jobs")
         self._check_late()
         self._check_nights()
-        check_names(self.constraints)
+        check_rules(self)
         check_unique(self.jobs)
-        if self.constraints:
-            check_references(self.constraints, self.index, self.groups)
 
     def _check_nights(self) -> None:
         if not 1 <= self.nights <= MOST_NIGHTS:
@@ -153,49 +134,40 @@ class Instance(
             if not (delay == 0 if i == 0 else before < delay < inf):
                 raise InputError(expected, found=shown(delay), place=f"late[{i}][0]")
             if not 0 <= fraction <= most:
-                raise InputError(
-                    f"a fraction from 0 to {most:g}", found=shown(fraction), place=f"late[{i}][1]"
-                )
+                expected = f"a fraction from 0 to {most:g}"
+                raise InputError(expected, found=shown(fraction), place=f"late[{i}][1]")
             before, most = delay, fraction
 
-    @cached_property
-    def index(self) -> dict[str, int]:
-        """Position of each job by name."""
-        return index_of(self.jobs)
+    def _floats(self, numbers: Iterable[float]) -> Floats:
+        return np.fromiter(numbers, np.float64, len(self.jobs))
 
     @cached_property
     def rewards(self) -> Floats:
         """R_j, shape (J,)."""
-        return np.fromiter((job.reward for job in self.jobs), np.float64, len(self.jobs))
+        return self._floats(job.reward for job in self.jobs)
 
     @cached_property
     def demands(self) -> Floats:
         """T_1(j) as planned, shape (J,), in processor time."""
-        return np.fromiter(
-            (job.planned_demand if (given := job.demand) is None else given for job in self.jobs),
-            np.float64,
-            len(self.jobs),
+        return self._floats(
+            job.planned_demand if (given := job.demand) is None else given for job in self.jobs
         )
 
     @cached_property
     def critical_paths(self) -> Floats:
         """T_∞(j) as planned, shape (J,), in time."""
-        return np.fromiter(
-            (job.planned_critical_path for job in self.jobs), np.float64, len(self.jobs)
-        )
+        return self._floats(job.planned_critical_path for job in self.jobs)
 
     @cached_property
     def releases(self) -> Floats:
         """When each job is released, shape (J,)."""
-        return np.fromiter((job.release for job in self.jobs), np.float64, len(self.jobs))
+        return self._floats(job.release for job in self.jobs)
 
     @cached_property
     def deadlines(self) -> Floats:
         """By when each job must complete, shape (J,): its own deadline, else the file's."""
         own = [job.deadline for job in self.jobs]
-        if own.count(None) == len(own):
-            return np.full(len(own), self.deadline, dtype=np.float64)
-        return np.array([self.deadline if d is None else d for d in own], dtype=np.float64)
+        return self._floats(self.deadline if d is None else d for d in own)
 
     @cached_property
     def windowed(self) -> bool:
@@ -219,11 +191,6 @@ class Instance(
             within[j] = Fraction(int(paths.numbers[j]), paths.scale) <= length
         return within
 
-    @cached_property
-    def groups(self) -> dict[str, dict[str, list[int]]]:
-        """For each grouping and each of its groups, the positions of its jobs."""
-        return groups_of(self.jobs)
-
     def capacity(self, fill: float = 1.0) -> float:
         """Return r·P·D, the processor time that a selection may use (equation 2).
 
@@ -241,29 +208,18 @@ class Instance(
 
     def exact_capacity(self, fill: float = 1.0) -> Fraction:
         """Return r·P·D, exactly."""
-        found = self._capacities.get(fill)
-        if found is None:
-            found = as_written(fill) * self.processors * as_written(self.deadline)
-            self._capacities[fill] = found
-        return found
-
-    @cached_property
-    def _capacities(self) -> dict[float, Fraction]:
-        """R·P·D by r, as far as they have been asked for."""
-        return {}
+        return as_written(fill) * self.processors * as_written(self.deadline)
 
     def room(self, fill: float = 1.0) -> Fraction:
         """Return the largest total demand that fits into r·P·D, in whole units of `planned`."""
-        found = self._rooms.get(fill)
-        if found is None:
+        if fill not in self._rooms:
             demands = self.planned.demands
-            found = Fraction(demands.down(self.exact_capacity(fill)), demands.scale)
-            self._rooms[fill] = found
-        return found
+            self._rooms[fill] = Fraction(demands.down(self.exact_capacity(fill)), demands.scale)
+        return self._rooms[fill]
 
     @cached_property
     def _rooms(self) -> dict[float, Fraction]:
-        """What `room` has returned by r."""
+        """What `room` has returned by r: policies ask for it again and again."""
         return {}
 
     def fill(self, asked: float | str) -> float:
@@ -330,12 +286,11 @@ class Instance(
 
     def objective_of(self, solution: Selected | SelectedNights) -> float:
         """Return the total reward of a selection (equation 1), or what a schedule earns (U_D)."""
-        run = [self.index[name] for name in solution.selected]
+        run = [(j, self.jobs[j]) for j in map(self.index.__getitem__, solution.selected)]
         if isinstance(solution, Scheduled):
             ends = solution.completion
-            paid = [self.worth(j, ends[self.jobs[j].name]) for j in run]
-            return fsum(self.jobs[j].reward * part for j, part in zip(run, paid, strict=True))
-        return fsum(self.jobs[j].reward for j in run)
+            return fsum(job.reward * self.worth(j, ends[job.name]) for j, job in run)
+        return fsum(job.reward for _, job in run)
 
     @cached_property
     def tasks(self) -> Tasks:
@@ -348,9 +303,6 @@ class Instance(
         """
         for j, job in enumerate(self.jobs):
             if job.stages is None:
-                raise InputError(
-                    "`stages`, without which a job cannot be scheduled",
-                    found="predictions alone",
-                    place=f"jobs[{j}]",
-                )
+                expected = "`stages`, without which a job cannot be scheduled"
+                raise InputError(expected, found="predictions alone", place=f"jobs[{j}]")
         return Tasks.of([job.stages or () for job in self.jobs])

@@ -12,6 +12,7 @@ import numpy as np
 
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
+from schedopt.instances.recipes import stream
 
 Triple = tuple[int, int, int]
 
@@ -62,7 +63,7 @@ def matching(size: int, triples: Sequence[Triple]) -> Instance:
 
 def random_partition(seed: int, values: Mapping[str, Any]) -> Instance:
     """Draw whole numbers for `partition`; planted: two halves of equal sum, shuffled."""
-    draw = np.random.Generator(np.random.PCG64(seed))
+    draw = stream(seed)
     count, largest = values["numbers"], values["largest"]
     numbers = draw.integers(1, largest, count, endpoint=True)
     if values["planted"]:
@@ -75,7 +76,7 @@ def random_partition(seed: int, values: Mapping[str, Any]) -> Instance:
 
 def random_matching(seed: int, values: Mapping[str, Any]) -> Instance:
     """Draw triples for `matching`; planted: a perfect matching is among them."""
-    draw = np.random.Generator(np.random.PCG64(seed))
+    draw = stream(seed)
     size, count = values["size"], values["triples"]
     found: dict[Triple, None] = {}
     if values["planted"]:

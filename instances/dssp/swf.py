@@ -11,21 +11,27 @@ from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.dssp.rewards import REWARDS
 from schedopt.instances.errors import InputError
-from schedopt.instances.options import Option, checked, is_count, is_number
+from schedopt.instances.options import (
+    Option,
+    check_given,
+    is_count,
+    number,
+    one_of,
+    truth,
+    whole,
+)
 from schedopt.instances.swf import WINDOW, Entry, Window, read_log
 
 DAY = 86_400.0
 """Seconds."""
 
 OPTIONS = WINDOW | {
-    "deadline": Option(None, "a number of seconds above 0", lambda v: is_number(v) and v > 0),
-    "reward": Option(
-        "size", f"one of {', '.join(REWARDS)}", lambda v: isinstance(v, str) and v in REWARDS
-    ),
-    "predicted": Option(False, "true or false", lambda v: isinstance(v, bool)),
-    "nights": Option(1, "a whole number from 1 to 3660", lambda v: is_count(v) and v <= 3660),
+    "deadline": number(None, "a number of seconds above 0", lambda v: v > 0),
+    "reward": one_of("size", REWARDS),
+    "predicted": truth(False),
+    "nights": whole(1, 1, 3660),
     "patience": Option(
-        0, "nights that a job can wait: 0 or more", lambda v: v == 0 or (is_count(v) and v <= 3660)
+        0, "nights that a job can wait: 0 or more", lambda v: v == 0 or is_count(v, 3660)
     ),
 }
 """The options of `convert`; ``deadline`` has no default."""
@@ -73,11 +79,10 @@ def convert(
     InputError
         With the file, the line, what was found and what was expected.
     """
-    asked = {
-        "name": name, "deadline": deadline, "reward": reward, "predicted": predicted,
-        "nights": nights, "patience": patience, **window,
-    }  # fmt: skip
-    checked({key: value for key, value in asked.items() if value is not None}, OPTIONS, "swf")
+    check_given(
+        "swf", OPTIONS, name=name, deadline=deadline, reward=reward, predicted=predicted,
+        nights=nights, patience=patience, **window,
+    )  # fmt: skip
     if deadline is None:
         raise InputError("option 'deadline', which a log cannot tell", place="option")
     if patience and nights == 1:
@@ -87,26 +92,26 @@ def convert(
         ends = began + nights * DAY
         window["end"] = min(window.get("end") or ends, ends)
     log = read_log(path, **window)
-    notes = [
-        f"{missing} of unknown {by}"
+    unknown = {
+        by: sum(getattr(entry, by) is None for entry in log.entries)
         for by in ("user", "group", "queue")
-        if (missing := sum(getattr(entry, by) is None for entry in log.entries))
-    ]
+    }
+    notes = [f"{missing} of unknown {by}" for by, missing in unknown.items() if missing]
     known = sum(entry.planned is not None for entry in log.entries)
     if predicted:
         notes.append(f"{known} planned by the time that their user asked for")
     elif known:
-        notes.append(
-            f"{known} have an estimate of their user's, by which option predicted=true plans"
-        )
-    jobs = (_job(entry, rank, reward, predicted) for rank, entry in enumerate(log.entries))
+        option = "by which option predicted=true plans"
+        notes.append(f"{known} have an estimate of their user's, {option}")
     if nights > 1:
-        days = [int((entry.submit - began) // DAY) + 1 for entry in log.entries]
-        jobs = (
-            replace(job, first_night=day, last_night=min(nights, day + patience))
-            for job, day in zip(jobs, days, strict=True)
-        )
         notes.append(f"a night for each of {nights} days, and patience for {patience} more")
+    jobs = []
+    for rank, entry in enumerate(log.entries):
+        job = _job(entry, rank, reward, predicted)
+        if nights > 1:
+            day = int((entry.submit - began) // DAY) + 1
+            job = replace(job, first_night=day, last_night=min(nights, day + patience))
+        jobs.append(job)
     return Instance(
         name=name or log.stem,
         description=log.described(*notes),

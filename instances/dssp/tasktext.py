@@ -20,19 +20,7 @@ _PART = re.compile(r"(\d+)\s*[xX×*]\s*(.+)", re.ASCII)
 
 
 def stages_of(text: str, clock: Clock) -> Stages:
-    """Return the stages of a job.
-
-    Parameters
-    ----------
-    text : str
-    clock : Clock
-        Reads the lengths.
-
-    Raises
-    ------
-    InputError
-        With the part that is wrong.
-    """
+    """Return the stages of a job, whose lengths a clock reads; `InputError` with the wrong part."""
     if re.fullmatch(r"\d+", text):
         raise InputError(EXPECTED, found=shown(text))
     written = text.removesuffix(";")

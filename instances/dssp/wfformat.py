@@ -22,23 +22,20 @@ from typing import Annotated
 
 import msgspec
 
-from schedopt.instances.constraints import Name, NonNegative
+from schedopt.instances.declarations import Name, NonNegative
 from schedopt.instances.dssp.jobs import Job
-from schedopt.instances.dssp.records import Instance
+from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.dssp.rewards import REWARDS
-from schedopt.instances.errors import InputError, shown, suggestion
-from schedopt.instances.files import read
-from schedopt.instances.options import Option, checked, is_count, is_number
+from schedopt.instances.errors import InputError, placed, shown, suggestion
+from schedopt.instances.files import read, stem
+from schedopt.instances.naming import refuse_twice
+from schedopt.instances.options import check_given, is_number, number, one_of, text
 
 OPTIONS = {
-    "name": Option(None, "a name", lambda v: isinstance(v, str) and bool(v)),
-    "processors": Option(
-        None, "a whole number of at least 1", lambda v: is_count(v) and v <= 10**9
-    ),
-    "deadline": Option(None, "a number of seconds above 0", lambda v: is_number(v) and v > 0),
-    "reward": Option(
-        "size", f"one of {', '.join(REWARDS)}", lambda v: isinstance(v, str) and v in REWARDS
-    ),
+    "name": text("a name"),
+    "processors": PROCESSORS,
+    "deadline": number(None, "a number of seconds above 0", lambda v: v > 0),
+    "reward": one_of("size", REWARDS),
 }
 """The options of `convert`; ``processors`` and ``deadline`` have no default."""
 
@@ -144,24 +141,30 @@ def convert(
     InputError
         With the file, the place, what was found and what was expected.
     """
-    asked = {"name": name, "processors": processors, "deadline": deadline, "reward": reward}
-    checked({key: value for key, value in asked.items() if value is not None}, OPTIONS, "wfformat")
+    given = {"name": name, "processors": processors, "deadline": deadline, "reward": reward}
+    check_given("wfformat", OPTIONS, **given)
     if processors is None or deadline is None:
         missing = "processors" if processors is None else "deadline"
         raise InputError(f"option {missing!r}, which a workflow cannot tell", place="option")
     files = [paths] if isinstance(paths, str | Path) else list(paths)
     if not files:
         raise InputError("one WfFormat file or more", found="none")
-    ranks = _checked_priorities(priorities, len(files))
-    names = _unique([_stem(path) for path in files])
+    ranks = range(len(files)) if priorities is None else list(priorities)
+    if len(ranks) != len(files) or not all(map(is_number, ranks)):
+        words = f"{len(files)} finite numbers, one for each file"
+        raise InputError(words, found=shown(ranks), place="option priorities")
+    names = _unique([stem(path, ".json") for path in files])
     workflows = [load(path) for path in files]
-    jobs = tuple(map(_job, files, names, workflows, ranks, [reward] * len(files)))
+    jobs = []
+    for path, own, workflow, rank in zip(files, names, workflows, ranks, strict=True):
+        with placed(file=path):
+            jobs.append(_job(own, workflow, float(rank), reward))
     return Instance(
-        name=name or _together(names),
+        name=name or (names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"),
         description=_description(workflows),
         processors=processors,
         deadline=float(deadline),
-        jobs=jobs,
+        jobs=tuple(jobs),
     )
 
 
@@ -174,7 +177,7 @@ def load(path: str | Path) -> Workflow:
         If a runtime is missing, a reference leads nowhere or the graph has a cycle; with the place.
     """
     document: _Document = read(path, _Document)
-    try:
+    with placed(file=path):
         tasks, place = _listed(document.workflow)
         ids = _ids(tasks, place)
         parents = _parents(tasks, ids, place)
@@ -185,9 +188,6 @@ def load(path: str | Path) -> Workflow:
             parents=parents,
             order=_order(parents, list(ids), place),
         )
-    except InputError as error:
-        error.file = str(path)
-        raise
 
 
 def levelled(workflow: Workflow) -> tuple[tuple[float, ...], ...]:
@@ -226,10 +226,10 @@ def _description(workflows: Sequence[Workflow]) -> str:
     )
 
 
-def _job(path: str | Path, name: str, workflow: Workflow, priority: float, reward: str) -> Job:
+def _job(name: str, workflow: Workflow, priority: float, reward: str) -> Job:
     groups = {"workflow": workflow.name, "system": workflow.system}
     if not isfinite(sum(workflow.runtimes)):
-        raise InputError("runtimes whose sum is finite", found="an overflow", file=str(path))
+        raise InputError("runtimes whose sum is finite", found="an overflow")
     return Job(
         name=name,
         reward=REWARDS[reward](priority, fsum(workflow.runtimes)),
@@ -237,24 +237,6 @@ def _job(path: str | Path, name: str, workflow: Workflow, priority: float, rewar
         groups={by: group for by, group in groups.items() if group is not None},
         stages=levelled(workflow),
     )
-
-
-def _checked_priorities(priorities: Sequence[float] | None, files: int) -> list[float]:
-    ranks = range(files) if priorities is None else list(priorities)
-    if len(ranks) != files or not all(map(is_number, ranks)):
-        words = f"{files} finite numbers, one for each file"
-        raise InputError(words, found=shown(ranks), place="option priorities")
-    return [float(rank) for rank in ranks]
-
-
-def _stem(path: str | Path) -> str:
-    name = Path(path).name.encode("utf-8", "replace").decode("utf-8")  # any bytes may name a file
-    return name.removesuffix(".gz").removesuffix(".json") or name
-
-
-def _together(names: Sequence[str]) -> str:
-    """Return a name for several files."""
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def _unique(names: Sequence[str]) -> list[str]:
@@ -280,16 +262,12 @@ def _listed(workflow: _Workflow) -> tuple[_Tasks, str]:
 
 def _ids(tasks: _Tasks, place: str) -> dict[str, int]:
     """Return the position of each task by its id, which before version 1.5 may be its name."""
-    ids: dict[str, int] = {}
-    for i, task in enumerate(tasks):
-        key = task.id or task.name
-        if key is None:
-            raise InputError("a key 'id'", place=f"{place}[{i}]")
-        if key in ids:
-            words = f"an id of its own: {place}[{ids[key]}] has it already"
-            raise InputError(words, found=shown(key), place=f"{place}[{i}]")
-        ids[key] = i
-    return ids
+    ids = [task.id or task.name for task in tasks]
+    named = [key for key in ids if key is not None]
+    if len(named) < len(ids):
+        raise InputError("a key 'id'", place=f"{place}[{ids.index(None)}]")
+    refuse_twice(named, place, "an id")
+    return {key: i for i, key in enumerate(named)}
 
 
 def _parents(tasks: _Tasks, ids: dict[str, int], place: str) -> tuple[tuple[int, ...], ...]:

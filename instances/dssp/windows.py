@@ -71,64 +71,35 @@ def windows(
     releases, first = np.unique(night.releases[at], return_inverse=True)
     deadlines, last = np.unique(night.deadlines[at], return_inverse=True)
     shape = (len(releases), len(deadlines))
+    too_many = InputError(
+        "fewer releases and deadlines that differ: round them",
+        found=f"{shape[0]} releases and {shape[1]} deadlines",
+        place="jobs",
+    )
     if shape[0] * shape[1] > MOST:
-        raise _too_many(shape)
-    ends, starts = _within(first, last, np.ones(at.size), shape)
-    asked = np.cumsum(np.cumsum(_table(first, last, work[at], shape)[::-1], axis=0), axis=1)[::-1]
+        raise too_many
+    count, asked = np.zeros(shape), np.zeros(shape)
+    np.add.at(count, (first, last), 1.0)
+    np.add.at(asked, (first, last), work[at])
+    # Some job within has the window's own deadline, and some its own release.
+    ends = np.cumsum(count[::-1], axis=0)[::-1] > 0
+    starts = np.cumsum(count, axis=1) > 0
+    asked = np.cumsum(np.cumsum(asked[::-1], axis=0), axis=1)[::-1]
     room = rate * (deadlines[None, :] - releases[:, None])
     tight = ends & starts & (asked > room * (1 - 1e-9))  # rounding never hides one that matters
-    found: list[Window] = []
+    kept: list[Window] = []
     listed = 0
     for a, b in np.argwhere(tight):
         inside = at[(first >= a) & (last <= b)]
         listed += inside.size
         if listed > MOST:
-            raise _too_many(shape)
-        found.append(Window(float(releases[a]), float(deadlines[b]), inside))
-    return found
-
-
-def _table(
-    first: NDArray[np.intp],
-    last: NDArray[np.intp],
-    amounts: NDArray[np.float64],
-    shape: tuple[int, int],
-) -> NDArray[np.float64]:
-    table = np.zeros(shape)
-    np.add.at(table, (first, last), amounts)
-    return table
-
-
-def _within(
-    first: NDArray[np.intp],
-    last: NDArray[np.intp],
-    ones: NDArray[np.float64],
-    shape: tuple[int, int],
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell of each window whether some job in it ends when it does, and starts when it does."""
-    table = _table(first, last, ones, shape)
-    ends = np.cumsum(table[::-1], axis=0)[::-1] > 0
-    starts = np.cumsum(table, axis=1) > 0
-    return ends, starts
-
-
-def _too_many(shape: tuple[int, int]) -> InputError:
-    return InputError(
-        "fewer releases and deadlines that differ: round them",
-        found=f"{shape[0]} releases and {shape[1]} deadlines",
-        place="jobs",
-    )
+            raise too_many
+        kept.append(Window(float(releases[a]), float(deadlines[b]), inside))
+    return kept
 
 
 def refuse_nights(night: Instance, who: str) -> None:
-    """Raise `InputError` if an instance has several nights.
-
-    Parameters
-    ----------
-    night : Instance
-    who : str
-        What is for a single one.
-    """
+    """Raise `InputError` if an instance has several nights, where ``who`` is for a single one."""
     if night.nights > 1:
         words = f"1: {who} is for a single night, formulation season for several"
         raise InputError(words, found=shown(night.nights), place="nights")

@@ -1,7 +1,4 @@
-"""Random epoch instances by name: the paper's own, and planted ones with a known optimum.
-
-All draws come from one PCG64 stream that the seed starts, so a seed fixes an instance bit for bit.
-"""
+"""Random epoch instances by name: the paper's own, and planted ones with a known optimum."""
 
 from __future__ import annotations
 
@@ -12,28 +9,13 @@ import numpy as np
 
 from schedopt.instances.epoch.records import MOST_NODES, Instance, Job
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.options import Option, is_count, is_number
-from schedopt.instances.recipes import Recipe
+from schedopt.instances.options import number, whole
+from schedopt.instances.recipes import Recipe, by_name, numbered, stream
 
 if TYPE_CHECKING:  # at run time it would load all of numpy.random
     Draw = np.random.Generator
 
 PAPER = "McCann and Zahorjan, TR 94-10-05, University of Washington, 1994"
-
-
-def _counted(default: int, least: int, most: int, what: str) -> Option:
-    return Option(
-        default,
-        f"a whole number from {least} to {most}: {what}",
-        lambda v: (
-            (is_count(v) or (isinstance(v, int) and v == 0 and v is not False))
-            and least <= v <= most
-        ),
-    )
-
-
-_NODES = _counted(128, 1, MOST_NODES, "N")
-_INEQUITY = _counted(1, 0, MOST_NODES, "k")
 
 
 def mean_minimum(nodes: int, jobs: int, load: float) -> float:
@@ -42,16 +24,9 @@ def mean_minimum(nodes: int, jobs: int, load: float) -> float:
 
 
 def drawn_uniform(draw: Draw, nodes: int, shape: Any, mean: float) -> Any:
-    """Draw minima uniform on 1 .. 2·mean - 1 (Table 3), cut at N, in an array of a shape.
-
-    Where 2·mean - 1 is not whole, its floor and its ceiling are taken in the proportion that keeps
-    the mean.
-    """
-    most = max(1.0, 2 * mean - 1)
-    low = int(most)
-    largest = np.where(draw.random(shape) < most - low, low + 1, low)
-    minima = 1 + np.floor(draw.random(shape) * largest).astype(np.int64)
-    return np.minimum(minima, nodes)
+    """Draw minima uniform on 1 .. 2·mean - 1 (Table 3), cut at N, in an array of a shape."""
+    largest = _largest(draw, shape, mean)
+    return np.minimum(1 + np.floor(draw.random(shape) * largest).astype(np.int64), nodes)
 
 
 def drawn_binomial(draw: Draw, nodes: int, shape: Any, mean: float) -> Any:
@@ -59,34 +34,36 @@ def drawn_binomial(draw: Draw, nodes: int, shape: Any, mean: float) -> Any:
 
     The paper says "binomial" without parameters: these are our own choice.
     """
+    return np.minimum(1 + draw.binomial(_largest(draw, shape, mean) - 1, 0.5), nodes)
+
+
+def _largest(draw: Draw, shape: Any, mean: float) -> Any:
+    """Return 2·mean - 1 as whole numbers: floors and ceilings that keep the mean."""
     most = max(1.0, 2 * mean - 1)
     low = int(most)
-    largest = np.where(draw.random(shape) < most - low, low + 1, low)
-    return np.minimum(1 + draw.binomial(largest - 1, 0.5), nodes)
+    return np.where(draw.random(shape) < most - low, low + 1, low)
 
 
 def _random(name: str, minima: Callable[[Draw, int, Any, float], Any], summary: str) -> Recipe:
-    """Make the recipe of one distribution of minima."""
+    """Return the recipe of one distribution of minima."""
 
     def make(seed: int, values: Mapping[str, Any]) -> Instance:
-        draw = np.random.Generator(np.random.PCG64(seed))
         nodes, jobs, load = values["nodes"], values["jobs"], values["load"]
         return Instance(
             name=f"{name}-{nodes}x{jobs}-{seed}",
             description=f"{jobs} jobs, minima {summary}, load factor {load:.0%} (seed {seed}).",
             nodes=nodes,
             inequity=values["inequity"],
-            jobs=named(minima(draw, nodes, jobs, mean_minimum(nodes, jobs, load)).tolist()),
+            jobs=named(minima(stream(seed), nodes, jobs, mean_minimum(nodes, jobs, load)).tolist()),
         )
 
-    make.__doc__ = f"Make jobs with minima {summary}."
     return Recipe(name, make, _RANDOM_OPTIONS, f"minima {summary}", f"{PAPER}, Table 3")
 
 
 def named(minima: Sequence[int]) -> tuple[Job, ...]:
     """Return jobs of these minima, named in order."""
-    width = len(str(len(minima)))
-    return tuple(Job(name=f"j{i:0{width}d}", minimum=m) for i, m in enumerate(minima, start=1))
+    names = numbered("j", len(minima))
+    return tuple(Job(name=name, minimum=m) for name, m in zip(names, minima, strict=True))
 
 
 # --- planted ----------------------------------------------------------------------------------
@@ -103,7 +80,7 @@ def _planted(seed: int, values: Mapping[str, Any]) -> Instance:
     if not fewest <= most <= nodes:
         expected = f"a number from `fewest`, {fewest}, to `nodes`, {nodes}"
         raise InputError(expected, found=shown(most), place="option most")
-    draw = np.random.Generator(np.random.PCG64(seed))
+    draw = stream(seed)
     minima: list[int] = []
     for _ in range(epochs):
         minima += _parts(draw, nodes, inequity, fewest, most)
@@ -137,36 +114,34 @@ def _parts(draw: Draw, nodes: int, inequity: int, fewest: int, most: int) -> lis
         return parts
 
 
+_NODES = whole(128, 1, MOST_NODES, ": N")
+_INEQUITY = whole(1, 0, MOST_NODES, ": k")
 _RANDOM_OPTIONS = {
     "nodes": _NODES,
-    "jobs": _counted(8, 1, 10**5, "J"),
-    "load": Option(
+    "jobs": whole(8, 1, 10**5, ": J"),
+    "load": number(
         1.0,
         "a number above 0: the load factor, jobs times their mean minimum over nodes",
-        lambda v: is_number(v) and 0 < v <= 10**6,
+        lambda v: 0 < v <= 10**6,
     ),
     "inequity": _INEQUITY,
 }
-_PLANTED_OPTIONS = {
-    "nodes": _NODES,
-    "epochs": _counted(8, 1, 10**4, "how many epochs the jobs fill"),
-    "inequity": _INEQUITY,
-    "fewest": _counted(2, 1, MOST_NODES, "the fewest jobs of an epoch"),
-    "most": _counted(20, 1, MOST_NODES, "the most jobs of an epoch"),
-}
 
-GENERATORS: dict[str, Recipe] = {
-    recipe.name: recipe
-    for recipe in (
-        _random("uniform", drawn_uniform, "uniform from 1 to twice their mean less 1"),
-        _random("binomial", drawn_binomial, "binomial from 1 to twice their mean less 1"),
-        Recipe(
-            "planted",
-            _planted,
-            _PLANTED_OPTIONS,
-            "jobs that fill a known number of epochs to the last node",
-            "our own; the optimum is known, and hard to find for heuristics",
-        ),
-    )
-}
+GENERATORS: dict[str, Recipe] = by_name(
+    _random("uniform", drawn_uniform, "uniform from 1 to twice their mean less 1"),
+    _random("binomial", drawn_binomial, "binomial from 1 to twice their mean less 1"),
+    Recipe(
+        "planted",
+        _planted,
+        {
+            "nodes": _NODES,
+            "epochs": whole(8, 1, 10**4, ": how many epochs the jobs fill"),
+            "inequity": _INEQUITY,
+            "fewest": whole(2, 1, MOST_NODES, ": the fewest jobs of an epoch"),
+            "most": whole(20, 1, MOST_NODES, ": the most jobs of an epoch"),
+        },
+        "jobs that fill a known number of epochs to the last node",
+        "our own; the optimum is known, and hard to find for heuristics",
+    ),
+)
 """The generators by name."""

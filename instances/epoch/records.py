@@ -12,10 +12,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.constraints import Apart, Name, Together, check_names, check_references
+from schedopt.instances.constraints import Apart, Together, check_rules
+from schedopt.instances.declarations import Name, Record
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.naming import index_of
-from schedopt.instances.showing import Shown
+from schedopt.instances.naming import check_unique
+from schedopt.instances.protocol import BaseInstance
 
 Ints = NDArray[np.int64]
 SideConstraint = Together | Apart
@@ -24,7 +25,7 @@ MOST_NODES = 10**6
 """No machine has more; sums of allotments stay far below 2^31 for every solver."""
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Job(Record, kw_only=True):
     """A job, and the fewest nodes whose memory holds it.
 
     Attributes
@@ -43,25 +44,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             raise InputError("a whole number >= 1", found=shown(self.minimum), place="minimum")
 
 
-class Instance(
-    Shown,
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-    dict=True,
-    tag_field="problem",
-    tag="epoch",
-):
+class Instance(BaseInstance, kw_only=True, tag="epoch"):
     """Jobs that share a machine in every quantum, each at least on its minimum of nodes.
 
     Attributes
     ----------
-    name : str
-        The instance's name.
-    description : str, optional
-        A line that says what the instance shows.
     nodes : int
         N, at least 1.
     inequity : int
@@ -74,8 +61,6 @@ class Instance(
         Side constraints on the epochs: which jobs share one, and which may not.
     """
 
-    name: Name
-    description: str | None = None
     nodes: Annotated[int, msgspec.Meta(ge=1, le=MOST_NODES)]
     inequity: Annotated[int, msgspec.Meta(ge=0, le=MOST_NODES)]
     jobs: Annotated[tuple[Job, ...], msgspec.Meta(min_length=1)]
@@ -91,23 +76,10 @@ class Instance(
             raise InputError("one job or more", found="none", place="jobs")
         for j, job in enumerate(self.jobs):
             if job.minimum > self.nodes:
-                raise InputError(
-                    f"at most {self.nodes}, the nodes there are",
-                    found=shown(job.minimum),
-                    place=f"jobs[{j}].minimum",
-                )
-        check_names(self.constraints)
-        check_references(self.constraints, self.index, self.groups)
-
-    @cached_property
-    def index(self) -> dict[str, int]:
-        """Position of each job by name."""
-        return index_of(self.jobs)
-
-    @property
-    def groups(self) -> dict[str, dict[str, list[int]]]:
-        """Groupings of the jobs: none here."""
-        return {}
+                expected = f"at most {self.nodes}, the nodes there are"
+                raise InputError(expected, found=shown(job.minimum), place=f"jobs[{j}].minimum")
+        check_rules(self)
+        check_unique(self.jobs)
 
     @cached_property
     def minima(self) -> Ints:
@@ -117,10 +89,9 @@ class Instance(
     @cached_property
     def descending(self) -> list[int]:
         """Positions of the jobs by non-increasing minimum, the file's order on ties."""
-        order: list[int] = np.argsort(-self.minima, kind="stable").tolist()
-        return order
+        return list(np.argsort(-self.minima, kind="stable").tolist())
 
-    @cached_property
+    @property
     def ascending(self) -> list[int]:
         """Positions of the jobs by non-decreasing minimum: `descending` backwards."""
         return self.descending[::-1]
@@ -130,7 +101,7 @@ class Instance(
         return float(solution.overhead)
 
 
-class Epoch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Epoch(Record, kw_only=True):
     """A part of the quantum in which some jobs share all nodes.
 
     Attributes
@@ -145,9 +116,7 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     nodes: dict[str, int]
 
 
-class Partitioned(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
+class Partitioned(Record, kw_only=True, omit_defaults=True):
     """An epoch schedule, as result documents write it.
 
     Attributes
@@ -167,9 +136,7 @@ class Partitioned(
         return sum(sum(epoch.nodes.values()) for epoch in self.epochs)
 
 
-class Rectangle(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
+class Rectangle(Record, kw_only=True, omit_defaults=True):
     """The one piece of the quantum that a job gets.
 
     Attributes
@@ -188,7 +155,7 @@ class Rectangle(
     first: int | None = None
 
 
-class Scheduled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Scheduled(Record, kw_only=True):
     """A schedule of rectangles (Figure 2(b)), as result documents write it.
 
     Attributes

@@ -8,11 +8,11 @@ from typing import Unpack
 
 from schedopt.instances.epoch.records import Instance, Job
 from schedopt.instances.errors import InputError
-from schedopt.instances.options import Option, checked, is_number
+from schedopt.instances.options import Option, check_given
 from schedopt.instances.swf import WINDOW, Entry, Window, read_log
 
 OPTIONS = WINDOW | {
-    "at": Option(None, "seconds since the log began, 0 or more", lambda v: is_number(v) and v >= 0),
+    "at": WINDOW["start"],
     "inequity": Option(
         1, "a whole number >= 0", lambda v: isinstance(v, int) and v is not False and v >= 0
     ),
@@ -51,8 +51,7 @@ def convert(
     InputError
         With the file, the line, what was found and what was expected.
     """
-    asked = {"name": name, "at": at, "inequity": inequity, **window}
-    checked({key: value for key, value in asked.items() if value is not None}, OPTIONS, "swf")
+    check_given("swf", OPTIONS, name=name, at=at, inequity=inequity, **window)
     log = read_log(path, **window)
     time = busiest(log.entries) if at is None else float(at)
     present = [e for e in log.entries if e.submit <= time < _left(e)]

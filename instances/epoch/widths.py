@@ -16,15 +16,7 @@ MOST_UNITS = 1 << 26
 
 
 def possible_widths(nodes: int, jobs: int, least: int) -> list[int]:
-    """Return the widths, `least` to N, that can occur in a schedule; the narrowest first.
-
-    Parameters
-    ----------
-    nodes, jobs : int
-        N and J.
-    least : int
-        The smallest minimum.
-    """
+    """Return the widths, ``least`` to N, that can occur in a schedule; the narrowest first."""
     gone = {w for _, some in steps(nodes, jobs, least) for w in some}
     return [w for w in _short(nodes, jobs, least) if w not in gone]
 
@@ -35,13 +27,7 @@ def _short(nodes: int, jobs: int, least: int) -> list[int]:
 
 
 def steps(nodes: int, jobs: int, least: int) -> list[tuple[int, list[int]]]:
-    """Return the widths that drop out, in order: (prime, widths); prime 0 is by all sums.
-
-    Parameters
-    ----------
-    nodes, jobs, least : int
-        As of `possible_widths`.
-    """
+    """Return the widths that drop out, in order: (prime, widths); prime 0 is by all sums."""
     total = Fraction(jobs, nodes)
     widths = set(_short(nodes, jobs, least))
     found: list[tuple[int, list[int]]] = []

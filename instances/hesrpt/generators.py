@@ -1,7 +1,4 @@
-"""Random hesrpt instances by name.
-
-All draws come from one PCG64 stream that the seed starts, so a seed fixes an instance bit for bit.
-"""
+"""Random hesrpt instances by name."""
 
 from __future__ import annotations
 
@@ -12,32 +9,29 @@ import numpy as np
 
 from schedopt.instances.hesrpt.records import Instance, Job
 from schedopt.instances.hesrpt.speedups import Power
-from schedopt.instances.options import Option, is_count, is_number
-from schedopt.instances.recipes import Recipe
-
-PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
+from schedopt.instances.options import number, whole
+from schedopt.instances.recipes import Recipe, by_name, numbered, stream
 
 
 def _pareto(seed: int, values: Mapping[str, Any]) -> Instance:
     """Draw Pareto sizes of least value 1, as section 4.2 of the paper does."""
-    draw = np.random.Generator(np.random.PCG64(seed))
-    sizes = 1.0 + draw.pareto(values["shape"], values["jobs"])
-    width = len(str(values["jobs"]))
+    jobs = values["jobs"]
+    sizes = 1.0 + stream(seed).pareto(values["shape"], jobs)
     return Instance(
-        name=f"pareto-{values['jobs']}-{seed}",
+        name=f"pareto-{jobs}-{seed}",
         description=f"Pareto({values['shape']:g}) sizes, one speedup (seed {seed}).",
         servers=values["servers"],
         speedup=Power(p=values["p"]),
         jobs=tuple(
-            Job(name=f"job-{i + 1:0{width}d}", size=x) for i, x in enumerate(sizes.tolist())
+            Job(name=name, size=size)
+            for name, size in zip(numbered("job-", jobs), sizes.tolist(), strict=True)
         ),
     )
 
 
 def _mixed(seed: int, values: Mapping[str, Any]) -> Instance:
     """Draw Pareto sizes, speedups k^p with p uniform, weights of 1 to 4, and teams in turn."""
-    draw = np.random.Generator(np.random.PCG64(seed))
-    jobs, width = values["jobs"], len(str(values["jobs"]))
+    draw, jobs = stream(seed), values["jobs"]
     sizes = np.round(1.0 + draw.pareto(1.5, jobs), 3)
     powers = np.round(draw.uniform(0.3, 0.95, jobs), 2)
     weights = draw.integers(1, 4, jobs, endpoint=True)
@@ -48,45 +42,36 @@ def _mixed(seed: int, values: Mapping[str, Any]) -> Instance:
         objective="weighted-flow-time",
         jobs=tuple(
             Job(
-                name=f"job-{i + 1:0{width}d}",
+                name=name,
                 size=float(sizes[i]),
                 weight=float(weights[i]),
                 speedup=Power(p=float(powers[i])),
                 groups={"team": f"team-{i % values['teams'] + 1}"},
             )
-            for i in range(jobs)
+            for i, name in enumerate(numbered("job-", jobs))
         ),
     )
 
 
-def _count(default: int, most: int) -> Option:
-    return Option(default, f"a whole number from 1 to {most}", lambda v: is_count(v) and v <= most)
-
-
-GENERATORS: dict[str, Recipe] = {
-    recipe.name: recipe
-    for recipe in (
-        Recipe(
-            "pareto",
-            _pareto,
-            {
-                "servers": _count(1_000_000, 10**9),
-                "jobs": _count(500, 10**6),
-                "p": Option(0.5, "a number over 0, up to 1", lambda v: is_number(v) and 0 < v <= 1),
-                "shape": Option(
-                    1.5, "a number from 0.1 to 100", lambda v: is_number(v) and 0.1 <= v <= 100
-                ),
-            },
-            "the paper's: Pareto sizes, one speedup k^p",
-            f"{PAPER}, section 4.2",
-        ),
-        Recipe(
-            "mixed",
-            _mixed,
-            {"servers": _count(100, 10**9), "jobs": _count(8, 10**5), "teams": _count(2, 10**4)},
-            "sizes, speedups, weights and teams of each job's own",
-            "our own",
-        ),
-    )
-}
+GENERATORS: dict[str, Recipe] = by_name(
+    Recipe(
+        "pareto",
+        _pareto,
+        {
+            "servers": whole(1_000_000, 1, 10**9),
+            "jobs": whole(500, 1, 10**6),
+            "p": number(0.5, "a number over 0, up to 1", lambda v: 0 < v <= 1),
+            "shape": number(1.5, "a number from 0.1 to 100", lambda v: 0.1 <= v <= 100),
+        },
+        "the paper's: Pareto sizes, one speedup k^p",
+        "Berg, Vesilo and Harchol-Balter, heSRPT, 2019, section 4.2",
+    ),
+    Recipe(
+        "mixed",
+        _mixed,
+        {"servers": whole(100, 1, 10**9), "jobs": whole(8, 1, 10**5), "teams": whole(2, 1, 10**4)},
+        "sizes, speedups, weights and teams of each job's own",
+        "our own",
+    ),
+)
 """The generators by name."""

@@ -16,18 +16,12 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
-from schedopt.instances.constraints import (
-    FairShare,
-    Name,
-    NonNegative,
-    Shares,
-    check_names,
-    check_references,
-)
+from schedopt.instances.constraints import FairShare, NonNegative, Shares, check_rules
+from schedopt.instances.declarations import Name, Record
 from schedopt.instances.errors import InputError, joined, shown
 from schedopt.instances.hesrpt.speedups import Power, Speedup, Whole
-from schedopt.instances.naming import groups_of, index_of
-from schedopt.instances.showing import Shown
+from schedopt.instances.naming import check_unique
+from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]
 SideConstraint = FairShare | Shares
@@ -51,9 +45,7 @@ SCHEMA: Mapping[str, Mapping[str, object]] = {
 """What the JSON Schema says beyond the types of fields: see `instances.schema`."""
 
 
-class Job(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
+class Job(Record, kw_only=True, omit_defaults=True):
     """A job that can run on any share of the servers at any time.
 
     Attributes
@@ -76,7 +68,7 @@ class Job(
     size: Measure
     weight: Measure = 1.0
     arrival: NonNegative = 0.0
-    groups: dict[Name, Name] = {}
+    groups: dict[Name, Name] = msgspec.field(default_factory=dict)
     speedup: Speedup | None = None
 
     def __post_init__(self) -> None:
@@ -89,25 +81,11 @@ class Job(
             raise InputError("a finite number >= 0", found=shown(self.arrival), place="arrival")
 
 
-class Instance(
-    Shown,
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-    dict=True,
-    tag_field="problem",
-    tag="hesrpt",
-):
+class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
     """Servers, and the parallelizable jobs that share them.
 
     Attributes
     ----------
-    name : str
-        The instance's name.
-    description : str, optional
-        A line that says what the instance shows.
     servers : int
         N, at least 1.
     whole : bool
@@ -124,8 +102,6 @@ class Instance(
         Side constraints on the shares.
     """
 
-    name: Name
-    description: str | None = None
     servers: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
     whole: bool = False
     speedup: Speedup | None = None
@@ -140,36 +116,33 @@ class Instance(
             raise InputError("a job or more", found="none", place="jobs")
         for j, job in enumerate(self.jobs):
             if job.speedup is None and self.speedup is None:
-                raise InputError(
-                    "a `speedup`, of the job or of the instance", found="none", place=f"jobs[{j}]"
-                )
+                expected = "a `speedup`, of the job or of the instance"
+                raise InputError(expected, found="none", place=f"jobs[{j}]")
         longest = float(self.sizes.sum()) * len(self.jobs) * float(self.weights.sum())
         if not isfinite(longest + float(self.arrivals.max())):
             raise InputError("finite sums of times", found="an overflow", place="jobs")
-        check_names(self.constraints)
-        check_references(self.constraints, self.index, self.groups)
+        check_rules(self)
+        check_unique(self.jobs)
         for i, constraint in enumerate(self.constraints):
             check_meaning(constraint, f"constraints[{i}]")
 
-    @cached_property
-    def index(self) -> dict[str, int]:
-        """Position of each job by name."""
-        return index_of(self.jobs)
+    def _floats(self, field: str) -> Floats:
+        return np.array([getattr(job, field) for job in self.jobs], dtype=np.float64)
 
     @cached_property
     def sizes(self) -> Floats:
         """x_j, shape (M,)."""
-        return np.array([job.size for job in self.jobs], dtype=np.float64)
+        return self._floats("size")
 
     @cached_property
     def weights(self) -> Floats:
-        """Return the weight of each job in the instance file, shape (M,)."""
-        return np.array([job.weight for job in self.jobs], dtype=np.float64)
+        """The weight of each job, shape (M,)."""
+        return self._floats("weight")
 
     @cached_property
     def arrivals(self) -> Floats:
         """When each job arrives, shape (M,)."""
-        return np.array([job.arrival for job in self.jobs], dtype=np.float64)
+        return self._floats("arrival")
 
     @cached_property
     def costs(self) -> Floats:
@@ -203,11 +176,6 @@ class Instance(
         """The p of all jobs, if all have one speedup k^p on servers that can be divided."""
         first = self.speedups[0]
         return first.p if len(self.speedups) == 1 and isinstance(first, Power) else None
-
-    @cached_property
-    def groups(self) -> dict[str, dict[str, list[int]]]:
-        """For each grouping and each of its groups, the positions of its jobs."""
-        return groups_of(self.jobs)
 
     def each(self, method: str, jobs: Any, values: Any) -> Floats:
         """Return ``speedup.method(value)`` for each of some jobs, each with its own speedup.
@@ -247,23 +215,15 @@ def check_meaning(constraint: Any, place: str) -> None:
     """Raise `InputError` where a side constraint says what has no meaning for shares of servers."""
     if not isinstance(constraint, FairShare):
         return
-    if constraint.of != "capacity":
-        raise InputError(
-            "no `of`: here shares are of the servers",
-            found=shown(constraint.of),
-            place=joined(place, "of"),
-        )
-    for field in ("each", "past", "past_total", "window", "half_life"):
+    for field in ("of", "each", "past", "past_total", "window", "half_life"):
         value = getattr(constraint, field)
-        if value not in (None, {}):
-            raise InputError(
-                f"no `{field}`: here shares are of the servers at every moment",
-                found=shown(value),
-                place=joined(place, field),
-            )
+        if value not in ("capacity", None, {}):
+            moment = "" if field == "of" else " at every moment"
+            expected = f"no `{field}`: here shares are of the servers{moment}"
+            raise InputError(expected, found=shown(value), place=joined(place, field))
 
 
-class Epoch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Epoch(Record, kw_only=True):
     """A time during which shares do not change.
 
     Attributes
@@ -278,9 +238,7 @@ class Epoch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     share: dict[str, float]
 
 
-class Allocated(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
+class Allocated(Record, kw_only=True, omit_defaults=True):
     """Who had how much of the servers when, as result documents write it.
 
     Attributes
@@ -331,21 +289,15 @@ def allocated(
     names = [job.name for job in instance.jobs]
     ends = np.asarray(completion, dtype=np.float64)
     first_first = np.argsort(ends, kind="stable").tolist() if order is None else order
+    made = []
+    for start, end, jobs, shares in epochs:
+        if end > start:
+            held = zip(np.asarray(jobs).tolist(), shares.tolist(), strict=True)
+            share = {names[j]: part for j, part in held if part > 0}
+            made.append(Epoch(start=float(start), end=float(end), share=share))
     return Allocated(
         order=tuple(names[j] for j in first_first),
         completion=dict(zip(names, ends.tolist(), strict=True)),
-        epochs=tuple(
-            Epoch(
-                start=float(start),
-                end=float(end),
-                share={
-                    names[j]: share
-                    for j, share in zip(np.asarray(jobs).tolist(), shares.tolist(), strict=True)
-                    if share > 0
-                },
-            )
-            for start, end, jobs, shares in epochs
-            if end > start
-        ),
+        epochs=tuple(made),
         proportions=proportions,
     )

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.constraints import NonNegative
+from schedopt.instances.declarations import NonNegative, Record
 from schedopt.instances.errors import InputError, shown
 
 Floats = NDArray[np.float64]
@@ -21,9 +21,7 @@ MOST_POINTS = 1_000_000
 """Servers up to which a speedup on whole servers is written out as points."""
 
 
-class _Speedup(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"
-):
+class _Speedup(Record, kw_only=True, tag_field="kind"):
     """What every speedup has: a kind, which is its JSON tag."""
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
+from schedopt.instances.declarations import Record
 
-class ClassTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+
+class ClassTime(Record, kw_only=True):
     """The response time of one class.
 
     Attributes
@@ -36,7 +37,7 @@ class ClassTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     arrival_rate: float | UnsetType = UNSET
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Answer(Record, kw_only=True):
     """What every answer tells.
 
     Attributes
@@ -54,7 +55,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     classes: tuple[ClassTime, ...]
 
 
-class Thresholded(Answer, frozen=True, kw_only=True):
+class Thresholded(Answer, kw_only=True):
     """The best threshold of MSFQ, and the whole curve.
 
     Attributes
@@ -77,7 +78,7 @@ class Thresholded(Answer, frozen=True, kw_only=True):
     assumption_ok: bool
 
 
-class OptimalTable(Answer, frozen=True, kw_only=True):
+class OptimalTable(Answer, kw_only=True):
     """The optimal nonpreemptive policy of a one-or-all system, as tables of what to do.
 
     Attributes
@@ -103,7 +104,7 @@ class OptimalTable(Answer, frozen=True, kw_only=True):
     truncation: float
 
 
-class Expected(Answer, frozen=True, kw_only=True):
+class Expected(Answer, kw_only=True):
     """What a policy gets in the long run, solved and not simulated.
 
     Attributes
@@ -121,7 +122,7 @@ class Expected(Answer, frozen=True, kw_only=True):
     limit: float
 
 
-class Simulated(Answer, frozen=True, kw_only=True):
+class Simulated(Answer, kw_only=True):
     """What a simulated policy got.
 
     Attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ from schedopt.instances.arithmetic import divisors
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import rigid
 from schedopt.instances.msfq.records import Instance, JobClass
-from schedopt.instances.options import Option, is_count, is_number
-from schedopt.instances.recipes import Recipe
+from schedopt.instances.options import Option, is_count, number, one_of, whole
+from schedopt.instances.recipes import Recipe, by_name, stream
 
 
 def _one_or_all(seed: int, values: Mapping[str, Any]) -> Instance:
@@ -39,7 +39,7 @@ def _multi_class(seed: int, values: Mapping[str, Any]) -> Instance:
     Mean sizes are lognormal with a spread of ``spread``. The paper gives no such family; this one
     keeps to its remark that needs which divide k can use all servers (section 6.3).
     """
-    draw = np.random.Generator(np.random.PCG64(seed))
+    draw = stream(seed)
     k, count = values["k"], values["classes"]
     whole = divisors(k)[::-1]
     if count > len(whole):
@@ -63,54 +63,45 @@ def _multi_class(seed: int, values: Mapping[str, Any]) -> Instance:
     )
 
 
-def _number(default: float, expected: str, accepts: Callable[[float], bool]) -> Option:
-    return Option(default, expected, lambda v: is_number(v) and accepts(v))
-
-
 def _shared(k: int) -> dict[str, Option]:
     return {
-        "k": Option(k, "a whole number from 2 to 10^6", lambda v: is_count(v) and 2 <= v <= 10**6),
-        "load": _number(0.9, "a number between 0 and 1", lambda v: 0 < v < 1),
-        "objective": Option("mean", "mean or weighted", lambda v: v in ("mean", "weighted")),
+        "k": Option(k, "a whole number from 2 to 10^6", lambda v: is_count(v, 10**6) and v > 1),
+        "load": number(0.9, "a number between 0 and 1", lambda v: 0 < v < 1),
+        "objective": one_of("mean", ("mean", "weighted"), "mean or weighted"),
     }
 
 
-GENERATORS: dict[str, Recipe] = {
-    recipe.name: recipe
-    for recipe in (
-        Recipe(
-            "one-or-all",
-            _one_or_all,
-            {
-                **_shared(32),
-                "p1": _number(0.9, "a number between 0 and 1", lambda v: 0 < v < 1),
-                "small_rate": _number(1.0, "a number above 0", lambda v: v > 0),
-                "large_rate": _number(1.0, "a number above 0", lambda v: v > 0),
-            },
-            "jobs that need one server, and jobs that need all of them",
-            "Chen et al., 2025, section 6.2",
-        ),
-        Recipe(
-            "multi-class",
-            _multi_class,
-            {
-                **_shared(24),
-                "classes": Option(
-                    4, "a whole number from 1 to 100", lambda v: is_count(v) and v <= 100
-                ),
-                "spread": _number(0.5, "a number >= 0", lambda v: v >= 0),
-            },
-            "several classes whose needs divide k, with random parts and mean sizes",
-            "our own",
-        ),
-        Recipe(
-            "lublin-feitelson",
-            rigid.made,
-            rigid.OPTIONS,
-            "a log: needs, run times that go with them, arrivals by the hour of the day",
-            "Lublin and Feitelson, JPDC 63, 2003",
-            beside=True,
-        ),
-    )
-}
+GENERATORS: dict[str, Recipe] = by_name(
+    Recipe(
+        "one-or-all",
+        _one_or_all,
+        {
+            **_shared(32),
+            "p1": number(0.9, "a number between 0 and 1", lambda v: 0 < v < 1),
+            "small_rate": number(1.0, "a number above 0", lambda v: v > 0),
+            "large_rate": number(1.0, "a number above 0", lambda v: v > 0),
+        },
+        "jobs that need one server, and jobs that need all of them",
+        "Chen et al., 2025, section 6.2",
+    ),
+    Recipe(
+        "multi-class",
+        _multi_class,
+        {
+            **_shared(24),
+            "classes": whole(4, 1, 100),
+            "spread": number(0.5, "a number >= 0", lambda v: v >= 0),
+        },
+        "several classes whose needs divide k, with random parts and mean sizes",
+        "our own",
+    ),
+    Recipe(
+        "lublin-feitelson",
+        rigid.made,
+        rigid.OPTIONS,
+        "a log: needs, run times that go with them, arrivals by the hour of the day",
+        "Lublin and Feitelson, JPDC 63, 2003",
+        beside=True,
+    ),
+)
 """The generators by name."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
+from schedopt.instances.declarations import Record
 from schedopt.instances.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,13 +25,7 @@ def packed(starts: Floats) -> bytes:
 
 
 def unpacked(schedule: bytes, jobs: int) -> Floats:
-    """Return the starts that were packed.
-
-    Raises
-    ------
-    InputError
-        If there are not so many.
-    """
+    """Return the starts that were packed; `InputError` if there are not so many."""
     import numpy as np
 
     expected = f"the starts of {jobs} jobs, packed"
@@ -46,14 +40,28 @@ def unpacked(schedule: bytes, jobs: int) -> Floats:
     return np.ascontiguousarray(plain).view("<f8").reshape(-1).astype(np.float64)
 
 
-def _starts_table(starts: Floats) -> pl.DataFrame:
-    """Return a row for each job of a log: its row there, from 0, and its start."""
-    import polars as pl
+class _Packed:
+    """An answer that holds when each job started, packed."""
 
-    return pl.DataFrame({"job": pl.arange(len(starts), eager=True), "start": starts})
+    __slots__ = ()
+    if TYPE_CHECKING:
+        jobs: int
+        schedule: bytes
+
+    @property
+    def starts(self) -> Floats:
+        """When each job started, shape (jobs,)."""
+        return unpacked(self.schedule, self.jobs)
+
+    def table(self) -> pl.DataFrame:
+        """Return a row for each job of the log: its row there, from 0, and its start."""
+        import polars as pl
+
+        starts = self.starts
+        return pl.DataFrame({"job": pl.arange(len(starts), eager=True), "start": starts})
 
 
-class Measures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Measures(Record, kw_only=True):
     """What a user, a queue, or the jobs of one need got.
 
     Attributes
@@ -72,7 +80,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     mean_bounded_slowdown: float
 
 
-class LogAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LogAnswer(Record, kw_only=True):
     """What every answer for a log tells.
 
     Attributes
@@ -90,7 +98,7 @@ class LogAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     weighted_response_time: float
 
 
-class Replayed(LogAnswer, frozen=True, kw_only=True):
+class Replayed(_Packed, LogAnswer, kw_only=True):
     """A log replayed under a policy.
 
     Attributes
@@ -140,17 +148,8 @@ class Replayed(LogAnswer, frozen=True, kw_only=True):
     note: str | UnsetType = UNSET
     resampled: tuple[float, ...] = ()
 
-    @property
-    def starts(self) -> Floats:
-        """When each job started, shape (jobs,)."""
-        return unpacked(self.schedule, self.jobs)
 
-    def table(self) -> pl.DataFrame:
-        """Return the starts as a frame."""
-        return _starts_table(self.starts)
-
-
-class Preempted(LogAnswer, frozen=True, kw_only=True):
+class Preempted(LogAnswer, kw_only=True):
     """A log played by a reference that stops jobs and resumes them: what no cluster runs.
 
     Attributes
@@ -193,7 +192,7 @@ class Preempted(LogAnswer, frozen=True, kw_only=True):
         return pl.DataFrame({"job": of.astype("int64"), "begin": begin, "end": end})
 
 
-class Bracketed(LogAnswer, frozen=True, kw_only=True):
+class Bracketed(_Packed, LogAnswer, kw_only=True):
     """The best policy of several on a log, and how much better any schedule could have been.
 
     Attributes
@@ -213,17 +212,8 @@ class Bracketed(LogAnswer, frozen=True, kw_only=True):
     bounds: dict[str, float]
     schedule: bytes
 
-    @property
-    def starts(self) -> Floats:
-        """When each job started under the best policy, shape (jobs,)."""
-        return unpacked(self.schedule, self.jobs)
 
-    def table(self) -> pl.DataFrame:
-        """Return the starts as a frame."""
-        return _starts_table(self.starts)
-
-
-class Started(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Started(Record, kw_only=True):
     """When a job of a window starts.
 
     Attributes
@@ -237,7 +227,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     start: float
 
 
-class Windowed(LogAnswer, frozen=True, kw_only=True):
+class Windowed(LogAnswer, kw_only=True):
     """A schedule of some jobs of a log, alone on the machine.
 
     Attributes

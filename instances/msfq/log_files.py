@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
 import io
-import os
-import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
-from schedopt.instances.errors import InputError, joined, shown, suggestion
-from schedopt.instances.files import read_bytes
-from schedopt.instances.msfq.logs import GROUPINGS, Defect, Floats, Jobs, Labels, Names, defects
+from schedopt.instances.errors import InputError, joined, placed, shown, suggestion
+from schedopt.instances.files import read_bytes, replaced
+from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, defects
 from schedopt.instances.parquet import read_parquet
 
 if TYPE_CHECKING:
     import polars as pl
 
 NEEDED = ("submit", "need", "run")
-COLUMNS = (*NEEDED, "estimate", *GROUPINGS, "name")
+TEXTS = (*GROUPINGS, "name")
+COLUMNS = (*NEEDED, "estimate", *TEXTS)
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".parquet.gz")
 MOST_BYTES = 4 * 2**30
 """No table is read beyond this: some hundred million jobs, or the end of a compressed bomb."""
@@ -28,13 +29,7 @@ _CHUNK = 2**18
 
 
 def check_name(name: str) -> None:
-    """Make sure that a log's name is one: no folder, and an ending that says what it is.
-
-    Raises
-    ------
-    InputError
-        If it is not.
-    """
+    """Raise `InputError` if a log's name has a folder, or no ending that says what it is."""
     if name != Path(name).name or name in ("", ".", "..") or "\\" in name or "\0" in name:
         expected = "the name of a file beside this one, without a folder"
         raise InputError(expected, found=shown(name), place="log")
@@ -46,53 +41,41 @@ def check_name(name: str) -> None:
 def read_jobs(path: str | Path, servers: int) -> Jobs:
     """Read a log's jobs: the columns submit, need, run, and those of the others that are there.
 
-    Parameters
-    ----------
-    path : str or Path
-        ``.parquet`` or ``.csv``, either perhaps gzipped.
-    servers : int
-        The machine's: no job may need more.
-
-    Raises
-    ------
-    InputError
-        With the file, and every kind of thing that is wrong with its jobs: how many have it, and
-        which is the first, its row counted from 0.
+    `InputError` tells of every kind of thing that is wrong with them, a need beyond the machine's
+    servers too: how many jobs have it, and which is the first, its row counted from 0.
     """
-    try:
+    with placed(file=path):
         table = _table(Path(path))
-        _known(table.columns)
+        _check_columns(table.columns)
         submit, need, run = (_numbers(table, key) for key in NEEDED)
         estimate = _numbers(table, "estimate") if "estimate" in table.columns else None
-        _refuse(list(defects(submit, need, run, estimate, servers)))
+        if wrong := list(defects(submit, need, run, estimate, servers)):
+            expected = "; ".join(dict.fromkeys(one.expected for one in wrong))
+            found = "; ".join(one.words for one in wrong)
+            raise InputError(f"{expected} (`schedopt convert` cleans a log)", found=found)
         labels = {key: _labels(table, key) for key in GROUPINGS if key in table.columns}
-        name = _names(table) if "name" in table.columns else None
+        name = names_of(table["name"].cast(str)) if "name" in table.columns else None
         return Jobs(submit, need.astype(np.int32), run, estimate, name=name, **labels)
-    except InputError as error:
-        error.file = error.file or str(path)
-        raise
-
-
-def _refuse(wrong: list[Defect]) -> None:
-    if wrong:
-        expected = "; ".join(dict.fromkeys(one.expected for one in wrong))
-        found = "; ".join(one.words for one in wrong)
-        raise InputError(f"{expected} (`schedopt convert` cleans a log)", found=found)
 
 
 def write_jobs(jobs: Jobs, path: str | Path) -> None:
     """Write jobs as a table, whole or not at all; its name's ending says in which format.
 
     Whole numbers are written as such; the same jobs make the same file.
-
-    Raises
-    ------
-    InputError
-        If the name has no such ending, or nothing can be written there.
     """
-    path = Path(path)
-    check_name(path.name)
-    _write(table_of(jobs), path)
+    name = Path(path).name
+    check_name(name)
+    table = table_of(jobs)
+    packed = name.lower().endswith(".gz")
+    with replaced(path) as file:
+        sink = io.BytesIO() if packed else file
+        if name.lower().removesuffix(".gz").endswith(".csv"):
+            texts = [key for key in TEXTS if key in table.columns]
+            guarded_columns(table, texts).write_csv(sink)
+        else:
+            table.write_parquet(sink)
+        if isinstance(sink, io.BytesIO):
+            file.write(gzip.compress(sink.getvalue(), mtime=0))
 
 
 def table_of(jobs: Jobs) -> pl.DataFrame:
@@ -116,40 +99,6 @@ def table_of(jobs: Jobs) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _write(table: pl.DataFrame, path: Path) -> None:
-    import gzip
-
-    def save(target: Path) -> None:
-        plain = path.name.lower().removesuffix(".gz")
-        packed = io.BytesIO()
-        sink = packed if path.name.lower().endswith(".gz") else target
-        if plain.endswith(".csv"):
-            guarded_columns(table, _texts(table)).write_csv(sink)
-        else:
-            table.write_parquet(sink)
-        if sink is packed:
-            target.write_bytes(gzip.compress(packed.getvalue(), mtime=0))
-
-    try:
-        handle, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(handle)
-    except OSError as error:
-        raise InputError("a place to write to", found=error.strerror, file=str(path)) from None
-    target = Path(made)
-    try:
-        save(target)
-        umask = os.umask(0)
-        os.umask(umask)
-        target.chmod(path.stat().st_mode if path.exists() else 0o666 & ~umask)
-        target.replace(path)
-    except OSError as error:
-        target.unlink(missing_ok=True)
-        raise InputError("a place to write to", found=error.strerror, file=str(path)) from None
-    except BaseException:
-        target.unlink(missing_ok=True)
-        raise
-
-
 def _whole(name: str, values: Floats) -> pl.Series:
     """Return a column of whole numbers where all are, unknown ones left empty."""
     import polars as pl
@@ -161,42 +110,27 @@ def _whole(name: str, values: Floats) -> pl.Series:
 
 
 def _table(path: Path) -> pl.DataFrame:
-    """Read a table as it is; cells of a CSV that should be numbers are still texts."""
+    """Read a table as it is; cells of a CSV that should be numbers may still be texts."""
+    import polars as pl
     from polars.exceptions import PolarsError
 
     data = read_bytes(path, MOST_BYTES)
     if not path.name.lower().removesuffix(".gz").endswith(".csv"):
         return read_parquet(data)
-    try:
-        return _csv(data)
-    except PolarsError as error:
-        raise InputError("a table in CSV", found=str(error).splitlines()[0]) from None
-
-
-def _csv(data: bytes) -> pl.DataFrame:
-    """Read a CSV: numbers at once where all of them are, else as texts to find what is not."""
-    import polars as pl
-    from polars.exceptions import PolarsError
-
     head = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
     titles = [title.strip().strip('"').strip() for title in head]
-    _known(titles)
-    kinds = {key: pl.Float64 if key in (*NEEDED, "estimate") else pl.String for key in titles}
-    body = io.BytesIO(data)
-    try:
-        found = pl.read_csv(body, has_header=True, new_columns=titles, schema=kinds)
-    except PolarsError:
-        body.seek(0)
-        texts = dict.fromkeys(titles, pl.String)
-        found = pl.read_csv(body, has_header=True, new_columns=titles, schema=texts)
-    return unguarded_columns(found, _texts(found))
+    _check_columns(titles)
+    kinds = {key: pl.String if key in TEXTS else pl.Float64 for key in titles}
+    for schema in (kinds, dict.fromkeys(titles, pl.String)):  # as texts, to find what is no number
+        try:
+            table = pl.read_csv(io.BytesIO(data), new_columns=titles, schema=schema)
+            return unguarded_columns(table, [key for key in titles if key in TEXTS])
+        except PolarsError as error:
+            failure = str(error).splitlines()[0]
+    raise InputError("a table in CSV", found=failure)
 
 
-def _texts(table: pl.DataFrame) -> list[str]:
-    return [key for key in (*GROUPINGS, "name") if key in table.columns]
-
-
-def _known(columns: list[str]) -> None:
+def _check_columns(columns: Sequence[str]) -> None:
     """Make sure that a table has the columns it must, and none that nobody reads."""
     for column in columns:
         if column not in COLUMNS:
@@ -214,34 +148,33 @@ def _numbers(table: pl.DataFrame, key: str) -> Floats:
     import polars as pl
 
     column = table[key]
-    if column.dtype == pl.String:
-        plain = column.str.strip_chars()
-        numbers = plain.cast(pl.Float64, strict=False)
-        bad = numbers.is_null() & plain.is_not_null() & (plain != "")
+
+    def check(bad: pl.Series, expected: str) -> None:
         if bad.any():
-            raise _wrong(table, key, bad, "a number")
-        column = numbers
+            first, found = first_of(table[key], bad)
+            raise InputError(expected, found=found, place=f"row {first}, column {key!r}")
+
+    if column.dtype == pl.String:
+        texts = column.str.strip_chars()
+        column = texts.cast(pl.Float64, strict=False)
+        check(column.is_null() & texts.is_not_null() & (texts != ""), "a number")
     elif not column.dtype.is_numeric():
         place = joined("columns", key)
         raise InputError("a column of numbers", found=str(column.dtype), place=place)
-    empty = column.is_null()
-    if key != "estimate" and empty.any():
-        raise _wrong(table, key, empty, "a number in each row")
+    column = column.cast(pl.Float64)
+    if key != "estimate":
+        check(column.is_null(), "a number in each row")
     if key == "need":
-        odd = column.cast(pl.Float64) != column.cast(pl.Float64).floor()
-        if odd.any():
-            raise _wrong(table, key, odd, "a whole number of servers")
-    return column.cast(pl.Float64).fill_null(float("nan")).to_numpy(writable=True)
+        check(column != column.floor(), "a whole number of servers")
+    return column.fill_null(float("nan")).to_numpy(writable=True)
 
 
-def _wrong(table: pl.DataFrame, key: str, bad: pl.Series, expected: str) -> InputError:
-    """Say what is wrong with cells of a column, how many they are, and which is the first."""
-    first = int(bad.arg_max() or 0)
-    value = table[key][first]
+def first_of(column: pl.Series, bad: pl.Series) -> tuple[int, str]:
+    """Return the row of the first cell that is bad, and its words: how many more there are."""
+    first, count = int(bad.arg_max() or 0), int(bad.sum())
+    value = column[first]
     found = "an empty cell" if value is None or value == "" else shown(value)
-    count = int(bad.sum())
-    more = f", and {count - 1} more like it" if count > 1 else ""
-    return InputError(expected, found=found + more, place=f"row {first}, column {key!r}")
+    return first, found + (f", and {count - 1} more like it" if count > 1 else "")
 
 
 def _labels(table: pl.DataFrame, key: str) -> Labels:
@@ -265,17 +198,8 @@ def labels_of(texts: pl.Series) -> Labels:
     return Labels(codes["code"].fill_null(-1).to_numpy(writable=True), tuple(names.to_list()))
 
 
-def _names(table: pl.DataFrame) -> Names:
-    import polars as pl
-
-    return names_of(table["name"].cast(pl.String))
-
-
 def names_of(texts: pl.Series) -> Names:
-    """Return texts as an array of names."""
+    """Return texts as an array of names, a slice at a time: objects take ten times the room."""
     column = texts.fill_null("")
-    kind = np.dtypes.StringDType()
-    parts = range(0, len(column), _CHUNK)  # a slice at a time: objects take ten times the room
-    if column.is_empty():
-        return np.array([], dtype=kind)
-    return np.concatenate([np.array(column[i : i + _CHUNK].to_list(), dtype=kind) for i in parts])
+    parts = [column[i : i + _CHUNK].to_list() for i in range(0, len(column), _CHUNK)] or [[]]
+    return np.concatenate([np.array(part, dtype=np.dtypes.StringDType()) for part in parts])

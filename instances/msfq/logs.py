@@ -5,10 +5,10 @@ Ten million jobs are a few hundred megabytes this way; as objects they would be 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, fields
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,21 @@ class Labels(NamedTuple):
         known: dict[str, int] = {}
         codes = [-1 if name is None else known.setdefault(name, len(known)) for name in names]
         return cls(np.array(codes, dtype=np.int32), tuple(known))
+
+    def take(self, rows: NDArray[np.generic]) -> Labels:
+        """Return those of some jobs, by number or truth values."""
+        return Labels(self.codes[rows], self.names)
+
+    def used(self) -> Labels | None:
+        """Return the same with no names but those that a job has; None where none is known."""
+        used, first = np.unique(self.codes, return_index=True)
+        order = used[np.argsort(first)]
+        order = order[order >= 0]
+        if not order.size:
+            return None
+        renumbered = np.full(len(self.names) + 1, -1, dtype=np.int32)
+        renumbered[order] = np.arange(len(order), dtype=np.int32)
+        return Labels(renumbered[self.codes], tuple(self.names[i] for i in order.tolist()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +103,9 @@ class Jobs:
             raise InputError(f"{len(self.submit)} of every column", found=found, place="log")
         if not len(self.submit):
             raise InputError("a job or more", found="none", place="log")
-        wrong_rows = list(defects(self.submit, self.need, self.run, self.estimate))
-        if wrong_rows:
-            raise InputError(
-                "; ".join(one.expected for one in wrong_rows),
-                found="; ".join(one.words for one in wrong_rows),
-                place="log",
-            )
+        if rows := list(defects(self.submit, self.need, self.run, self.estimate)):
+            expected = "; ".join(row.expected for row in rows)
+            raise InputError(expected, found="; ".join(row.words for row in rows), place="log")
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -167,34 +178,20 @@ class Jobs:
     def take(self, rows: ArrayLike | slice) -> Jobs:
         """Return some of the jobs, by number, a slice or truth values."""
         at = np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)]
+        return Jobs(*taken([getattr(self, field.name) for field in fields(self)], at))
 
-        def some(labels: Labels | None) -> Labels | None:
-            return None if labels is None else Labels(labels.codes[at], labels.names)
 
-        return Jobs(
-            self.submit[at],
-            self.need[at],
-            self.run[at],
-            None if self.estimate is None else self.estimate[at],
-            some(self.user),
-            some(self.group),
-            some(self.queue),
-            None if self.name is None else self.name[at],
-        )
+def taken(columns: Iterable[Any], rows: NDArray[np.generic]) -> list[Any]:
+    """Return some rows of columns, each an array, labels, or None where it is not there."""
+    return [
+        None if it is None else it.take(rows) if isinstance(it, Labels) else it[rows]
+        for it in columns
+    ]
 
 
 @dataclass(frozen=True)
 class Defect:
-    """Something wrong with some jobs of a log.
-
-    Attributes
-    ----------
-    words : str
-        What is wrong, how often, and where first.
-    expected : str
-    count, first : int
-        How many jobs, and the first of them, counted from 0.
-    """
+    """Something wrong with some jobs of a log: in words, how many have it, and the first."""
 
     words: str
     expected: str
@@ -211,11 +208,7 @@ def defects(
 ) -> Iterator[Defect]:
     """Yield what makes a log one that cannot be replayed, each kind with its count.
 
-    Parameters
-    ----------
-    submit, need, run, estimate : ndarray, shape (jobs,)
-    servers : int, optional
-        The machine's; where left out, no job is too wide.
+    Columns are of shape (jobs,); where the machine's servers are left out, no job is too wide.
     """
     widest = MOST_NEED if servers is None else servers
     early = ~np.isfinite(submit) | (submit < 0)

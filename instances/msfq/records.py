@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from schedopt.instances.constraints import Name, ResponseTime, check_names, check_references
+from schedopt.instances.constraints import ResponseTime, check_names, check_rules
+from schedopt.instances.declarations import Record
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq.answers import Answer
 from schedopt.instances.msfq.sizes import (
@@ -21,7 +22,8 @@ from schedopt.instances.msfq.sizes import (
     Hyperexponential,
     Lognormal,
 )
-from schedopt.instances.showing import Shown
+from schedopt.instances.naming import refuse_twice
+from schedopt.instances.protocol import BaseInstance
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,9 +56,7 @@ SCHEMA: Mapping[str, Mapping[str, object]] = {
 """What the JSON Schema says beyond the types of fields: see `instances.schema`."""
 
 
-class JobClass(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
+class JobClass(Record, kw_only=True, omit_defaults=True):
     """All jobs of one server need.
 
     Attributes
@@ -79,10 +79,11 @@ class JobClass(
     def __post_init__(self) -> None:
         for field in ("arrival_rate", "service_rate"):  # also for classes made in Python
             value = getattr(self, field)
-            if isinstance(value, bool) or not 0 < value < inf:
-                raise InputError("a finite number > 0", found=shown(value), place=field)
-            if not LEAST <= value <= MOST:  # where ratios of rates keep their digits
-                expected = f"a number from {LEAST:g} to {MOST:g}"
+            finite = not isinstance(value, bool) and 0 < value < inf
+            if not finite or not LEAST <= value <= MOST:  # where ratios of rates keep their digits
+                expected = (
+                    f"a number from {LEAST:g} to {MOST:g}" if finite else "a finite number > 0"
+                )
                 raise InputError(expected, found=shown(value), place=field)
         if isinstance(self.need, bool) or self.need != int(self.need) or self.need < 1:
             raise InputError("a whole number >= 1", found=shown(self.need), place="need")
@@ -93,25 +94,11 @@ class JobClass(
         return self.need * self.arrival_rate / self.service_rate
 
 
-class Instance(
-    Shown,
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-    dict=True,
-    tag_field="problem",
-    tag="msfq",
-):
+class Instance(BaseInstance, kw_only=True, tag="msfq"):
     """Identical servers, and a stream of jobs that each hold several of them at once.
 
     Attributes
     ----------
-    name : str
-        The instance's name.
-    description : str, optional
-        A line that says what the instance shows.
     servers : int
         k, at least 1.
     objective : {"mean", "weighted"}
@@ -127,8 +114,6 @@ class Instance(
         Bounds on mean response times.
     """
 
-    name: Name
-    description: str | None = None
     servers: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
     objective: Literal["mean", "weighted"] = "mean"
     classes: Annotated[tuple[JobClass, ...], msgspec.Meta(min_length=1)] = ()
@@ -149,22 +134,16 @@ class Instance(
         elif self.servers > MOST_SERVERS:
             expected = f"at most {MOST_SERVERS}, with classes"
             raise InputError(expected, found=shown(self.servers), place="servers")
-        seen: dict[int, int] = {}
         for i, job in enumerate(self.classes):
-            place = f"classes[{i}].need"
             if job.need > self.servers:
-                raise InputError(
-                    f"at most {self.servers}, all servers", found=shown(job.need), place=place
-                )
-            if job.need in seen:
-                expected = f"a need of its own: classes[{seen[job.need]}] has it already"
-                raise InputError(expected, found=shown(job.need), place=place)
-            seen[job.need] = i
+                expected = f"at most {self.servers}, all servers"
+                raise InputError(expected, found=shown(job.need), place=f"classes[{i}].need")
+        refuse_twice([job.need for job in self.classes], "classes", "a need", "need")
         if not fsum(job.work for job in self.classes) < inf:
             raise InputError("a finite load", found="an overflow", place="classes")
         check_names(self.constraints)
         if self.log is None:  # the needs of a log are known once it has been read
-            check_references(self.constraints, self.index, self.groups)
+            check_rules(self)
 
     def __reduce__(self) -> tuple[Callable[..., Instance], tuple[object, ...]]:
         """Take the jobs of a log along, from process to process."""
@@ -179,9 +158,12 @@ class Instance(
         InputError
             If there is no log, or it was not read: the instance is from no file.
         """
+        self._check_log()
+        raise InputError("a log that was read: load the instance from its file", place="log")
+
+    def _check_log(self) -> None:
         if self.log is None:
             raise InputError("an instance of a log", found="one of classes", place="log")
-        raise InputError("a log that was read: load the instance from its file", place="log")
 
     def with_jobs(self, jobs: Jobs) -> Instance:
         """Return the same instance with the jobs of its log.
@@ -191,15 +173,14 @@ class Instance(
         InputError
             If there is no log, a job is too wide, or a side constraint is on a need of none.
         """
-        if self.log is None:
-            raise InputError("an instance of a log", found="one of classes", place="log")
+        self._check_log()
         widest = int(jobs.need.max())
         if widest > self.servers:
             expected = f"needs of at most {self.servers}, all servers"
             raise InputError(expected, found=shown(widest), place="log")
         whole = msgspec.structs.replace(self)
         whole.__dict__["jobs"] = jobs
-        check_references(whole.constraints, whole.index, whole.groups)
+        check_rules(whole)
         return whole
 
     def read_beside(self, file: str) -> Instance:

@@ -14,7 +14,8 @@ import numpy as np
 
 from schedopt.instances.msfq.logs import Floats, Ints, Jobs
 from schedopt.instances.msfq.records import Instance
-from schedopt.instances.options import Option, is_count, is_number
+from schedopt.instances.options import Option, is_count, is_number, one_of
+from schedopt.instances.recipes import stream
 
 SERIAL, POWER_OF_TWO = 0.244, 0.576
 """Shares of the jobs that need one server, and of those whose need is made a power of 2."""
@@ -34,14 +35,14 @@ LONGEST_RUN, LONGEST_GAP = 12.0, 13.0
 """Of ln(seconds): what is above is drawn again."""
 
 OPTIONS = {
-    "jobs": Option(5000, "a whole number from 1 to 10^7", lambda v: is_count(v) and v <= 10**7),
+    "jobs": Option(5000, "a whole number from 1 to 10^7", lambda v: is_count(v, 10**7)),
     "servers": Option(
-        128, "a whole number from 8 to 10^6", lambda v: is_count(v) and 8 <= v <= 10**6
+        128, "a whole number from 8 to 10^6", lambda v: is_count(v, 10**6) and v >= 8
     ),
     "load": Option(
         None, "a number between 0 and 1", lambda v: v is None or (is_number(v) and 0 < v < 1)
     ),
-    "objective": Option("mean", "mean or weighted", lambda v: v in ("mean", "weighted")),
+    "objective": one_of("mean", ("mean", "weighted"), "mean or weighted"),
 }
 
 
@@ -51,7 +52,7 @@ def made(seed: int, values: Mapping[str, Any]) -> Instance:
     A ``load`` that is asked for is approached by letting all jobs come more or less densely: hours
     of the day stay what they are.
     """
-    draw = np.random.Generator(np.random.PCG64(seed))
+    draw = stream(seed)
     count, servers = values["jobs"], values["servers"]
     need = needs(draw, count, servers)
     run = runs(draw, need)

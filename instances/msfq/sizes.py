@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.instances.declarations import Record
 from schedopt.instances.errors import InputError, shown
 
 MOST_RATIO = 1e12
@@ -20,9 +21,7 @@ MOST_RATIO = 1e12
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
-class Shape(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"
-):
+class Shape(Record, kw_only=True, tag_field="kind"):
     """How sizes spread about their mean."""
 
     def parameters(self) -> tuple[int, float, float, float]:

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import fsum
 from pathlib import Path
 from typing import Any, Unpack
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError
 from schedopt.instances.files import keep, write_bytes
 from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.records import AnyShape, Instance, JobClass
 from schedopt.instances.msfq.sizes import Empirical, Exponential
 from schedopt.instances.msfq.traces import COLUMNS
-from schedopt.instances.options import Option, checked
-from schedopt.instances.swf import WINDOW, Entry, Log, Window, read_log, spread
+from schedopt.instances.options import Option, check_given, checked, one_of
+from schedopt.instances.swf import WINDOW, Entry, Window, read_log
 
-NEEDS = ("exact", "powers")
-SIZES = ("exponential", "empirical")
-KINDS = ("classes", "jobs")
 CLASSES = WINDOW | {
-    "needs": Option("exact", f"one of {', '.join(NEEDS)}", lambda v: v in NEEDS),
-    "sizes": Option("exponential", f"one of {', '.join(SIZES)}", lambda v: v in SIZES),
+    "needs": one_of("exact", ("exact", "powers")),
+    "sizes": one_of("exponential", ("exponential", "empirical")),
     "trace": Option(None, "a .csv to write", lambda v: isinstance(v, str) and v.endswith(".csv")),
 }
 """The options of `classes`."""
-OPTIONS = (
-    log_converters.OPTIONS
-    | CLASSES
-    | {"as": Option("classes", f"one of {', '.join(KINDS)}", lambda v: v in KINDS)}
-)
+KIND = one_of("classes", ("classes", "jobs"))
+OPTIONS = log_converters.OPTIONS | CLASSES | {"as": KIND}
 """The options of `convert`: what the log is to become, and those of either kind."""
 
 
@@ -49,10 +42,8 @@ def convert(path: str | Path, **options: Any) -> Instance:
         With the file, the line, what was found and what was expected.
     """
     given = {key: value for key, value in options.items() if key != "as"}
-    kind = options.get("as", "classes")
-    if kind not in KINDS:
-        raise InputError(f"one of {', '.join(KINDS)}", found=shown(kind), place="option as")
-    if kind == "jobs":
+    checked({"as": options.get("as", "classes")}, {"as": KIND}, "convert")
+    if options.get("as") == "jobs":
         return log_converters.convert(path, **given)
     return classes(path, **checked(given, CLASSES, "convert to msfq classes"))
 
@@ -92,8 +83,7 @@ def classes(
     InputError
         With the file, the line, what was found and what was expected.
     """
-    asked = {"name": name, "needs": needs, "sizes": sizes, "trace": trace, **window}
-    checked({key: value for key, value in asked.items() if value is not None}, CLASSES, "swf")
+    check_given("swf", CLASSES, name=name, needs=needs, sizes=sizes, trace=trace, **window)
     if trace is not None:
         keep([path], trace)
     log = read_log(path, **window)
@@ -108,15 +98,18 @@ def classes(
         return min(log.processors, 1 << (entry.processors - 1).bit_length())
 
     classes = []
-    for servers, entries in spread(log.entries, need):
-        runs = [entry.run for entry in entries]
+    by_need: dict[int, list[float]] = {}
+    for entry in log.entries:
+        by_need.setdefault(need(entry), []).append(entry.run)
+    for servers, runs in sorted(by_need.items()):
         shape: AnyShape = Empirical(values=tuple(runs)) if sizes == "empirical" else Exponential()
         rate, mean = len(runs) / span, fsum(runs) / len(runs)
         classes.append(
             JobClass(need=servers, arrival_rate=rate, service_rate=1 / mean, sizes=shape)
         )
-    if trace is not None:
-        _write(log, need, trace)
+    if trace is not None:  # the arrivals, in the order and at the times of the log
+        rows = [f"{entry.submit!r},{need(entry)},{entry.run!r}" for entry in log.entries]
+        write_bytes(trace, ("\n".join([",".join(COLUMNS), *rows]) + "\n").encode())
     rounded = ("processors rounded up to powers of two",) if needs == "powers" else ()
     return Instance(
         name=name or log.stem,
@@ -124,10 +117,3 @@ def classes(
         servers=log.processors,
         classes=tuple(classes),
     )
-
-
-def _write(log: Log, need: Callable[[Entry], int], target: str) -> None:
-    """Write the arrivals, in the order and at the times of the log."""
-    rows = [",".join(COLUMNS)]
-    rows += [f"{entry.submit!r},{need(entry)},{entry.run!r}" for entry in log.entries]
-    write_bytes(target, ("\n".join(rows) + "\n").encode())

@@ -15,13 +15,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import read_bytes
 from schedopt.instances.msfq.records import Instance
+from schedopt.instances.swf import ASKED, RUN, SUBMIT, USED
 
 COLUMNS = ("time", "need", "size")
-SUBMIT, RUN, USED, ASKED = 1, 3, 4, 7
-"""Fields of the Standard Workload Format that are read, counted from 0."""
+Row = tuple[int, float, float, float]
+"""A line, and the time, need and size that it gives."""
 
 
 class Trace(NamedTuple):
@@ -58,78 +59,59 @@ def read_trace(path: str | Path, queue: Instance) -> Trace:
     InputError
         With the file, the line, what was found and what was expected.
     """
-    file = str(path)
-    text = read_bytes(path).decode("utf-8", errors="replace")
-    lines = text.splitlines()
-    endings = [ending.lower() for ending in Path(path).suffixes]
-    rows = _swf(lines, file) if ".swf" in endings else _csv(lines, file)
-    classes = {job.need: c for c, job in enumerate(queue.classes)}
-    times, kinds, sizes = [], [], []
-    before = -np.inf
-    for line, time, need, size in rows:
-        place = f"line {line}"
-        if not (isfinite(time) and time >= before):
-            expected = "a finite time" if not isfinite(time) else f"no time before {before:g}"
-            raise InputError(expected, found=shown(time), place=place, file=file)
-        if need not in classes:
-            raise InputError(
-                f"the need of a class ({', '.join(map(str, classes))})",
-                found=shown(int(need) if need.is_integer() else need),
-                place=place,
-                file=file,
-            )
-        if not (isfinite(size) and size > 0):
-            raise InputError("a finite size > 0", found=shown(size), place=place, file=file)
-        before = time
-        times.append(time)
-        kinds.append(classes[int(need)])
-        sizes.append(size)
-    if not times:
-        raise InputError("a job or more", found="none", file=file)
-    return Trace(np.array(times), np.array(kinds, dtype=np.int64), np.array(sizes))
-
-
-Row = tuple[int, float, float, float]
-
-
-def _csv(lines: list[str], file: str) -> list[Row]:
-    reader = _cells(lines, file)
-    _, first = next(reader, (1, []))
-    head = [name.strip() for name in first]
-    if sorted(head) != sorted(COLUMNS):
-        expected = f"the columns {', '.join(COLUMNS)}"
-        raise InputError(expected, found=shown(", ".join(head)), place="line 1", file=file)
-    where = [head.index(name) for name in COLUMNS]
-    rows: list[Row] = []
-    for line, cells in reader:
-        if not cells:
-            continue
-        try:
-            time, need, size = (float(cells[i]) for i in where)
-        except (ValueError, IndexError):
-            found = shown(",".join(cells))
+    with placed(file=path):
+        lines = read_bytes(path).decode("utf-8", errors="replace").splitlines()
+        endings = [ending.lower() for ending in Path(path).suffixes]
+        rows = list(_swf(lines) if ".swf" in endings else _csv(lines))
+        classes = {job.need: c for c, job in enumerate(queue.classes)}
+        before = -np.inf
+        for line, time, need, size in rows:
             place = f"line {line}"
-            raise InputError("three numbers", found=found, place=place, file=file) from None
-        rows.append((line, time, need, size))
-    return rows
+            if not (isfinite(time) and time >= before):
+                expected = f"no time before {before:g}" if isfinite(time) else "a finite time"
+                raise InputError(expected, found=shown(time), place=place)
+            if need not in classes:
+                found = shown(int(need) if need.is_integer() else need)
+                expected = f"the need of a class ({', '.join(map(str, classes))})"
+                raise InputError(expected, found=found, place=place)
+            if not (isfinite(size) and size > 0):
+                raise InputError("a finite size > 0", found=shown(size), place=place)
+            before = time
+        if not rows:
+            raise InputError("a job or more", found="none")
+    _, times, needs, sizes = zip(*rows, strict=True)
+    kinds = np.array([classes[int(need)] for need in needs], dtype=np.int64)
+    return Trace(np.array(times), kinds, np.array(sizes))
 
 
-def _cells(lines: list[str], file: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row with its line; what is no CSV is bad input."""
+def _csv(lines: list[str]) -> Iterator[Row]:
     reader = csv.reader(lines)
+    where: list[int] = []
     while True:
         try:
-            row = next(reader)
-        except StopIteration:
-            return
+            cells = next(reader, None)
         except csv.Error as error:
             place = f"line {reader.line_num}"
-            raise InputError("CSV", found=str(error), place=place, file=file) from None
-        yield reader.line_num, row
+            raise InputError("CSV", found=str(error), place=place) from None
+        if not where:
+            head = [name.strip() for name in cells or ()]
+            if sorted(head) != sorted(COLUMNS):
+                expected = f"the columns {', '.join(COLUMNS)}"
+                raise InputError(expected, found=shown(", ".join(head)), place="line 1")
+            where = [head.index(name) for name in COLUMNS]
+        elif cells is None:
+            return
+        elif cells:
+            try:
+                time, need, size = (float(cells[i]) for i in where)
+            except (ValueError, IndexError):
+                found, place = shown(",".join(cells)), f"line {reader.line_num}"
+                raise InputError("three numbers", found=found, place=place) from None
+            yield reader.line_num, time, need, size
 
 
-def _swf(lines: list[str], file: str) -> list[Row]:
-    rows: list[Row] = []
+def _swf(lines: list[str]) -> Iterator[Row]:
+    """Yield the jobs of a log that ran; no more is asked of a line than the fields it needs."""
     for number, line in enumerate(lines, 1):
         cells = line.split()
         if not cells or cells[0].startswith(";"):
@@ -137,13 +119,8 @@ def _swf(lines: list[str], file: str) -> list[Row]:
         try:
             time, run, used, asked = (float(cells[i]) for i in (SUBMIT, RUN, USED, ASKED))
         except (ValueError, IndexError):
-            raise InputError(
-                "the fields of the Standard Workload Format",
-                found=shown(line.strip()),
-                place=f"line {number}",
-                file=file,
-            ) from None
+            expected, place = "the fields of the Standard Workload Format", f"line {number}"
+            raise InputError(expected, found=shown(line.strip()), place=place) from None
         need = used if used > 0 else asked
         if run > 0 and need > 0:
-            rows.append((number, time, need, run))
-    return rows
+            yield number, time, need, run

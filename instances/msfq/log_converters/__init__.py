@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import InputError, placed
+from schedopt.instances.files import stem
 from schedopt.instances.msfq.log_converters import cleaning, sacct, swf, table
 from schedopt.instances.msfq.log_files import ENDINGS
 from schedopt.instances.msfq.records import Instance
-from schedopt.instances.options import Option, checked
+from schedopt.instances.options import Option, checked, one_of, text
 
 READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
     "swf": (swf.read, swf.OPTIONS),
@@ -29,8 +30,8 @@ COMMON = (
     cleaning.BOUNDS
     | cleaning.RULES
     | {
-        "name": Option(None, "a name", lambda v: isinstance(v, str) and bool(v)),
-        "format": Option(None, f"one of {', '.join(READERS)}", lambda v: v in READERS),
+        "name": text("a name"),
+        "format": one_of(None, READERS),
         "log": Option(None, f"a name that ends in {', '.join(ENDINGS)}", _is_log),
     }
 )
@@ -63,20 +64,20 @@ def convert(path: str | Path, **options: Any) -> Instance:
     kind = options.get("format") or told(path)
     reader, own = READERS[kind]
     given = checked(options, COMMON | own, f"convert of {kind} to jobs")
-    try:
+    with placed(file=path):
         raw = reader(path, **{key: value for key, value in given.items() if key in own})
-        servers = _machine(given.get("processors"), raw.processors)
+        servers = given.get("processors") or raw.processors
+        if servers is None:
+            expected = "option 'processors': this log does not say what the machine has"
+            raise InputError(expected, place="option")
         jobs = cleaning.clean(raw, servers, given)
-    except InputError as error:
-        error.file = error.file or str(path)
-        raise
-    name = given.get("name") or _stem(path)
+    name = given.get("name") or stem(path)
     log = given.get("log") or f"{name.replace('/', '-').replace(chr(92), '-')}.parquet"
     if log == path.name:
         expected = "another name than the log's own, which it would be written over"
         raise InputError(expected, found=log, place="option log", file=str(path))
     machine = f" ({raw.computer})" if raw.computer else ""
-    head = f"{len(jobs)} of {raw.rows} jobs of {_stem(path)}{machine}"
+    head = f"{len(jobs)} of {raw.rows} jobs of {stem(path)}{machine}"
     described = "; ".join([head, *raw.notes]) + "."
     made = Instance(name=name, description=described, servers=servers, log=log)
     return made.with_jobs(jobs)
@@ -98,17 +99,3 @@ def told(path: Path) -> str:
     if len(titles) > 1 and "submit" in titles and {"jobid", "elapsed", "elapsedraw"} & set(titles):
         return "sacct"
     return "csv"
-
-
-def _machine(given: int | None, said: int | None) -> int:
-    if given is None and said is None:
-        raise InputError(
-            "option 'processors': this log does not say what the machine has", place="option"
-        )
-    return given or said or 0
-
-
-def _stem(path: Path) -> str:
-    name = path.name.encode("utf-8", "replace").decode("utf-8")  # any bytes may name a file
-    plain = name.removesuffix(".gz")
-    return plain.rsplit(".", 1)[0] or name

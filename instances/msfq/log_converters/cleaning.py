@@ -6,7 +6,7 @@ Archive", JPDC 74, 2014, section 3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -15,26 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.msfq.logs import MOST_NEED, Floats, Jobs, Labels, Names
-from schedopt.instances.options import Option, is_count, is_number
+from schedopt.instances.msfq.logs import MOST_NEED, Floats, Jobs, Labels, Names, taken
+from schedopt.instances.options import Option, is_count, is_number, one_of, whole
 
 Mask = NDArray[np.bool_]
 HOUR = 3600.0
 
 
-def _choice(default: str, *others: str) -> Option:
-    known = (default, *others)
-    return Option(default, f"one of {', '.join(known)}", lambda value: value in known)
-
-
 RULES = {
-    "wide": _choice("drop", "clip", "refuse"),
-    "negative": _choice("drop", "refuse"),
-    "missing": _choice("drop", "refuse"),
-    "zero": _choice("drop", "one", "refuse"),
-    "unordered": _choice("sort", "raise", "refuse"),
-    "overrun": _choice("raise", "clip", "keep", "drop", "refuse"),
-    "unestimated": _choice("keep", "run", "drop", "refuse"),
+    "wide": one_of("drop", ("drop", "clip", "refuse")),
+    "negative": one_of("drop", ("drop", "refuse")),
+    "missing": one_of("drop", ("drop", "refuse")),
+    "zero": one_of("drop", ("drop", "one", "refuse")),
+    "unordered": one_of("sort", ("sort", "raise", "refuse")),
+    "overrun": one_of("raise", ("raise", "clip", "keep", "drop", "refuse")),
+    "unestimated": one_of("keep", ("keep", "run", "drop", "refuse")),
 }
 """What is done with jobs that are wider than the machine (``clip``: they take all of it), that have
 times or needs below 0, that lack submit, need or run time, that ran for no time (``one``: for one
@@ -44,6 +39,7 @@ that have no estimate (``run``: it is the run time). ``refuse`` makes each of th
 """
 
 TIME = "a time of the log, 0 or more, or a date such as 2024-03-31 or 2024-03-31T02:30:00"
+COLUMNS = ("submit", "need", "run", "estimate", "line", "user", "group", "queue", "name")
 
 
 def is_time(value: object) -> bool:
@@ -57,16 +53,10 @@ def is_time(value: object) -> bool:
     return is_number(value) and float(str(value)) >= 0
 
 
+_TIME = Option(None, TIME, is_time)
 BOUNDS = {
-    "processors": Option(
-        None,
-        f"a whole number from 1 to {MOST_NEED}",
-        lambda v: is_count(v) and v <= MOST_NEED,
-    ),
-    "start": Option(None, TIME, is_time),
-    "end": Option(None, TIME, is_time),
-    "from": Option(None, TIME, is_time),
-    "to": Option(None, TIME, is_time),
+    "processors": whole(None, 1, MOST_NEED),
+    **dict.fromkeys(("start", "end", "from", "to"), _TIME),
     "jobs": Option(None, "a whole number of at least 1", is_count),
 }
 """The machine, and the window: jobs submitted from ``start`` (or ``from``) on and before ``end``
@@ -75,23 +65,18 @@ BOUNDS = {
 
 @dataclass
 class Raw:
-    """What a log says, before any rule; NaN is unknown.
+    """What a log says, before any rule, as columns of shape (rows,); NaN is unknown.
 
     Attributes
     ----------
-    submit, need, run, estimate : ndarray of float, shape (rows,)
-    user, group, queue : Labels, optional
-    name : ndarray of str, optional
     line : ndarray of int, shape (rows,)
         Each row's line in the file.
     rows : int
         How many rows the log has, with those that its reader left out.
     notes : list of str
         What the reader left out or took for something else, and how often.
-    processors : int, optional
-        What the log says that the machine has.
-    computer : str, optional
-        What it says that the machine is.
+    processors, computer : int, str, optional
+        What the log says that the machine has, and what it is.
     zero : float, optional
         Where times are from dates: the date of 0, in seconds since 1970 on the log's own clock.
     """
@@ -111,38 +96,21 @@ class Raw:
     computer: str | None = None
     zero: float | None = None
 
-    def keep(self, mask: Mask) -> None:
-        """Leave out all rows but these."""
-        for key in ("submit", "need", "run", "estimate", "line"):
-            setattr(self, key, getattr(self, key)[mask])
-        for key in ("user", "group", "queue"):
-            labels: Labels | None = getattr(self, key)
-            if labels is not None:
-                setattr(self, key, Labels(labels.codes[mask], labels.names))
-        if self.name is not None:
-            self.name = self.name[mask]
+    def keep(self, rows: NDArray[np.generic]) -> None:
+        """Leave out all rows but these, by number or truth values."""
+        for key, column in zip(COLUMNS, taken(map(self.__dict__.get, COLUMNS), rows), strict=True):
+            setattr(self, key, column)
 
 
 def clean(raw: Raw, servers: int, given: Mapping[str, Any]) -> Jobs:
-    """Apply the rules, and note what each did; ``raw`` is used up.
+    """Apply the rules and bounds that are given, and note what each did; ``raw`` is used up.
 
-    Parameters
-    ----------
-    raw : Raw
-    servers : int
-        The machine's.
-    given : mapping
-        Of `RULES` and `BOUNDS`, those that are not at their default.
-
-    Raises
-    ------
-    InputError
-        If a rule is to refuse what it found, or no job is left: with the reasons.
+    `InputError` says what a rule is to refuse, or, with the reasons, that no job is left.
     """
     rules = {key: given.get(key, option.default) for key, option in RULES.items()}
     _window(raw, _bound(raw, given, "start", "from"), _bound(raw, given, "end", "to"))
-    _unknown(raw, rules["missing"])
-    _negative(raw, rules["negative"])
+    for rule, words, wrong in _WRONG:
+        _drop(raw, wrong(raw), words, rules[rule])
     _zero(raw, rules["zero"])
     _wide(raw, rules["wide"], servers)
     _order(raw, rules["unordered"])
@@ -151,19 +119,31 @@ def clean(raw: Raw, servers: int, given: Mapping[str, Any]) -> Jobs:
         raw.keep(np.arange(len(raw.submit)) < most)
     if not len(raw.submit):
         reasons = "; ".join(raw.notes) or "it has no line of a job"
-        raise InputError(
-            "a job or more that can be replayed", found=f"none of {raw.rows}: {reasons}"
-        )
+        found = f"none of {raw.rows}: {reasons}"
+        raise InputError("a job or more that can be replayed", found=found)
     return Jobs(
         submit=raw.submit,
         need=raw.need.astype(np.int32),
         run=raw.run,
         estimate=raw.estimate if np.isfinite(raw.estimate).any() else None,
-        user=_used(raw.user),
-        group=_used(raw.group),
-        queue=_used(raw.queue),
+        user=None if raw.user is None else raw.user.used(),
+        group=None if raw.group is None else raw.group.used(),
+        queue=None if raw.queue is None else raw.queue.used(),
         name=raw.name,
     )
+
+
+_WRONG: tuple[tuple[str, str, Callable[[Raw], Mask]], ...] = (
+    ("missing", "of unknown submit time", lambda raw: ~np.isfinite(raw.submit)),
+    ("missing", "of unknown run time", lambda raw: ~np.isfinite(raw.run)),
+    ("missing", "of unknown processors", lambda raw: ~np.isfinite(raw.need)),
+    ("negative", "of a submit time below 0", lambda raw: raw.submit < 0),
+    ("negative", "of a run time below 0", lambda raw: raw.run < 0),
+    ("negative", "of processors below 0", lambda raw: raw.need < 0),
+    ("negative", "of no processors", lambda raw: raw.need == 0),
+    ("negative", "of a part of a processor", lambda raw: raw.need != np.floor(raw.need)),
+)
+"""What no job may be: the rule, the words, and which rows are so."""
 
 
 def note(raw: Raw, mask: Mask, words: str, rule: str = "") -> bool:
@@ -203,13 +183,7 @@ def _bound(raw: Raw, given: Mapping[str, Any], *names: str) -> float | None:
 
 
 def _window(raw: Raw, start: float | None, end: float | None) -> None:
-    """Take jobs submitted within a window; those of unknown submit time are left to count.
-
-    Raises
-    ------
-    InputError
-        If there is none: with the log's range.
-    """
+    """Take jobs submitted within a window; those of unknown submit time are left to count."""
     outside = np.zeros(len(raw.submit), dtype=np.bool_)
     if start is not None:
         outside |= raw.submit < start
@@ -231,20 +205,6 @@ def _at(raw: Raw, time: float) -> str:
     if raw.zero is None:
         return f"{time:.12g}"
     return f"{time:.12g} ({np.datetime64(int(raw.zero + time), 's')})"
-
-
-def _unknown(raw: Raw, rule: str) -> None:
-    _drop(raw, ~np.isfinite(raw.submit), "of unknown submit time", rule)
-    _drop(raw, ~np.isfinite(raw.run), "of unknown run time", rule)
-    _drop(raw, ~np.isfinite(raw.need), "of unknown processors", rule)
-
-
-def _negative(raw: Raw, rule: str) -> None:
-    _drop(raw, raw.submit < 0, "of a submit time below 0", rule)
-    _drop(raw, raw.run < 0, "of a run time below 0", rule)
-    _drop(raw, raw.need < 0, "of processors below 0", rule)
-    _drop(raw, raw.need == 0, "of no processors", rule)
-    _drop(raw, raw.need != np.floor(raw.need), "of a part of a processor", rule)
 
 
 def _zero(raw: Raw, rule: str) -> None:
@@ -283,15 +243,7 @@ def _order(raw: Raw, rule: str) -> None:
     if rule == "raise":
         raw.submit = latest
         return
-    order = np.argsort(raw.submit, kind="stable")
-    for key in ("submit", "need", "run", "estimate", "line"):
-        setattr(raw, key, getattr(raw, key)[order])
-    for key in ("user", "group", "queue"):
-        labels: Labels | None = getattr(raw, key)
-        if labels is not None:
-            setattr(raw, key, Labels(labels.codes[order], labels.names))
-    if raw.name is not None:
-        raw.name = raw.name[order]
+    raw.keep(np.argsort(raw.submit, kind="stable"))
 
 
 def _estimates(raw: Raw, rules: Mapping[str, str]) -> None:
@@ -320,15 +272,3 @@ def _estimates(raw: Raw, rules: Mapping[str, str]) -> None:
         raw.estimate = np.where(over, raw.run, raw.estimate)
     elif rule == "clip":
         raw.run = np.where(over, raw.estimate, raw.run)
-
-
-def _used(labels: Labels | None) -> Labels | None:
-    """Return labels of which only the used names are left; nothing where none is known."""
-    if labels is None or not (labels.codes >= 0).any():
-        return None
-    used, first = np.unique(labels.codes, return_index=True)
-    order = used[np.argsort(first)]
-    order = order[order >= 0]
-    renumbered = np.full(len(labels.names) + 1, -1, dtype=np.int32)
-    renumbered[order] = np.arange(len(order), dtype=np.int32)
-    return Labels(renumbered[labels.codes], tuple(labels.names[i] for i in order.tolist()))

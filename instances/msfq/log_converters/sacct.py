@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw
+from schedopt.instances.msfq.log_converters.swf import UNIT
 from schedopt.instances.msfq.log_converters.times import ZONE, lengths, points
 from schedopt.instances.msfq.log_files import MOST_BYTES, labels_of, names_of
 from schedopt.instances.msfq.logs import Floats, Labels
@@ -45,7 +46,7 @@ def _is_states(value: object) -> bool:
 
 
 OPTIONS = {
-    "unit": Option("cpus", "cpus or nodes", lambda v: v in ("cpus", "nodes")),
+    "unit": UNIT,
     "states": Option(None, f"states with commas between, of {', '.join(ENDED)}", _is_states),
     "timezone": ZONE,
 }
@@ -59,52 +60,61 @@ def read(
     states: str | None = None,
     timezone: str | None = None,
 ) -> Raw:
-    """Read a dump; perhaps gzipped.
+    """Read a dump, perhaps gzipped; ``unit`` is what a server is, ``states`` which jobs are taken.
 
-    Parameters
-    ----------
-    path : str or Path
-    unit : {"cpus", "nodes"}
-        What a server is.
-    states : str, optional
-        Take jobs in these states alone; with commas between.
-    timezone : str, optional
-        Where the dump's times are local to; without it they are taken as they stand.
-
-    Raises
-    ------
-    InputError
-        If a column is missing or a cell cannot be read: with the line.
+    Times are local to the ``timezone``; without it they are taken as they stand. `InputError` tells
+    of a column that is missing or, with its line, of a cell that cannot be read.
     """
     text = read_bytes(path, MOST_BYTES).decode("utf-8", "replace")
-    columns, lines, notes, rows = _columns(text)
-    columns, lines = _jobs(columns, lines, states, notes)
-    submit = points(_one(columns, ("submit",)), lines, timezone)
-    notes += submit.notes("submit times")
-    run = lengths(_one(columns, ("elapsedraw", "elapsed")), lines)
-    _clocks(columns, lines, run, timezone, notes)
-    zero = float(np.nanmin(submit.seconds)) if np.isfinite(submit.seconds).any() else 0.0
-    if submit.dates and rows:
-        stamp = np.datetime64(int(zero), "s")
-        notes.append(f"times shifted: 0 is {stamp} {'UTC' if timezone else 'on the local clock'}")
+    table, notes, rows = _cells(text)
+    table = _jobs(table, states, notes)
+    lines = table[""].to_numpy()
+
+    def there(*known: str) -> list[pl.Series]:
+        """Return those of some columns that are there."""
+        return [table[key] for key in known if key in table.columns]
+
+    def one(*known: str) -> pl.Series:
+        if found := there(*known):
+            return found[0]
+        titles = ", ".join(table.columns[1:])
+        raise InputError(f"a column {' or '.join(known)}", found=titles, place="line 1")
+
+    times = points(one("submit"), lines, timezone)
+    notes += times.notes()
+    run = lengths(one("elapsedraw", "elapsed"), lines)
+    if timezone is None and len(ends := there("start", "end")) == 2:
+        _note_clocks(ends[0], ends[1], lines, run, notes)
+    submit, zero = times.since_first("UTC" if timezone else "on the local clock", notes)
+    needs = np.full(len(lines), np.nan)
+    known = _NODES if unit == "nodes" else _CPUS
+    one(*known)
+    for column in there(*known):  # those allocated, or where a dump says 0 or nothing, asked for
+        values = lengths(column, lines)
+        needs = np.where(~(needs > 0) & (values > 0), values, needs)
+    limits = [lengths(column, lines, 60.0) for column in there("timelimitraw", "timelimit")[:1]]
+
+    def labels(*known: str) -> Labels | None:
+        return next(map(labels_of, there(*known)), None)
+
     return Raw(
-        submit=submit.seconds - (zero if submit.dates else 0.0),
-        need=_needs(columns, lines, _NODES if unit == "nodes" else _CPUS),
+        submit=submit,
+        need=needs,
         run=run,
-        estimate=_limits(columns, lines),
+        estimate=limits[0] if limits else np.full(len(lines), np.nan),
         line=lines,
         rows=rows,
-        user=_labels(columns, ("user", "uid")),
-        group=_labels(columns, ("account", "group", "gid")),
-        queue=_labels(columns, ("partition",)),
-        name=names_of(columns["jobid"]) if "jobid" in columns else None,
+        user=labels("user", "uid"),
+        group=labels("account", "group", "gid"),
+        queue=labels("partition"),
+        name=next(map(names_of, there("jobid")), None),
         notes=notes,
-        zero=zero if submit.dates else None,
+        zero=zero,
     )
 
 
-def _columns(text: str) -> tuple[dict[str, pl.Series], NDArray[np.int64], list[str], int]:
-    """Return cells by column, each row's line, a note of rows cut short, and how many there are."""
+def _cells(text: str) -> tuple[pl.DataFrame, list[str], int]:
+    """Return each row's line and its cells by title, a note of rows cut short, and their number."""
     import polars as pl
 
     all_lines = pl.Series("line", text.split("\n")).str.strip_chars("\r")
@@ -121,96 +131,48 @@ def _columns(text: str) -> tuple[dict[str, pl.Series], NDArray[np.int64], list[s
         first = body["line"][int(odd.arg_max() or 0)]
         words = f"of another number of cells than the header's {len(titles)} (first: line {first})"
         notes.append(f"{count} left out, {words}")
-    cells, lines = cells.filter(~odd), body["line"].filter(~odd).to_numpy()
-    columns = {
-        title: cells.list.get(i).alias(title) for i, title in enumerate(titles) if title.strip()
-    }
-    return columns, lines, notes, len(body)
+    cells = cells.filter(~odd)
+    columns = {title: cells.list.get(i) for i, title in enumerate(titles) if title.strip()}
+    return pl.DataFrame({"": body["line"].filter(~odd)} | columns), notes, len(body)
 
 
-def _jobs(
-    columns: dict[str, pl.Series],
-    lines: NDArray[np.int64],
-    states: str | None,
-    notes: list[str],
-) -> tuple[dict[str, pl.Series], NDArray[np.int64]]:
+def _jobs(table: pl.DataFrame, states: str | None, notes: list[str]) -> pl.DataFrame:
     """Leave out what is no job that ended: steps, jobs that wait or run, unwanted states."""
-    kept = np.ones(len(lines), dtype=np.bool_)
+    kept = np.ones(len(table), dtype=np.bool_)
 
-    def leave(mask: NDArray[np.bool_], words: str) -> None:
-        if count := int((mask & kept).sum()):
+    def leave(rows: pl.Series, words: str) -> None:
+        left = rows.fill_null(False).to_numpy()
+        if count := int((left & kept).sum()):
             notes.append(f"{count} left out, {words}")
-        kept[mask] = False
+        kept[left] = False
 
-    if "jobid" in columns:
-        ids = columns["jobid"]
-        leave(ids.str.contains(r"\.").to_numpy(), "a step of a job")
-        leave(ids.str.contains(r"\[").to_numpy(), "of an array that has not begun")
+    if "jobid" in table.columns:
+        ids = table["jobid"]
+        leave(ids.str.contains(r"\."), "a step of a job")
+        leave(ids.str.contains(r"\["), "of an array that has not begun")
         pieces = int((ids.str.contains(r"\+").to_numpy() & kept).sum())
         if pieces:
             notes.append(f"{pieces} components of heterogeneous jobs, each taken as a job")
-    if "state" in columns:
-        state = columns["state"].str.strip_chars().str.to_uppercase().str.extract(r"^(\w+)", 1)
-        leave(~state.is_in(ENDED).fill_null(False).to_numpy(), "that had not ended")
+    if "state" in table.columns:
+        state = table["state"].str.strip_chars().str.to_uppercase().str.extract(r"^(\w+)", 1)
+        leave(~state.is_in(ENDED).fill_null(False), "that had not ended")
         if states is not None:
             wanted = [word.strip().upper() for word in states.split(",")]
-            leave(~state.is_in(wanted).fill_null(False).to_numpy(), f"in no state of {states}")
-    if "start" in columns:
-        begun = columns["start"].str.to_lowercase().is_in(["unknown", "none", ""])
-        leave(begun.to_numpy(), "that never ran")
-    if "jobid" in columns and (again := int(kept.sum()) - ids.filter(kept).n_unique()):
+            leave(~state.is_in(wanted).fill_null(False), f"in no state of {states}")
+    if "start" in table.columns:
+        begun = table["start"].str.to_lowercase().is_in(["unknown", "none", ""])
+        leave(begun, "that never ran")
+    if "jobid" in table.columns and (again := int(kept.sum()) - ids.filter(kept).n_unique()):
         notes.append(f"{again} of an id that another job has, too (requeued), taken as jobs")
-    return {key: column.filter(kept) for key, column in columns.items()}, lines[kept]
+    return table.filter(kept)
 
 
-def _one(columns: dict[str, pl.Series], known: tuple[str, ...]) -> pl.Series:
-    """Return the first of several columns that is there."""
-    for key in known:
-        if key in columns:
-            return columns[key]
-    expected = f"a column {' or '.join(known)}"
-    raise InputError(expected, found=", ".join(columns), place="line 1")
-
-
-def _needs(
-    columns: dict[str, pl.Series], lines: NDArray[np.int64], known: tuple[str, ...]
-) -> Floats:
-    """Return servers: those allocated, or where a dump says 0 or nothing, those asked for."""
-    _one(columns, known)
-    needs = np.full(len(lines), np.nan)
-    for key in known:
-        if key in columns:
-            values = lengths(columns[key], lines)
-            needs = np.where(~(needs > 0) & (values > 0), values, needs)
-    return needs
-
-
-def _limits(columns: dict[str, pl.Series], lines: NDArray[np.int64]) -> Floats:
-    if "timelimitraw" in columns:  # in minutes
-        return lengths(columns["timelimitraw"], lines, 60.0)
-    if "timelimit" in columns:
-        return lengths(columns["timelimit"], lines, 60.0)
-    return np.full(len(lines), np.nan)
-
-
-def _labels(columns: dict[str, pl.Series], known: tuple[str, ...]) -> Labels | None:
-    found = [key for key in known if key in columns]
-    return labels_of(columns[found[0]]) if found else None
-
-
-def _clocks(
-    columns: dict[str, pl.Series],
-    lines: NDArray[np.int64],
-    run: Floats,
-    zone: str | None,
-    notes: list[str],
+def _note_clocks(
+    start: pl.Series, end: pl.Series, lines: NDArray[np.int64], run: Floats, notes: list[str]
 ) -> None:
     """Note jobs whose start and end are an hour further apart, or less far, than they ran."""
-    if zone is not None or "start" not in columns or "end" not in columns:
-        return
-    spent = points(columns["end"], lines).seconds - points(columns["start"], lines).seconds
-    hours = np.abs(np.abs(spent - run) - _HOUR) <= 1
-    if count := int(hours.sum()):
+    spent = points(end, lines).seconds - points(start, lines).seconds
+    if count := int((np.abs(np.abs(spent - run) - _HOUR) <= 1).sum()):
         notes.append(
             f"{count} that ran while clocks changed (end minus start is an hour off the elapsed "
             "time, which is what counts); option timezone would set submit times right"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq.log_files import first_of
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import Option
 
@@ -32,15 +33,13 @@ ZONE = Option(None, "a time zone, such as Europe/Stockholm", _is_zone)
 
 
 class Times(NamedTuple):
-    """A column of points in time.
+    """A column of points in time, of shape (rows,).
 
     Attributes
     ----------
-    seconds : ndarray of float, shape (rows,)
-        Since 1970, or as the log counts where it has numbers; NaN is unknown.
-    dates : bool
-        Whether they were dates.
-    skipped, twice : ndarray of bool, shape (rows,)
+    seconds : ndarray of float
+        Since 1970 where they were ``dates``, else as the log counts; NaN is unknown.
+    skipped, twice : ndarray of bool
         Which fell into the hour that a clock skips in spring, and into that which it has twice.
     """
 
@@ -49,33 +48,28 @@ class Times(NamedTuple):
     skipped: NDArray[np.bool_]
     twice: NDArray[np.bool_]
 
-    def notes(self, what: str) -> list[str]:
-        """Say what the clock's changes did to them."""
-        said = []
-        if count := int(self.skipped.sum()):
-            words = "in an hour that the clock skips in spring, taken to be the hour after"
-            said.append(f"{count} {what} {words}")
-        if count := int(self.twice.sum()):
-            words = "in an hour that the clock has twice in autumn, taken to be its first"
-            said.append(f"{count} {what} {words}")
-        return said
+    def notes(self) -> list[str]:
+        """Say what the clock's changes did to submit times."""
+        said = {
+            "in an hour that the clock skips in spring, taken to be the hour after": self.skipped,
+            "in an hour that the clock has twice in autumn, taken to be its first": self.twice,
+        }
+        return [f"{rows.sum()} submit times {words}" for words, rows in said.items() if rows.any()]
+
+    def since_first(self, clock: str, notes: list[str]) -> tuple[Floats, float | None]:
+        """Return dates as times since the first, and that; numbers as they are, and None."""
+        if not self.dates:
+            return self.seconds, None
+        zero = float(np.nanmin(self.seconds)) if np.isfinite(self.seconds).any() else 0.0
+        notes.append(f"times shifted: 0 is {np.datetime64(int(zero), 's')} {clock}")
+        return self.seconds - zero, zero
 
 
 def points(texts: pl.Series, lines: NDArray[np.int64], zone: str | None = None) -> Times:
     """Read points in time: numbers, or dates such as 2024-03-31T02:30:00, perhaps with an offset.
 
-    Parameters
-    ----------
-    texts : Series of str
-    lines : ndarray of int, shape (rows,)
-        Each row's line, for messages.
-    zone : str, optional
-        The zone of dates that have no offset of their own; UTC if left out.
-
-    Raises
-    ------
-    InputError
-        If a text is neither: with its line.
+    ``lines`` are the rows' own, for messages; ``zone`` is that of dates that have no offset of
+    their own, UTC if left out.
     """
     import polars as pl
 
@@ -90,10 +84,7 @@ def points(texts: pl.Series, lines: NDArray[np.int64], zone: str | None = None) 
         "%Y-%m-%dT%H:%M:%S%.f%#z", strict=False, time_unit="us", time_zone="UTC"
     )
     bad = local.is_null() & offset.is_null() & known
-    if bad.any():
-        neither = bad & numbers.is_null()  # where numbers and dates are mixed, numbers are wrong
-        bad = neither if neither.any() else bad
-        raise _wrong(plain, bad, lines, "a number or a date such as 2024-03-31T02:30:00")
+    _refuse(plain, bad, numbers, lines, "a number or a date such as 2024-03-31T02:30:00")
     skipped, twice = none, none
     utc = local.dt.replace_time_zone("UTC")
     if zone is not None:
@@ -119,13 +110,7 @@ def _zoned(local: pl.Series, zone: str) -> tuple[pl.Series, NDArray[np.bool_], N
 
 
 def lengths(texts: pl.Series, lines: NDArray[np.int64], unit: float = 1.0) -> Floats:
-    """Read durations: numbers of a unit, or [[days-]hours:]minutes:seconds.
-
-    Raises
-    ------
-    InputError
-        If a text is neither: with its line.
-    """
+    """Read durations: numbers of a unit, or [[days-]hours:]minutes:seconds."""
     import polars as pl
 
     plain, known = _plain(texts)
@@ -137,10 +122,7 @@ def lengths(texts: pl.Series, lines: NDArray[np.int64], unit: float = 1.0) -> Fl
     for part, seconds in zip(parts[:3], (86400.0, 3600.0, 60.0), strict=True):
         read = read + part.fill_null(0.0) * seconds
     bad = numbers.is_null() & read.is_null() & known
-    if bad.any():
-        neither = bad & numbers.is_null()  # where numbers and dates are mixed, numbers are wrong
-        bad = neither if neither.any() else bad
-        raise _wrong(plain, bad, lines, "a number, or [[days-]hours:]minutes:seconds")
+    _refuse(plain, bad, numbers, lines, "a number, or [[days-]hours:]minutes:seconds")
     return _seconds((numbers * unit).zip_with(numbers.is_not_null(), read), known)
 
 
@@ -156,8 +138,11 @@ def _seconds(values: pl.Series, known: pl.Series) -> Floats:
     return numbers
 
 
-def _wrong(texts: pl.Series, bad: pl.Series, lines: NDArray[np.int64], expected: str) -> InputError:
-    first, count = int(bad.arg_max() or 0), int(bad.sum())
-    more = f", and {count - 1} more like it" if count > 1 else ""
-    place = f"line {lines[first]}, column {texts.name!r}"
-    return InputError(expected, found=shown(texts[first]) + more, place=place)
+def _refuse(
+    texts: pl.Series, bad: pl.Series, numbers: pl.Series, lines: NDArray[np.int64], expected: str
+) -> None:
+    """Raise `InputError` if a text is bad."""
+    if bad.any():
+        neither = bad & numbers.is_null()  # where numbers and others are mixed, numbers are wrong
+        first, found = first_of(texts, neither if neither.any() else bad)
+        raise InputError(expected, found=found, place=f"line {lines[first]}, column {texts.name!r}")
