@@ -5,10 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
+from builders.cli import ROOT
 from builders.effort import ALL, examples
 from hypothesis import HealthCheck, settings
 
@@ -36,14 +38,23 @@ def pytest_configure() -> None:
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with what a wheel of the project installs."""
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(build, cwd=Path(__file__).parent.parent, check=True, capture_output=True)
-    (wheel,) = folder.glob("*.whl")
+    """Unpack a wheel that is made from the sdist."""
+    made = tmp_path_factory.mktemp("made")
+
+    def build(kind: str, source: Path) -> None:
+        command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(made)]
+        subprocess.run(command, cwd=source, check=True, capture_output=True)
+
+    build("sdist", ROOT)
+    (sdist,) = made.glob("*.tar.gz")
+    with tarfile.open(sdist) as packed:
+        packed.extractall(made, filter="data")
+    build("wheel", made / sdist.name.removesuffix(".tar.gz"))
+    (wheel,) = made.glob("*.whl")
+    target = tmp_path_factory.mktemp("installed")
     with zipfile.ZipFile(wheel) as packed:
-        packed.extractall(folder / "installed")
-    return folder / "installed"
+        packed.extractall(target)  # noqa: S202  our own
+    return target
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
