@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import gc
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from ortools.algorithms.python import knapsack_solver
-from rich.table import Table
 
-from benchmarks.ceilings import cpu, part_of
-from benchmarks.timing import agree, beside, best_of, out, verdict
+from benchmarks.ceilings import part_of
+from benchmarks.tables import Measured, at_least, at_most, measurement, run
+from benchmarks.timing import agree, best_of, cpu
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.files import dump, load
 from schedopt.solvers import mip
@@ -27,38 +29,49 @@ from schedopt.verbs.solve import solve
 LIMIT = 60.0
 """Seconds after which an alternative is stopped; its ratio is then a lower bound, marked >."""
 
+CORES = {
+    ("uncorrelated", 10_000): (3.3, 1.32),
+    ("uncorrelated", 100_000): (30.0, 12.0),
+    ("strongly-correlated", 10_000): (8.9, 2.97),
+    ("strongly-correlated", 100_000): (85.0, 28.3),
+}
+"""CPU milliseconds of the core by family and jobs: before, and asked."""
 
-def knapsack() -> None:
+
+def _drawn(family: str, jobs: int) -> Any:
+    return generate("dssp", family, seed=1, options={"jobs": jobs})
+
+
+@measurement
+def knapsack() -> Measured:
     """Time the core algorithm beside HiGHS and OR-Tools' branch and bound on plain knapsacks."""
-    title = (
-        f"(b), (d) plain knapsacks, R = 1,000: core best of 5, others once, {LIMIT:.0f} s at most"
-    )
-    heads = ("family", "jobs", "core ms", "HiGHS s", "ratio", "OR-Tools s", "ratio")
-    table = Table(*heads, title=title, title_justify="left")
-    least = slowest = None
-    whole = 0.0
+    yield f"(b), (d) plain knapsacks, R = 1,000: core best of 5, others once, {LIMIT:.0f} s at most"
+    ratios, cores, wholes = [], [], []
     for family in ("uncorrelated", "weakly-correlated"):
         for jobs in (1_000, 10_000, 100_000):
-            night = generate("dssp", family, seed=1, options={"jobs": jobs})
+            night = _drawn(family, jobs)
             solve(night, solver="core")  # compiles
             runs = [solve(night, solver="core") for _ in range(5)]
             core = min(run.seconds.solve for run in runs)
-            whole = max(whole, best_of(3, partial(solve, night, solver="core"))[0] / core)
-            program: Any = Selection(night)
-            theirs = mip.solve(engine_of("highs"), program, Limits(time_limit=LIMIT))
+            wholes.append(best_of(3, partial(solve, night, solver="core"))[0] / core)
+            theirs = mip.solve(engine_of("highs"), Selection(night), Limits(time_limit=LIMIT))
             branch, value = best_of(1, partial(_branch_and_bound, night))
-            proofs = [theirs.objective] * theirs.proven + [value] * (value is not None)
-            agree(*(run.bound or 0.0 for run in runs), *(p or 0.0 for p in proofs))
-            cells = [*_beside(theirs.seconds.solve, core, theirs.proven)]
-            cells += _beside(branch, core, value is not None)
-            table.add_row(family, f"{jobs:,}", f"{1000 * core:.2f}", *cells)
+            agree(*(run.bound for run in runs), theirs.objective if theirs.proven else None, value)
+            row = {"family": family, "jobs": jobs, "core ms": 1000 * core}
+            for name, seconds, done in (
+                ("HiGHS", theirs.seconds.solve, theirs.proven),
+                ("OR-Tools", branch, value is not None),
+            ):
+                mark = "" if done else ">"
+                row[f"{name} s"] = f"{mark}{seconds:.2f}"
+                row[f"{name} over core"] = f"{mark}{seconds / core:,.0f}"
+            yield row
             if theirs.proven:
-                least = min(least or 1e9, theirs.seconds.solve / core)
-            slowest = max(slowest or 0.0, core)
-    out.print(table)
-    verdict(whole <= 3, f"the whole of solve() at most 3 times the core (worst {whole:.1f})")
-    verdict((least or 1e9) >= 100, f"100 times faster where HiGHS finishes (least {least:.0f})")
-    verdict((slowest or 1e9) < 1, f"under 1 s at 100,000 jobs (slowest {slowest:.3f} s)")
+                ratios.append(theirs.seconds.solve / core)
+            cores.append(core)
+    yield at_most("the whole of solve() over the core", max(wholes), 3)
+    yield at_least("times as fast where HiGHS finishes", min(ratios, default=1e9), 100)
+    yield at_most("100,000 jobs", max(cores), 1, "s")
 
 
 def _branch_and_bound(night: Any) -> float | None:
@@ -75,47 +88,42 @@ def _branch_and_bound(night: Any) -> float | None:
     return float(value) if solver.is_solution_optimal() else None
 
 
-def _beside(seconds: float, core: float, done: bool) -> tuple[str, str]:
-    mark = "" if done else ">"
-    return f"{mark}{seconds:.2f}", f"{mark}{seconds / core:,.0f}"
-
-
-def reading() -> None:
-    """Time building and translating 100,000 jobs beside reading them."""
+@contextmanager
+def _file(jobs: int) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "jobs.json"
-        dump(generate("dssp", "uncorrelated", seed=1, options={"jobs": 100_000}), path)
+        dump(_drawn("uncorrelated", jobs), path)
+        yield path
+
+
+@measurement
+def reading() -> Measured:
+    """Time building and translating 100,000 jobs beside reading them."""
+    yield "(c) 100,000 jobs: best of 3"
+    with _file(100_000) as path:
         read, night = best_of(3, lambda: load(path))
     build, formulation = best_of(3, lambda: Selection(night))
     turn, _ = best_of(3, lambda: translate(formulation.model))
     ratio = (build + turn) / read
-    title = "(c) 100,000 jobs: best of 3"
-    table = Table("read s", "build s", "translate s", "ratio", title=title, title_justify="left")
-    table.add_row(f"{read:.2f}", f"{build:.2f}", f"{turn:.2f}", f"{ratio:.1f}")
-    out.print(table)
-    verdict(ratio <= 3, f"building and translating at most 3 times reading ({ratio:.1f})")
+    yield {"read s": read, "build s": build, "translate s": turn, "ratio": ratio}
+    yield at_most("building and translating over reading", ratio, 3)
 
 
-def strongly_correlated() -> None:
+@measurement
+def strongly_correlated() -> Measured:
     """Time the core on rewards like demand + constant, and on plain ones, beside what it took."""
-    title = "(b2) the core with its build, R = 1,000: CPU time, best of 5"
-    heads = ("family", "jobs", "ms", "before", "target", "of putting in order")
-    table = Table(*heads, title=title, title_justify="left")
-    targets = {
-        ("uncorrelated", 10_000): (3.3, 1.32), ("uncorrelated", 100_000): (30.0, 12.0),
-        ("strongly-correlated", 10_000): (8.9, 2.97),
-        ("strongly-correlated", 100_000): (85.0, 28.3),
-    }  # fmt: skip
-    verdicts = []
-    for (family, jobs), (before, target) in targets.items():
-        night = generate("dssp", family, seed=1, options={"jobs": jobs})
-        took = 1e3 * cpu(partial(_core, night))
-        share = part_of(jobs / (took / 1e3), "keys put in order")
-        table.add_row(family, f"{jobs:,}", f"{took:.2f}", f"{before:g}", f"{target:g}", share)
-        verdicts.append(partial(beside, f"{family}, {jobs:,} jobs", took, target, before, "ms"))
-    out.print(table)
-    for say in verdicts:
-        say()
+    yield "(b2) the core with its build, R = 1,000: CPU time, best of 5"
+    for (family, jobs), (before, target) in CORES.items():
+        took = 1e3 * cpu(partial(_core, _drawn(family, jobs)))
+        yield {
+            "family": family,
+            "jobs": jobs,
+            "ms": took,
+            "before": before,
+            "target": target,
+            "of putting in order": part_of(jobs / (took / 1e3), "keys put in order"),
+        }
+        yield at_most(f"{family}, {jobs:,} jobs", took, target, "ms", before=before)
 
 
 def _core(night: Any) -> None:
@@ -125,19 +133,25 @@ def _core(night: Any) -> None:
         pass
 
 
-def reading_many() -> None:
+@measurement
+def reading_many() -> Measured:
     """Time reading a million jobs, beside decoding the same text to lists and dictionaries."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "jobs.json"
-        dump(generate("dssp", "uncorrelated", seed=1, options={"jobs": 1_000_000}), path)
+    yield "(c2) reading a million jobs, every check included: CPU time, best of 3"
+    with _file(1_000_000) as path:
         gc.disable()  # as reading does
         untyped = cpu(lambda: msgspec.json.decode(path.read_bytes()), 2)
         gc.enable()
         took = cpu(partial(load, path), 3)
         share = part_of(path.stat().st_size / took, "memory copied, MB/s")
-    title = "(c2) reading a million jobs, every check included: CPU time, best of 3"
-    heads = ("read s", "before", "of copying memory", "untyped decoding s", "ratio")
-    table = Table(*heads, title=title, title_justify="left")
-    table.add_row(f"{took:.2f}", "3.1", share, f"{untyped:.2f}", f"{took / untyped:.1f}")
-    out.print(table)
-    beside("a million jobs read", took, 1.55, 3.1, "s")
+    yield {
+        "read s": took,
+        "before": 3.1,
+        "of copying memory": share,
+        "untyped decoding s": untyped,
+        "ratio": took / untyped,
+    }
+    yield at_most("a million jobs read", took, 1.55, "s", before=3.1)
+
+
+if __name__ == "__main__":
+    run(knapsack, reading, strongly_correlated, reading_many)
