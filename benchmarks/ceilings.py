@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.tables import Measured, measurement, run
+from benchmarks.tables import Measured, measurement, row, run
 from benchmarks.timing import cpu
 from schedopt.instances.sorting import steady_order
 from schedopt.policies.msfq.random_kernels import exponentials, stream
@@ -54,9 +54,9 @@ def limits() -> dict[str, float]:
 @measurement
 def machine_limits() -> Measured:
     """Print what this machine can do at most, on one core."""
-    yield "limits of this machine"
+    yield "limits of this machine, on one core, CPU time: millions a second"
     for name, rate in limits().items():
-        yield {"on one core, CPU time": name, "millions a second": rate}
+        yield row(name, rate)
 
 
 def part_of(rate: float, limit: str) -> str:

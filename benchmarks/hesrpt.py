@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from benchmarks.ceilings import part_of
-from benchmarks.tables import Measured, Target, all_of, at_most, measurement, run
+from benchmarks.tables import Measured, all_of, judged, measurement, row, run
 from benchmarks.timing import agree, best_of, cpu, peak_mb
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.constraints import FairShare, Shares
@@ -84,17 +84,16 @@ def closed_form() -> Measured:
         instance = GENERATORS["pareto"](1, jobs=jobs)
         work = partial(hesrpt_times, instance.sizes, 0.5, 1e6)
         seconds, (times, _) = cpu(work), work()
-        row = {
-            "jobs": jobs,
-            "closed form s": seconds,
-            "of putting in order": part_of(jobs / seconds, "keys put in order"),
+        beside: dict[str, Any] = {
+            "of putting in order": part_of(jobs / seconds, "keys put in order")
         }
         if jobs <= 2_000:
             spent, (ends, _) = best_of(1, partial(play, instance, hesrpt, record=False))
             off = float(np.abs(times / ends - 1).max())
-            row |= {"simulation s": spent, "largest relative difference": off}
-        yield row
-    yield at_most("completion times of a million jobs", seconds, 0.1, "s", before=0.2)
+            beside |= {"simulation s": spent, "largest relative difference": off}
+        else:
+            beside |= {"most": 0.1, "before": 0.2}
+        yield row(f"{jobs:,} jobs", seconds, "s", **beside)
 
 
 @measurement
@@ -104,12 +103,12 @@ def program() -> Measured:
     worst = 0.0
     for jobs in (20, 50, 200):
         for p in POWERS:
-            row = {"jobs": jobs, "p": f"{p:g}", **_apart(_by_towers, jobs, p)}
-            worst = max(worst, row["error of value"], row["of bound"])
+            seconds, beside = _apart(_by_towers, jobs, p)
+            worst = max(worst, beside["error of value"], beside["of bound"])
             if jobs <= 50:
-                row |= _apart(_by_power_cones, jobs, p)
-            yield row
-    yield at_most("relative error for 200 jobs and every p", worst, 2e-6)
+                beside |= _apart(_by_power_cones, jobs, p)
+            yield row(f"{jobs} jobs, p = {p:g}", seconds, "s", **beside)
+    yield row("relative error, largest", worst, most=2e-6)
 
 
 def _apart(work: Any, *what: Any) -> Any:
@@ -124,11 +123,10 @@ def _in_order(jobs: int, p: float) -> tuple[Instance, list[int], float]:
     return instance, [int(j) for j in np.argsort(-instance.sizes, kind="stable")], best
 
 
-def _by_towers(jobs: int, p: float) -> dict[str, float]:
+def _by_towers(jobs: int, p: float) -> tuple[float, dict[str, float]]:
     instance, order, best = _in_order(jobs, p)
     spent, found = best_of(1, lambda: solve_program(Allocation(instance).ordered(order)))
-    return {
-        "s": spent,
+    return spent, {
         "MB": peak_mb(),
         "error of value": abs(instance.objective_of(found.solution) / best - 1),
         "of bound": abs((found.bound or 0.0) / best - 1),
@@ -180,11 +178,11 @@ def orders() -> Measured:
             ("enumeration", tried, factorial(jobs)),
             ("branch and bound", spent, search.nodes),
         ):
-            yield {"jobs": jobs, "method": method, "seconds": seconds, "nodes or orders": nodes}
+            yield row(f"{jobs} jobs, {method}", seconds, "s", nodes_or_orders=nodes)
     x, w = random.pareto(1.5, 20) + 1, random.integers(1, 5, 20).astype(float)
     spent, result = best_of(1, partial(solve, weighted(x, w, Power(p=0.5))))
-    yield {"jobs": 20, "method": "subsets", "seconds": spent, "nodes or orders": 2**20}
-    yield Target(result.proven, "20 weighted jobs of one speedup certified over all orders")
+    yield row("20 jobs, subsets", spent, "s", nodes_or_orders=2**20)
+    yield judged("these certified over all orders", result.proven)
 
 
 @measurement
@@ -201,16 +199,11 @@ def unequal() -> Measured:
             times.append(spent)
             gaps.append(0.0 if result.proven else float(result.gap or 0.0))
         proven = sum(gap == 0.0 for gap in gaps)
-        yield {
-            "jobs": jobs,
-            "what differs": kind,
-            "seconds, median": float(np.median(times)),
-            "most": max(times),
-            "proven": f"{proven} of {len(SEEDS)}",
-            "largest gap": f"{max(gaps):.3%}",
-        }
+        beside = {"largest gap": f"{max(gaps):.3%}", "proven": f"{proven} of {len(SEEDS)}"}
+        what = f"{jobs} jobs, {kind}"
+        yield row(what, float(np.median(times)), "s, median", slowest=max(times), **beside)
         if wanted:
-            yield all_of(f"{jobs} jobs, {kind}, proven", proven, len(SEEDS))
+            yield all_of(f"{what}, proven", proven, len(SEEDS))
 
 
 def _unlike(jobs: int, kind: str, seed: int) -> Instance:

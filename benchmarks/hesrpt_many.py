@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.hesrpt import SERVERS, table_of, weighted
-from benchmarks.tables import Measured, at_most, measurement, run
+from benchmarks.tables import Measured, measurement, row, run
 from benchmarks.timing import best_of
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup
 from schedopt.solvers.clock import now
@@ -62,27 +62,19 @@ def alike(jobs: int) -> Instance:
 def gaps() -> Measured:
     """Print what is left between the best allocation and the bound on all orders."""
     yield f"(h3) over 60 jobs of unequal speedups, N = {SERVERS}, limit {LIMIT:.0f} s"
-    worst = 0.0
     for jobs, kind in MANY + MORE:
         runs = [
             best_of(1, partial(solve, unlike(jobs, kind, seed), time_limit=LIMIT)) for seed in SEEDS
         ]
         gap = max(1.0 if result.gap is None else float(result.gap) for _, result in runs)
-        worst = max(worst, gap)
-        yield {
-            "jobs": jobs,
-            "speedups": kind,
-            "seconds": max(spent for spent, _ in runs),
-            "largest gap": f"{gap:.3%}",
-        }
-    yield at_most("gap from 70 to 1,000 jobs", worst, MOST_GAP)
+        slowest = max(spent for spent, _ in runs)
+        yield row(f"{jobs:,} jobs, {kind}", gap, "largest gap", most=MOST_GAP, seconds=slowest)
 
 
 @measurement
 def known() -> Measured:
     """Search as many jobs are searched where the optimum is known another way."""
     yield "(h4) the search for many jobs beside proven optima: how far above"
-    worst = 0.0
     for jobs, by in (*((n, "diagrams") for n in FEW), *((n, "shortest first") for n in ALIKE)):
         some = [alike(jobs)]
         if by == "diagrams":
@@ -95,9 +87,8 @@ def known() -> Measured:
             spent, value = _searched(instance, 5.0 if by == "diagrams" else 20.0)
             times.append(spent)
             offs.append(value / (search.bound if by == "diagrams" else search.value) - 1.0)
-        worst = max(worst, *offs)
-        yield {"jobs": jobs, "optimum by": by, "seconds": max(times), "largest": f"{max(offs):.4%}"}
-    yield at_most("above the optimum where it is known", worst, MOST_OFF)
+        what = f"{jobs:,} jobs, optimum by {by}"
+        yield row(what, max(offs), "above it", most=MOST_OFF, seconds=max(times))
 
 
 def _searched(instance: Instance, seconds: float) -> tuple[float, float]:

@@ -1,14 +1,14 @@
-"""The runner of all measurements: rows laid out as tables, targets met or missed, runs resumed.
+"""The runner of all measurements: rows laid out as tables, targets judged, runs resumed.
 
-A measurement is a generator. A text that it yields is the title of a table, a mapping is a row of
-it by its headings, and a `Target` is judged below.
+A measurement is a generator. A text that it yields is the title of a table; a `Row` says what was
+measured, what was seen, what is asked, what it was before, and what stands beside it.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
@@ -24,49 +24,74 @@ out = Console(width=100)
 PACKAGES = ("highspy", "ortools", "pyomo", "numba")
 
 
-class Target(NamedTuple):
-    """What is asked of a measurement, with what was seen, and whether it is met."""
+class Row(NamedTuple):
+    """A measurement.
 
-    met: bool
-    says: str
+    Attributes
+    ----------
+    what : str
+    seen : float, str or None
+        The number, or what is to be said in its place.
+    unit : str
+    asked : str
+        What is asked of it; empty where nothing is.
+    met : bool or None
+        Whether it is as asked.
+    beside : dict of str to object
+        By their headings what it was before, what others take, and whatever else belongs to it.
+    """
+
+    what: str
+    seen: object
+    unit: str
+    asked: str
+    met: bool | None
+    beside: dict[str, object]
 
 
-Row = Mapping[str, object]
-Measured = Iterator[str | Row | Target]
+Measured = Iterator[str | Row]
 P = ParamSpec("P")
 T = TypeVar("T")
 K = TypeVar("K")
 
-_JUDGED: list[Target] = []
+_JUDGED: list[Row] = []
 
 
-def at_most(
-    what: str, seen: float, asked: float, unit: str = "", *, before: float | None = None
-) -> Target:
-    """Ask that a number is no larger; ``before`` is what it once was."""
-    was = (before, before / asked, before / seen) if before else None
-    return _target(seen <= asked, f"{what}: at most {cell(asked)} {unit}", seen, was)
+def row(
+    what: object,
+    seen: object = None,
+    unit: str = "",
+    *,
+    most: float | None = None,
+    least: float | None = None,
+    before: float | None = None,
+    **beside: object,
+) -> Row:
+    """Return a measurement of which at most, or at least, so much is asked; ``before`` it was that.
+
+    Of the headings of what stands beside it, underscores are blanks.
+    """
+    asked, met = "", None
+    if isinstance(seen, int | float):
+        if most is not None:
+            asked, met = f"<= {cell(most)}", seen <= most
+        elif least is not None:
+            asked, met = f">= {cell(least)}", seen >= least
+        if before is not None:
+            better = seen / before if least is not None else before / seen
+            beside = {"before": before, "times as good": better, **beside}
+    beside = {heading.replace("_", " "): value for heading, value in beside.items()}
+    return Row(str(what), seen, unit, asked, met, beside)
 
 
-def at_least(
-    what: str, seen: float, asked: float, unit: str = "", *, before: float | None = None
-) -> Target:
-    """Ask that a number is no smaller; ``before`` is what it once was."""
-    was = (before, asked / before, seen / before) if before else None
-    return _target(seen >= asked, f"{what}: at least {cell(asked)} {unit}", seen, was)
+def judged(what: str, met: bool) -> Row:
+    """Return a measurement that is a verdict."""
+    return Row(what, "yes" if met else "no", "", "yes", met, {})
 
 
-def _target(met: bool, asked: str, seen: float, was: tuple[float, float, float] | None) -> Target:
-    now = f"{asked.rstrip()}; now {cell(seen)}"
-    if was:
-        before, wanted, better = was
-        now += f"; {wanted:.2g} times as good as before ({cell(before)}), now {better:.2f} times"
-    return Target(met, now)
-
-
-def all_of(what: str, done: int, count: int) -> Target:
-    """Ask that all are done."""
-    return Target(done == count, f"{what}: {done} of {count}")
+def all_of(what: str, done: int, count: int) -> Row:
+    """Return a measurement of which all are asked for."""
+    return Row(what, done, f"of {count}", "all", done == count, {})
 
 
 def cell(value: object) -> str:
@@ -86,42 +111,41 @@ def measurement(rows: Callable[P, Measured]) -> Callable[P, list[Row]]:
     @functools.wraps(rows)
     def printed(*args: P.args, **options: P.kwargs) -> list[Row]:
         every: list[Row] = []
-        table: list[Row] = []
-        targets: list[Target] = []
-        title = ""
+        tables: list[tuple[str, list[Row]]] = []
         for one in rows(*args, **options):
             if isinstance(one, str):
-                _print(title, table)
-                title, table = one, []
-            elif isinstance(one, Target):
-                targets.append(one)
+                if tables:
+                    out.print(laid_out(*tables[-1]))
+                tables.append((one, []))
             else:
-                table.append(one)
+                tables[-1][1].append(one)
                 every.append(one)
-        _print(title, table)
-        for target in targets:
-            out.print(f"{_mark(target)}\n", highlight=False)
-        _JUDGED.extend(targets)
+        out.print(laid_out(*tables[-1]))
+        _JUDGED.extend(row for row in every if row.met is not None)
         return every
 
     return printed
 
 
-def _print(title: str, rows: list[Row]) -> None:
-    if not rows:
-        return
+def laid_out(title: str, rows: Sequence[Row]) -> Table:
+    """Return rows as a table."""
+    cells = [
+        {
+            "": one.what,
+            "seen": f"{cell(one.seen)} {one.unit}".strip(),
+            "asked": one.asked,
+            "is": {True: "[green]met[/]", False: "[red]missed[/]", None: ""}[one.met],
+            **{heading: cell(value) for heading, value in one.beside.items()},
+        }
+        for one in rows
+    ]
     table = Table(title=title, title_justify="left")
-    heads = dict.fromkeys(heading for row in rows for heading in row)
-    for heading in heads:
-        numbers = all(not isinstance(row.get(heading), str) for row in rows)
-        table.add_column(heading, justify="right" if numbers else "left")
-    for row in rows:
-        table.add_row(*(cell(row.get(heading)) for heading in heads))
-    out.print(table)
-
-
-def _mark(target: Target) -> str:
-    return f"{'[green]met[/]' if target.met else '[red]missed[/]'}: {target.says}"
+    for heading in dict.fromkeys(heading for of in cells for heading in of):
+        if any(of.get(heading) for of in cells):
+            table.add_column(heading, justify="left" if heading in ("", "is") else "right")
+    for of in cells:
+        table.add_row(*(of.get(str(column.header), "") for column in table.columns))
+    return table
 
 
 def run(*tables: Callable[[], object], packages: tuple[str, ...] = PACKAGES) -> None:
@@ -132,10 +156,10 @@ def run(*tables: Callable[[], object], packages: tuple[str, ...] = PACKAGES) -> 
     out.print(machine(*packages), highlight=False)
     for name in sys.argv[1:] or named:
         named[name]()
-    missed = [target for target in _JUDGED if not target.met]
+    missed = [row for row in _JUDGED if not row.met]
     out.print(f"{len(_JUDGED) - len(missed)} of {len(_JUDGED)} targets met", highlight=False)
-    for target in missed:
-        out.print(_mark(target), highlight=False)
+    if missed:
+        out.print(laid_out("missed", missed))
 
 
 def resumed(

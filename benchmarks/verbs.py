@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.tables import Measured, at_least, at_most, measurement, run
+from benchmarks.tables import Measured, measurement, row, run
 from benchmarks.timing import SCHEDOPT, command_cpu, used
 from schedopt import bench, dump, generate
 from schedopt.problems import problem, problems
@@ -60,12 +60,9 @@ def starting() -> Measured:
         ):
             spent = [command_cpu((python, *words), INSTALLED) for _ in range(STARTS + 1)]
             base[name] = min(spent[1:])
-            row = {"command": name, "milliseconds": 1e3 * base[name]}
+            yield row(name, 1e3 * base[name], "ms")
             if beside:
-                ratio = base[name] / base[beside]
-                row |= {"beside": beside, "ratio": ratio, "target": target}
-                yield at_most(f"{name} over {beside}", ratio, target)
-            yield row
+                yield row(f"{name} over {beside}", base[name] / base[beside], most=target)
 
 
 @measurement
@@ -74,23 +71,18 @@ def limits() -> Measured:
     yield f"solve --time-limit {LIMIT:g}"
     worst = 0.0
     with TemporaryDirectory() as name:
-        for number, (row, generator, options, formulation) in enumerate(HARD):
+        for number, (problem, generator, options, formulation) in enumerate(HARD):
             file = Path(name) / f"{number}.json"
-            dump(generate(row, generator, options=options), file)
+            dump(generate(problem, generator, options=options), file)
             for state in ("to compile", "compiled"):
                 spent = _solved(file, Path(name) / f"kernels-{number}", formulation)
                 over = spent["build"] + spent["solve"] - LIMIT
                 worst = max(worst, over)
-                yield {
-                    "problem": row,
-                    "formulation": formulation,
-                    "kernels": state,
-                    "compiling s": spent.get("compile", 0.0),
-                    "build s": spent["build"],
-                    "solve s": spent["solve"],
-                    "over s": max(over, 0.0),
+                beside = {
+                    f"{part} s": spent.get(part, 0.0) for part in ("compile", "build", "solve")
                 }
-    yield at_most(f"over by {OVER:g} s + {SHARE:.0%}", worst, OVER + SHARE * LIMIT, "s")
+                yield row(f"{problem} {formulation}, {state}", max(over, 0.0), "s over", **beside)
+    yield row("worst", worst, "s over", most=OVER + SHARE * LIMIT)
 
 
 def _solved(file: Path, cache: Path, formulation: str) -> dict[str, float]:
@@ -113,19 +105,15 @@ def _solved(file: Path, cache: Path, formulation: str) -> dict[str, float]:
 def first() -> Measured:
     """Print the CPU time of each problem's first solve, after `schedopt warm` in an empty cache."""
     yield "the first solve of a fresh machine, after warm"
-    worst = 0.0
     with TemporaryDirectory() as name:
         environment = {**os.environ, "NUMBA_CACHE_DIR": name}
         seconds = command_cpu((*SCHEDOPT, "warm"), environment)
-        yield {"problem": "warm itself, once", "CPU s": seconds}
+        yield row("warm itself, once", seconds, "s of CPU")
         for record in problems():
             file = Path(name) / f"{record.name}.json"
             dump(generate(record.name), file)
             words = (*SCHEDOPT, "solve", str(file), "--time-limit", "1")
-            seconds = command_cpu(words, environment)
-            worst = max(worst, seconds)
-            yield {"problem": record.name, "CPU s": seconds}
-    yield at_most("CPU on every problem", worst, FIRST, "s")
+            yield row(record.name, command_cpu(words, environment), "s of CPU", most=FIRST)
 
 
 @measurement
@@ -154,12 +142,11 @@ def rows() -> Measured:
             rates["two Dask workers"] = rate, None
         for by, (rate, milliseconds) in rates.items():
             wanted = WANTED.get(by, rates["one process"][0])
-            yield {"by": by, "instances/s": rate, "target": wanted, "CPU ms each": milliseconds}
-            yield at_least(by, rate, wanted, "instances a second")
+            yield row(by, rate, "instances/s", least=wanted, CPU_ms_each=milliseconds)
         for jobs in (1, 2):
             rate, milliseconds = _command(folder, jobs)
             by = f"the command, --jobs {jobs}"
-            yield {"by": by, "instances/s": rate, "CPU ms each": milliseconds}
+            yield row(by, rate, "instances/s", CPU_ms_each=milliseconds)
 
 
 def _rate(folder: Path, jobs: int = 1, cluster: str | None = None) -> tuple[float, float | None]:
