@@ -58,7 +58,7 @@ reproduction: $(READY) ## run the whole ledger in full (an hour), and write REPR
 
 borg: $(READY)   ## Figure 6 of the queues with 10^9 arrivals a point, into the ledger (half an hour on two cores; goes on where it stopped)
 	$(BIN)/python -m benchmarks.borg
-	$(BIN)/python -m benchmarks.reproduction --results validation/reproduce/recorded.json build/figure-6.json
+	$(BIN)/python -m benchmarks.reproduction --results validation/reproduce/claims.json build/figure-6.json
 
 docs: $(READY)   ## the documentation site, in build/docs/index.html; without network, warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs

@@ -24,10 +24,10 @@ from schedopt.instances.files import write_bytes
 from schedopt.instances.msfq import Simulated
 from schedopt.terminal.progress import bar
 from schedopt.validation.reproduce.ledger import ledger
-from schedopt.validation.reproduce.msfq_classes import (
+from schedopt.validation.reproduce.msfq_figures import (
     BORG_ARRIVALS,
-    BORG_POLICIES,
     BORG_RATES,
+    COMPARED,
     borg_point,
     figure_6_of,
 )
@@ -60,7 +60,7 @@ def kept(file: Path, arrivals: int) -> dict[tuple[float, str], Point]:
 def simulate(file: Path, arrivals: int, jobs: int) -> dict[tuple[float, str], Point]:
     """Simulate what a file does not hold yet, and add it."""
     found = kept(file, arrivals)
-    for rate, label in product(BORG_RATES, BORG_POLICIES):
+    for rate, label in product(BORG_RATES, COMPARED):
         if (rate, label) in found:
             continue
         began = time.perf_counter()
@@ -89,18 +89,18 @@ def main() -> None:
     spent = sum(point.seconds for point in points.values())
     table = Table(
         "rate",
-        *BORG_POLICIES,
+        *COMPARED,
         title=f"(figure 6) {given.arrivals:,} arrivals",
         title_justify="left",
     )
     for rate in BORG_RATES:
-        cells = [points[rate, label].found for label in BORG_POLICIES]
+        cells = [points[rate, label].found for label in COMPARED]
         table.add_row(f"{rate:g}", *(_shown(found) for found in cells))
     out.print(machine("numba"), highlight=False)
     out.print(table)
     out.print(f"{len(points)} points in {duration(spent)}", highlight=False)
     outcome = figure_6_of(
-        {rate: {label: points[rate, label].found for label in BORG_POLICIES} for rate in BORG_RATES}
+        {rate: {label: points[rate, label].found for label in COMPARED} for rate in BORG_RATES}
     )
     entry = told(ledger()["msfq/figure-6"], outcome, quick=False, seconds=spent)
     write_bytes(given.file.with_suffix(".json"), msgspec.json.encode([entry]))

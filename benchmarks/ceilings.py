@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from functools import cache
 from heapq import heapify, heapreplace
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
-from benchmarks.timing import out
+from benchmarks.tables import Measured, measurement, row, run
+from benchmarks.timing import cpu
 from schedopt.instances.sorting import steady_order
 from schedopt.policies.msfq.random_kernels import exponentials, stream
 from schedopt.solvers.compiling import compiled
@@ -19,17 +17,6 @@ from schedopt.solvers.dssp.schedule.tournament import NOBODY, begin, replay
 
 SIZE = 1 << 20
 LEAVES = 1024
-
-
-def cpu(work: Callable[[], Any], repeats: int = 5) -> float:
-    """Return the least CPU seconds of a piece of work, done once before."""
-    work()
-    spent = []
-    for _ in range(repeats):
-        began = time.process_time()
-        work()
-        spent.append(time.process_time() - began)
-    return max(min(spent), 1e-9)
 
 
 @compiled
@@ -43,36 +30,33 @@ def _replays(best: Any, who: Any, steps: Any) -> None:
 def limits() -> dict[str, float]:
     """Return what can be done a second on one core, in millions (memory in MB)."""
     source, target = np.zeros(8 * SIZE), np.zeros(8 * SIZE)
-    copied = 2 * source.nbytes / 1e6 / cpu(lambda: np.copyto(target, source))
     numbers, state = np.empty(SIZE), stream(1, 1)
-    drawn = SIZE / 1e6 / cpu(lambda: exponentials(state, numbers))
     best, who = np.full(2 * LEAVES, NOBODY), np.zeros(2 * LEAVES, np.int64)
     best[LEAVES:] = np.arange(LEAVES)
     begin(best, who)
     steps = np.random.default_rng(1).integers(1, 10**6, SIZE)
-    played = SIZE / 1e6 / cpu(lambda: _replays(best, who, steps), 3)
     heap = list(range(LEAVES))
     heapify(heap)
     few = steps[: SIZE // 8].tolist()
-    swapped = len(few) / 1e6 / cpu(lambda: [heapreplace(heap, heap[0] + s) for s in few], 3)
     keys = np.random.default_rng(2).random(SIZE)
-    ordered = SIZE / 1e6 / cpu(lambda: steady_order(keys), 3)
+    copied = 2 * source.nbytes / 1e6
+    drawn = len(few) / 1e6
     return {
-        "memory copied, MB/s": copied,
-        "exponential numbers": drawn,
-        "replays of a tournament of 1,024": played,
-        "replacements in Python's heap of 1,024": swapped,
-        "keys put in order": ordered,
+        "memory copied, MB/s": copied / cpu(lambda: np.copyto(target, source)),
+        "exponential numbers": SIZE / 1e6 / cpu(lambda: exponentials(state, numbers)),
+        "replays of a tournament of 1,024": SIZE / 1e6 / cpu(lambda: _replays(best, who, steps), 3),
+        "replacements in Python's heap of 1,024": drawn
+        / cpu(lambda: [heapreplace(heap, heap[0] + s) for s in few], 3),
+        "keys put in order": SIZE / 1e6 / cpu(lambda: steady_order(keys), 3),
     }
 
 
-def machine_limits() -> None:
+@measurement
+def machine_limits() -> Measured:
     """Print what this machine can do at most, on one core."""
-    table = Table("on one core, CPU time", "millions a second", title="limits of this machine",
-                  title_justify="left")  # fmt: skip
+    yield "limits of this machine, on one core, CPU time: millions a second"
     for name, rate in limits().items():
-        table.add_row(name, f"{rate:,.0f}")
-    out.print(table)
+        yield row(name, rate)
 
 
 def part_of(rate: float, limit: str) -> str:
@@ -82,4 +66,4 @@ def part_of(rate: float, limit: str) -> str:
 
 
 if __name__ == "__main__":
-    machine_limits()
+    run(machine_limits)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from statistics import median
 
 import numpy as np
-from rich.table import Table
 
-from benchmarks.timing import machine, out
+from benchmarks.tables import Measured, measurement, row, run
 from schedopt.instances.dssp import Instance, Job
 from schedopt.verbs.solve import solve
 
 SIZES = ((20, 200, 20), (40, 400, 40), (40, 600, 40), (20, 1_000, 50), (80, 800, 80))
-LIMIT, WORKERS = 60.0, 2
+SEEDS, LIMIT, WORKERS = 10, 60.0, 2
 DEMAND = 1.3
 """How much of the capacity all jobs together ask for."""
 
@@ -45,30 +43,21 @@ def night(jobs: int, tasks: int, processors: int, seed: int) -> Instance:
     )
 
 
-def main(seeds: int = 10) -> None:
-    """Print the table."""
-    out.print(machine("ortools"), highlight=False)
-    title = f"proven within {LIMIT:.0f} s by {WORKERS} workers, {seeds} seeds each"
-    heads = ("jobs", "tasks", "processors", "proven", "by the bound", "median s", "worst gap")
-    table = Table(*heads, title=title, title_justify="left")
-    for jobs, tasks, processors in SIZES:
-        results = [
-            solve(
-                night(jobs, tasks, processors, seed),
-                formulation="schedule",
-                time_limit=LIMIT,
-                threads=WORKERS,
-            )
-            for seed in range(seeds)
-        ]
-        proven = sum(result.proven for result in results)
-        met = sum(result.objective == result.options["relaxation"] for result in results)
-        seconds = median(result.seconds.build + result.seconds.solve for result in results)
-        worst = max(result.gap if result.gap is not None else 1.0 for result in results)
-        sizes = (str(jobs), f"{tasks:,}", str(processors))
-        table.add_row(*sizes, f"{proven} of {seeds}", str(met), f"{seconds:.1f}", f"{worst:.2%}")
-    out.print(table)
+@measurement
+def provable() -> Measured:
+    """Print how many schedules of each size are proven, and by what."""
+    yield f"proven within {LIMIT:.0f} s by {WORKERS} workers, {SEEDS} seeds each"
+    limits = {"formulation": "schedule", "time_limit": LIMIT, "threads": WORKERS}
+    for size in SIZES:
+        results = [solve(night(*size, seed), **limits) for seed in range(SEEDS)]
+        beside = {
+            "by the bound": sum(r.objective == r.options["relaxation"] for r in results),
+            "median s": median(r.seconds.build + r.seconds.solve for r in results),
+            "worst gap": f"{max(1.0 if r.gap is None else r.gap for r in results):.2%}",
+        }
+        what = "{:,} jobs, {:,} tasks, {:,} processors".format(*size)
+        yield row(what, sum(result.proven for result in results), f"of {SEEDS}", **beside)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    run(provable, packages=("ortools",))

@@ -9,13 +9,13 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-import highspy
 import numpy as np
 from ortools.sat.python import cp_model
-from rich.table import Table
 
 from benchmarks.ceilings import part_of
-from benchmarks.timing import agree, best_of, out, verdict
+from benchmarks.rivals import highs_alone
+from benchmarks.tables import Measured, Row, measurement, row, run
+from benchmarks.timing import agree, best_of
 from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.dssp import Instance, Job
@@ -29,37 +29,32 @@ LIMIT = 60.0
 """Seconds after which an alternative is stopped."""
 
 
-def fair_share() -> None:
+@measurement
+def fair_share() -> Measured:
     """Solve a season of 20 teams, whole `solve()` and engine, beside HiGHS on the same matrix."""
-    title = "(a) 2,388 jobs, 20 teams: best of 3"
-    heads = (
-        "seed", "shares", "solve() ms", "engine ms", "of putting in order", "HiGHS alone s", "ratio"
-    )  # fmt: skip
-    table = Table(*heads, title=title, title_justify="left")
+    yield "(a) 2,388 jobs, 20 teams: best of 3"
     ratios = []
     for seed in range(1, 4):
         options = {"nights": 56, "stages": False, "teams": 20}
         night = generate("dssp", seed=seed, options=options)
-        plain = solve(night).solution.shares["team"]
+        free = solve(night).solution.shares["team"]
         for what, rule in (
-            ("a cap each", _caps(plain, lambda i: 0.9)),
-            ("caps that bind or not", _caps(plain, lambda i: 0.6 + 0.1 * (i % 8))),
-            ("caps and floors", _floors(plain)),
+            ("a cap each", _caps(free, lambda i: 0.9)),
+            ("caps that bind or not", _caps(free, lambda i: 0.6 + 0.1 * (i % 8))),
+            ("caps and floors", _floors(free)),
         ):
             solve(night, constraints=[rule])  # compiles
             ours, result = best_of(3, partial(solve, night, constraints=[rule]))
             matrix = translate(Selection(night).add(rule).model)
-            alone, engine = best_of(3, partial(_highs_alone, matrix))
-            found = engine.getInfo().objective_function_value / matrix.cost_scale
-            agree(result.objective, result.bound, found)
+            alone, engine = best_of(3, partial(highs_alone, matrix))
+            value = engine.getInfo().objective_function_value / matrix.cost_scale
+            agree(result.objective, result.bound, value)
             ratios.append(alone / ours)
-            engine_took = result.seconds.solve
-            cells = (f"{1000 * ours:.1f}", f"{1000 * engine_took:.1f}",
-                     part_of(len(night.jobs) / engine_took, "keys put in order"))  # fmt: skip
-            table.add_row(str(seed), what, *cells, f"{alone:.3f}", f"{alone / ours:.0f}")
-    out.print(table)
-    least = min(ratios)
-    verdict(least >= 10, f"solve() 10 times as fast as HiGHS alone in each (least {least:.0f})")
+            took = result.seconds.solve
+            part = part_of(len(night.jobs) / took, "keys put in order")
+            beside = {"engine ms": 1000 * took, "of putting in order": part, "HiGHS alone s": alone}
+            yield row(f"seed {seed}, {what}", 1000 * ours, "ms", **beside, ratio=alone / ours)
+    yield row("HiGHS alone over solve()", min(ratios), least=10)
 
 
 def _caps(shares: dict[str, float], part: Any) -> FairShare:
@@ -78,27 +73,24 @@ def _floors(shares: dict[str, float]) -> FairShare:
     )
 
 
-def many_teams(jobs: int = 100_000, teams: int = 1_000) -> None:
+@measurement
+def many_teams(jobs: int = 100_000, teams: int = 1_000) -> Measured:
     """Solve 100,000 jobs of 1,000 teams with caps and floors, beside three others at 60 s."""
     night, rule = _large(jobs, teams)
     door.solve(Selection(night).add(rule))  # compiles
     runs = [door.solve(Selection(night).add(rule)) for _ in range(3)]
-    ours = min((run.seconds.build + run.seconds.solve, run.gap or 0.0) for run in runs)
-    title = f"(a2) {jobs:,} jobs, {teams:,} teams, caps and floors"
-    heads = ("solver", "seconds", "objective", "gap")
-    table = Table(*heads, title=title, title_justify="left")
-    objective, engine = runs[0].objective, min(run.seconds.solve for run in runs)
-    table.add_row("shares", f"{ours[0]:.2f} ({engine:.2f})", f"{objective:,.0f}", f"{ours[1]:.1e}")
-    names = ["highs", *(["scip"] if find_spec("pyscipopt") else [])]
-    for name in names:
+    seconds, gap = min((run.seconds.build + run.seconds.solve, run.gap or 0.0) for run in runs)
+    yield f"(a2) {jobs:,} jobs, {teams:,} teams, caps and floors"
+    engine = min(run.seconds.solve for run in runs)
+    objective = runs[0].objective
+    beside = {"engine alone s": engine, "objective": objective, "gap": f"{gap:.1e}"}
+    yield row("shares, on one core", seconds, "s", most=5, **beside)
+    for name in ("highs", *(["scip"] if find_spec("pyscipopt") else [])):
         theirs = door.solve(Selection(night).add(rule), Limits(time_limit=LIMIT), solver=name)
-        found = "none" if theirs.objective is None else f"{theirs.objective:,.0f}"
-        gap = "" if theirs.gap is None else f"{theirs.gap:.1e}"
-        table.add_row(name, f"{theirs.seconds.solve:.1f}", found, gap)
-    table.add_row("cp-sat", *_cp_sat(night, rule))
-    out.print(table)
-    told = f"{ours[0]:.2f} s, gap {ours[1]:.1e}"
-    verdict(ours[0] <= 5 and ours[1] <= 1e-6, f"within 1e-6 in 5 s on one core ({told})")
+        beside = {"objective": theirs.objective, "gap": theirs.gap}
+        yield row(name, theirs.seconds.solve, "s", **beside)
+    yield _cp_sat(night, rule)
+    yield row("gap of shares", gap, most=1e-6)
 
 
 def _large(jobs: int, teams: int) -> tuple[Instance, FairShare]:
@@ -127,7 +119,7 @@ def _large(jobs: int, teams: int) -> tuple[Instance, FairShare]:
     return night, rule
 
 
-def _cp_sat(night: Instance, rule: FairShare) -> tuple[str, str, str]:
+def _cp_sat(night: Instance, rule: FairShare) -> Row:
     """Solve with CP-SAT, one worker, whole demands and rewards."""
     model = cp_model.CpModel()
     chosen = [model.new_bool_var("") for _ in night.jobs]
@@ -146,31 +138,12 @@ def _cp_sat(night: Instance, rule: FairShare) -> tuple[str, str, str]:
     solver.parameters.num_workers = 1
     solver.parameters.max_time_in_seconds = LIMIT
     status = solver.solve(model)
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return f"{solver.wall_time:.1f}", "none", ""
-    gap = abs(solver.best_objective_bound - solver.objective_value) / solver.objective_value
-    return f"{solver.wall_time:.1f}", f"{solver.objective_value:,.0f}", f"{gap:.1e}"
-
-
-def _highs_alone(matrix: Any) -> highspy.Highs:
-    """Solve arrays with highspy, as anyone would: gap 0, all else as it comes."""
-    program = highspy.HighsLp()
-    program.num_col_, program.num_row_ = len(matrix.columns), len(matrix.rows)
-    program.col_cost_, program.sense_ = matrix.cost, highspy.ObjSense.kMaximize
-    program.col_lower_, program.col_upper_ = matrix.column_lower, matrix.column_upper
-    program.row_lower_, program.row_upper_ = matrix.row_lower, matrix.row_upper
-    program.integrality_ = [highspy.HighsVarType.kInteger] * len(matrix.columns)
-    program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    program.a_matrix_.start_ = matrix.starts
-    program.a_matrix_.index_, program.a_matrix_.value_ = matrix.indices, matrix.values
-    engine = highspy.Highs()
-    engine.silent()
-    engine.setOptionValue("mip_rel_gap", 0.0)
-    engine.passModel(program)
-    engine.run()
-    return engine
+    value = gap = None
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        value = solver.objective_value
+        gap = abs(solver.best_objective_bound - value) / value
+    return row("cp-sat", solver.wall_time, "s", objective=value, gap=gap)
 
 
 if __name__ == "__main__":
-    fair_share()
-    many_teams()
+    run(fair_share, many_teams)

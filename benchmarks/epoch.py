@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -13,9 +12,10 @@ from typing import Any
 
 import highspy
 import numpy as np
-from rich.table import Table
 
-from benchmarks.timing import agree, best_of, out, verdict
+from benchmarks.rivals import highs
+from benchmarks.tables import Measured, all_of, measurement, row, run
+from benchmarks.timing import agree, best_of
 from schedopt.formulations.epoch import Partition
 from schedopt.instances.constraints import Apart, Constraint, Together
 from schedopt.instances.epoch import Instance, Partitioned
@@ -37,56 +37,60 @@ RECTANGLES, RECTANGLES_LIMIT = ((16, 6), (16, 8), (16, 12), (32, 8), (32, 10)), 
 """Nodes and jobs of the rectangles, and the seconds that each may take; CP-SAT alone has LIMIT."""
 
 
-def planted() -> None:
+def _solved(instance: Any, limit: float | None = None, **asked: Any) -> tuple[float, Any]:
+    """Return the seconds of a run, and its result."""
+    return best_of(1, partial(solve, instance, threads=WORKERS, time_limit=limit, **asked))
+
+
+def _ended(result: Any) -> bool:
+    """Tell whether a run ended with a proof, of an optimum or that there is none."""
+    return bool(result.proven or result.termination == "infeasible")
+
+
+@measurement
+def planted() -> Measured:
     """Time planted instances, whose optimum is known and which heuristics mostly miss."""
-    title = f"(i) planted epochs, N = 128: ours on {len(SEEDS)} seeds, the others on the first"
-    heads = ("epochs", "k", "jobs", "schedopt s", "direct", "arc-flow", "search", "DP")
-    table = Table(*heads, title=title, title_justify="left")
-    slowest = 0.0
+    yield f"(i) planted epochs, N = 128: ours on {len(SEEDS)} seeds, the others on the first"
     for epochs, k in PLANTED:
         options = {"epochs": epochs, "inequity": k}
         some = [generate("epoch", "planted", seed=seed, options=options) for seed in SEEDS]
         times = []
         for instance in some:
-            seconds, found = best_of(1, partial(_ours, instance))
-            times.append(seconds if found else float("inf"))
-            agree(found or 128.0 * epochs, 128.0 * epochs)
-        cells = [f"{min(times):.2f} to {max(times):.2f}"]
-        for way in OTHERS:
-            seconds, found = best_of(1, partial(way, some[0]))
-            agree(found or 128.0 * epochs, 128.0 * epochs)
-            cells.append(f"{seconds:.2f}" if found else f">{seconds:.1f}")
-        table.add_row(str(epochs), str(k), str(len(some[0].jobs)), *cells)
-        slowest = max(slowest, *times)
-    out.print(table)
-    verdict(slowest < 5, f"each planted instance proven in under 5 s (slowest {slowest:.1f})")
+            seconds, result = _solved(instance, 4 * LIMIT)
+            times.append(seconds if result.proven else float("inf"))
+            agree(128.0 * epochs, result.objective if result.proven else None)
+        beside = {}
+        for name, way in OTHERS.items():
+            seconds, value = best_of(1, partial(way, some[0]))
+            agree(128.0 * epochs, value)
+            beside[name] = f"{seconds:.2f} s" if value else f">{seconds:.1f} s"
+        what = f"{epochs} epochs, k = {k}, {len(some[0].jobs)} jobs"
+        yield row(what, max(times), "s", most=5, quickest=f"{min(times):.2f} s", **beside)
 
 
-def tight() -> None:
+@measurement
+def tight() -> Measured:
     """Time planted instances of many seeds, and with ten side constraints on pairs of jobs.
 
     The pairs are drawn at random. Half are to be together, half apart: first as they are in the
     partition that was found, so that the optimum stays, then whatever they are there.
     """
-    title = f"(i2) planted epochs, N = 128, {len(MANY)} seeds, limit {TIGHT_LIMIT:.0f} s: slowest"
-    heads = ("epochs", "k", "no rules s", "ten that fit s", "any ten s", "proven")
-    table = Table(*heads, title=title, title_justify="left")
-    sure: dict[tuple[int, int], list[int]] = {}
+    each = len(MANY)
+    yield f"(i2) planted epochs, N = 128, {each} seeds, limit {TIGHT_LIMIT:.0f} s: slowest"
+    plain: list[int] = []
+    ruled = 0
     for epochs, k in TIGHT:
         times, proven = _many(epochs, k)
-        cells = (f"{max(some):.2f}" for some in times)
-        table.add_row(str(epochs), str(k), *cells, f"{sum(proven)} of {3 * len(MANY)}")
-        sure[epochs, k] = proven
-    out.print(table)
-    each = len(MANY)
-    first = sure[16, 4][0]
-    verdict(first == each, f"16 epochs, k = 4: {first} of {each} seeds proven in 10 s")
-    others = [sure[case][0] for case in TIGHT if case != (16, 4)]
-    told = ", ".join(f"{n} of {each}" for n in others)
-    verdict(min(others) == each, f"16 and 32 epochs, k = 5 and 6, in 10 s: {told}")
-    ruled = sum(sum(proven[1:]) for proven in sure.values())
-    wanted = 2 * each * len(TIGHT)
-    verdict(ruled == wanted, f"with ten side constraints, in 10 s: {ruled} of {wanted}")
+        plain.append(proven[0])
+        ruled += sum(proven[1:])
+        slowest = [max(some) for some in times]
+        beside = {"ten rules that fit": slowest[1], "any ten": slowest[2]}
+        told = f"{sum(proven)} of {3 * each}"
+        yield row(f"{epochs} epochs, k = {k}", slowest[0], "s", **beside, proven=told)
+    yield all_of("16 epochs, k = 4: seeds proven in 10 s", plain[0], each)
+    others = len(TIGHT) - 1
+    yield all_of("16 and 32 epochs, k = 5 and 6, in 10 s", sum(plain[1:]), others * each)
+    yield all_of("with ten side constraints, in 10 s", ruled, 2 * each * len(TIGHT))
 
 
 def _many(epochs: int, k: int) -> tuple[tuple[list[float], ...], list[int]]:
@@ -101,24 +105,21 @@ def _many(epochs: int, k: int) -> tuple[tuple[list[float], ...], list[int]]:
         instance = generate("epoch", "planted", seed=seed, options=options)
         rules: tuple[list[Constraint], ...] = ([], [], [])
         for turn in range(3):
-            run = partial(
-                solve, instance, threads=WORKERS, time_limit=TIGHT_LIMIT, constraints=rules[turn]
-            )
-            seconds, result = best_of(1, run)
+            seconds, result = _solved(instance, TIGHT_LIMIT, constraints=rules[turn])
             times[turn].append(seconds)
-            proven[turn] += result.proven or result.termination == "infeasible"
+            proven[turn] += _ended(result)
             if turn < 2 and result.proven:
                 agree(result.objective, 128.0 * epochs)
             if turn == 0:
-                found = result.solution
-                rules = ([], _ten(found, seed, True), _ten(found, seed, False))
+                free = result.solution
+                rules = ([], _ten(free, seed, True), _ten(free, seed, False))
     return times, proven
 
 
-def _ten(found: Partitioned, seed: int, fitting: bool) -> list[Constraint]:
+def _ten(free: Partitioned, seed: int, fitting: bool) -> list[Constraint]:
     """Draw ten side constraints on pairs of jobs, perhaps such that a partition keeps them all."""
     draw = np.random.Generator(np.random.PCG64(seed))
-    where = {name: e for e, epoch in enumerate(found.epochs) for name in epoch.nodes}
+    where = {name: e for e, epoch in enumerate(free.epochs) for name in epoch.nodes}
     rules: list[Constraint] = []
     while len(rules) < 10:
         a, b = draw.choice(sorted(where), 2, replace=False).tolist()
@@ -128,29 +129,28 @@ def _ten(found: Partitioned, seed: int, fitting: bool) -> list[Constraint]:
     return rules
 
 
-def rectangles() -> None:
+@measurement
+def rectangles() -> Measured:
     """Time rectangles by our own search and by CP-SAT, without rules and with three on pairs."""
-    title = f"(i3) rectangles, minima to N/2, ours {RECTANGLES_LIMIT:.0f} s, CP-SAT {LIMIT:.0f}"
-    heads = ("nodes", "jobs", "rules", "schedopt s", "proven", "CP-SAT alone s", "proven")
-    table = Table(*heads, title=title, title_justify="left")
+    yield f"(i3) rectangles, minima to N/2, ours {RECTANGLES_LIMIT:.0f} s, CP-SAT {LIMIT:.0f}"
     ended = wanted = 0
     for nodes, jobs in RECTANGLES:
         for count in (0, 3):
             some = [_drawn(nodes, jobs, count, seed) for seed in SEEDS]
-            ours, theirs = ([_ended(each, name) for each in some] for name in ("epochs", "cp-sat"))
-            for mine, other in zip(ours, theirs, strict=True):
-                if mine[1] and other[1]:
-                    agree(mine[2], other[2])
-            cells = [
-                (f"{max(t for t, *_ in runs):.2f}", f"{sum(p for _, p, _ in runs)} of {len(SEEDS)}")
-                for runs in (ours, theirs)
-            ]
-            table.add_row(str(nodes), str(jobs), str(count), *cells[0], *cells[1])
-            ended += sum(proven for _, proven, _ in ours)
-            wanted += len(SEEDS)
-    out.print(table)
-    told = f"{ended} of {wanted}"
-    verdict(ended == wanted, f"each proven, or infeasible, in {RECTANGLES_LIMIT:.0f} s ({told})")
+            ours, theirs = (
+                [_solved(one, limit, formulation="rectangles", solver=solver) for one in some]
+                for solver, limit in (("epochs", RECTANGLES_LIMIT), ("cp-sat", LIMIT))
+            )
+            for (_, mine), (_, other) in zip(ours, theirs, strict=True):
+                if _ended(mine) and _ended(other):
+                    agree(mine.objective or 0.0, other.objective or 0.0)
+            proven, also = (sum(_ended(result) for _, result in runs) for runs in (ours, theirs))
+            alone = f"{max(seconds for seconds, _ in theirs):.2f} s, {also} of {len(SEEDS)}"
+            what = f"{nodes} nodes, {jobs} jobs, {count} rules"
+            slowest = max(seconds for seconds, _ in ours)
+            yield row(what, slowest, "s", proven=f"{proven} of {len(SEEDS)}", CP_SAT_alone=alone)
+            ended, wanted = ended + proven, wanted + len(SEEDS)
+    yield all_of(f"proven, or infeasible, in {RECTANGLES_LIMIT:.0f} s", ended, wanted)
 
 
 def _drawn(nodes: int, jobs: int, count: int, seed: int) -> Instance:
@@ -164,40 +164,20 @@ def _drawn(nodes: int, jobs: int, count: int, seed: int) -> Instance:
     return Instance(name="drawn", nodes=nodes, inequity=0, jobs=made, constraints=tuple(rules))
 
 
-def _ended(instance: Instance, solver: str) -> tuple[float, bool, float]:
-    """Return the seconds of a run, whether it ended with a proof, and its objective."""
-    limit = RECTANGLES_LIMIT if solver == "epochs" else LIMIT
-    asked = {"formulation": "rectangles", "solver": solver}
-    run = partial(solve, instance, **asked, threads=WORKERS, time_limit=limit)
-    seconds, result = best_of(1, run)
-    proven = result.proven or result.termination == "infeasible"
-    return seconds, proven, result.objective or 0.0
-
-
-def uniform() -> None:
+@measurement
+def uniform() -> Measured:
     """Time the paper's own random instances, up to 256 jobs on 1,024 nodes."""
-    title = "(j) random instances of Table 3 (k = 1): worst of 5 seeds and two load factors"
-    table = Table("jobs", "nodes", "schedopt s", "proven", title=title, title_justify="left")
-    slowest = 0.0
+    yield "(j) random instances of Table 3 (k = 1): worst of 5 seeds and two load factors"
     for jobs in (8, 64, 256):
         for nodes in (128, 1_024):
-            times, proven = [], 0
-            for seed in range(5):
-                for load in (1.0, 2.0):
-                    options = {"jobs": jobs, "nodes": nodes, "load": load}
-                    instance = generate("epoch", "uniform", seed=seed, options=options)
-                    seconds, result = best_of(1, partial(solve, instance, threads=WORKERS))
-                    times.append(seconds)
-                    proven += result.proven
-            table.add_row(str(jobs), f"{nodes:,}", f"{max(times):.3f}", f"{proven} of {len(times)}")
-            slowest = max(slowest, max(times) if proven == len(times) else np.inf)
-    out.print(table)
-    verdict(slowest < 0.2, f"each in under 0.2 s (slowest {slowest:.3f})")
-
-
-def _ours(instance: Any) -> float | None:
-    result = solve(instance, threads=WORKERS, time_limit=4 * LIMIT)
-    return result.objective if result.proven else None
+            runs = [
+                _solved(generate("epoch", "uniform", seed=seed, options=options))
+                for seed in range(5)
+                for options in ({"jobs": jobs, "nodes": nodes, "load": load} for load in (1.0, 2.0))
+            ]
+            proven, worst = sum(r.proven for _, r in runs), max(seconds for seconds, _ in runs)
+            worst = worst if proven == len(runs) else np.inf
+            yield row(f"{jobs} jobs, {nodes:,} nodes", worst, "s", most=0.2, proven=proven)
 
 
 def _direct(instance: Any) -> float | None:
@@ -223,18 +203,14 @@ def _arc_flow(instance: Any) -> float | None:
     """
     graph = _Graph(instance)
     columns = len(graph.cost)
-    highspy.Highs.resetGlobalScheduler(True)  # else the first run's number of threads stays
-    engine = highspy.Highs()
-    engine.silent()
-    for name, value in (("threads", WORKERS), ("mip_rel_gap", 0.0), ("time_limit", LIMIT)):
-        engine.setOptionValue(name, value)
+    engine = highs(threads=WORKERS, time_limit=LIMIT)
     engine.addVars(columns, np.zeros(columns), np.full(columns, float(len(instance.jobs))))
     every = np.arange(columns, dtype=np.int32)
     engine.changeColsCost(columns, every, np.array(graph.cost))
     whole = np.full(columns, highspy.HighsVarType.kInteger)
     engine.changeColsIntegrality(columns, every, whole)
-    for lower, row in graph.rows():
-        engine.addRow(lower, np.inf, len(row), list(row), list(row.values()))
+    for lower, terms in graph.rows():
+        engine.addRow(lower, np.inf, len(terms), list(terms), list(terms.values()))
     engine.run()
     if engine.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
@@ -283,11 +259,13 @@ class _Graph:
             yield float(total), self.covering[size]
 
 
-OTHERS = (_direct, _arc_flow, partial(_policy, "paper-search"), partial(_policy, "dp"))
-
-TABLES = {"planted": planted, "tight": tight, "rectangles": rectangles, "uniform": uniform}
+OTHERS = {
+    "direct": _direct,
+    "arc-flow": _arc_flow,
+    "search": partial(_policy, "paper-search"),
+    "DP": partial(_policy, "dp"),
+}
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or TABLES:
-        TABLES[name]()
+    run(planted, tight, rectangles, uniform)

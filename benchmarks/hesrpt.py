@@ -1,26 +1,29 @@
-"""Allocations: closed form, the program of an order, and three ways over all orders."""
+"""Allocations: closed form, the program of an order, and three ways over all orders.
+
+``python -m benchmarks.hesrpt [TABLE ...]``: closed_form, program, orders and unequal, or some.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
-import resource
 import time
 import warnings
+from collections.abc import Sequence
 from functools import partial
 from itertools import permutations
+from math import factorial
 from typing import Any
 
 import cvxpy as cp
 import msgspec
 import numpy as np
-from rich.table import Table
 
-from benchmarks.ceilings import cpu, part_of
-from benchmarks.timing import agree, beside, best_of, out, verdict
+from benchmarks.ceilings import part_of
+from benchmarks.tables import Measured, all_of, judged, measurement, row, run
+from benchmarks.timing import agree, best_of, cpu, peak_mb
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.constraints import FairShare, Shares
-from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power
-from schedopt.instances.hesrpt import Table as Points
+from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Table
 from schedopt.instances.hesrpt.generators import GENERATORS
 from schedopt.policies.hesrpt.closed import hesrpt_times, hesrpt_total
 from schedopt.policies.hesrpt.shares import hesrpt
@@ -31,6 +34,7 @@ from schedopt.solvers.hesrpt.search import OrderSearch
 from schedopt.verbs.solve import solve
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
+SERVERS = 100
 
 UNEQUAL = (
     (12, "powers", True),
@@ -48,54 +52,63 @@ UNEQUAL = (
 SEEDS, LIMIT = range(1, 6), 60.0
 
 
-def closed_form() -> None:
-    """Time heSRPT's completion times in closed form, beside the event simulation of few jobs."""
-    title = "(f) heSRPT, N = 10^6, p = 0.5: best of 3"
-    heads = (
-        "jobs", "closed form s", "of putting in order", "simulation s",
-        "largest relative difference",
+def weighted(
+    sizes: Sequence[float], weights: Sequence[float], speedups: Speedup | Sequence[Speedup]
+) -> Instance:
+    """Return jobs of one speedup or of their own, for the weighted flow time."""
+    one = speedups if isinstance(speedups, Power | Amdahl | Table) else None
+    own = [None] * len(sizes) if one else speedups
+    jobs = tuple(
+        Job(name=f"j{i}", size=float(x), weight=float(w), speedup=s)
+        for i, (x, w, s) in enumerate(zip(sizes, weights, own, strict=True))
+    )
+    return Instance(
+        name=f"{len(sizes)} jobs", servers=SERVERS, speedup=one, objective="weighted-flow-time",
+        jobs=jobs,
     )  # fmt: skip
-    table = Table(*heads, title=title, title_justify="left")
+
+
+def table_of(random: np.random.Generator) -> Table:
+    """Draw a table of eight falling slopes."""
+    servers = np.array([1.0, 2, 4, 8, 16, 32, 64, SERVERS])
+    slopes = np.sort(random.uniform(0.05, 1.0, len(servers)))[::-1]
+    rise = np.cumsum(np.diff(servers, prepend=0.0) * slopes).round(6)
+    return Table(points=tuple(zip(servers.tolist(), rise.tolist(), strict=True)))
+
+
+@measurement
+def closed_form() -> Measured:
+    """Time heSRPT's completion times in closed form, beside the event simulation of few jobs."""
+    yield "(f) heSRPT, N = 10^6, p = 0.5: best of 3"
     for jobs in (500, 2_000, 1_000_000):
         instance = GENERATORS["pareto"](1, jobs=jobs)
         work = partial(hesrpt_times, instance.sizes, 0.5, 1e6)
         seconds, (times, _) = cpu(work), work()
-        cells = ["-", "-"]
+        beside: dict[str, Any] = {
+            "of putting in order": part_of(jobs / seconds, "keys put in order")
+        }
         if jobs <= 2_000:
             spent, (ends, _) = best_of(1, partial(play, instance, hesrpt, record=False))
-            cells = [f"{spent:.3f}", f"{np.abs(times / ends - 1).max():.1e}"]
-        part = part_of(jobs / seconds, "keys put in order")
-        table.add_row(f"{jobs:,}", f"{seconds:.4f}", part, *cells)
-    out.print(table)
-    beside("completion times of a million jobs", seconds, 0.1, 0.2, "s")
+            off = float(np.abs(times / ends - 1).max())
+            beside |= {"simulation s": spent, "largest relative difference": off}
+        else:
+            beside |= {"most": 0.1, "before": 0.2}
+        yield row(f"{jobs:,} jobs", seconds, "s", **beside)
 
 
-def program() -> None:
+@measurement
+def program() -> Measured:
     """Solve the program of shortest-first order beside one written with power cones."""
-    title = "(g) the program of one order in Clarabel, N = 10^6: once, each in a process of its own"
-    heads = ("jobs", "p", "s", "MB", "error of value", "of bound", "power cones s", "error")
-    table = Table(*heads, title=title, title_justify="left")
+    yield "(g) the program of one order in Clarabel, N = 10^6: once, each in a process of its own"
     worst = 0.0
     for jobs in (20, 50, 200):
         for p in POWERS:
-            ours = _apart(_by_towers, jobs, p)
-            plain = _apart(_by_power_cones, jobs, p) if jobs <= 50 else None
-            cells = ["-", "-"]
-            if plain is not None:
-                failed = plain["error"] is None
-                cells = [f"{plain['seconds']:.2f}", "failed" if failed else f"{plain['error']:.0e}"]
-            table.add_row(
-                str(jobs),
-                f"{p:g}",
-                f"{ours['seconds']:.2f}",
-                f"{ours['memory']:.0f}",
-                f"{ours['error']:.0e}",
-                f"{ours['bound']:.0e}",
-                *cells,
-            )
-            worst = max(worst, ours["error"], ours["bound"])
-    out.print(table)
-    verdict(worst < 2e-6, f"relative error under 2e-6 for 200 jobs and every p ({worst:.0e})")
+            seconds, beside = _apart(_by_towers, jobs, p)
+            worst = max(worst, beside["error of value"], beside["of bound"])
+            if jobs <= 50:
+                beside |= _apart(_by_power_cones, jobs, p)
+            yield row(f"{jobs} jobs, p = {p:g}", seconds, "s", **beside)
+    yield row("relative error, largest", worst, most=2e-6)
 
 
 def _apart(work: Any, *what: Any) -> Any:
@@ -110,24 +123,17 @@ def _in_order(jobs: int, p: float) -> tuple[Instance, list[int], float]:
     return instance, [int(j) for j in np.argsort(-instance.sizes, kind="stable")], best
 
 
-def _memory() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def _by_towers(jobs: int, p: float) -> dict[str, float]:
+def _by_towers(jobs: int, p: float) -> tuple[float, dict[str, float]]:
     instance, order, best = _in_order(jobs, p)
-    began = time.perf_counter()
-    found = solve_program(Allocation(instance).ordered(order))
-    spent = time.perf_counter() - began
-    return {
-        "seconds": spent,
-        "memory": _memory(),
-        "error": abs(instance.objective_of(found.solution) / best - 1),
-        "bound": abs((found.bound or 0.0) / best - 1),
+    spent, found = best_of(1, lambda: solve_program(Allocation(instance).ordered(order)))
+    return spent, {
+        "MB": peak_mb(),
+        "error of value": abs(instance.objective_of(found.solution) / best - 1),
+        "of bound": abs((found.bound or 0.0) / best - 1),
     }
 
 
-def _by_power_cones(jobs: int, p: float) -> dict[str, float | None]:
+def _by_power_cones(jobs: int, p: float) -> dict[str, float | str]:
     """Write the same program with one power cone for each pair, as anyone would."""
     instance, order, best = _in_order(jobs, p)
     sizes = instance.sizes[order[::-1]]  # the first to complete first
@@ -143,58 +149,48 @@ def _by_power_cones(jobs: int, p: float) -> dict[str, float | None]:
     rows = [cp.PowCone3D(a, d[epochs], work, p), done, in_epoch @ a <= d]
     left = np.arange(jobs, 0, -1) / jobs
     problem = cp.Problem(cp.Minimize(left @ d), rows)
+    error: float | str = "failed"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             problem.solve(solver=cp.CLARABEL)
+        if problem.value is not None:
+            error = abs(float(problem.value) / best - 1)
     except cp.error.SolverError:
-        return {"seconds": time.perf_counter() - began, "error": None}
-    error = None if problem.value is None else abs(float(problem.value) / best - 1)
-    return {"seconds": time.perf_counter() - began, "error": error}
+        pass
+    return {"power cones s": time.perf_counter() - began, "error": error}
 
 
-def orders() -> None:
+@measurement
+def orders() -> Measured:
     """Time the search over all orders three ways."""
-    title = "(h) the best of all orders, N = 100: once"
-    heads = ("jobs", "speedups and weights", "method", "seconds", "nodes or orders")
-    table = Table(*heads, title=title, title_justify="left")
+    yield f"(h) the best of all orders, N = {SERVERS}, one k^0.5, weights: once"
     random = np.random.Generator(np.random.PCG64(1))
     for jobs in (6, 7, 8):
         x, w = random.pareto(1.5, jobs) + 1, random.integers(1, 5, jobs).astype(float)
         dp, (bound, _) = best_of(1, partial(best_by_subsets, x, w, 0.5, 100.0))
         tried, best = best_of(1, partial(_enumerated, x, w))
+        spent, search = best_of(1, partial(_searched, weighted(x, w, _nearly([0.5] * jobs))))
         agree(bound, best)
-        table.add_row(str(jobs), "one k^0.5, weights", "subsets", f"{dp:.4f}", f"{2**jobs:,}")
-        count = int(np.prod(np.arange(1, jobs + 1)))
-        table.add_row("", "", "enumeration", f"{tried:.3f}", f"{count:,}")
-        mixed = _mixed(x, w, [0.5] * jobs)
-        spent, search = best_of(1, partial(_searched, mixed))
         agree(search.value, best)
-        table.add_row("", "", "branch and bound", f"{spent:.3f}", f"{search.nodes:,}")
+        for method, seconds, nodes in (
+            ("subsets", dp, 2**jobs),
+            ("enumeration", tried, factorial(jobs)),
+            ("branch and bound", spent, search.nodes),
+        ):
+            yield row(f"{jobs} jobs, {method}", seconds, "s", nodes_or_orders=nodes)
     x, w = random.pareto(1.5, 20) + 1, random.integers(1, 5, 20).astype(float)
-    jobs_of_one_power = tuple(
-        Job(name=f"j{i}", size=float(x[i]), weight=float(w[i])) for i in range(20)
-    )
-    weighted = Instance(
-        name="weights",
-        servers=100,
-        speedup=Power(p=0.5),
-        objective="weighted-flow-time",
-        jobs=jobs_of_one_power,
-    )
-    spent, result = best_of(1, partial(solve, weighted))
-    table.add_row("20", "one k^0.5, weights", "subsets", f"{spent:.2f}", f"{2**20:,}")
-    out.print(table)
-    verdict(result.proven, "20 weighted jobs of one speedup certified over all orders")
-    unequal()
+    spent, result = best_of(1, partial(solve, weighted(x, w, Power(p=0.5))))
+    yield row("20 jobs, subsets", spent, "s", nodes_or_orders=2**20)
+    yield judged("these certified over all orders", result.proven)
 
 
-def unequal() -> None:
+@measurement
+def unequal() -> Measured:
     """Time the certification of jobs of unequal speedups over all orders, on several seeds each."""
-    title = f"(h2) unequal speedups and weights, N = 100, {len(SEEDS)} seeds, limit {LIMIT:.0f} s"
-    heads = ("jobs", "what differs", "seconds, median", "most", "proven", "largest gap")
-    table = Table(*heads, title=title, title_justify="left")
-    met: list[tuple[bool, str]] = []
+    yield (
+        f"(h2) unequal speedups and weights, N = {SERVERS}, {len(SEEDS)} seeds, limit {LIMIT:.0f} s"
+    )
     for jobs, kind, wanted in UNEQUAL:
         times, gaps = [], []
         for seed in SEEDS:
@@ -203,14 +199,11 @@ def unequal() -> None:
             times.append(spent)
             gaps.append(0.0 if result.proven else float(result.gap or 0.0))
         proven = sum(gap == 0.0 for gap in gaps)
-        table.add_row(
-            str(jobs), kind, f"{np.median(times):.2f}", f"{max(times):.2f}",
-            f"{proven} of {len(SEEDS)}", f"{max(gaps):.3%}",
-        )  # fmt: skip
-        met.append((not wanted or proven == len(SEEDS), f"{jobs} jobs, {kind}: {proven} proven"))
-    out.print(table)
-    for holds, what in met:
-        verdict(holds, what)
+        beside = {"largest gap": f"{max(gaps):.3%}", "proven": f"{proven} of {len(SEEDS)}"}
+        what = f"{jobs} jobs, {kind}"
+        yield row(what, float(np.median(times)), "s, median", slowest=max(times), **beside)
+        if wanted:
+            yield all_of(f"{what}, proven", proven, len(SEEDS))
 
 
 def _unlike(jobs: int, kind: str, seed: int) -> Instance:
@@ -218,29 +211,27 @@ def _unlike(jobs: int, kind: str, seed: int) -> Instance:
     random = np.random.Generator(np.random.PCG64(seed))
     x, w = random.pareto(1.5, jobs) + 1, random.integers(1, 5, jobs).astype(float)
     powers = random.uniform(0.2, 0.95, jobs).tolist()
-    made = _mixed(x, w, powers)
-    rules: tuple[FairShare | Shares, ...] = ()
-    speedups: list[Amdahl | Points | Power] = [Power(p=p) for p in powers]
+    speedups: list[Speedup] = [Power(p=p) for p in powers]
     if kind == "Amdahl's law":
         speedups = [Amdahl(parallel=round(f, 3)) for f in random.uniform(0.7, 0.999, jobs).tolist()]
     elif kind == "tables":
-        servers = np.array([1.0, 2, 4, 8, 16, 32, 64, 100])
-        for j in range(jobs):
-            slopes = np.sort(random.uniform(0.05, 1.0, len(servers)))[::-1]
-            rise = np.cumsum(np.diff(servers, prepend=0.0) * slopes).round(6)
-            points = tuple(zip(servers.tolist(), rise.tolist(), strict=True))
-            speedups[j] = Points(points=points)
-    elif kind == "a floor for five jobs":
-        rules = (Shares(jobs=("j0", "j1", "j2", "j3", "j4"), at_least=0.05),)
-    elif kind == "a cap on a team":
-        rules = (FairShare(by="team", at_most={"a": 0.5}),)
-    elif kind == "floors of two teams":
-        rules = (FairShare(by="team", at_least={"a": 0.2, "b": 0.3}),)
-    named = tuple(
-        msgspec.structs.replace(job, speedup=speedups[j], groups={"team": "ab"[j % 2]})
+        speedups = [table_of(random) for _ in range(jobs)]
+    rules = {
+        "a floor for five jobs": (Shares(jobs=("j0", "j1", "j2", "j3", "j4"), at_least=0.05),),
+        "a cap on a team": (FairShare(by="team", at_most={"a": 0.5}),),
+        "floors of two teams": (FairShare(by="team", at_least={"a": 0.2, "b": 0.3}),),
+    }
+    made = weighted(x, w, speedups)
+    teams = tuple(
+        msgspec.structs.replace(job, groups={"team": "ab"[j % 2]})
         for j, job in enumerate(made.jobs)
     )
-    return msgspec.structs.replace(made, jobs=named, constraints=rules)
+    return msgspec.structs.replace(made, jobs=teams, constraints=rules.get(kind, ()))
+
+
+def _nearly(powers: list[float]) -> list[Speedup]:
+    """Return speedups that the search may not take for one and the same."""
+    return [Power(p=p * (1 - 1e-13 * i)) for i, p in enumerate(powers)]
 
 
 def _enumerated(x: Any, w: Any) -> float:
@@ -248,26 +239,12 @@ def _enumerated(x: Any, w: Any) -> float:
     return min(optimum(x[order], w[order], 0.5, 100.0).value for order in every)
 
 
-def _mixed(x: Any, w: Any, powers: list[float]) -> Instance:
-    """Return jobs whose speedups the search may not take for one and the same."""
-    return Instance(
-        name="mixed",
-        servers=100,
-        objective="weighted-flow-time",
-        jobs=tuple(
-            Job(
-                name=f"j{i}",
-                size=float(x[i]),
-                weight=float(w[i]),
-                speedup=Power(p=powers[i] * (1 - 1e-13 * i)),
-            )
-            for i in range(len(x))
-        ),
-    )
-
-
 def _searched(instance: Instance) -> OrderSearch:
     search = OrderSearch(instance)
     while not search.advance(5.0):
         pass
     return search
+
+
+if __name__ == "__main__":
+    run(closed_form, program, orders, unequal)

@@ -7,17 +7,20 @@ it is said how many do.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
-from rich.table import Table
 
-from benchmarks.timing import best_of, out, verdict
-from schedopt.instances.hesrpt import Instance, Job, Power
+from benchmarks.hesrpt import SERVERS, weighted
+from benchmarks.tables import Measured, all_of, judged, measurement, row, run
+from benchmarks.timing import best_of
+from schedopt.instances.hesrpt import Instance, Power
 from schedopt.policies.registry import registered
 from schedopt.verbs.solve import solve
 
-JOBS, SERVERS, LIMIT = 8, 100, 60.0
+JOBS, LIMIT = 8, 60.0
 INSTANCES = 10
 POLICIES = ("hesrpt", "equi", "srpt", "hell", "knee", "replan")
 """KNEE with the alpha that is best for the instance, which nobody online would know."""
@@ -43,22 +46,13 @@ def drawn(kind: Kind, seed: int) -> Instance:
         powers = random.uniform(0.3, 0.95, JOBS).round(2)
         weights = random.integers(1, 4, JOBS, endpoint=True).astype(float)
     mean = float(np.mean(sizes / SERVERS**powers))
-    arrivals = np.concatenate([[0.0], np.cumsum(gaps * mean / kind.load)]).round(6)
-    return Instance(
-        name=f"arrivals-{kind.p}-{kind.load}-{seed}",
-        servers=SERVERS,
-        objective="weighted-flow-time",
-        jobs=tuple(
-            Job(
-                name=f"j{i}",
-                size=float(sizes[i]),
-                weight=float(weights[i]),
-                arrival=float(arrivals[i]),
-                speedup=Power(p=float(powers[i])),
-            )
-            for i in range(JOBS)
-        ),
+    arrivals = np.concatenate([[0.0], np.cumsum(gaps * mean / kind.load)]).round(6).tolist()
+    made = weighted(sizes, weights, [Power(p=float(p)) for p in powers])
+    jobs = tuple(
+        msgspec.structs.replace(job, arrival=at)
+        for job, at in zip(made.jobs, arrivals, strict=True)
     )
+    return msgspec.structs.replace(made, jobs=jobs)
 
 
 def ratios(instance: Instance, best: float) -> dict[str, float]:
@@ -74,43 +68,36 @@ def ratios(instance: Instance, best: float) -> dict[str, float]:
     return found
 
 
-def regret() -> None:
+@measurement
+def regret() -> Measured:
     """Print the mean and the worst ratio of each policy's weighted flow time to the optimum."""
-    title = (
+    yield (
         f"(h3) {JOBS} jobs arriving over time, N = {SERVERS}, {INSTANCES} instances of each kind:"
         " total weighted flow time by the clairvoyant optimum, mean (worst)"
     )
-    heads = ("p", "load", "proven", "s, median", "s, most", *POLICIES)
-    table = Table(*heads, title=title, title_justify="left")
     proven, below = 0, 0
     for kind in KINDS:
         times: list[float] = []
-        rows: dict[str, list[float]] = {name: [] for name in POLICIES}
+        costs: list[dict[str, float]] = []
         for seed in range(1, INSTANCES + 1):
             instance = drawn(kind, seed)
-            spent, result = best_of(1, lambda asked=instance: solve(asked, time_limit=LIMIT))
+            spent, result = best_of(1, partial(solve, instance, time_limit=LIMIT))
             times.append(spent)
-            if not result.proven:
-                continue
-            for name, ratio in ratios(instance, result.objective).items():
-                rows[name].append(ratio)
-                below += ratio < 1.0 - 2e-6
-        counted = len(rows["equi"])
-        proven += counted
-        cells = [f"{np.mean(r):.3f} ({max(r):.2f})" if r else "-" for r in rows.values()]
-        table.add_row(
-            "own, weights 1-4" if kind.p is None else f"{kind.p:g}",
-            f"{kind.load:g}",
-            f"{counted} of {INSTANCES}",
-            f"{np.median(times):.2f}",
-            f"{max(times):.2f}",
-            *cells,
-        )
-    out.print(table)
-    every = INSTANCES * len(KINDS)
-    verdict(below == 0, "no policy costs less than a proven optimum")
-    verdict(proven == every, f"{JOBS} jobs with arrivals proven in {LIMIT:.0f} s: {proven}/{every}")
+            if result.proven:
+                costs.append(ratios(instance, result.objective))
+        proven += len(costs)
+        below += sum(ratio < 1.0 - 2e-6 for cost in costs for ratio in cost.values())
+        by_policy = {name: [cost[name] for cost in costs] for name in POLICIES}
+        told = {n: f"{np.mean(r):.3f} ({max(r):.2f})" if r else "-" for n, r in by_policy.items()}
+        p = "own p, weights 1-4" if kind.p is None else f"p = {kind.p:g}"
+        proven = f"{len(costs)} of {INSTANCES} proven, slowest {max(times):.2f} s"
+        what = f"{p}, load {kind.load:g}: {proven}"
+        yield row(what, float(np.median(times)), "s, median", **told)
+    yield judged("no policy costs less than a proven optimum", below == 0)
+    yield all_of(
+        f"{JOBS} jobs with arrivals proven in {LIMIT:.0f} s", proven, INSTANCES * len(KINDS)
+    )
 
 
 if __name__ == "__main__":
-    regret()
+    run(regret)

@@ -10,13 +10,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from schedopt.instances.files import write_bytes
-from schedopt.validation.reproduce.ledger import ledger
-from schedopt.validation.reproduce.record import FILE, page, record, recorded
+from schedopt.validation.reproduce.ledger import FILE, Entry, ledger
+from schedopt.validation.reproduce.record import page, record
 from schedopt.verbs.reproduce import reproduce
 
 PAGE = Path(__file__).parent.parent / "REPRODUCTION.md"
@@ -28,7 +27,6 @@ def main() -> None:
     parser.add_argument("--results", nargs="*", type=Path, metavar="FILE")
     parser.add_argument("--plots", type=Path, help="a folder for all plots")
     given = parser.parse_args()
-    found: dict[str, dict[str, Any]] = {}
     if given.results is None:
         if given.plots:
             given.plots.mkdir(parents=True, exist_ok=True)
@@ -37,14 +35,16 @@ def main() -> None:
             output=given.plots,
             watch=lambda name: print(name, "...", file=sys.stderr),
         )
-        found = {entry["name"]: entry for entry in run}
-    for file in given.results or ():
-        found |= {entry["name"]: entry for entry in msgspec.json.decode(file.read_bytes())}
-    missing = [name for name in ledger() if name not in found]
-    if missing:
+        texts = [msgspec.json.encode(run)]
+    else:
+        texts = [file.read_bytes() for file in given.results]
+    entries = {
+        entry.name: entry for text in texts for entry in msgspec.json.decode(text, type=list[Entry])
+    }
+    if missing := [name for name in ledger() if name not in entries]:
         sys.exit(f"no result of {', '.join(missing)}")
-    write_bytes(FILE, record([found[name] for name in ledger()]))
-    write_bytes(PAGE, page(recorded()).encode())
+    write_bytes(FILE, record([entries[name] for name in ledger()]))
+    write_bytes(PAGE, page(ledger()).encode())
     print(f"wrote {PAGE.name} and {FILE.name}")
 
 

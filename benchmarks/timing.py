@@ -1,22 +1,25 @@
-"""What the speed tables share: timing, the machine, a table with targets."""
+"""How long things take: by the clock, of the processor, of whole commands; on which machine."""
 
 from __future__ import annotations
 
 import gc
+import os
 import platform
+import resource
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import TypeVar
 
-from rich.console import Console
+T = TypeVar("T")
+SCHEDOPT = (sys.executable, "-m", "schedopt")
 
-out = Console(width=100)
 
-
-def best_of(repeats: int, work: Callable[[], Any]) -> tuple[float, Any]:
+def best_of(repeats: int, work: Callable[[], T]) -> tuple[float, T]:
     """Return the shortest time that a piece of work took, in seconds, and what it returned last."""
-    shortest, done = float("inf"), None
+    shortest = float("inf")
     for _ in range(repeats):
         gc.collect()
         began = time.perf_counter()
@@ -25,33 +28,38 @@ def best_of(repeats: int, work: Callable[[], Any]) -> tuple[float, Any]:
     return shortest, done
 
 
-_VERDICTS: list[tuple[bool, str]] = []
+def spent(work: Callable[[], T]) -> tuple[float, T]:
+    """Return the processor time of a piece of work, in seconds, and what it returned."""
+    began = time.process_time()
+    done = work()
+    return time.process_time() - began, done
 
 
-def verdict(met: bool, target: str) -> None:
-    """Say whether a target was met in this run, and keep it for `tally`."""
-    _VERDICTS.append((met, target))
-    out.print(f"{'[green]met[/]' if met else '[red]missed[/]'}: {target}\n", highlight=False)
+def cpu(work: Callable[[], object], repeats: int = 5) -> float:
+    """Return the least processor time of a piece of work, which is done once before."""
+    work()
+    return max(min(spent(work)[0] for _ in range(repeats)), 1e-9)
 
 
-def beside(what: str, found: float, wanted: float, before: float, unit: str) -> None:
-    """Say whether a number is what it should be, and how many times as good as before."""
-    better = found / before if wanted > before else before / found
-    aim = wanted / before if wanted > before else before / wanted
-    met = found >= wanted if wanted > before else found <= wanted
-    told = f"{what}: {wanted:g} {unit}, {aim:.2g} times as fast as before ({before:g}); "
-    verdict(met, f"{told}now {found:.3g}, {better:.2f} times")
+def used() -> float:
+    """Return the CPU seconds of this process, and of those that it has waited for."""
+    usage = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(part.ru_utime + part.ru_stime for part in usage)
 
 
-def tally() -> None:
-    """Say how many targets were met in this run, and name the others."""
-    missed = [target for met, target in _VERDICTS if not met]
-    out.print(f"{len(_VERDICTS) - len(missed)} of {len(_VERDICTS)} targets met", highlight=False)
-    for target in missed:
-        out.print(f"[red]missed[/]: {target}", highlight=False)
+def command_cpu(words: tuple[str, ...], environment: Mapping[str, str] | None = None) -> float:
+    """Return the CPU seconds of a command."""
+    before = used()
+    subprocess.run(words, env=environment, capture_output=True, check=False)  # noqa: S603  our own
+    return used() - before
 
 
-def agree(*values: float) -> None:
+def peak_mb() -> float:
+    """Return the most memory that this process has held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def agree(*values: float | None) -> None:
     """Stop the run where two methods give different optima: their times would mean nothing.
 
     Raises
@@ -59,14 +67,13 @@ def agree(*values: float) -> None:
     SystemExit
         With the values.
     """
-    if max(values) - min(values) > 1e-9 * abs(max(values)):
-        raise SystemExit(f"the methods disagree: {', '.join(map(repr, values))}")
+    known = [value for value in values if value is not None]
+    if known and max(known) - min(known) > 1e-9 * abs(max(known)):
+        raise SystemExit(f"the methods disagree: {', '.join(map(repr, known))}")
 
 
 def machine(*packages: str) -> str:
     """Describe what the numbers were measured on."""
-    import os
-
     installed = ", ".join(f"{name} {version(name)}" for name in packages)
     system = (
         f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}"

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
 
 import pytest
+from builders.cli import ROOT
 from builders.effort import ALL, examples
 from hypothesis import HealthCheck, settings
 
@@ -28,6 +34,27 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Unpack a wheel that is made from the sdist."""
+    made = tmp_path_factory.mktemp("made")
+
+    def build(kind: str, source: Path) -> None:
+        command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(made)]
+        subprocess.run(command, cwd=source, check=True, capture_output=True)
+
+    build("sdist", ROOT)
+    (sdist,) = made.glob("*.tar.gz")
+    with tarfile.open(sdist) as packed:
+        packed.extractall(made, filter="data")
+    build("wheel", made / sdist.name.removesuffix(".tar.gz"))
+    (wheel,) = made.glob("*.whl")
+    target = tmp_path_factory.mktemp("installed")
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(target)  # noqa: S202  our own
+    return target
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

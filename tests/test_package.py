@@ -6,11 +6,8 @@ import os
 import re
 import subprocess
 import sys
-import tarfile
-import zipfile
 from pathlib import Path
 
-import pytest
 from builders.cli import ROOT
 
 LAYERS = ("instances", "formulations", "solvers", "policies", "validation")
@@ -39,27 +36,6 @@ def test_the_layers_are_links() -> None:
     for layer in LAYERS:
         assert (ROOT / "schedopt" / layer).is_symlink()
         assert (ROOT / "schedopt" / layer).resolve() == ROOT / layer
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Unpack a wheel that is made from the sdist."""
-    made = tmp_path_factory.mktemp("made")
-
-    def build(kind: str, source: Path) -> None:
-        command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(made)]
-        subprocess.run(command, cwd=source, check=True, capture_output=True)
-
-    build("sdist", ROOT)
-    (sdist,) = made.glob("*.tar.gz")
-    with tarfile.open(sdist) as packed:
-        packed.extractall(made, filter="data")
-    build("wheel", made / sdist.name.removesuffix(".tar.gz"))
-    (wheel,) = made.glob("*.whl")
-    target = tmp_path_factory.mktemp("installed")
-    with zipfile.ZipFile(wheel) as packed:
-        packed.extractall(target)  # noqa: S202  our own
-    return target
 
 
 def test_one_package_is_installed(installed: Path) -> None:

@@ -82,7 +82,7 @@ def generator(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def reproduction(incomplete: str) -> list[str]:
     """Complete a figure, table or theorem."""
-    from schedopt.validation.reproduce.record import titles
+    from schedopt.verbs.reproduce import titles
 
     return _beginning(incomplete, titles())
 

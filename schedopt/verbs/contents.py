@@ -137,7 +137,7 @@ def _examples() -> list[Entry]:
 
 
 def _reproductions() -> list[Entry]:
-    from schedopt.validation.reproduce.record import titles
+    from schedopt.verbs.reproduce import titles
 
     return [
         {"problem": name.partition("/")[0], "name": name, "summary": title}

@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from schedopt.instances.errors import InputError
 from schedopt.instances.naming import pick
 
 if TYPE_CHECKING:
-    from schedopt.validation.reproduce.ledger import Claim, Outcome, Reproduction
+    from schedopt.validation.reproduce.ledger import Entry, Outcome
 
 Told = dict[str, Any]
 """What a reproduction found, as a document."""
@@ -44,11 +47,10 @@ def reproduce(
     Raises
     ------
     InputError
-        If there is no such reproduction, or nothing can be written to the folder.
+        If there is no such reproduction, nothing can be written to the folder, or this is not a
+        clone of the repository.
     """
-    from schedopt.validation.reproduce.ledger import ledger
-
-    known = ledger()
+    known = _entries()
     wanted: dict[str, None] = {}
     for name in names:
         several = [other for other in known if other.startswith(f"{name}/")]
@@ -62,50 +64,68 @@ def recorded() -> list[Told]:
     Returns
     -------
     list of dict
-        For each entry: name, title, source, quick, seconds, claims, and its verdict in words.
+        For each entry: name, title, source, workload, quick, seconds, claims, and its verdict in
+        words.
+
+    Raises
+    ------
+    InputError
+        If this is not a clone of the repository.
     """
-    from schedopt.validation.reproduce.record import recorded as read
+    entries = _entries().values()
     from schedopt.validation.reproduce.record import verdict
 
-    return [entry | {"verdict": verdict(entry["claims"])} for entry in read()]
+    return [_plain(entry) | {"verdict": verdict(entry.held)} for entry in entries]
+
+
+def titles() -> dict[str, str]:
+    """Return the titles of all reproductions by name: none outside a clone."""
+    try:
+        return {name: entry.title for name, entry in _entries().items()}
+    except InputError:
+        return {}
+
+
+def told(entry: Entry, outcome: Outcome, *, quick: bool, seconds: float) -> Entry:
+    """Return an entry with what a run of it found."""
+    claims = entry.answered(outcome)
+    return msgspec.structs.replace(entry, quick=quick, seconds=seconds, claims=claims)
+
+
+def _entries() -> dict[str, Entry]:
+    try:
+        from schedopt.validation.reproduce.ledger import ledger
+    except ModuleNotFoundError as missing:
+        if not str(missing.name).startswith("schedopt.validation"):
+            raise
+        raise InputError(
+            "a clone of the repository: the papers' claims are not part of the installed package "
+            "(in a clone, `pip install -e .` brings them)"
+        ) from None
+    return ledger()
 
 
 def _one(
-    entry: Reproduction, quick: bool, output: str | Path | None, watch: Callable[[str], None] | None
+    entry: Entry, quick: bool, output: str | Path | None, watch: Callable[[str], None] | None
 ) -> Told:
+    from schedopt.validation.reproduce.ledger import run
+
     if watch:
         watch(entry.name)
     began = time.perf_counter()
-    outcome = entry.run(quick)
-    seconds = time.perf_counter() - began
+    outcome = run(entry.name, quick)
+    entry = told(entry, outcome, quick=quick, seconds=time.perf_counter() - began)
     plot = None
     if output is not None:
-        from schedopt.pictures.claims import claims
-        from schedopt.pictures.curves import curves
+        from schedopt.pictures.reproduced import claims, curves
         from schedopt.verbs.plot import save
 
         plot = Path(output) / f"{entry.name.replace('/', '-')}.png"
-        draw = curves if outcome.curves else claims
-        save(draw(outcome, f"{entry.title}\n{entry.source}"), plot)
-    return told(entry, outcome, quick=quick, seconds=seconds) | {
-        "plot": None if plot is None else str(plot)
-    }
+        title = f"{entry.title}\n{entry.source}"
+        save(curves(outcome, title) if outcome.curves else claims(entry.claims, title), plot)
+    return _plain(entry) | {"plot": None if plot is None else str(plot)}
 
 
-def told(entry: Reproduction, outcome: Outcome, *, quick: bool, seconds: float) -> Told:
-    """Return what a reproduction found, as a document without a plot."""
-    return {
-        "name": entry.name,
-        "title": entry.title,
-        "source": entry.source,
-        "workload": entry.workload,
-        "quick": quick,
-        "seconds": seconds,
-        "claims": [_plain(claim) for claim in outcome.claims],
-    }
-
-
-def _plain(claim: Claim) -> Told:
-    """Return a claim as a document holds it: a verdict of numpy's is no verdict of JSON's."""
-    holds = None if claim.holds is None else bool(claim.holds)
-    return {"says": claim.says, "paper": claim.paper, "ours": claim.ours, "holds": holds}
+def _plain(entry: Entry) -> Told:
+    document: Told = msgspec.to_builtins(entry)
+    return document

@@ -14,8 +14,7 @@ from schedopt.instances.msfq import Instance, JobClass
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import play
-from schedopt.validation.reproduce.msfq_classes import four_classes
-from schedopt.validation.reproduce.msfq_figures import simulated
+from schedopt.validation.reproduce.msfq_figures import four_classes, simulated
 
 
 class Machine:

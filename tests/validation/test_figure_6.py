@@ -9,12 +9,12 @@ import pytest
 
 from benchmarks import borg
 from schedopt.instances.msfq import Simulated
-from schedopt.validation.reproduce.msfq_classes import borg_point
+from schedopt.validation.reproduce.msfq_figures import borg_point
 
 
 def test_it_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(borg, "BORG_RATES", (4.0,))
-    monkeypatch.setattr(borg, "BORG_POLICIES", {"msf": (), "first-fit": ()})
+    monkeypatch.setattr(borg, "COMPARED", {"msf": (), "first-fit": ()})
     played: list[str] = []
 
     def counted(rate: float, label: str, **how: Any) -> Simulated:

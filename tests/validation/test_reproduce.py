@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from builders.cli import started
 from typer.testing import CliRunner
 
 from schedopt import reproduce
@@ -81,3 +86,21 @@ def test_synthetic_workloads_say_so() -> None:
         drawn = name in ("dssp/figure-1", "dssp/figure-2")
         if name.startswith("dssp/") and ("figure" in name or "section" in name) and not drawn:
             assert "not public" in entry.workload
+
+
+def test_a_wheel_sends_to_a_clone(installed: Path, tmp_path: Path) -> None:
+    assert (installed / "schedopt" / "validation" / "documents.py").is_file()
+    assert not (installed / "schedopt" / "validation" / "reproduce").exists()
+    where: Any = {"directory": tmp_path, "env": {**os.environ, "PYTHONPATH": str(installed)}}
+    for words in (["reproduce"], ["reproduce", "dssp", "--quick"], ["reproduce", "all", "--json"]):
+        refused = started(*words, status=2, **where)
+        assert refused.stdout == ""
+        assert "a clone of the repository" in refused.stderr
+        assert len(refused.stderr.splitlines()) == 1
+    listed = json.loads(started("list", "--json", **where).stdout)
+    assert listed["problems"]
+    assert listed["reproductions"] == []
+    code = "from schedopt.cli.completing import reproduction; print(reproduction('dssp/'))"
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, cwd=tmp_path, env=where["env"], capture_output=True, check=True)
+    assert done.stdout == b"[]\n"

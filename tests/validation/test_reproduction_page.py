@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 
 from schedopt.cli import app
 from schedopt.validation.reproduce import record
-from schedopt.validation.reproduce.ledger import ledger
-from schedopt.validation.reproduce.papers import PAPERS
+from schedopt.validation.reproduce.ledger import Outcome, ledger, run, runner
 from schedopt.verbs.reproduce import recorded
 
 ROOT = Path(__file__).parents[2]
 TEXTS = ROOT.parent / "shared" / "papers"
+PAPERS = record.papers()
 NUMBERED = r"\b(?i:(figure|table|theorem|lemma|remark|definition|corollary|algorithm)) (\d+)\b"
 
 
@@ -50,13 +50,14 @@ def test_no_unnumbered_theorem_of_the_msfq_paper_is_missing() -> None:
 def test_the_record_has_every_entry_in_full() -> None:
     entries = recorded()
     assert [entry["name"] for entry in entries] == list(ledger())
+    assert all(runner(entry["name"]) for entry in entries)
     assert not any(entry["quick"] for entry in entries)
     assert all(entry["claims"] for entry in entries)
 
 
 def test_the_page_is_what_the_record_makes() -> None:
     page = (ROOT / "REPRODUCTION.md").read_text(encoding="utf-8")
-    assert page == record.page(record.recorded()), "run python -m benchmarks.reproduction"
+    assert page == record.page(ledger()), "run python -m benchmarks.reproduction"
     headings = re.findall(r"^### (.*)$", page, re.M)
     anchors = {heading.replace("/", "").replace(".", "") for heading in headings}
     assert set(re.findall(r"\]\(#([^)]*)\)", page)) == anchors
@@ -73,7 +74,21 @@ def test_the_page_is_what_the_record_makes() -> None:
     ],
 )
 def test_a_verdict_is_the_worst_of_the_claims(held: list[bool | None], words: str) -> None:
-    assert record.verdict([{"holds": verdict} for verdict in held]) == words
+    assert record.verdict(held) == words
+
+
+def test_every_claim_is_answered_and_nothing_else() -> None:
+    entry = ledger()["dssp/theorem-1"]
+    answers = run(entry.name, True).answers
+    assert [claim.id for claim in entry.claims] == list(answers) == ["halved"]
+    for wrong in ({}, answers | {"more": ("1", True)}):
+        with pytest.raises(KeyError, match="dssp/theorem-1: claims and answers differ"):
+            entry.answered(Outcome(wrong))
+
+
+def test_ids_are_unique_in_an_entry() -> None:
+    for entry in ledger().values():
+        assert len({claim.id for claim in entry.claims}) == len(entry.claims)
 
 
 def test_the_verb_without_names_prints_the_table() -> None:

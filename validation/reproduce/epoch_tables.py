@@ -1,35 +1,39 @@
-"""The epoch paper's Table 1, in how many ways nodes are cut, and Table 2, what policies promise."""
+"""The epoch paper's tables: in how many ways nodes are cut, what policies promise, the defaults."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+import time
+from collections.abc import Iterator, Sequence
 
-from schedopt.instances.epoch import Instance, Solution
+import numpy as np
+
+from schedopt.instances.epoch import Instance
 from schedopt.instances.epoch.generators import GENERATORS
+from schedopt.policies.epoch.closed_system import shares
 from schedopt.policies.registry import NotApplicableError, registered
-from schedopt.validation.reproduce.epoch_shared import PAPER, optimum, packed, policy
-from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
-
-TABLE_1 = (8, 128, 2_144, 21_527, 144_055, 692_693, 2_560_378)
-
-
-@reproduction(
-    "epoch/table-1",
-    title="In how many ways N = 128 nodes can be cut, by the inequity k",
-    source=f"{PAPER}, section 4.2, Table 1",
-    workload="Counted by dynamic programming, without minima.",
+from schedopt.validation.reproduce.epoch_schedules import (
+    LARGE_LAST,
+    WIDE,
+    Widths,
+    optimum,
+    packed,
+    policy,
 )
-def table_1(quick: bool) -> Outcome:
+from schedopt.validation.reproduce.ledger import Answers, Outcome
+
+CUTS = (8, 128, 2_144, 21_527, 144_055, 692_693, 2_560_378)
+"""Table 1: in how many ways 128 nodes can be cut, by the inequity."""
+
+
+def table_1(_: bool) -> Outcome:
     """Count multisets of positive parts that sum to 128 and differ by k at most."""
-    del quick
-    counts = [_cuts(128, k) for k in range(len(TABLE_1))]
-    claims = [
-        Claim(f"cuts with inequity {k}", f"{paper:,}", f"{ours:,}", ours == paper)
-        for k, (paper, ours) in enumerate(zip(TABLE_1, counts, strict=True))
-    ]
-    x = list(range(len(counts)))
-    return Outcome(claims, {"cuts": (x, counts)}, "inequity k", "cuts of 128 nodes")
+    counts = [_cuts(128, k) for k in range(len(CUTS))]
+    answers: Answers = {
+        f"k-{k}": (f"{ours:,}", ours == paper)
+        for k, (paper, ours) in enumerate(zip(CUTS, counts, strict=True))
+    }
+    curves = {"cuts": (list(range(len(counts))), counts)}
+    return Outcome(answers, curves, "inequity k", "cuts of 128 nodes")
 
 
 def _cuts(nodes: int, inequity: int) -> int:
@@ -45,115 +49,91 @@ def _cuts(nodes: int, inequity: int) -> int:
     return total
 
 
-@reproduction(
-    "epoch/table-2",
-    title="What the policies are restricted to, and whether they are optimal and efficient",
-    source=f"{PAPER}, section 4.4, Table 2",
-    workload="Each cell tried on random instances, or shown by an instance.",
-)
-def table_2(quick: bool) -> Outcome:
+COLUMNS = ("nodes", "jobs", "equal", "optimal", "efficient")
+PROPERTIES = {
+    "buddy": ("yes", "yes", "yes", "yes", "yes"),
+    "buddy-star": ("yes", "no", "yes", "no", "yes"),
+    "hybrid": ("yes", "no", "partially", "no", "yes"),
+    "equi-epoch": ("no", "no", "yes", "if N = 2^n", "yes"),
+    "paper-search": ("no", "no", "no", "yes", "no"),
+    "heuristic-epoch": ("no", "no", "no", "no", "yes"),
+}
+"""Table 2: whether a policy is restricted to N = 2^n, to J = 2^j, to equal allocations, and so on.
+"""
+
+
+def table_2(quick: bool) -> Answers:
     """Try every cell."""
     seeds = range(10 if quick else 60)
-    claims = []
-    for name, label, cells in _TABLE_2:
+    answers: Answers = {}
+    for name, cells in PROPERTIES.items():
         found = (
-            *_restrictions(name, seeds),
+            _restricted(name, _drawn(seeds, (24,), 8)),
+            _restricted(name, _drawn(seeds, (32,), 11)),
+            _equal(name, seeds),
             _optimal(name, seeds),
             _efficient(name),
         )
-        for head, paper, (ours, agrees) in zip(_HEADS, cells, found, strict=True):
-            claims.append(Claim(f"{label}: {head}", paper, ours, agrees == paper))
-    return Outcome(claims)
+        for column, paper, (ours, cell) in zip(COLUMNS, cells, found, strict=True):
+            answers[f"{name}-{column}"] = ours, cell == paper
+    return answers
 
 
-_HEADS = ("restricted to N = 2^n", "to J = 2^j", "to equal allocations", "optimal", "efficient")
-_TABLE_2 = (
-    ("buddy", "BUDDY", ("yes", "yes", "yes", "yes", "yes")),
-    ("buddy-star", "BUDDY*", ("yes", "no", "yes", "no", "yes")),
-    ("hybrid", "HYBRID(k)", ("yes", "no", "partially", "no", "yes")),
-    ("equi-epoch", "EQUI-EPOCH", ("no", "no", "yes", "if N = 2^n", "yes")),
-    ("paper-search", "OPT-EPOCH(k)", ("no", "no", "no", "yes", "no")),
-    ("heuristic-epoch", "HEURISTIC(k)", ("no", "no", "no", "no", "yes")),
-)
-
-
-def _restrictions(name: str, seeds: range) -> list[tuple[str, str]]:
-    """Tell whether a policy runs for other N, for other J, and whether areas are equal."""
-    runs = {}
-    for what, nodes, jobs in (("nodes", 24, 8), ("jobs", 32, 11)):
-        try:
-            for seed in seeds:
-                policy(name, GENERATORS["uniform"](seed, nodes=nodes, jobs=jobs))
-            runs[what] = ("runs for others", "no")
-        except NotApplicableError as reason:
-            runs[what] = (str(reason), "yes")
-    kinds: set[str] = set()
+def _drawn(seeds: range, sizes: Sequence[int], jobs: int, **more: float) -> Iterator[Instance]:
     for seed in seeds:
-        instance = GENERATORS["uniform"](seed, nodes=32, jobs=8 if name == "buddy" else 11)
-        kinds.update(_equal(registered("epoch")[name].run(instance), instance))
-    some = {"equal": "all areas equal", "unequal": "areas differ", "both": "some areas differ"}
-    kind = "both" if len(kinds) > 1 and name == "hybrid" else max(kinds)
-    return [
-        *runs.values(),
-        (some[kind], {"equal": "yes", "unequal": "no", "both": "partially"}[kind]),
-    ]
+        for nodes in sizes:
+            yield GENERATORS["uniform"](seed, nodes=nodes, jobs=jobs, **more)
 
 
-def _equal(solution: Solution, instance: Instance) -> Iterator[str]:
-    from schedopt.policies.epoch.closed_system import shares
+def _restricted(name: str, drawn: Iterator[Instance]) -> tuple[str, str]:
+    try:
+        for instance in drawn:
+            policy(name, instance)
+    except NotApplicableError as reason:
+        return str(reason), "yes"
+    return "runs for others", "no"
 
-    fair = instance.nodes / len(instance.jobs)
-    for nodes, part in shares(solution).values():
-        yield "equal" if abs(nodes * part - fair) < 1e-9 else "unequal"
+
+def _equal(name: str, seeds: range) -> tuple[str, str]:
+    """Tell whether areas are equal."""
+    kinds: set[bool] = set()
+    for instance in _drawn(seeds, (32,), 8 if name == "buddy" else 11):
+        fair = instance.nodes / len(instance.jobs)
+        schedule = registered("epoch")[name].run(instance)
+        kinds |= {abs(nodes * part - fair) < 1e-9 for nodes, part in shares(schedule).values()}
+    if kinds == {True}:
+        return "all areas equal", "yes"
+    both = len(kinds) > 1 and name == "hybrid"
+    return ("some areas differ", "partially") if both else ("areas differ", "no")
 
 
 def _optimal(name: str, seeds: range) -> tuple[str, str]:
     """Compare a policy with the optimum of its class."""
     if name == "buddy":
-        worse = _against(name, seeds, (16,), 8, 0, widths="powers-of-two")
+        worse = _worse(name, _drawn(seeds, (16,), 8, load=1.5, inequity=0), "powers-of-two")
         return f"above the optimum of its widths {worse} times", "no" if worse else "yes"
     if name in ("buddy-star", "hybrid"):
         small = packed([1, 1, 1, 3, 3], 4, 1)
         ours, best = policy(name, small), optimum(small, widths="any")
-        return (
-            f"N = 4, M = [1, 1, 1, 3, 3]: {ours:g}, optimum {best:g}",
-            "no" if ours > best else "yes",
-        )
+        told = f"N = 4, M = [1, 1, 1, 3, 3]: {ours:g}, optimum {best:g}"
+        return told, "no" if ours > best else "yes"
     k = 0 if name == "equi-epoch" else 1
-    powers = _against(name, seeds, (8, 16, 32), 7, k)
-    others = _against(name, seeds, (12, 18, 20, 30), 7, k)
-    if name == "equi-epoch":
-        others += policy(name, packed([20] * 10, 140)) > optimum(packed([20] * 10, 140))
-    if name == "heuristic-epoch":
-        others += policy(name, packed([4, 4, 4, 4, 8], 16)) > optimum(packed([4] * 4 + [8], 16))
-    verdict = "yes" if powers + others == 0 else "if N = 2^n" if powers == 0 else "no"
-    if name == "heuristic-epoch":
-        verdict = "no" if others else "yes"
+    powers = _worse(name, _drawn(seeds, (8, 16, 32), 7, load=1.5, inequity=k))
+    others = _worse(name, _drawn(seeds, (12, 18, 20, 30), 7, load=1.5, inequity=k))
+    if counterexample := {"equi-epoch": WIDE, "heuristic-epoch": LARGE_LAST}.get(name):
+        others += policy(name, counterexample) > optimum(counterexample)
+    verdict = "if N = 2^n" if others else "yes"
+    if powers or (others and name == "heuristic-epoch"):
+        verdict = "no"
     return f"above OPT-EPOCH({k}) {powers} times for N = 2^n, {others} times else", verdict
 
 
-def _against(
-    name: str,
-    seeds: range,
-    sizes: tuple[int, ...],
-    jobs: int,
-    k: int,
-    *,
-    widths: Literal["any", "powers-of-two"] | None = None,
-) -> int:
-    worse = 0
-    for seed in seeds:
-        for nodes in sizes:
-            values = {"nodes": nodes, "jobs": jobs, "load": 1.5, "inequity": k}
-            instance = GENERATORS["uniform"](seed, **values)
-            worse += policy(name, instance) > optimum(instance, widths=widths)
-    return worse
+def _worse(name: str, drawn: Iterator[Instance], widths: Widths | None = None) -> int:
+    return sum(policy(name, instance) > optimum(instance, widths=widths) for instance in drawn)
 
 
 def _efficient(name: str) -> tuple[str, str]:
     """Tell whether a policy ends on a planted instance that is hard for a search."""
-    import time
-
     hard = GENERATORS["planted"](1, nodes=128, epochs=8, inequity=4)
     if name == "buddy":
         hard = GENERATORS["uniform"](1, nodes=128, jobs=64)
@@ -163,7 +143,22 @@ def _efficient(name: str) -> tuple[str, str]:
     except NotApplicableError as reason:
         return f"{len(hard.jobs)} jobs, k = 4: {reason}", "no"
     took = time.perf_counter() - began
-    return (
-        f"{len(hard.jobs)} jobs in {'under 1' if took < 1 else round(took)} s",
-        "yes" if took < 1 else "no",
-    )
+    told = f"{len(hard.jobs)} jobs in {'under 1' if took < 1 else round(took)} s"
+    return told, "yes" if took < 1 else "no"
+
+
+def table_3(quick: bool) -> Outcome:
+    """Look at what the generator makes by default."""
+    made: list[Instance] = [GENERATORS["uniform"](seed) for seed in range(200 if quick else 5_000)]
+    minima = np.concatenate([instance.minima for instance in made])
+    shape = {(i.nodes, len(i.jobs), i.inequity) for i in made}
+    load = float(minima.mean() * 8 / 128)
+    least, most = minima.min(), minima.max()
+    values, counts = np.unique(minima, return_counts=True)
+    answers: Answers = {
+        "shape": (str(sorted(shape)), shape == {(128, 8, 1)}),
+        "load": (f"{load:.1%}", abs(load - 1) < 0.05),
+        "minima": (f"{least} to {most}", (least, most) == (1, 31)),
+    }
+    curves = {"minima": (values, counts / counts.sum())}
+    return Outcome(answers, curves, "minimum, in nodes", "part of the jobs")

@@ -1,37 +1,44 @@
-"""The ledger: reproductions by name, each with claims that hold, differ, or cannot be checked."""
+"""The ledger: what the papers claim and what was last found (claims.json), and what runs it anew.
+
+A runner computes an entry's curves and numbers; it answers each claim by its id with our number in
+words, and whether the claim holds. Texts, papers' numbers and sources stand in the file alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+import msgspec
+
+FILE = Path(__file__).with_name("claims.json")
 HOMES = {
-    "dssp": ("dssp_theorems", "dssp_examples", "dssp_dispatching", "dssp_rewards"),
-    "hesrpt": ("hesrpt_theorems", "hesrpt_lemmas", "hesrpt_figures"),
-    "epoch": (
-        "epoch_tables",
-        "epoch_examples",
-        "epoch_theorems",
-        "epoch_drawings",
-        "epoch_agreement",
-        "epoch_overhead",
-        "epoch_response",
-    ),
-    "msfq": ("msfq_figures", "msfq_classes", "msfq_lemmas"),
+    "dssp": ("theorems", "nights"),
+    "hesrpt": ("theorems", "figures"),
+    "epoch": ("schedules", "tables", "sweeps"),
+    "msfq": ("figures", "lemmas"),
 }
-"""For each problem, the modules of this package that register its reproductions."""
+"""For each row, the modules whose functions run its entries."""
 
 Curve = tuple[Any, Any]
+Answer = tuple[str, bool | None]
+"""Our number in words, and whether the claim holds; None where it cannot be judged."""
+
+Answers = dict[str, Answer]
+"""For the id of each claim."""
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """A sentence of a paper, in our words, with its numbers and ours.
 
     Attributes
     ----------
+    id : str
+        Unique within the entry.
     says : str
         What is claimed.
     paper, ours : str
@@ -40,34 +47,35 @@ class Claim:
         Whether it holds here; None where it cannot be judged.
     """
 
+    id: str
     says: str
     paper: str
-    ours: str
-    holds: bool | None
+    ours: str = ""
+    holds: bool | None = None
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a reproduction found.
+    """What a runner found.
 
     Attributes
     ----------
-    claims : sequence of Claim
+    answers : dict of str to (str, bool or None)
+        For the id of each claim our number, and whether the claim holds.
     curves : mapping of str to (x, y)
         What the figure shows.
     xlabel, ylabel : str
         Its axes; where there is no figure, empty.
     """
 
-    claims: Sequence[Claim]
+    answers: Answers
     curves: Mapping[str, Curve] = field(default_factory=dict)
     xlabel: str = ""
     ylabel: str = ""
 
 
-@dataclass(frozen=True)
-class Reproduction:
-    """A figure, table, theorem or example of a paper.
+class Entry(msgspec.Struct, frozen=True):
+    """A figure, table, theorem or example of a paper, as it was last found.
 
     Attributes
     ----------
@@ -76,39 +84,74 @@ class Reproduction:
     title, source : str
     workload : str
         What it is run on, and what follows from that.
-    run : callable
-        ``run(quick)``, returning an `Outcome`; quick takes seconds and still judges every claim.
+    quick : bool
+        Whether it was run on fewer instances.
+    seconds : float
+    claims : tuple of Claim
     """
 
     name: str
     title: str
     source: str
     workload: str
-    run: Callable[[bool], Outcome]
+    quick: bool
+    seconds: float
+    claims: tuple[Claim, ...]
+
+    @property
+    def held(self) -> list[bool | None]:
+        """Whether each claim holds."""
+        return [claim.holds for claim in self.claims]
+
+    def answered(self, outcome: Outcome) -> tuple[Claim, ...]:
+        """Return the claims with the answers of a run.
+
+        Raises
+        ------
+        KeyError
+            If a claim is not answered, or an answer is to none of them.
+        """
+        if unlike := {claim.id for claim in self.claims} ^ outcome.answers.keys():
+            raise KeyError(f"{self.name}: claims and answers differ in {sorted(unlike)}")
+        return tuple(
+            msgspec.structs.replace(claim, ours=ours, holds=None if holds is None else bool(holds))
+            for claim in self.claims
+            for ours, holds in (outcome.answers[claim.id],)
+        )
 
 
-_LEDGER: dict[str, Reproduction] = {}
+def ledger() -> dict[str, Entry]:
+    """Return all entries by name, in the order of the file; nothing is imported for them."""
+    return {
+        entry.name: entry
+        for entry in msgspec.json.decode(FILE.read_bytes(), type=tuple[Entry, ...])
+    }
 
 
-def reproduction(
-    name: str, *, title: str, source: str, workload: str
-) -> Callable[[Callable[[bool], Outcome]], Callable[[bool], Outcome]]:
-    """Register a function ``run(quick) -> Outcome``."""
-
-    def decorate(run: Callable[[bool], Outcome]) -> Callable[[bool], Outcome]:
-        _LEDGER[name] = Reproduction(name, title, source, workload, run)
-        return run
-
-    return decorate
+Runner = Callable[[bool], Outcome | Answers]
 
 
-def ledger() -> dict[str, Reproduction]:
-    """Return all reproductions by name, in the order of `HOMES` whatever was imported first."""
-    homes = [
-        f"schedopt.validation.reproduce.{module}"
-        for modules in HOMES.values()
-        for module in modules
-    ]
-    for home in homes:
-        import_module(home)
-    return dict(sorted(_LEDGER.items(), key=lambda item: homes.index(item[1].run.__module__)))
+def runner(name: str) -> Runner:
+    """Return what runs an entry: ``figure_3`` of a module in `HOMES` for ``dssp/figure-3``.
+
+    It is a function of ``quick``, which takes seconds and answers every claim. Where there is
+    nothing to draw it returns its answers alone.
+
+    Raises
+    ------
+    KeyError
+        If nothing does.
+    """
+    row, _, item = name.partition("/")
+    for home in HOMES[row]:
+        module = import_module(f"schedopt.validation.reproduce.{row}_{home}")
+        found: Runner | None = getattr(module, re.sub("[-.]", "_", item), None)
+        if found is not None:
+            return found
+    raise KeyError(name)
+
+
+def run(name: str, quick: bool) -> Outcome:
+    """Run an entry."""
+    found = runner(name)(quick)
+    return found if isinstance(found, Outcome) else Outcome(found)

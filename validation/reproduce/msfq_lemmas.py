@@ -12,16 +12,12 @@ from schedopt.formulations.msfq.system import System
 from schedopt.solvers.msfq.threshold.approximation import paper
 from schedopt.solvers.msfq.threshold.exact import exact
 from schedopt.validation.reproduce.cycle_kernels import cycles, exceptional
-from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
-from schedopt.validation.reproduce.msfq_figures import PAPER
+from schedopt.validation.reproduce.ledger import Answer, Answers
 
 K, L = 8, 4
 L1, LK, M1, MK = 4.05, 0.45, 1.0, 1.0
-PLAYED = (
-    "k = 8, l = 4, nine of ten jobs small, unit sizes, load 0.956: cycles played job by job, "
-    "without the formulas."
-)
-ASSUMED = f"{PLAYED} The paper assumes that no phase is skipped; here 7% of cycles skip one."
+PAIR = System(K, L1, LK, M1, MK)
+"""Nine of ten jobs small, unit sizes, load 0.956."""
 
 
 class Played(NamedTuple):
@@ -35,12 +31,16 @@ class Played(NamedTuple):
     sums: Any
     counts: Any
 
+    def response(self, kind: int, *phases: int) -> float:
+        """Return the mean response time of the jobs of a class that arrive in some phases."""
+        where = list(phases)
+        return float(self.sums[where, kind].sum() / self.counts[where, kind].sum())
+
 
 @cache
-def played(quick: bool, seed: int = 1) -> Played:
+def played(quick: bool) -> Played:
     """Play cycles, once for all entries of this module."""
-    wanted = 150_000 if quick else 1_500_000
-    return Played(*cycles(K, L, L1, LK, M1, MK, wanted, seed))
+    return Played(*cycles(K, L, L1, LK, M1, MK, 150_000 if quick else 1_500_000, 1))
 
 
 def busy(rate: float, service: float, s: float) -> float:
@@ -54,54 +54,34 @@ def transform(values: Any, s: float) -> float:
     return float(np.exp(-s * values).mean())
 
 
-def agree(says: str, pairs: list[tuple[float, float]], most: float, stated: str = "") -> Claim:
+def agree(most: float, *pairs: tuple[float, float]) -> Answer:
     """Judge formulas beside simulation, pair by pair, by their largest relative difference."""
-    shown = ", ".join(f"{theirs:.4g} | {ours:.4g}" for theirs, ours in pairs)
-    off = max(abs(theirs / ours - 1) for theirs, ours in pairs)
-    ours = f"formula | played: {shown}"
-    return Claim(says, stated or "equal", ours, off <= most)
+    shown = ", ".join(f"{formula:.4g} | {found:.4g}" for formula, found in pairs)
+    off = max(abs(formula / found - 1) for formula, found in pairs)
+    return f"formula | played: {shown}", off <= most
 
 
-@reproduction(
-    "msfq/lemma-fractions",
-    title="The part of the time that each phase takes",
-    source=f"{PAPER}, section 5.3, lemma on m_i",
-    workload=f"{PLAYED} The part is taken from the phases that arrivals find.",
-)
-def fractions(quick: bool) -> Outcome:
+def lemma_fractions(quick: bool) -> Answers:
     """Compare mean lengths with what arrivals see, which is the part of the time."""
     run = played(quick)
     means = run.lengths.mean(axis=0)
     found = run.counts.sum(axis=1)[1:]
-    pairs = list(zip(means / means.sum(), found / found.sum(), strict=True))
-    return Outcome([agree("m_i is E[H_i] over the sum of all", pairs, 0.02)])
+    pairs = zip(means / means.sum(), found / found.sum(), strict=True)
+    return {"fractions": agree(0.02, *pairs)}
 
 
-@reproduction(
-    "msfq/theorem-renewal",
-    title="Rewards over time, though cycles are not independent",
-    source=f"{PAPER}, section 5.3 and appendix A, extended renewal reward theorem",
-    workload=f"{PLAYED} The reward is the integral of the number of jobs; Little's law and the "
-    "exact mean response time say what it comes to per unit of time.",
-)
-def renewal(quick: bool) -> Outcome:
+def theorem_renewal(quick: bool) -> Answers:
     """Compare the reward of a cycle over its length with λ·E[T], computed exactly."""
     run = played(quick)
-    per_cycle = float(run.areas.mean() / run.lengths.sum(axis=1).mean())
-    small, large = exact(System(K, L1, LK, M1, MK), L)
     lengths = run.lengths.sum(axis=1)
+    per_cycle = float(run.areas.mean() / lengths.mean())
+    small, large = exact(PAIR, L)
     tied = float(np.corrcoef(lengths[:-1], lengths[1:])[0, 1])
-    return Outcome(
-        [
-            agree("E[R]/E[X] is the reward over time", [(per_cycle, L1 * small + LK * large)], 0.1),
-            Claim(
-                "a long cycle makes for another long one",
-                "so cycles are no renewals",
-                f"correlation of a cycle's length with the next one's: {tied:.2f}",
-                tied > 0.1,
-            ),
-        ]
-    )
+    told = f"correlation of a cycle's length with the next one's: {tied:.2f}"
+    return {
+        "reward": agree(0.1, (per_cycle, L1 * small + LK * large)),
+        "tied": (told, tied > 0.1),
+    }
 
 
 def efs(
@@ -114,22 +94,14 @@ def efs(
     return work, idle / (idle + rate * e)
 
 
-@reproduction(
-    "msfq/remark-exceptional-first",
-    title="M/G/1 with exceptional first service",
-    source=f"{PAPER}, section 5.3, remark on EFS systems",
-    workload="Exponential sizes of mean 0.7, first ones Erlang-2 of mean 3, rate 1; played.",
-)
-def exceptional_first(quick: bool) -> Outcome:
+def remark_exceptional_first(quick: bool) -> Answers:
     """Compare the formulas for mean work and for the part of first jobs with a simulation."""
     work, empty = exceptional(1.0, 0.7, 3.0, 2_000_000 if quick else 50_000_000, 1)
     by_formula = efs(1.0, (0.7, 2 * 0.7**2), (3.0, 1.5 * 3.0**2))
-    return Outcome(
-        [
-            agree("mean work in the system", [(by_formula[0], work)], 0.03),
-            agree("how many jobs arrive at an empty system", [(by_formula[1], empty)], 0.02),
-        ]
-    )
+    return {
+        "work": agree(0.03, (by_formula[0], work)),
+        "empty": agree(0.02, (by_formula[1], empty)),
+    }
 
 
 def started(counts: Any, service: float) -> tuple[float, float]:
@@ -152,27 +124,13 @@ def small_in_2(run: Played) -> float:
     return work / (1 - first) + 1 / M1
 
 
-def response(run: Played, kind: int, *phases: int) -> float:
-    """Return the mean response time of the jobs of a class that arrive in some phases."""
-    where = list(phases)
-    return float(run.sums[where, kind].sum() / run.counts[where, kind].sum())
-
-
-@reproduction(
-    "msfq/lemma-response-1-2",
-    title="Large jobs that arrive in phase 1, small ones in phase 2",
-    source=f"{PAPER}, section 5.3, lemma on T^L_1 and T^S_2; corrected: E[N2 - k + 1 services]",
-    workload=f"{PLAYED} The lemma with the moments that were played.",
-)
-def response_1_2(quick: bool) -> Outcome:
+def lemma_response_1_2(quick: bool) -> Answers:
     """Compare the lemma with the response times that were played."""
     run = played(quick)
-    return Outcome(
-        [
-            agree("E[T^L_1]", [(large_in_1(run), response(run, 1, 1))], 0.03),
-            agree("E[T^S_2]", [(small_in_2(run), response(run, 0, 2))], 0.03),
-        ]
-    )
+    return {
+        "large": agree(0.03, (large_in_1(run), run.response(1, 1))),
+        "small": agree(0.03, (small_in_2(run), run.response(0, 2))),
+    }
 
 
 def excess(spans: Any, load: float, mean: float) -> float:
@@ -190,21 +148,13 @@ def small_in_4_1(run: Played) -> float:
     return excess(run.lengths[:-1, 3] + run.lengths[1:, 0], L1 / (K * M1), 1 / M1)
 
 
-@reproduction(
-    "msfq/lemma-response-excess",
-    title="Large jobs that arrive in phases 2 to 4, small ones in phases 4 and 1",
-    source=f"{PAPER}, section 5.3, lemma on T^L_{{2,3,4}} and T^S_{{1,4}}",
-    workload=f"{ASSUMED} The lemma with the moments that were played.",
-)
-def response_excess(quick: bool) -> Outcome:
+def lemma_response_excess(quick: bool) -> Answers:
     """Compare the lemma with the response times that were played."""
     run = played(quick)
-    return Outcome(
-        [
-            agree("E[T^L_{2,3,4}]", [(large_else(run), response(run, 1, 2, 3, 4))], 0.03),
-            agree("E[T^S_{1,4}]", [(small_in_4_1(run), response(run, 0, 4, 1))], 0.05),
-        ]
-    )
+    return {
+        "large": agree(0.03, (large_else(run), run.response(1, 2, 3, 4))),
+        "small": agree(0.05, (small_in_4_1(run), run.response(0, 4, 1))),
+    }
 
 
 def small_in_3(falling: bool = True) -> float:
@@ -222,76 +172,36 @@ def small_in_3(falling: bool = True) -> float:
     return sum(times[j] * seen[j] for j in times) / sum(times.values())
 
 
-@reproduction(
-    "msfq/lemma-response-3",
-    title="Small jobs that arrive in phase 3",
-    source=f"{PAPER}, section 5.3, lemma on T^S_3",
-    workload=f"{PLAYED} As printed, visits to a state beyond k do not fall off, and the sum has no "
-    "limit; its proof has them fall by λ_1/(k·μ_1) from one state to the next.",
-)
-def response_3(quick: bool) -> Outcome:
+def lemma_response_3(quick: bool) -> Answers:
     """Compare both readings with the response times that were played."""
-    ours = response(played(quick), 0, 3)
-    return Outcome(
-        [
-            agree("E[T^S_3], visits falling as in the proof", [(small_in_3(), ours)], 0.03),
-            agree("E[T^S_3] as printed (its first 400 states)", [(small_in_3(False), ours)], 0.03),
-        ]
-    )
+    found = played(quick).response(0, 3)
+    readings = {"falling": True, "printed": False}
+    return {name: agree(0.03, (small_in_3(f), found)) for name, f in readings.items()}
 
 
-@reproduction(
-    "msfq/remark-busy-periods",
-    title="Busy periods of one class alone",
-    source=f"{PAPER}, section 5.4, remark on busy periods",
-    workload=f"{PLAYED} Phases 1 that begin with a single large job are busy periods of one.",
-)
-def busy_periods(quick: bool) -> Outcome:
-    """Compare the transform's equation, solved, with those phases."""
+def remark_busy_periods(quick: bool) -> Answers:
+    """Compare the transform's equation, solved, with phases 1 that begin with one large job."""
     run = played(quick)
     alone = run.lengths[run.heads[:, 0] == 1, 0]
     pairs = [(busy(LK, MK, s), transform(alone, s)) for s in (0.1, 0.5, 2.0)]
     rest = [(MK / (MK + s + LK - LK * busy(LK, MK, s)), busy(LK, MK, s)) for s in (0.01, 0.5, 5.0)]
-    return Outcome(
-        [
-            agree("the transform at s = 0.1, 0.5 and 2", pairs, 0.03),
-            agree("it solves the remark's equation", rest, 1e-12),
-        ]
-    )
+    return {"transform": agree(0.03, *pairs), "equation": agree(1e-12, *rest)}
 
 
-@reproduction(
-    "msfq/lemma-phase-lengths",
-    title="Phases 1 and 2 are busy periods",
-    source=f"{PAPER}, section 5.4, lemma on H_1 and H_2; corrected: phase 2 has services S_1/k",
-    workload=f"{PLAYED} The lemma with the numbers of jobs that were played.",
-)
-def phase_lengths(quick: bool) -> Outcome:
+def lemma_phase_lengths(quick: bool) -> Answers:
     """Compare transforms of the phases' lengths with those of their starting numbers."""
     run = played(quick)
-    more = run.heads[:, 1] - K + 1
+    more = (run.heads[:, 1] - K + 1)[run.whole]
     first, second = [], []
     for s in (0.02, 0.1, 0.5):
         by_numbers = float((busy(LK, MK, s) ** run.heads[:, 0]).mean())
         first.append((by_numbers, transform(run.lengths[:, 0], s)))
-        by_numbers = float((busy(L1, K * M1, s) ** more[run.whole]).mean())
+        by_numbers = float((busy(L1, K * M1, s) ** more).mean())
         second.append((by_numbers, transform(run.passes[run.whole, 0], s)))
-    return Outcome(
-        [
-            agree("H_1 at s = 0.02, 0.1 and 0.5", first, 0.03),
-            agree("H_2 at the same", second, 0.03),
-        ]
-    )
+    return {"phase-1": agree(0.03, *first), "phase-2": agree(0.03, *second)}
 
 
-@reproduction(
-    "msfq/lemma-phase-numbers",
-    title="How many jobs there are when phases 1 and 2 begin",
-    source=f"{PAPER}, section 5.4, lemma on N^L_1 and N^S_2",
-    workload=f"{ASSUMED} The lemma with the lengths that were played; N^L_1 at the end of a drain, "
-    "be it none.",
-)
-def phase_numbers(quick: bool) -> Outcome:
+def lemma_phase_numbers(quick: bool) -> Answers:
     """Compare transforms of the numbers with products of those of the lengths."""
     run = played(quick)
     _, second, third, fourth = run.lengths.T
@@ -301,30 +211,15 @@ def phase_numbers(quick: bool) -> Outcome:
         first = run.passes[run.whole]
         by_lengths = prod(transform(first[:, phase], s) for phase in range(3))
         large.append((by_lengths, float((z ** first[:, 3]).mean())))
-    for z in (
-        0.98,
-        0.99,
-        0.995,
-    ):  # there are dozens of small ones: nearer to 1 there is more to see
+    for z in (0.98, 0.99, 0.995):  # of dozens of small jobs there is more to see near 1
         s = LK * (1 - busy(LK, MK, L1 * (1 - z)))
         by_lengths = transform(second, s) * transform(third, s)
         by_lengths *= transform(fourth, s + L1 * (1 - z))
         small.append((by_lengths, float((z ** run.heads[1:, 1]).mean())))
-    return Outcome(
-        [
-            agree("N^L_1 at z = 0.6, 0.8 and 0.95", large, 0.05),
-            agree("N^S_2 at z = 0.98, 0.99 and 0.995", small, 0.05),
-        ]
-    )
+    return {"large": agree(0.05, *large), "small": agree(0.05, *small)}
 
 
-@reproduction(
-    "msfq/lemma-phase-3",
-    title="How long phase 3 lasts",
-    source=f"{PAPER}, section 5.4, lemma on H_3; corrected: H_{{3,k}} is a busy period of S_1/k",
-    workload=f"{PLAYED} Of passes that begin with phase 2.",
-)
-def phase_3(quick: bool) -> Outcome:
+def lemma_phase_3(quick: bool) -> Answers:
     """Compare the recursion with the lengths."""
     run = played(quick)
     pairs = []
@@ -334,52 +229,29 @@ def phase_3(quick: bool) -> Outcome:
             step = j * M1 / (L1 + j * M1 + s - L1 * step)
             product *= step
         pairs.append((product, transform(run.passes[run.whole, 1], s)))
-    return Outcome([agree("H_3 at s = 0.1, 0.5 and 2", pairs, 0.03)])
+    return {"length": agree(0.03, *pairs)}
 
 
-@reproduction(
-    "msfq/lemma-phase-4",
-    title="How long phase 4 lasts",
-    source=f"{PAPER}, section 5.4, lemma on H_4",
-    workload=f"{PLAYED} Of passes that begin with phase 2.",
-)
-def phase_4(quick: bool) -> Outcome:
+def lemma_phase_4(quick: bool) -> Answers:
     """Compare the product with the lengths."""
     run = played(quick)
+    lengths = run.passes[run.whole, 2]
     pairs = [
-        (
-            prod(j * M1 / (j * M1 + s) for j in range(1, L + 1)),
-            transform(run.passes[run.whole, 2], s),
-        )
+        (prod(j * M1 / (j * M1 + s) for j in range(1, L + 1)), transform(lengths, s))
         for s in (0.1, 0.5, 2.0)
     ]
-    return Outcome([agree("H_4 at s = 0.1, 0.5 and 2", pairs, 0.03)])
+    return {"length": agree(0.03, *pairs)}
 
 
-@reproduction(
-    "msfq/theorem-summary",
-    title="The mean response time from moments of phases and numbers alone",
-    source=f"{PAPER}, section 5, summary theorem and equation 3",
-    workload=f"{ASSUMED} Once with the moments that were played, once with the paper's own.",
-)
-def summary(quick: bool) -> Outcome:
+def theorem_summary(quick: bool) -> Answers:
     """Put the lemmas together by equation 3, and compare with the exact mean response time."""
     run = played(quick)
     m = run.lengths.mean(axis=0) / run.lengths.mean(axis=0).sum()
     large = large_in_1(run) * m[0] + large_else(run) * m[1:].sum()
     small = small_in_4_1(run) * (m[0] + m[3]) + small_in_2(run) * m[1] + small_in_3() * m[2]
-    pair = System(K, L1, LK, M1, MK)
-    right, curve = exact(pair, L), paper(pair)
-    lam = L1 + LK
-    truth = (L1 * right[0] + LK * right[1]) / lam
-    theirs = float(L1 * curve.small[L] + LK * curve.large[L]) / lam
-    return Outcome(
-        [
-            agree(
-                "E[T] with moments that were played",
-                [((L1 * small + LK * large) / lam, truth)],
-                0.1,
-            ),
-            agree("E[T] with the paper's moments", [(theirs, truth)], 0.05, "an approximation"),
-        ]
+    right, curve = exact(PAIR, L), paper(PAIR)
+    by_moments, by_paper, truth = (
+        float(L1 * of_small + LK * of_large) / (L1 + LK)
+        for of_small, of_large in ((small, large), (curve.small[L], curve.large[L]), right)
     )
+    return {"played": agree(0.1, (by_moments, truth)), "paper": agree(0.05, (by_paper, truth))}

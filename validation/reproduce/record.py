@@ -1,51 +1,15 @@
-"""The record: what the last full run of the ledger found, and the page that is made of it."""
+"""The record: what a run of the ledger found, as claims.json and REPRODUCTION.md hold it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from schedopt.validation.reproduce.ledger import ledger
-from schedopt.validation.reproduce.papers import PAPERS
-
-FILE = Path(__file__).with_name("recorded.json")
-KEPT = ("name", "title", "source", "quick", "seconds", "claims")
-
-
-def recorded() -> list[dict[str, Any]]:
-    """Return the entries of the last recorded run, in the ledger's order."""
-    entries: list[dict[str, Any]] = msgspec.json.decode(FILE.read_bytes())
-    return entries
-
-
-def titles() -> dict[str, str]:
-    """Return the titles of all reproductions by name, as recorded: nothing is imported for them."""
-    return {entry["name"]: entry["title"] for entry in recorded()}
-
-
-def record(found: Sequence[Mapping[str, Any]]) -> bytes:
-    """Return the record of a run as a file holds it."""
-    kept = [{key: entry[key] for key in KEPT} for entry in found]
-    for entry in kept:
-        entry["seconds"] = round(entry["seconds"], 1)
-    return msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n"
-
-
-def verdict(claims: Sequence[Mapping[str, Any]]) -> str:
-    """Return an entry's verdict: the worst of its claims."""
-    held = [claim["holds"] for claim in claims]
-    if False in held:
-        return "differs" if not any(held) else f"differs in {held.count(False)} of {len(held)}"
-    if None in held:
-        return "cannot be checked" if not any(held) else "holds as far as it can be checked"
-    return "holds"
-
+from schedopt.validation.reproduce.ledger import Claim, Entry
 
 WORDS = {True: "holds", False: "differs", None: "cannot be checked"}
-
 HEAD = """\
 # What the papers claim, and what is found here
 
@@ -58,45 +22,73 @@ words, the paper's number, ours, and a verdict. It is written from a full run, n
 """
 
 
-def page(entries: Sequence[Mapping[str, Any]]) -> str:
+class Paper(msgspec.Struct, frozen=True):
+    """A paper, and what of it the ledger answers for.
+
+    Attributes
+    ----------
+    title : str
+        Authors, title, place and year.
+    problem : str
+        The row of the house that it belongs to.
+    items : dict of str to str
+        From front to back, the name of the entry of each item, as the paper calls it.
+    """
+
+    title: str
+    problem: str
+    items: dict[str, str]
+
+
+def papers() -> dict[str, Paper]:
+    """Return the papers, by the name of their file."""
+    text = Path(__file__).with_name("papers.json").read_bytes()
+    return msgspec.json.decode(text, type=dict[str, Paper])
+
+
+def record(entries: Sequence[Entry]) -> bytes:
+    """Return entries as claims.json holds them."""
+    kept = [msgspec.structs.replace(entry, seconds=round(entry.seconds, 1)) for entry in entries]
+    return msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n"
+
+
+def verdict(held: Sequence[bool | None]) -> str:
+    """Return an entry's verdict: the worst of its claims."""
+    if False in held:
+        return "differs" if not any(held) else f"differs in {held.count(False)} of {len(held)}"
+    if None in held:
+        return "cannot be checked" if not any(held) else "holds as far as it can be checked"
+    return "holds"
+
+
+def page(entries: Mapping[str, Entry]) -> str:
     """Return the text of REPRODUCTION.md."""
-    found = {entry["name"]: entry for entry in entries}
-    claims = [claim["holds"] for entry in entries for claim in entry["claims"]]
-    minutes = sum(entry["seconds"] for entry in entries) / 60
-    quick = " A part of it was run quickly." if any(e["quick"] for e in entries) else ""
+    claims = [holds for entry in entries.values() for holds in entry.held]
+    minutes = sum(entry.seconds for entry in entries.values()) / 60
+    quick = " A part of it was run quickly." if any(e.quick for e in entries.values()) else ""
     lines = [
         HEAD,
         f"{len(entries)} entries, {len(claims)} claims: {claims.count(True)} hold, "
         f"{claims.count(False)} differ, {claims.count(None)} cannot be checked. The run took "
         f"{minutes:.0f} minutes.{quick}\n\n",
     ]
-    for paper in PAPERS.values():
+    for paper in papers().values():
         lines += [f"## {paper.title}\n\n", "| item | entry | verdict |\n", "| --- | --- | --- |\n"]
         for item, name in paper.items.items():
-            lines.append(f"| {item} | [{name}](#{_anchor(name)}) | {_verdict(found, name)} |\n")
+            anchor = name.replace("/", "").replace(".", "")  # as GitHub makes it of a heading
+            lines.append(f"| {item} | [{name}](#{anchor}) | {verdict(entries[name].held)} |\n")
         lines.append("\n")
     lines.append("## The entries\n\n")
-    for name, entry in ledger().items():
-        if name in found:
-            lines += _section(entry, found[name])
+    for entry in entries.values():
+        about = f"{_cell(entry.title)}. *{_cell(entry.source)}.* {_cell(entry.workload)}"
+        lines += [f"### {entry.name}\n\n{about}\n\n", "| claim | paper | here | verdict |\n"]
+        lines += ["| --- | --- | --- | --- |\n", *map(_row, entry.claims), "\n"]
     return "".join(lines).rstrip("\n") + "\n"
 
 
-def _verdict(found: Mapping[str, Any], name: str) -> str:
-    return verdict(found[name]["claims"]) if name in found else "not run"
-
-
-def _section(entry: Any, found: Mapping[str, Any]) -> list[str]:
-    rows = ["| claim | paper | here | verdict |\n", "| --- | --- | --- | --- |\n"]
-    for claim in found["claims"]:
-        cells = [_cell(claim[key]) for key in ("says", "paper", "ours")]
-        rows.append(f"| {' | '.join(cells)} | {WORDS[claim['holds']]} |\n")
-    return [
-        f"### {entry.name}\n\n",
-        f"{_cell(entry.title)}. *{_cell(entry.source)}.* {_cell(entry.workload)}\n\n",
-        *rows,
-        "\n",
-    ]
+def _row(claim: Claim) -> str:
+    cells = (_cell(text) for text in (claim.says, claim.paper, claim.ours))
+    return f"| {' | '.join(cells)} | {WORDS[claim.holds]} |\n"
 
 
 def _cell(text: str) -> str:
@@ -104,8 +96,3 @@ def _cell(text: str) -> str:
     for sign in "\\|*_<[]":
         text = text.replace(sign, f"\\{sign}")
     return text
-
-
-def _anchor(name: str) -> str:
-    """Return the anchor that a heading gets, as GitHub makes it."""
-    return name.replace("/", "").replace(".", "")

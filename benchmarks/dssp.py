@@ -1,0 +1,261 @@
+"""Selecting, scheduling and dispatching, beside HiGHS, OR-Tools, CP-SAT, SimPy and plain Python.
+
+``python -m benchmarks.dssp [TABLE ...]``: knapsack, strongly_correlated, reading, reading_many,
+dispatch and schedules, or some of them.
+"""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from ortools.algorithms.python import knapsack_solver
+from ortools.sat.python import cp_model
+
+from benchmarks.ceilings import part_of
+from benchmarks.dssp_provable import night
+from benchmarks.rivals import simpy_cluster
+from benchmarks.tables import Measured, measurement, row, run
+from benchmarks.timing import agree, best_of, cpu
+from benchmarks.verbs import OVER, SHARE
+from schedopt import generate, solve
+from schedopt.formulations.dssp import Selection
+from schedopt.instances.dssp import Instance
+from schedopt.instances.files import dump, load
+from schedopt.policies.dssp import dispatchers
+from schedopt.policies.dssp.plain import play_plainly
+from schedopt.solvers import mip
+from schedopt.solvers.dssp.selection.knapsack.search import Core
+from schedopt.solvers.mip.named import engine_of
+from schedopt.solvers.mip.translating import translate
+from schedopt.solvers.result import Limits
+
+LIMIT, WORKERS = 60.0, 2
+"""Seconds after which an alternative is stopped, its time then marked >; and CP-SAT's threads."""
+
+CORES = {
+    ("uncorrelated", 10_000): (3.3, 1.32),
+    ("uncorrelated", 100_000): (30.0, 12.0),
+    ("strongly-correlated", 10_000): (8.9, 2.97),
+    ("strongly-correlated", 100_000): (85.0, 28.3),
+}
+"""CPU milliseconds of the core by family and jobs: before, and asked."""
+
+PROCESSORS = 1_000
+DISPATCHED = {"lcpf": (6.6, 12.1), "stcpu": (7.0, 15.2), "first": (8.4, 17.6), "cpa": (4.1, 7.4)}
+"""Million tasks a second: while processors and jobs stood in heaps, and asked."""
+
+SMALL = ((20, 200, 20, 0), (20, 200, 20, 1), (20, 200, 20, 3), (40, 600, 40, 1))
+"""Jobs, tasks, processors, seed: to be solved no later than by the plain model."""
+
+SIZES = ((100, 1_000, 100, 3, 0.001), (1_000, 10_000, 100, 3, 0.0005))
+"""The same, and how far below the knapsack bound a schedule may be."""
+
+REWARDS = {"size": 0.007, "linear": 0.002, "banded": 1e-6}
+"""The same for the paper's season with rewards of three kinds."""
+
+SLOW = 0.05
+"""Seconds below which nobody is called slower."""
+
+
+def _drawn(family: str, jobs: int) -> Any:
+    return generate("dssp", family, seed=1, options={"jobs": jobs})
+
+
+@measurement
+def knapsack() -> Measured:
+    """Time the core algorithm beside HiGHS and OR-Tools' branch and bound on plain knapsacks."""
+    yield f"(b), (d) plain knapsacks, R = 1,000: core best of 5, others once, {LIMIT:.0f} s at most"
+    ratios, wholes = [], []
+    for family in ("uncorrelated", "weakly-correlated"):
+        for jobs in (1_000, 10_000, 100_000):
+            night = _drawn(family, jobs)
+            solve(night, solver="core")  # compiles
+            runs = [solve(night, solver="core") for _ in range(5)]
+            core = min(run.seconds.solve for run in runs)
+            wholes.append(best_of(3, partial(solve, night, solver="core"))[0] / core)
+            theirs = mip.solve(engine_of("highs"), Selection(night), Limits(time_limit=LIMIT))
+            branch, value = best_of(1, partial(_branch_and_bound, night))
+            agree(*(run.bound for run in runs), theirs.objective if theirs.proven else None, value)
+            beside = {}
+            for name, seconds, done in (
+                ("HiGHS", theirs.seconds.solve, theirs.proven),
+                ("OR-Tools", branch, value is not None),
+            ):
+                mark = "" if done else ">"
+                beside[name] = f"{mark}{seconds:.2f} s"
+                beside[f"{name} over core"] = f"{mark}{seconds / core:,.0f}"
+            yield row(f"{family}, {jobs:,}", 1000 * core, "ms", most=1000, **beside)
+            if theirs.proven:
+                ratios.append(theirs.seconds.solve / core)
+    yield row("the whole of solve() over the core", max(wholes), most=3)
+    yield row("HiGHS over core where it finishes", min(ratios, default=1e9), least=100)
+
+
+def _branch_and_bound(night: Any) -> float | None:
+    """Solve with OR-Tools' knapsack; None where it does not end in time."""
+    kind = knapsack_solver.SolverType.KNAPSACK_MULTIDIMENSION_BRANCH_AND_BOUND_SOLVER
+    solver = knapsack_solver.KnapsackSolver(kind, "selection")
+    solver.set_time_limit(LIMIT)
+    demands = [night.demands.astype(int).tolist()]
+    solver.init(night.rewards.astype(int).tolist(), demands, [int(night.room())])
+    value = solver.solve()
+    return float(value) if solver.is_solution_optimal() else None
+
+
+@measurement
+def strongly_correlated() -> Measured:
+    """Time the core on rewards like demand + constant, and on plain ones, beside what it took."""
+    yield "(b2) the core with its build, R = 1,000: CPU time, best of 5"
+    for (family, jobs), (before, most) in CORES.items():
+        took = 1e3 * cpu(partial(_core, _drawn(family, jobs)))
+        part = part_of(jobs / (took / 1e3), "keys put in order")
+        what = f"{family}, {jobs:,} jobs"
+        yield row(what, took, "ms", most=most, before=before, of_putting_in_order=part)
+
+
+def _core(night: Any) -> None:
+    """Solve to the end, the build included."""
+    search = Core(night.rewards, night.demands, float(night.room()))
+    while not search.advance(1.0):
+        pass
+
+
+@contextmanager
+def _file(jobs: int) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "jobs.json"
+        dump(_drawn("uncorrelated", jobs), path)
+        yield path
+
+
+@measurement
+def reading() -> Measured:
+    """Time building and translating 100,000 jobs beside reading them."""
+    yield "(c) 100,000 jobs: best of 3"
+    with _file(100_000) as path:
+        read, night = best_of(3, lambda: load(path))
+    build, formulation = best_of(3, lambda: Selection(night))
+    turn, _ = best_of(3, lambda: translate(formulation.model))
+    for what, seconds in (("reading", read), ("building", build), ("translating", turn)):
+        yield row(what, seconds, "s")
+    yield row("building and translating over reading", (build + turn) / read, most=3)
+
+
+@measurement
+def reading_many() -> Measured:
+    """Time reading a million jobs, beside decoding the same text to lists and dictionaries."""
+    yield "(c2) reading a million jobs, every check included: CPU time, best of 3"
+    with _file(1_000_000) as path:
+        gc.disable()  # as reading does
+        untyped = cpu(lambda: msgspec.json.decode(path.read_bytes()), 2)
+        gc.enable()
+        took = cpu(partial(load, path), 3)
+        part = part_of(path.stat().st_size / took, "memory copied, MB/s")
+    beside = {"of copying memory": part, "untyped decoding s": untyped, "ratio": took / untyped}
+    yield row("a million jobs read", took, "s", most=1.55, before=3.1, **beside)
+
+
+@measurement
+def dispatch() -> Measured:
+    """Time each sort of dispatcher on all tasks of a season; the keys are part of the time."""
+    season = generate("dssp", seed=1, options={"nights": 56})
+    season = msgspec.structs.replace(season, processors=PROCESSORS)
+    jobs = np.arange(len(season.jobs))
+    tasks = len(season.tasks.lengths)
+    yield f"(e) {tasks:,} tasks of {len(jobs):,} jobs on {PROCESSORS:,} processors: best of 5"
+    alike = [(0.0, 1, job.stages) for job in season.jobs]
+    slow, _ = best_of(1, partial(simpy_cluster, PROCESSORS, alike))
+    for name, (before, least) in DISPATCHED.items():
+        key = dispatchers.KEYS[name](season)
+        dispatchers.simulated(season, name, jobs)  # compiles
+        work = partial(dispatchers.simulated, season, name, jobs)
+        ours, played = cpu(work, 9), work()
+        plain, again = best_of(1, partial(play_plainly, season, jobs, keys=key))
+        if not all(np.array_equal(a, b) for a, b in zip(played, again, strict=True)):
+            raise SystemExit(f"{name}: the two simulations differ")
+        beside = {
+            "of the limit": part_of(tasks / ours, "replays of a tournament of 1,024"),
+            "plain Python tasks/s": tasks / plain,
+            "SimPy tasks/s": tasks / slow if name == "first" else None,
+        }
+        yield row(name, tasks / ours / 1e6, "M tasks/s", least=least, before=before, **beside)
+        yield row(f"{name} over plain Python", plain / ours, least=5)
+
+
+@measurement
+def schedules(seed: int = 3) -> Measured:
+    """Print how near to the bound schedules come, and how soon; small ones beside plain CP-SAT."""
+    yield f"small schedules, {LIMIT:.0f} s, {WORKERS} workers, beside the plain model"
+    for *size, drawn in SMALL:
+        season = night(*size, drawn)
+        below, seconds, reward = _solved(season)
+        spent, other = best_of(1, partial(_plain, season))
+        beside = {
+            "below the bound": below,
+            "plain": 1 - other / (reward / (1 - below)),
+            "plain s": spent,
+            "earns no less": "yes" if reward >= other else "no",
+        }
+        yield row(_named(season), seconds, "s", most=max(SLOW, spent * 1.02), **beside)
+    yield f"schedules, {LIMIT:.0f} s, {WORKERS} workers: how far below the bound"
+    rows = [(night(*size, drawn), "whole", target) for *size, drawn, target in SIZES]
+    for kind, target in REWARDS.items():
+        options = {"nights": 8, "processors": 4500, "reward": kind}
+        rows.append((generate("dssp", options=options, seed=seed), kind, target))
+    slowest = 0.0
+    for season, kind, target in rows:
+        below, seconds, _ = _solved(season)
+        slowest = max(slowest, seconds)
+        yield row(_named(season), below, most=target, rewards=kind, seconds=seconds)
+    yield row("slowest", slowest, "s", most=LIMIT + OVER + SHARE * LIMIT, before=95.0)
+
+
+def _solved(season: Instance) -> tuple[float, float, float]:
+    """Return how far below the knapsack bound a schedule is, the seconds, and what it earns."""
+    limits = {"time_limit": LIMIT, "threads": WORKERS}
+    seconds, result = best_of(1, partial(solve, season, formulation="schedule", **limits))
+    earned = result.objective or 0.0
+    return 1 - earned / result.options["relaxation"], seconds, earned
+
+
+def _named(season: Instance) -> str:
+    jobs, tasks = len(season.jobs), len(season.tasks.lengths)
+    return f"{jobs:,} jobs, {tasks:,} tasks, {season.processors:,} processors"
+
+
+def _plain(season: Instance) -> float:
+    """Solve the model that anyone would write first; lengths and rewards are whole numbers."""
+    model, deadline = cp_model.CpModel(), round(season.deadline)
+    intervals, earned = [], []
+    for job in season.jobs:
+        x = model.new_bool_var("")
+        opened = 0
+        for stage in job.stages or ():
+            closed = model.new_int_var(0, deadline, "")
+            for length in map(round, stage):
+                start = model.new_int_var(0, deadline, "")
+                model.add(start >= opened).only_enforce_if(x)
+                model.add(start + length <= closed).only_enforce_if(x)
+                size = model.new_optional_fixed_size_interval_var(start, length, x, "")
+                intervals.append(size)
+            opened = closed
+        earned.append(round(job.reward) * x)
+    model.add_cumulative(intervals, [1] * len(intervals), season.processors)
+    model.maximize(sum(earned))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = WORKERS
+    solver.parameters.max_time_in_seconds = LIMIT
+    status = solver.solve(model)
+    return solver.objective_value if status in (cp_model.OPTIMAL, cp_model.FEASIBLE) else 0.0
+
+
+if __name__ == "__main__":
+    run(knapsack, strongly_correlated, reading, reading_many, dispatch, schedules)

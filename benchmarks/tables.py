@@ -1,0 +1,205 @@
+"""The runner of all measurements: rows laid out as tables, targets judged, runs resumed.
+
+A measurement is a generator. A text that it yields is the title of a table; a `Row` says what was
+measured, what was seen, what is asked, what it was before, and what stands beside it.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple, ParamSpec, TypeVar
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.timing import machine
+
+out = Console(width=100)
+PACKAGES = ("highspy", "ortools", "pyomo", "numba")
+
+
+class Row(NamedTuple):
+    """A measurement.
+
+    Attributes
+    ----------
+    what : str
+    seen : float, str or None
+        The number, or what is to be said in its place.
+    unit : str
+    asked : str
+        What is asked of it; empty where nothing is.
+    met : bool or None
+        Whether it is as asked.
+    beside : dict of str to object
+        By their headings what it was before, what others take, and whatever else belongs to it.
+    """
+
+    what: str
+    seen: object
+    unit: str
+    asked: str
+    met: bool | None
+    beside: dict[str, object]
+
+
+Measured = Iterator[str | Row]
+P = ParamSpec("P")
+T = TypeVar("T")
+K = TypeVar("K")
+
+_JUDGED: list[Row] = []
+
+
+def row(
+    what: object,
+    seen: object = None,
+    unit: str = "",
+    *,
+    most: float | None = None,
+    least: float | None = None,
+    before: float | None = None,
+    **beside: object,
+) -> Row:
+    """Return a measurement of which at most, or at least, so much is asked; ``before`` it was that.
+
+    Of the headings of what stands beside it, underscores are blanks.
+    """
+    asked, met = "", None
+    if isinstance(seen, int | float):
+        if most is not None:
+            asked, met = f"<= {cell(most)}", seen <= most
+        elif least is not None:
+            asked, met = f">= {cell(least)}", seen >= least
+        if before is not None:
+            better = seen / before if least is not None else before / seen
+            beside = {"before": before, "times as good": better, **beside}
+    beside = {heading.replace("_", " "): value for heading, value in beside.items()}
+    return Row(str(what), seen, unit, asked, met, beside)
+
+
+def judged(what: str, met: bool) -> Row:
+    """Return a measurement that is a verdict."""
+    return Row(what, "yes" if met else "no", "", "yes", met, {})
+
+
+def all_of(what: str, done: int, count: int) -> Row:
+    """Return a measurement of which all are asked for."""
+    return Row(what, done, f"of {count}", "all", done == count, {})
+
+
+def cell(value: object) -> str:
+    """Return a value as a table shows it: numbers to three digits."""
+    if isinstance(value, float):
+        if value and abs(value) < 1e-3:
+            return f"{value:.1e}"
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "" if value is None else str(value)
+
+
+def measurement(rows: Callable[P, Measured]) -> Callable[P, list[Row]]:
+    """Make a generator of rows a function that prints and returns them."""
+
+    @functools.wraps(rows)
+    def printed(*args: P.args, **options: P.kwargs) -> list[Row]:
+        every: list[Row] = []
+        tables: list[tuple[str, list[Row]]] = []
+        for one in rows(*args, **options):
+            if isinstance(one, str):
+                if tables:
+                    out.print(laid_out(*tables[-1]))
+                tables.append((one, []))
+            else:
+                tables[-1][1].append(one)
+                every.append(one)
+        out.print(laid_out(*tables[-1]))
+        _JUDGED.extend(row for row in every if row.met is not None)
+        return every
+
+    return printed
+
+
+def laid_out(title: str, rows: Sequence[Row]) -> Table:
+    """Return rows as a table."""
+    cells = [
+        {
+            "": one.what,
+            "seen": f"{cell(one.seen)} {one.unit}".strip(),
+            "asked": one.asked,
+            "is": {True: "[green]met[/]", False: "[red]missed[/]", None: ""}[one.met],
+            **{heading: cell(value) for heading, value in one.beside.items()},
+        }
+        for one in rows
+    ]
+    table = Table(title=title, title_justify="left")
+    for heading in dict.fromkeys(heading for of in cells for heading in of):
+        if any(of.get(heading) for of in cells):
+            table.add_column(heading, justify="left" if heading in ("", "is") else "right")
+    for of in cells:
+        table.add_row(*(of.get(str(column.header), "") for column in table.columns))
+    return table
+
+
+def run(*tables: Callable[[], object], packages: tuple[str, ...] = PACKAGES) -> None:
+    """Print the tables that the command line names, or all, and how many targets were met."""
+    named = {table.__name__: table for table in tables}
+    if unknown := [name for name in sys.argv[1:] if name not in named]:
+        sys.exit(f"no table {unknown[0]}; there are {', '.join(named)}")
+    out.print(machine(*packages), highlight=False)
+    for name in sys.argv[1:] or named:
+        named[name]()
+    missed = [row for row in _JUDGED if not row.met]
+    out.print(f"{len(_JUDGED) - len(missed)} of {len(_JUDGED)} targets met", highlight=False)
+    if missed:
+        out.print(laid_out("missed", missed))
+
+
+def resumed(
+    file: Path | None,
+    kind: type[T],
+    key: Callable[[T], K],
+    todo: Iterable[K],
+    work: Callable[[K], T],
+    *,
+    jobs: int = 1,
+) -> dict[K, T]:
+    """Do what a file does not hold yet, a line for each as it is done, and return all by key.
+
+    A last line that was cut short counts for nothing. With ``jobs`` the work is done by processes.
+    """
+    done = {key(row): row for row in kept(file, kind)}
+    left = [one for one in todo if one not in done]
+    if file:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    for row in _worked(left, work, jobs):
+        done[key(row)] = row
+        if file:
+            with file.open("ab") as lines:
+                lines.write(msgspec.json.encode(row) + b"\n")
+    return done
+
+
+def kept(file: Path | None, kind: type[T]) -> Iterator[T]:
+    """Yield what a file of lines holds."""
+    for line in file.read_bytes().splitlines() if file and file.exists() else ():
+        try:
+            yield msgspec.json.decode(line, type=kind)
+        except (msgspec.DecodeError, msgspec.ValidationError):
+            continue
+
+
+def _worked(left: list[K], work: Callable[[K], T], jobs: int) -> Iterator[T]:
+    if jobs == 1:
+        yield from map(work, left)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        for made in as_completed([pool.submit(work, one) for one in left]):
+            yield made.result()
