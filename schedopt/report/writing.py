@@ -16,9 +16,9 @@ import msgspec
 
 from schedopt import __version__
 from schedopt.analysis.contenders import by_problem, contenders, sense_of
-from schedopt.analysis.measured import measure_tables
 from schedopt.analysis.pairs import against
 from schedopt.analysis.summary import Standing, overview, ranked, summary
+from schedopt.analysis.tables import measured_tables
 from schedopt.analysis.words import in_words
 from schedopt.formats import counted
 from schedopt.instances.errors import InputError, shown
@@ -116,7 +116,7 @@ def page(
         count=f"{counted(len(rows), 'run')} on {counted(len(cases), 'instance')}",
         words=words(in_words(rows)) if rows else "",
         problems="\n".join(
-            [measured_section(list(measure_tables(rows))), *_sections(rows, standings)]
+            [measured_section(list(measured_tables(rows))), *_sections(rows, standings)]
         ),
         failures=failed(failures),
         data=as_script(data(rows, standings, pictures)),
