@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -21,7 +21,9 @@ from schedopt.instances.errors import printable
 from schedopt.problems import problem
 from schedopt.problems.shown import ShownTable, Value
 from schedopt.sweep.rows import Row
-from schedopt.sweep.varied import Variation
+
+if TYPE_CHECKING:  # which would load all that solves
+    from schedopt.sweep.varied import Variation
 
 Cells = dict[str, tuple[str, Value]]
 """A line of a table by heading: a text, and what it is sorted by."""

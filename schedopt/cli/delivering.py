@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.protocol import AnyInstance
     from schedopt.solvers.result import Result
-    from schedopt.sweep.varied import Question, Variation
+    from schedopt.sweep.varied import Variant, Variation
 
 PLANS = (".csv", ".parquet")
 """Endings of plans."""
@@ -93,7 +93,7 @@ def asked(
     report: Path | None,
     rules: Sequence[Constraint],
     how: Mapping[str, object],
-) -> Sequence[Question]:
+) -> Sequence[Variant]:
     """Return what curves on a page ask for; a place that is not there is refused at once.
 
     Raises
@@ -110,7 +110,7 @@ def asked(
     return questions(instance, vary, constraints=rules, how=how)
 
 
-def varied(questions: Sequence[Question]) -> Sequence[Variation]:
+def varied(questions: Sequence[Variant]) -> Sequence[Variation]:
     """Return the rows of curves on a page."""
     if not questions:
         return ()

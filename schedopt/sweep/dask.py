@@ -20,6 +20,7 @@ import msgspec
 from schedopt import __version__
 from schedopt.instances.errors import InputError, shown
 from schedopt.sweep.measure import Outcome, Task, said
+from schedopt.sweep.rows import Row
 from schedopt.sweep.workers import Group, Worker, WorkerError
 
 PATIENCE = 30.0
@@ -45,7 +46,7 @@ class Batch(msgspec.Struct, frozen=True):
         How long they took.
     """
 
-    outcomes: list[Outcome]
+    outcomes: list[Outcome[Row]]
     seconds: float
 
 
@@ -61,7 +62,7 @@ def work(tasks: Sequence[Task], grace: float | None) -> bytes:
     multiprocessing.current_process().daemon = False  # or it may have no process beside it
     if not hasattr(_MINE, "worker"):
         _MINE.worker = Worker()
-    outcomes: list[Outcome] = []
+    outcomes: list[Outcome[Any]] = []
     while len(outcomes) < len(tasks):  # what took long leaves others undone
         for group in _MINE.worker.work(tasks[len(outcomes) :], grace):
             outcomes += group
@@ -189,7 +190,7 @@ def _through(
             yield [(done[0], found)]
 
 
-def _outcomes(distributed: Any, future: Any) -> Batch | Outcome:
+def _outcomes(distributed: Any, future: Any) -> Batch | Outcome[Row]:
     """Return what a future brought, or a line about what became of its worker."""
     if future.status == "finished":
         return msgspec.json.decode(future.result(), type=Batch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar, Generic, TypeAlias
 
 import msgspec
 
@@ -19,6 +20,7 @@ from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.problems.record import Question
 from schedopt.solvers.result import Document, Result, Termination
+from schedopt.sweep.journal import Keyed, R
 from schedopt.sweep.plan import Run
 from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import Source
@@ -66,6 +68,39 @@ class Task:
     policy_files: tuple[PolicyFile, ...] = ()
     problem: str = ""
 
+    made: ClassVar[type[Keyed]] = Row
+    """The rows that it makes."""
+
+    def steps(self) -> Iterator[Step[Keyed]]:
+        """Find the reference of each policy once, and run each, telling what happens."""
+        for policies in self.policy_files:
+            load(policies)
+        source = self.source.opened()
+        if source.digest() != self.digest:
+            raise InputError(
+                "the instance as it was when the sweep began",
+                found="other contents",
+                file=source.label,
+            )
+        instance = source.load()
+        check_added(instance, self.constraints)
+        references = _References(instance, self)
+        for run in self.runs:
+            policy = references.record.policy(run.policy, self.constraints)
+            yield from references.prepare(policy, run.options)
+            reference = references.of(policy, run.options)
+            blank = _blank(self, run, instance, reference)
+            try:
+                yield Begun(row=blank, warming=True)
+                warm_policy(policy)
+                yield Begun(row=blank)
+                row = _row(blank, _evaluated(self, run, policy, instance), reference)
+            except (KeyboardInterrupt, GeneratorExit):
+                raise
+            except BaseException as error:  # noqa: BLE001  a policy that exits costs its own row alone
+                row = msgspec.structs.replace(blank, termination="error", message=said(error))
+            yield Done(row)
+
 
 class Begun(msgspec.Struct, frozen=True, tag="begun"):
     """A step begins: a reference by name, or a run, with the row that stands if it never ends.
@@ -83,10 +118,10 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
     warming: bool = False
 
 
-class Done(msgspec.Struct, frozen=True, tag="done"):
+class Done(msgspec.Struct, Generic[R], frozen=True, tag="done"):
     """A run has ended: its row."""
 
-    row: Row
+    row: R
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
@@ -99,27 +134,27 @@ class Finished(msgspec.Struct, frozen=True, tag="finished"):
     """All runs have ended."""
 
 
-Step = Begun | Done | Failed | Finished
+Step: TypeAlias = Begun | Done[R] | Failed | Finished
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class Outcome(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """What became of an instance.
 
     Attributes
     ----------
-    rows : list of Row
+    rows : list
         Those of the runs that have ended.
     why : str, optional
         A line that says why there are no others.
     """
 
-    rows: list[Row]
+    rows: list[R]
     why: str | None = None
 
 
-def outcome(task: Task) -> Outcome:
+def outcome(task: Task) -> Outcome[Keyed]:
     """Do a task in this very process."""
-    rows: list[Row] = []
+    rows: list[Keyed] = []
     for step in steps(task):
         if isinstance(step, Done):
             rows.append(step.row)
@@ -128,10 +163,10 @@ def outcome(task: Task) -> Outcome:
     return Outcome(rows=rows)
 
 
-def steps(task: Task) -> Iterator[Step]:
+def steps(task: Task) -> Iterator[Step[Keyed]]:
     """Do a task, and yield what happens as it happens; what goes wrong is a step too."""
     try:
-        yield from _steps(task)
+        yield from task.steps()
     except InputError as error:
         text = str(error)
         label = task.source.label
@@ -140,36 +175,6 @@ def steps(task: Task) -> Iterator[Step]:
         yield Failed(f"{task.source.label}: {said(error)}")
     else:
         yield Finished()
-
-
-def _steps(task: Task) -> Iterator[Step]:
-    for policies in task.policy_files:
-        load(policies)
-    source = task.source.opened()
-    if source.digest() != task.digest:
-        raise InputError(
-            "the instance as it was when the sweep began",
-            found="other contents",
-            file=source.label,
-        )
-    instance = source.load()
-    check_added(instance, task.constraints)
-    references = _References(instance, task)
-    for run in task.runs:
-        policy = references.record.policy(run.policy, task.constraints)
-        yield from references.prepare(policy, run.options)
-        reference = references.of(policy, run.options)
-        blank = _blank(task, run, instance, reference)
-        try:
-            yield Begun(row=blank, warming=True)
-            warm_policy(policy)
-            yield Begun(row=blank)
-            row = _row(blank, _evaluated(task, run, policy, instance), reference)
-        except (KeyboardInterrupt, GeneratorExit):
-            raise
-        except BaseException as error:  # noqa: BLE001  a policy that exits costs its own row alone
-            row = msgspec.structs.replace(blank, termination="error", message=said(error))
-        yield Done(row)
 
 
 def said(error: BaseException) -> str:
@@ -193,7 +198,7 @@ class _References:
         self.record = problem_of(instance)
         self._known: dict[str, Result] = {}
 
-    def prepare(self, policy: Policy, options: Options) -> Iterator[Step]:
+    def prepare(self, policy: Policy, options: Options) -> Iterator[Begun]:
         """Find a policy's reference if it is not known yet."""
         question = self._question(policy, options)
         called = _called(question)

@@ -14,8 +14,7 @@ import msgspec
 from schedopt.instances.decoding import convert
 from schedopt.instances.errors import InputError, joined, shown
 from schedopt.instances.files import read_bytes
-from schedopt.sweep.seeds import seeds_of
-from schedopt.sweep.sources import GeneratedSource, generated, instance_files
+from schedopt.sweep.sources import GeneratedSource, generated, instance_files, seeds_of
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(ge=0)]

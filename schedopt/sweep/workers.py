@@ -10,14 +10,16 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from typing import Any
 
 import msgspec
 
 from schedopt.sweep import starting
+from schedopt.sweep.journal import Keyed
 from schedopt.sweep.measure import Begun, Done, Failed, Finished, Outcome, Step, Task, warm
-from schedopt.sweep.rows import Row
 from schedopt.sweep.serving import Told, serve
 
 MOST_STARTS = 3
@@ -33,12 +35,18 @@ PATIENCE = 5.0
 BATCH = 0.05
 """Seconds that tasks which are sent together are meant to take."""
 
-Group = list[tuple[Task, Outcome]]
+Group = list[tuple[Task, Outcome[Any]]]
 """Tasks that are done, each with what became of it."""
 
 _STARTING = threading.Lock()
-_TOLD: msgspec.json.Decoder[Told] = msgspec.json.Decoder(Told)
-_STEPS: msgspec.json.Decoder[list[Step]] = msgspec.json.Decoder(list[Step])
+
+
+@cache
+def _decoders(
+    row: Any,
+) -> tuple[msgspec.json.Decoder[Told[Keyed]], msgspec.json.Decoder[list[Step[Keyed]]]]:
+    """Return what reads a worker's words of several tasks, and of each step of one."""
+    return msgspec.json.Decoder(Told[row]), msgspec.json.Decoder(list[Step[row]])
 
 
 class WorkerError(Exception):
@@ -58,7 +66,7 @@ class Worker:
         self._line: Connection | None = None
         self._closed = self._busy = self._heard = False
 
-    def work(self, tasks: Sequence[Task], grace: float | None) -> Iterator[list[Outcome]]:
+    def work(self, tasks: Sequence[Task], grace: float | None) -> Iterator[list[Outcome[Keyed]]]:
         """Do tasks in their order, and yield what became of the next ones as it is known.
 
         Telling each step takes as long as a tiny instance. So tasks that no grace is over are
@@ -78,9 +86,9 @@ class Worker:
             try:
                 line = self._ready()
                 line.send(tuple(tasks))
-                told = Told([])
+                told: Told[Keyed] = Told([])
                 while not told.over:
-                    told = _TOLD.decode(line.recv_bytes())
+                    told = _decoders(tasks[0].made)[0].decode(line.recv_bytes())
                     done += len(told.outcomes)
                     yield told.outcomes
             except (EOFError, OSError):  # the process is no more
@@ -94,7 +102,7 @@ class Worker:
         for task in tasks[done:]:
             yield [self.compute(task, grace)]
 
-    def compute(self, task: Task, grace: float | None) -> Outcome:
+    def compute(self, task: Task, grace: float | None) -> Outcome[Keyed]:
         """Do a task, however often it takes.
 
         Parameters
@@ -115,9 +123,9 @@ class Worker:
         finally:
             self._busy = False
 
-    def _compute(self, task: Task, grace: float | None) -> Outcome:
+    def _compute(self, task: Task, grace: float | None) -> Outcome[Keyed]:
         limit = _limit(task, grace)
-        done: dict[str, Row] = {}
+        done: dict[str, Keyed] = {}
         losses: Counter[str] = Counter()
         while True:
             last, late = self._follow(task, limit, done)
@@ -141,7 +149,7 @@ class Worker:
             task = replace(task, runs=tuple(run for run in task.runs if run.key not in done))
 
     def _follow(
-        self, task: Task, limit: float | None, done: dict[str, Row]
+        self, task: Task, limit: float | None, done: dict[str, Keyed]
     ) -> tuple[Begun | Failed | Finished | None, bool]:
         """Have the process do a task; return the last step heard of, and whether it took too long.
 
@@ -149,6 +157,7 @@ class Worker:
         goes to ``done``.
         """
         last: Begun | None = None
+        _, decoder = _decoders(task.made)
         try:
             line = self._ready()
             line.send(task)
@@ -157,7 +166,7 @@ class Worker:
                 more = READING if last is None or last.warming else 0.0
                 if limit is not None and not line.poll(limit + more):
                     return last, True
-                for step in _STEPS.decode(line.recv_bytes()):
+                for step in decoder.decode(line.recv_bytes()):
                     if isinstance(step, Finished | Failed):
                         return step, False
                     last = step if isinstance(step, Begun) else None
@@ -228,7 +237,7 @@ def _name(step: Begun | None) -> str:
 
 
 def _without(
-    task: Task, last: Begun, done: dict[str, Row], ended: str, seconds: float | None
+    task: Task, last: Begun, done: dict[str, Keyed], ended: str, seconds: float | None
 ) -> Task:
     """Return a task without the step that never ends, which its rows say.
 
