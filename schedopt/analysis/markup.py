@@ -39,15 +39,8 @@ def html(
 ) -> str:
     """Return a table as HTML, whose headings sort it where the page has a script for that.
 
-    Parameters
-    ----------
-    shown : ShownTable
-    terms : mapping of str to str, optional
-        What headings mean.
-    kind : str
-        The classes of the element.
-    caption : bool
-        Whether the title stands above the table.
+    ``terms``: what headings mean; ``kind``: the classes of the element; ``caption``: whether the
+    title stands above the table.
     """
     numeric = shown.numeric()
     sides = ["" if right else ' class="text"' for right in numeric]

@@ -17,17 +17,11 @@ FEWEST = 20
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """By how much one contender's objective is above another's on an instance.
 
-    Attributes
-    ----------
-    contender : str
-    value : float
-        On the instance itself, as a fraction of the other's.
-    low, high : float
-        Between which it lies on 95% of the resampled instances, the same for both.
+    ``low``, ``high``: between which it lies on 95% of the resampled instances, the same for both.
     """
 
     contender: str
-    value: float
+    value: float  # on the instance itself, as a fraction of the other's
     low: float
     high: float
 
@@ -40,23 +34,14 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """The measured contenders of one instance, the best first, preemptive references last.
 
-    Attributes
-    ----------
-    instance, file : str
-    bound : float or None
-        What no schedule is better than.
-    bound_checked : bool
-    rows : list of (str, Row)
-        Each contender with its row.
-    differences : list of Difference
-        Of every other one from the first, where there are resampled instances.
+    ``differences``: of every other one from the first, where there are resampled instances.
     """
 
     instance: str
     file: str
-    bound: float | None
+    bound: float | None  # what no schedule is better than
     bound_checked: bool
-    rows: list[tuple[str, Row]]
+    rows: list[tuple[str, Row]]  # each contender with its row
     differences: list[Difference]
 
 

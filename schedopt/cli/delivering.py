@@ -30,13 +30,7 @@ def is_plan(output: Path | None) -> bool:
 
 
 def suits(instance: AnyInstance, output: Path | None) -> None:
-    """Refuse a plan of a problem that has none, before it is solved.
-
-    Raises
-    ------
-    InputError
-        If so.
-    """
+    """Refuse a plan of a problem that has none, before it is solved."""
     from schedopt.problems import problem_of
 
     record = problem_of(instance)
@@ -94,13 +88,7 @@ def asked(
     rules: Sequence[Constraint],
     how: Mapping[str, object],
 ) -> Sequence[Variant]:
-    """Return what curves on a page ask for; a place that is not there is refused at once.
-
-    Raises
-    ------
-    InputError
-        If so, or if there is no page.
-    """
+    """Return what curves on a page ask for; a place that is not there is refused at once."""
     if not vary:
         return ()
     if report is None:

@@ -80,13 +80,7 @@ def write(
 
 
 def named(path: str | Path) -> None:
-    """Refuse a report whose name does not say that it is a page.
-
-    Raises
-    ------
-    InputError
-        If it does not end in .html.
-    """
+    """Refuse a report whose name does not say that it is a page."""
     if Path(path).suffix.lower() != ".html":
         raise InputError("a report's name ending in .html", found=shown(Path(path).name))
 
@@ -98,13 +92,8 @@ def page(
 ) -> str:
     """Return the page.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-    pictures : mapping
-        For each instance file that has some, its pictures.
-    failures : sequence of str
-        A line for each instance that could not be used.
+    ``pictures``: for each instance file that has some, its pictures; ``failures``: a line for each
+    instance that could not be used.
     """
     rows = by_contender(rows)
     standings, cases = summary(rows), list(by_file(rows))
@@ -177,13 +166,7 @@ class _Plotly(msgspec.Struct, frozen=True):
 
 
 def need_plotly() -> None:
-    """Refuse to make a report without what draws its charts.
-
-    Raises
-    ------
-    InputError
-        If plotly is not installed.
-    """
+    """Refuse to make a report without what draws its charts."""
     if find_spec("plotly") is None:
         raise InputError(
             "plotly, which the extra `report` brings: pip install 'schedopt[report]'",

@@ -36,27 +36,16 @@ _MINE = threading.local()
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What tasks that travelled together came to.
+    """What tasks that travelled together came to."""
 
-    Attributes
-    ----------
-    outcomes : list of Outcome
-        One for each task.
-    seconds : float
-        How long they took.
-    """
-
-    outcomes: list[Outcome[Row]]
-    seconds: float
+    outcomes: list[Outcome[Row]]  # one for each task
+    seconds: float  # how long they took
 
 
 def work(tasks: Sequence[Task], grace: float | None) -> bytes:
     """Do tasks on a cluster's machine, in a process beside Dask's worker, which stays well.
 
-    Returns
-    -------
-    bytes
-        A `Batch`, as JSON: plain data is all that travels back.
+    Returns: a `Batch`, as JSON: plain data is all that travels back.
     """
     began = time.monotonic()
     multiprocessing.current_process().daemon = False  # or it may have no process beside it
@@ -75,13 +64,7 @@ def release() -> str:
 
 
 def remote(tasks: Sequence[Task], address: str, grace: float | None) -> Iterator[Group]:
-    """Do tasks on a Dask cluster, and yield what is done as it is known.
-
-    Raises
-    ------
-    InputError
-        If there is no such cluster, it has no workers, or theirs is another schedopt.
-    """
+    """Do tasks on a Dask cluster, and yield what is done as it is known."""
     distributed = _distributed()
     wrong = InputError(
         "the address of a Dask scheduler that answers, such as tcp://host:8786",

@@ -40,17 +40,8 @@ class Journal(ABC, Generic[R]):
     that is .jsonl, else a file beside it. When it is complete the output is written anew in the
     sweep's order, whole or not at all.
 
-    Parameters
-    ----------
-    output : path or None
-        Where rows are kept; nowhere but in memory if None.
-    keys : sequence of str
-        The keys of the sweep's rows, in its order.
-
-    Raises
-    ------
-    InputError
-        If the output has another ending, cannot be written, or holds rows of another sweep.
+    ``output``: where rows are kept; nowhere but in memory if None; ``keys``: the keys of the
+    sweep's rows, in its order.
     """
 
     formats: ClassVar[tuple[str, ...]]
@@ -126,11 +117,6 @@ class Journal(ABC, Generic[R]):
 
         They are written at once, so that a killed bench has them. The disk itself is waited for
         every `SYNC` seconds: where the machine's power fails, the rows since then are redone.
-
-        Raises
-        ------
-        InputError
-            If the disk takes no more; what was written before stays valid.
         """
         rows = list(rows)
         # Before they are written: an interruption just after must not make `finish` forget them.

@@ -34,39 +34,19 @@ from schedopt.verbs.solve import solve
 class Task:
     """What is to be done with one instance.
 
-    Attributes
-    ----------
-    source : Source
-    digest : str
-        The source's, when the sweep was planned.
-    runs : tuple of Run
-        The rows that are wanted.
-    constraints : tuple of Constraint
-        Side constraints beyond the instance's own.
-    time_limit : float or None
-        Seconds for each reference.
-    certificate : bool
-        Whether the bounds of references are re-proved.
-    seed : int
-        The solver's.
-    lost : mapping of str to str
-        References that are not to be tried (again), and what is said of them instead.
-    policy_files : tuple of PolicyFile
-        Files of policies that are run first.
-    problem : str
-        Of which problem the instance was when the sweep was planned.
+    ``lost``: references that are not to be tried (again), and what is said of them instead.
     """
 
     source: Source
-    digest: str
-    runs: tuple[Run, ...]
-    constraints: tuple[Constraint, ...] = ()
-    time_limit: float | None = None
-    certificate: bool = False
-    seed: int = 0
+    digest: str  # the source's, when the sweep was planned
+    runs: tuple[Run, ...]  # the rows that are wanted
+    constraints: tuple[Constraint, ...] = ()  # side constraints beyond the instance's own
+    time_limit: float | None = None  # seconds for each reference
+    certificate: bool = False  # whether the bounds of references are re-proved
+    seed: int = 0  # the solver's
     lost: Mapping[str, str] | None = None
-    policy_files: tuple[PolicyFile, ...] = ()
-    problem: str = ""
+    policy_files: tuple[PolicyFile, ...] = ()  # files of policies that are run first
+    problem: str = ""  # of which problem the instance was when the sweep was planned
 
     made: ClassVar[type[Keyed]] = Row
     """The rows that it makes."""
@@ -103,19 +83,11 @@ class Task:
 
 
 class Begun(msgspec.Struct, frozen=True, tag="begun"):
-    """A step begins: a reference by name, or a run, with the row that stands if it never ends.
-
-    Attributes
-    ----------
-    reference : str, optional
-    row : Row, optional
-    warming : bool
-        Whether what the run needs is only being loaded and compiled yet.
-    """
+    """A step begins: a reference by name, or a run, with the row that stands if it never ends."""
 
     reference: str | None = None
     row: Row | None = None
-    warming: bool = False
+    warming: bool = False  # whether what the run needs is only being loaded and compiled yet
 
 
 class Done(msgspec.Struct, Generic[R], frozen=True, tag="done"):
@@ -138,18 +110,10 @@ Step: TypeAlias = Begun | Done[R] | Failed | Finished
 
 
 class Outcome(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
-    """What became of an instance.
+    """What became of an instance."""
 
-    Attributes
-    ----------
-    rows : list
-        Those of the runs that have ended.
-    why : str, optional
-        A line that says why there are no others.
-    """
-
-    rows: list[R]
-    why: str | None = None
+    rows: list[R]  # those of the runs that have ended
+    why: str | None = None  # a line that says why there are no others
 
 
 def outcome(task: Task) -> Outcome[Keyed]:
@@ -316,11 +280,6 @@ def solutions(task: Task) -> Iterator[tuple[Run, AnyInstance, Result, Result]]:
     """Yield each run with the instance, the policy's result and its reference: rows keep neither.
 
     A policy that raises has a result without a solution that says so.
-
-    Raises
-    ------
-    InputError
-        If the instance is not valid, or a policy is not known.
     """
     for policies in task.policy_files:
         load(policies)

@@ -36,10 +36,7 @@ TINY = 4096
 class Source:
     """Where one instance comes from.
 
-    Attributes
-    ----------
-    label : str
-        How rows and messages speak of it: a path, or what it is generated from.
+    ``label``: how rows and messages speak of it: a path, or what it is generated from.
     """
 
     label: str = field(init=False, repr=False)
@@ -101,19 +98,12 @@ class FileSource(Source):
 class Contents(Source):
     """What an instance file holds: read just now, or on its way to another machine.
 
-    Attributes
-    ----------
-    label : str
-        The path where the file is at home, as it was given.
-    data : bytes
-        Its text; compressed on its way, unless it is tiny.
-    path : Path or None
-        The file; None on its way, where ``others`` holds those beside it, and ``best`` the best
-        known result.
+    ``path``: the file; None on its way, where ``others`` holds those beside it, and ``best`` the
+    best known result.
     """
 
-    label: str
-    data: bytes = field(repr=False)
+    label: str  # the path where the file is at home, as it was given
+    data: bytes = field(repr=False)  # its text; compressed on its way, unless it is tiny
     path: Path | None = None
     others: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     best: bytes | None = field(default=None, repr=False)
@@ -177,15 +167,8 @@ class Contents(Source):
 class GeneratedSource(Source):
     """A random instance, made where it is needed: the seed fixes it bit for bit.
 
-    Attributes
-    ----------
-    label : str
-        As ``--generate`` takes it.
-    family, generator : str
-        The problem, and one of its generators.
-    seed : int
-    options : mapping
-        Those of the generator that are not at their default.
+    ``label``: as ``--generate`` takes it; ``family``, ``generator``: the problem, and one of its
+    generators; ``options``: those of the generator that are not at their default.
     """
 
     family: str
@@ -226,13 +209,7 @@ def _text(value: Any) -> str:
 
 
 def instance_files(paths: Iterable[str | Path]) -> list[Path]:
-    """Return the instance files among paths, folders opened, each file once.
-
-    Raises
-    ------
-    InputError
-        If a path is not there, or nothing is found.
-    """
+    """Return the instance files among paths, folders opened, each file once."""
     found: dict[Path, None] = {}
     for path in map(Path, paths):
         try:
@@ -281,13 +258,7 @@ def generated(
 
 
 def from_label(label: str) -> Source:
-    """Return what a row's ``file`` speaks of: a file, or what was generated.
-
-    Raises
-    ------
-    InputError
-        If it is neither.
-    """
+    """Return what a row's ``file`` speaks of: a file, or what was generated."""
     if "/" not in label or "," not in label or Path(label).exists():
         return FileSource(Path(label))
     (source,) = from_text(label)
@@ -298,11 +269,6 @@ def from_text(text: str) -> list[GeneratedSource]:
     """Return what ``--generate`` names, such as ``dssp/uncorrelated,seeds=1-20,jobs=100``.
 
     A row's ``file`` is such a text where its instance was generated.
-
-    Raises
-    ------
-    InputError
-        If it is not of that form, or what it names is not known.
     """
     head, *words = text.split(",")
     problem, _, generator = head.partition("/")
@@ -316,13 +282,7 @@ def from_text(text: str) -> list[GeneratedSource]:
 
 
 def seeds_of(given: int | str | Iterable[int]) -> list[int]:
-    """Return seeds given as a number, as numbers, or as text such as ``1-20``.
-
-    Raises
-    ------
-    InputError
-        If the text is nothing of that kind.
-    """
+    """Return seeds given as a number, as numbers, or as text such as ``1-20``."""
     if isinstance(given, bool) or not isinstance(given, int | str):
         if isinstance(given, bool | float):
             raise InputError("seeds, such as 7 or 1-20", found=shown(given), place="seeds")

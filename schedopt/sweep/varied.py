@@ -28,30 +28,11 @@ WHAT = "rows of a what-if"
 
 
 class Variation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One combination of values, solved.
-
-    Attributes
-    ----------
-    instance, problem : str
-    values : dict
-        The value at each place.
-    formulation, solver : str
-    termination, solution_status : str
-    objective, bound, gap : float or None
-    numbers : dict of str to float
-        What the solution says in single numbers, such as its demand.
-    shares : dict
-        Of a solution with shares: by grouping and group.
-    violations, conflict : tuple of str
-    message : str
-    seconds : float
-    key : str
-        A digest of all that the row depends on.
-    """
+    """One combination of values, solved."""
 
     instance: str
     problem: str
-    values: dict[str, Value]
+    values: dict[str, Value]  # the value at each place
     formulation: str
     solver: str
     termination: str
@@ -59,13 +40,13 @@ class Variation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     objective: float | None
     bound: float | None
     gap: float | None
-    numbers: dict[str, float] = {}
-    shares: dict[str, dict[str, float]] = {}
+    numbers: dict[str, float] = {}  # what the solution says in single numbers, such as its demand
+    shares: dict[str, dict[str, float]] = {}  # of a solution with shares: by grouping and group
     violations: tuple[str, ...] = ()
     conflict: tuple[str, ...] = ()
     message: str = ""
     seconds: float = 0.0
-    key: str = ""
+    key: str = ""  # a digest of all that the row depends on
 
 
 @dataclass(frozen=True)
@@ -78,13 +59,7 @@ class VariedSource(Source):
     values: Mapping[str, Value]
 
     def read(self) -> tuple[AnyInstance, list[Constraint], dict[str, Value]]:
-        """Return the instance, further rules and options, all of them read afresh.
-
-        Raises
-        ------
-        InputError
-            If a value is not right where it stands.
-        """
+        """Return the instance, further rules and options, all of them read afresh."""
         own, more, options = changed(self.document, self.rules, self.values)
         instance = parse(encode(own))
         return instance, rules_from(encode(more), problem_name(instance)), options
@@ -92,17 +67,10 @@ class VariedSource(Source):
 
 @dataclass(frozen=True, kw_only=True)
 class Variant(Task):
-    """One combination of values to be solved.
-
-    Attributes
-    ----------
-    source : VariedSource
-    how : mapping
-        Further arguments of `schedopt.solve`.
-    """
+    """One combination of values to be solved."""
 
     source: VariedSource
-    how: Mapping[str, Any]
+    how: Mapping[str, Any]  # further arguments of `schedopt.solve`
 
     made: ClassVar[type[Keyed]] = Variation
 
@@ -165,16 +133,7 @@ class Variations(Journal[Variation]):
 def read(path: Path, *, cut: bool = False) -> list[Variation]:
     """Read the rows of a what-if, but for a last line that has no end.
 
-    Parameters
-    ----------
-    path : Path
-    cut : bool
-        Whether to cut that line off.
-
-    Raises
-    ------
-    InputError
-        If the file holds something else.
+    ``cut``: whether to cut that line off.
     """
     data, rest = finished(read_bytes(path), path, WHAT)
     rows = []
@@ -196,13 +155,7 @@ def is_variations(data: bytes) -> bool:
 
 
 def table(rows: Sequence[Variation], ending: str) -> bytes:
-    """Return rows as a file of them: JSON lines, or CSV with a column for each place and share.
-
-    Raises
-    ------
-    InputError
-        If the ending is another.
-    """
+    """Return rows as a file of them: JSON lines, or CSV with a column for each place and share."""
     if ending == ".jsonl":
         return b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
     if ending != ".csv":

@@ -26,9 +26,11 @@ MOST_STARTS = 3
 """A step whose process ends unasked as often as this is given up."""
 
 KILLED = f"killed on every attempt ({MOST_STARTS})"
+ALLOWED = "the time limit and the grace"
 
 READING = 120.0
 """Seconds more for reading an instance, and for loading and compiling what it needs."""
+
 PATIENCE = 5.0
 """Seconds for a process without work to end by itself."""
 
@@ -73,12 +75,7 @@ class Worker:
         done without; where the process dies of one, those that are left are done step by step.
         Where one takes long, the others are left undone, for whoever has time.
 
-        Raises
-        ------
-        WorkerError
-            If the worker is closed meanwhile.
-        InputError
-            If processes end before they are ready.
+        Raises `WorkerError` if the worker is closed meanwhile.
         """
         done = 0
         if len(tasks) > 1 and _limit(tasks[0], grace) is None:
@@ -92,9 +89,7 @@ class Worker:
                     done += len(told.outcomes)
                     yield told.outcomes
             except (EOFError, OSError):  # the process is no more
-                self.release()
-                if self._closed:
-                    raise WorkerError from None
+                self._lost()
             else:
                 return
             finally:
@@ -105,48 +100,40 @@ class Worker:
     def compute(self, task: Task, grace: float | None) -> Outcome[Keyed]:
         """Do a task, however often it takes.
 
-        Parameters
-        ----------
-        task : Task
-        grace : float or None
-            Seconds beyond the time limit after which a step is ended; None, and where there is no
-            time limit: never.
-
-        Raises
-        ------
-        WorkerError
-            If the worker is closed meanwhile.
+        A step that takes longer than the time limit and ``grace`` is ended, where there are both.
+        Raises `WorkerError` if the worker is closed meanwhile.
         """
-        self._busy = True
-        try:
-            return self._compute(task, grace)
-        finally:
-            self._busy = False
-
-    def _compute(self, task: Task, grace: float | None) -> Outcome[Keyed]:
         limit = _limit(task, grace)
         done: dict[str, Keyed] = {}
         losses: Counter[str] = Counter()
-        while True:
-            last, late = self._follow(task, limit, done)
-            if isinstance(last, Finished | Failed):
-                why = last.why if isinstance(last, Failed) else None
-                return Outcome(rows=list(done.values()), why=why)
-            self.release()
-            if self._closed:
-                raise WorkerError
-            losses[_name(last)] += 1
-            if late or losses[_name(last)] == MOST_STARTS:
-                ended = f"the worker was {KILLED}"
-                if late and (last is None or last.warming):
-                    ended = "it took too long to read, or to get ready"
-                elif late:
-                    ended = f"its process was ended after {limit:g} s, the time limit and the grace"
-                if last is None:
-                    why = f"{task.source.label}: {ended}"
+        self._busy = True
+        try:
+            while True:
+                last, late = self._follow(task, limit, done)
+                if isinstance(last, Finished | Failed):
+                    why = last.why if isinstance(last, Failed) else None
                     return Outcome(rows=list(done.values()), why=why)
-                task = _without(task, last, done, ended, limit if late else None)
-            task = replace(task, runs=tuple(run for run in task.runs if run.key not in done))
+                self._lost()
+                name = "" if last is None else str(last.row.key if last.row else last.reference)
+                losses[name] += 1
+                if late or losses[name] == MOST_STARTS:
+                    ended = f"the worker was {KILLED}"
+                    if late and (last is None or last.warming):
+                        ended = "it took too long to read, or to get ready"
+                    elif late:
+                        ended = f"its process was ended after {limit:g} s, {ALLOWED}"
+                    if last is None:
+                        why = f"{task.source.label}: {ended}"
+                        return Outcome(rows=list(done.values()), why=why)
+                    task = _without(task, last, done, ended, limit if late else None)
+                task = replace(task, runs=tuple(run for run in task.runs if run.key not in done))
+        finally:
+            self._busy = False
+
+    def _lost(self) -> None:
+        self.release()
+        if self._closed:
+            raise WorkerError from None
 
     def _follow(
         self, task: Task, limit: float | None, done: dict[str, Keyed]
@@ -192,13 +179,7 @@ class Worker:
         return self._line
 
     def begin(self, *, copied: bool = False) -> None:
-        """Start the process, if there is none.
-
-        Parameters
-        ----------
-        copied : bool
-            As a copy of this one.
-        """
+        """Start the process, if there is none, perhaps as a copy of this one."""
         if self._line is not None:
             return
         with _STARTING:  # starting is not for several threads at once
@@ -229,34 +210,16 @@ class Worker:
                 self._process.kill()
 
 
-def _name(step: Begun | None) -> str:
-    """Return what tells a step from the others."""
-    if step is None:
-        return ""
-    return str(step.reference) if step.row is None else step.row.key
-
-
 def _without(
     task: Task, last: Begun, done: dict[str, Keyed], ended: str, seconds: float | None
 ) -> Task:
-    """Return a task without the step that never ends, which its rows say.
+    """Return a task without a step that never ends, whose row, if it is a run, says how it ended.
 
-    Parameters
-    ----------
-    task : Task
-    last : Begun
-        The step.
-    done : dict
-        The rows, by key: the step's own is added where it is a run.
-    ended : str
-        How it ended.
-    seconds : float or None
-        How long it took where that was too long; None where its process died of it.
+    It took ``seconds``, too long; or its process died of it.
     """
     if last.row is None:
-        return replace(
-            task, lost={**(task.lost or {}), str(last.reference): f"no reference: {ended}"}
-        )
+        lost = {**(task.lost or {}), str(last.reference): f"no reference: {ended}"}
+        return replace(task, lost=lost)
     done[last.row.key] = msgspec.structs.replace(
         last.row,
         termination="error" if seconds is None else "time-limit",

@@ -39,11 +39,7 @@ def show(shown: ShownTable, styles: Sequence[str] = ()) -> None:
 def table(shown: ShownTable, styles: Sequence[str] = ()) -> Table:
     """Return a table of plain text, its numbers aligned to the right.
 
-    Parameters
-    ----------
-    shown : ShownTable
-    styles : sequence of str
-        A style for each row; none where there are fewer.
+    ``styles``: a style for each row; none where there are fewer.
     """
     from rich.table import Table
 

@@ -194,13 +194,7 @@ class Told(NamedTuple):
 def task_of(
     source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan], told: Told | None = None
 ) -> Task:
-    """Return what a sweep does with one instance; it is read if what it tells is not given.
-
-    Raises
-    ------
-    InputError
-        If it is not an instance, or of a problem that the sweep has no terms for.
-    """
+    """Return what a sweep does with one instance; it is read if what it tells is not given."""
     problem, digest, beside = told or Told.by(source)
     mine = of[problem]
     if sweep.policies is None:  # all of them: all that are for such an instance

@@ -59,10 +59,7 @@ def reproduce(
 def recorded() -> list[Told]:
     """Return what the last recorded run of the whole ledger found, without running anything.
 
-    Returns
-    -------
-    list of dict
-        For each entry: name, title, source, quick, seconds, claims, and its verdict in words.
+    Returns: for each entry: name, title, source, quick, seconds, claims, and its verdict in words.
     """
     from schedopt.validation.reproduce.record import recorded as read
     from schedopt.validation.reproduce.record import verdict

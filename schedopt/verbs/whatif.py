@@ -96,17 +96,8 @@ def questions(
 ) -> list[Variant]:
     """Return what is to be solved, each combination read and judged.
 
-    Parameters
-    ----------
-    what, vary, unit, constraints
-        As `whatif` takes them.
-    how : mapping
-        Further arguments of `schedopt.solve`.
-
-    Raises
-    ------
-    InputError
-        If a place or a value is not right.
+    ``what``, ``vary``, ``unit``, ``constraints``: as `whatif` takes them; ``how``: further
+    arguments of `schedopt.solve`.
     """
     if isinstance(what, str | Path):
         what = load(what)
