@@ -79,23 +79,14 @@ def reference_seconds(rows: Iterable[Row]) -> float:
 class Scores(msgspec.Struct, frozen=True, kw_only=True):
     """What each contender of a problem gets on each instance.
 
-    Attributes
-    ----------
-    problem : str
-    measure : {"objective", "seconds"}
-    sign : float
-        1 where more is better, -1 where less is.
-    of : mapping of str to mapping of str to float
-        For each contender its score by file: the mean over its seeds, where all of them count.
-    best : mapping of str to float
-        The best score on each file. Its files are the problem's instances.
+    ``of``: for each contender its score by file: the mean over its seeds, where all of them count.
     """
 
     problem: str
     measure: Measure
-    sign: float
+    sign: float  # 1 where more is better, -1 where less is
     of: Mapping[str, Mapping[str, float]]
-    best: Mapping[str, float]
+    best: Mapping[str, float]  # the best score on each file. Its files are the problem's instances
 
 
 def scored(
@@ -107,16 +98,8 @@ def scored(
 ) -> Scores:
     """Return the scores of one problem.
 
-    Parameters
-    ----------
-    problem : str
-    rows : sequence of Row
-        The problem's.
-    who : mapping of str to str
-        The contender of each row, by its key.
-    measure : {"objective", "seconds"}
-    counts : callable
-        Which runs count.
+    ``rows``: the problem's; ``who``: the contender of each row, by its key; ``counts``: which runs
+    count.
     """
     runs: dict[str, dict[str, list[float | None]]] = {}
     for row in rows:

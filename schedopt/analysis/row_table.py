@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+from schedopt.analysis.markup import html
 from schedopt.analysis.summary import overview, summary
 from schedopt.analysis.tables import standings
 from schedopt.formats import counted
 from schedopt.instances.frames import Framed
-from schedopt.problems.shown import ShownTable
 from schedopt.sweep.rows import Row, table
 
 if TYPE_CHECKING:
@@ -35,14 +34,5 @@ class RowTable(Framed, list[Row]):
         return f"<{counted(len(self), 'row')}{''.join(about)}>"
 
     def _repr_html_(self) -> str:
-        return "\n".join(html(shown) for _, shown in standings(summary(self), overview(self)))
-
-
-def html(shown: ShownTable) -> str:
-    """Return a table as HTML, every cell escaped."""
-    heads = "".join(f"<th>{escape(head)}</th>" for head in shown.heads)
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>\n" for row in shown.rows
-    )
-    caption = f"<caption>{escape(shown.title)}</caption>"
-    return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>\n{rows}</tbody></table>"
+        tables = standings(summary(self), overview(self))
+        return "\n".join(html(shown, caption=True) for _, shown in tables)

@@ -143,26 +143,14 @@ def entries(name: str) -> list[Entry]:
 
 
 def entry_of(path: str) -> tuple[str, Entry]:
-    """Return the group and the entry that are given as ``GROUP/NAME``.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
+    """Return the group and the entry that are given as ``GROUP/NAME``."""
     group_name, _, name = path.partition("/")
     instance_path(path)  # says which there are
     return group_name, next(entry for entry in entries(group_name) if entry.name == name)
 
 
 def entry_for(file: Path) -> tuple[str, Entry]:
-    """Return the group and the entry of an instance file: the same instance, wherever it stands.
-
-    Raises
-    ------
-    InputError
-        If the archive has no such instance.
-    """
+    """Return the group and the entry of an instance file: the same instance, wherever it stands."""
     instance, whole = load(file), not beside(read_bytes(file))
     for name in groups():
         for entry in entries(name):
@@ -194,18 +182,8 @@ def entry_from(
 ) -> Entry:
     """Return the entry that a checked result makes.
 
-    Parameters
-    ----------
-    result : Document
-    instance : Path
-        The file of the instance.
-    text : bytes
-        The result's text.
-    made : Made, optional
-    by : Found
-        Who found objective and bound.
-    proof : str
-        What its bound is re-proved from; empty where it is not.
+    ``instance``: the file of the instance; ``text``: the result's text; ``by``: who found objective
+    and bound; ``proof``: what its bound is re-proved from; empty where it is not.
     """
     return Entry(
         name=result.instance,

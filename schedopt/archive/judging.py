@@ -34,45 +34,23 @@ CLOSER = 1e-9
 
 @dataclass(frozen=True)
 class Judged:
-    """What became of a claimed improvement.
-
-    Attributes
-    ----------
-    group : str
-    entry : Entry or None
-        With the improvement; None where there is none.
-    result : Document or None
-        What the entry is of: the better solution with the better bound.
-    why : list of str
-        What is better, or what is wrong, a line each.
-    """
+    """What became of a claimed improvement."""
 
     group: str
-    entry: Entry | None
-    result: Document | None
-    why: list[str]
+    entry: Entry | None  # with the improvement; None where there is none
+    result: Document | None  # what the entry is of: the better solution with the better bound
+    why: list[str]  # what is better, or what is wrong, a line each
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of an entry.
-
-    Attributes
-    ----------
-    group, name : str
-    status : str
-        As the entry has it.
-    bound : str
-        ``re-proved``, ``believed, from`` whom, or empty where there is none.
-    wrong : list of str
-        What does not hold, a line each.
-    """
+    """What became of an entry."""
 
     group: str
     name: str
-    status: str
-    bound: str
-    wrong: list[str]
+    status: str  # as the entry has it
+    bound: str  # ``re-proved``, ``believed, from`` whom, or empty where there is none
+    wrong: list[str]  # what does not hold, a line each
 
 
 def verify(group: str, entry: Entry) -> Verdict:
@@ -142,19 +120,8 @@ def _other_question(entry: Entry, result: Document) -> list[str]:
 def submit(file: Path, result_file: Path, by: str) -> Judged:
     """Judge a claimed improvement.
 
-    Parameters
-    ----------
-    file : Path
-        An instance of the archive.
-    result_file : Path
-        A result document for it.
-    by : str
-        Who or what found it.
-
-    Raises
-    ------
-    InputError
-        If the archive has no such instance, or the result is of another.
+    ``file``: an instance of the archive; ``result_file``: a result document for it; ``by``: who or
+    what found it.
     """
     group, entry = entry_for(file)
     result = decode(read_bytes(result_file), Document, file=str(result_file))

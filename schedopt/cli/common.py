@@ -131,20 +131,8 @@ def write_instance(instance: AnyInstance, output: Path | None) -> None:
 def writable(output: Path | None, endings: Sequence[str], read: Iterable[str | Path] = ()) -> None:
     """Refuse an output that cannot be written before hours of work, not after.
 
-    Parameters
-    ----------
-    output : Path or None
-        What is to be written; nothing where it is None.
-    endings : sequence of str
-        Those of which one is its own; a pipe or a device needs none.
-    read : iterable of path
-        What must not be written over.
-
-    Raises
-    ------
-    InputError
-        If its name ends otherwise, its folder is not there, it is a folder, or it is one of
-        ``read``.
+    ``output``: what is to be written; nothing where it is None; ``endings``: those of which one is
+    its own; a pipe or a device needs none; ``read``: what must not be written over.
     """
     from schedopt.instances.files import is_stream, keep
 
@@ -169,13 +157,7 @@ def named_in(options: Mapping[str, object]) -> list[str]:
 
 
 def folder(path: Path) -> None:
-    """Make a folder, if there is none.
-
-    Raises
-    ------
-    InputError
-        If there can be none.
-    """
+    """Make a folder, if there is none."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:

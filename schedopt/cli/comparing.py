@@ -235,7 +235,9 @@ def summary(
     from schedopt.analysis.pairs import paired
     from schedopt.analysis.profiles import profiles as profiled
     from schedopt.analysis.summary import summary as summarize
+    from schedopt.cli.streams import print_bytes
     from schedopt.sweep.rows import read_rows
+    from schedopt.terminal import bench_tables
 
     if measure not in ("objective", "seconds"):
         raise InputError("objective or seconds", found=repr(measure), place="--measure")
@@ -255,50 +257,30 @@ def summary(
     if json:
         print_json(found)
     elif latex or csv:
-        _print_tables(rows, found, csv=csv)
+        print_bytes(_for_others(rows, found, csv=csv).encode())
     else:
-        _show(rows, found)
+        bench_tables.summary(rows)
+        bench_tables.profiles(found.get("profiles", ()))
+        bench_tables.pairs(pairs)
+        if "changes" in found:
+            bench_tables.changes(found["changes"])
 
 
-def _show(rows: list[Row], found: dict[str, Any]) -> None:
-    from schedopt.terminal import bench_tables
-
-    bench_tables.summary(rows)
-    bench_tables.profiles(found.get("profiles", ()))
-    bench_tables.pairs(found.get("pairs", ()))
-    if "changes" in found:
-        bench_tables.changes(found["changes"])
-
-
-def _print_tables(rows: list[Row], found: dict[str, Any], *, csv: bool) -> None:
-    """Print tables for a paper, or one table for a spreadsheet.
-
-    Raises
-    ------
-    InputError
-        If changes are asked for, or several tables as CSV.
-    """
-    from schedopt.analysis import papers
+def _for_others(rows: list[Row], found: dict[str, Any], *, csv: bool) -> str:
+    """Return tables for a paper, or one table for a spreadsheet."""
+    from schedopt.analysis.markup import latex
     from schedopt.analysis.summary import overview
-    from schedopt.cli.streams import print_bytes
+    from schedopt.analysis.tables import for_papers, spreadsheet
 
     if "changes" in found:
         raise InputError("--json for what changed", found="--csv" if csv else "--latex")
     profiles, pairs = found.get("profiles", []), found.get("pairs", [])
-    if csv:
-        if profiles and pairs:
-            raise InputError("one table at a time", found="--profiles and --compare", place="--csv")
-        text = papers.standings_csv(found["summary"])
-        if profiles or pairs:
-            text = papers.profiles_csv(profiles) if profiles else papers.pairs_csv(pairs)
-    else:
-        tables = [
-            *papers.standings(found["summary"], overview(rows)),
-            *papers.profiles(profiles),
-            *papers.pairs(pairs),
-        ]
-        text = "\n".join(map(papers.latex, tables))
-    print_bytes(text.encode())
+    if not csv:
+        tables = for_papers(found["summary"], overview(rows), profiles, pairs)
+        return "\n".join(map(latex, tables))
+    if profiles and pairs:
+        raise InputError("one table at a time", found="--profiles and --compare", place="--csv")
+    return spreadsheet(profiles or pairs or found["summary"])
 
 
 def _two(text: str) -> tuple[str, str]:

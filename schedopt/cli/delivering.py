@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.protocol import AnyInstance
     from schedopt.solvers.result import Result
-    from schedopt.sweep.varied import Question, Variation
+    from schedopt.sweep.varied import Variant, Variation
 
 PLANS = (".csv", ".parquet")
 """Endings of plans."""
@@ -30,13 +30,7 @@ def is_plan(output: Path | None) -> bool:
 
 
 def suits(instance: AnyInstance, output: Path | None) -> None:
-    """Refuse a plan of a problem that has none, before it is solved.
-
-    Raises
-    ------
-    InputError
-        If so.
-    """
+    """Refuse a plan of a problem that has none, before it is solved."""
     from schedopt.problems import problem_of
 
     record = problem_of(instance)
@@ -93,14 +87,8 @@ def asked(
     report: Path | None,
     rules: Sequence[Constraint],
     how: Mapping[str, object],
-) -> Sequence[Question]:
-    """Return what curves on a page ask for; a place that is not there is refused at once.
-
-    Raises
-    ------
-    InputError
-        If so, or if there is no page.
-    """
+) -> Sequence[Variant]:
+    """Return what curves on a page ask for; a place that is not there is refused at once."""
     if not vary:
         return ()
     if report is None:
@@ -110,7 +98,7 @@ def asked(
     return questions(instance, vary, constraints=rules, how=how)
 
 
-def varied(questions: Sequence[Question]) -> Sequence[Variation]:
+def varied(questions: Sequence[Variant]) -> Sequence[Variation]:
     """Return the rows of curves on a page."""
     if not questions:
         return ()

@@ -64,11 +64,12 @@ def whatif(
     Exit status: 0 every combination has a solution or is proven to have none, 4 one stopped
     without either, 1 a check failed, 2 bad input, 130 interrupted.
     """
+    from schedopt.analysis.tables import variations
     from schedopt.cli.streams import print_bytes
     from schedopt.instances.files import load
     from schedopt.sweep.varied import FORMATS, table
+    from schedopt.terminal.console import show
     from schedopt.terminal.progress import bar
-    from schedopt.terminal.variations import variations
     from schedopt.verbs.whatif import whatif as run
 
     options = split(option)
@@ -89,7 +90,7 @@ def whatif(
     if json:
         print_bytes(table(rows, FORMATS[0]))
     else:
-        variations(rows)
+        show(variations(rows))
     if any(row.violations for row in rows):
         raise typer.Exit(FAILED)
     ended = [row.solution_status != "none" or row.termination == "infeasible" for row in rows]

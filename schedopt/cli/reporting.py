@@ -12,14 +12,7 @@ from schedopt.cli.common import INTERRUPTED, say, writable
 
 
 def ready(report: Path | None, read: Iterable[str | Path]) -> None:
-    """Refuse a report that cannot be written before hours of work, not after.
-
-    Raises
-    ------
-    InputError
-        If its name does not end in .html, its folder is not there, it is one of ``read``, or what
-        draws its charts is not installed.
-    """
+    """Refuse a report that cannot be written before hours of work, not after."""
     if report is not None:
         from schedopt.report import need_plotly
 

@@ -25,15 +25,7 @@ OUT = 20
 def plan(table: pl.DataFrame) -> Figure:
     """Draw a plan.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `schedopt.plan` makes it.
-
-    Raises
-    ------
-    InputError
-        If nothing runs in it that has times.
+    ``table``: as `schedopt.plan` makes it.
     """
     import polars as pl
 

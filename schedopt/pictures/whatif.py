@@ -3,42 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from schedopt.pictures.style import colours, label
 
+if TYPE_CHECKING:  # which would load all that solves
+    from schedopt.sweep.varied import Variation
+
 MOST = 8
 """Curves in a panel; of more, the first."""
 
 
-class Varied(Protocol):
-    """What is asked of a row."""
-
-    @property
-    def instance(self) -> str:
-        """The instance's name."""
-        ...
-
-    @property
-    def values(self) -> Mapping[str, float | int | str | bool]:
-        """The value at each place."""
-        ...
-
-    @property
-    def objective(self) -> float | None:
-        """The optimum; None where there is none."""
-        ...
-
-    @property
-    def shares(self) -> Mapping[str, Mapping[str, float]]:
-        """By grouping and group."""
-        ...
-
-
-def curves(rows: Sequence[Varied]) -> Figure:
+def curves(rows: Sequence[Variation]) -> Figure:
     """Draw the objective, and each grouping's shares, against the place with most values."""
     places = list(rows[0].values)
     along = max(places, key=lambda place: len({row.values[place] for row in rows}))

@@ -92,12 +92,7 @@ def problems(
 ) -> dict[str, Any]:
     """Return each problem's policies: how they are drawn, how they stand, and their ratios.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-    standings : sequence of Standing
-    place : mapping of str to int
-        Each file's place in the list of instances.
+    ``place``: each file's place in the list of instances.
     """
     found: dict[str, Any] = {}
     for scores, _, _ in all_scores(rows):

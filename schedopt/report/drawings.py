@@ -39,23 +39,12 @@ IN_THE_WAY = (
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing and what it shows.
-
-    Attributes
-    ----------
-    caption : str
-    svg : str
-        Markup that holds no script; empty where there is nothing to draw.
-    note : str
-        Why there is nothing to draw.
-    keys : tuple of str
-        The rows whose solution it shows; none for the reference.
-    """
+    """A drawing and what it shows."""
 
     caption: str
-    svg: str = ""
-    note: str = ""
-    keys: tuple[str, ...] = ()
+    svg: str = ""  # markup that holds no script; empty where there is nothing to draw
+    note: str = ""  # why there is nothing to draw
+    keys: tuple[str, ...] = ()  # the rows whose solution it shows; none for the reference
 
 
 def order(rows: Sequence[Row]) -> list[Row]:
@@ -75,12 +64,7 @@ def order(rows: Sequence[Row]) -> list[Row]:
 def chosen(cases: Mapping[str, Sequence[Row]], most: int) -> list[str]:
     """Return the files worth pictures: where policies differ most, as many as time allows.
 
-    Parameters
-    ----------
-    cases : mapping
-        Each file's rows.
-    most : int
-        How many at the most.
+    ``cases``: each file's rows; ``most``: how many at the most.
     """
 
     def spread(file: str) -> float:
@@ -104,16 +88,9 @@ def drawn(
 
     Policies whose solutions are equal share one.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-        The instance's, each policy's name being its contender's.
-    sweep : Sweep
-        What the bench did.
-    of : mapping of str to ProblemPlan
-        What that means for each problem.
-    most : int
-        How many pictures at the most; the rows beyond have a note.
+    ``rows``: the instance's, each policy's name being its contender's; ``sweep``: what the bench
+    did; ``of``: what that means for each problem; ``most``: how many pictures at the most; the rows
+    beyond have a note.
     """
     ordered = order(rows)
     try:

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from schedopt.formats import number, percent
+from schedopt.analysis.tables import variations
 from schedopt.pictures import whatif
 from schedopt.problems import explained
 from schedopt.problems.sheet import Section
-from schedopt.problems.shown import ShownTable
 from schedopt.solvers.result import Result
 from schedopt.sweep.varied import Variation
 
@@ -52,31 +51,6 @@ def what_if(rows: Sequence[Variation]) -> Iterator[Section]:
         "What if",
         words=words if drawn else f"{words} For none of them was anything found.",
         pictures=pictures if drawn else (),
-        tables=(_table(rows),),
+        tables=(variations(rows, on_page=True),),
         terms=WHAT_IF,
     )
-
-
-def _table(rows: Sequence[Variation]) -> ShownTable:
-    groups = dict.fromkeys((by, g) for row in rows for by in row.shares for g in row.shares[by])
-    heads = (*rows[0].values, "objective", "gap", "outcome", *(f"share {g}" for _, g in groups), "")
-    return ShownTable(
-        title="what if",
-        heads=heads,
-        rows=tuple(
-            (
-                *(str(value) for value in row.values.values()),
-                number(row.objective),
-                percent(row.gap),
-                row.termination if row.objective is None else row.solution_status,
-                *(_share(row, by, group) for by, group in groups),
-                "; ".join([*row.violations, *row.conflict]),
-            )
-            for row in rows
-        ),
-    ).filled()
-
-
-def _share(row: Variation, by: str, group: str) -> str:
-    share = row.shares.get(by, {}).get(group)
-    return "" if share is None else f"{share:.1%}"

@@ -3,7 +3,7 @@
 theme(() => {});
 for (const table of document.querySelectorAll("table.sortable")) {
   const [heads, rows] = [[...table.tHead.rows[0].cells].map((head) => head.textContent), [...table.tBodies[0].rows]];
-  const whole = rows.map((row) => [...row.cells].map((cell) => cell.dataset.text));
+  const whole = rows.map((row) => [...row.cells].map((cell) => cell.textContent));
   sortable(table);
   const button = table.closest("figure").querySelector(".download");
   button.addEventListener("click", () => download(`${button.dataset.name}.csv`, heads, whole));

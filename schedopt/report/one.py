@@ -9,8 +9,8 @@ from pathlib import Path
 from string import Template
 
 from schedopt import __version__
+from schedopt.analysis.markup import html, plain
 from schedopt.formats import number, percent
-from schedopt.instances.errors import printable
 from schedopt.instances.files import write_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
@@ -18,6 +18,7 @@ from schedopt.problems.sheet import Section
 from schedopt.problems.shown import ShownTable
 from schedopt.report import further
 from schedopt.report.drawings import svg
+from schedopt.report.sections import defined, terms
 from schedopt.report.writing import asset, content_policy, named, script
 from schedopt.solvers.result import Result
 from schedopt.sweep.varied import Variation
@@ -38,7 +39,6 @@ FACTS = {
     "bound": "What no solution can be better than.",
     "gap": "How far objective and bound are apart, as a fraction of the objective.",
 }
-_NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+%?")
 
 
 def write(
@@ -87,19 +87,14 @@ def page(
     return Template(asset("one.html")).substitute(
         policy=content_policy(script(SCRIPTS)),
         style=asset("page.css"),
-        name=_plain(instance.name),
-        title=_plain(record.title),
+        name=plain(instance.name),
+        title=plain(record.title),
         version=escape(__version__),
         facts=_facts(instance, result),
         sections="\n".join(_section(part) for part in parts),
         footer=CHECKED if result.checked else UNCHECKED,
         script=script(SCRIPTS),
     )
-
-
-def _plain(text: str) -> str:
-    """Return a text as markup in which nothing acts."""
-    return escape(printable(text), quote=True)
 
 
 def _facts(instance: AnyInstance, result: Result) -> str:
@@ -118,66 +113,32 @@ def _facts(instance: AnyInstance, result: Result) -> str:
         ("violations", "; ".join(result.violations)),
         ("note", str(result.message or "")),
     ]
-    told = "".join(
-        f"<dt>{_plain(name)}</dt><dd>{_plain(words)}</dd>" for name, words in lines if words
-    )
-    return (
-        f'<section aria-label="In short"><h2>In short</h2><dl>{told}</dl>{_terms(FACTS)}</section>'
-    )
+    return _part("In short", defined(line for line in lines if line[1]), FACTS)
 
 
 def _section(part: Section) -> str:
-    words = f"<p>{_plain(part.words)}</p>" if part.words else ""
-    body = "".join([*_pictures(part), *(_table(table, part.terms) for table in part.tables)])
-    title = _plain(part.title)
-    return (
-        f'<section aria-label="{title}"><h2>{title}</h2>{words}{body}{_terms(part.terms)}</section>'
-    )
+    words = f"<p>{plain(part.words)}</p>" if part.words else ""
+    tables = (_table(table, part.terms) for table in part.tables)
+    return _part(part.title, "".join([words, *_pictures(part), *tables]), part.terms)
 
 
-def _terms(terms: Mapping[str, str]) -> str:
-    if not terms:
-        return ""
-    told = "".join(
-        f"<dt>{_plain(word)}</dt><dd>{_plain(means)}</dd>" for word, means in terms.items()
-    )
-    return f"<details><summary>What the words mean</summary><dl>{told}</dl></details>"
+def _part(title: str, body: str, meanings: Mapping[str, str]) -> str:
+    name, words = plain(title), terms("What the words mean", meanings)
+    return f'<section aria-label="{name}"><h2>{name}</h2>{body}{words}</section>'
 
 
 def _pictures(part: Section) -> Iterator[str]:
     for caption, draw in part.pictures:
-        told = f"<figcaption>{_plain(caption)}</figcaption>"
+        told = f"<figcaption>{plain(caption)}</figcaption>"
         yield f'<figure>{told}<div class="sheet">{svg(draw(), caption)}</div></figure>'
 
 
-def _table(shown: ShownTable, terms: Mapping[str, str]) -> str:
+def _table(shown: ShownTable, meanings: Mapping[str, str]) -> str:
     """Return a table that its headings sort, with a button that downloads it."""
-    name = _plain(re.sub(r"[^\w-]+", "-", shown.title).strip("-")[:40] or "table")
-    numeric = [
-        all(_NUMBER.fullmatch(row[i]) for row in shown.rows if row[i])
-        for i in range(len(shown.heads))
-    ]
-    sides = ["" if right else ' class="text"' for right in numeric]
-    heads = "".join(
-        f'<th scope="col"{side} title="{_plain(terms.get(head, ""))}">{_plain(head or " ")}</th>'
-        for head, side in zip(shown.heads, sides, strict=True)
-    )
-    rows = "".join(
-        "<tr>" + "".join(_cell(*cell) for cell in zip(row, sides, numeric, strict=True)) + "</tr>"
-        for row in shown.rows
-    )
+    name = plain(re.sub(r"[^\w-]+", "-", shown.title).strip("-")[:40] or "table")
     return (
-        f"<figure><figcaption>{_plain(shown.title)}</figcaption>"
-        f'<div class="scroll"><table class="sortable"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
+        f"<figure><figcaption>{plain(shown.title)}</figcaption>"
+        f'<div class="scroll">{html(shown, meanings)}</div>'
         f'<p class="under"><button type="button" class="download" data-name="{name}">'
         "Download as CSV</button></p></figure>"
-    )
-
-
-def _cell(text: str, side: str, numeric: bool) -> str:
-    value = text.replace(",", "").removesuffix("%") if numeric else printable(text)
-    return (
-        f'<td{side} data-value="{escape(value, quote=True)}" data-text="{_plain(text)}">'
-        f'<span class="cell">{_plain(text)}</span></td>'
     )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from schedopt.analysis.averages import FEW
+from schedopt.analysis.markup import html, plain
 from schedopt.analysis.pairs import Pair
 from schedopt.analysis.summary import Overview, Standing, ranked
-from schedopt.analysis.tables import HEADS, between, standing_cells
-from schedopt.formats import counted, percent
+from schedopt.analysis.tables import pairs_beside, standing_table
+from schedopt.formats import counted
 from schedopt.problems import problem
 from schedopt.problems.shown import ShownTable
 
@@ -73,29 +73,14 @@ def measured_section(tables: Sequence[ShownTable]) -> str:
     """Return tables of what is measured on each instance; nothing where there are none."""
     if not tables:
         return ""
-    told = "".join(f'<div class="scroll">{_plain(shown)}</div>\n' for shown in tables)
+    told = "".join(
+        f'<div class="scroll">{html(shown, kind="sortable pairs", caption=True)}</div>\n'
+        for shown in tables
+    )
     return f"""<section class="measured" aria-label="What is measured">
 <h2>What is measured</h2>
 <p class="quiet">{MEASURED}</p>
 {told}</section>"""
-
-
-def _plain(shown: ShownTable) -> str:
-    """Return a table whose columns can be sorted by the number that a cell begins with."""
-    heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in shown.heads)
-    lines = "".join(
-        f"<tr>{''.join(_cell((cell, _number(cell))) for cell in row)}</tr>\n" for row in shown.rows
-    )
-    return f"""<table class="sortable pairs"><caption><span>{escape(shown.title)}</span></caption>
-<thead><tr>{heads}</tr></thead>
-<tbody>
-{lines}</tbody></table>"""
-
-
-def _number(cell: str) -> float | str:
-    """Return the number that a cell begins with, or the cell itself."""
-    found = re.match(r"-?[\d,]+(\.\d+)?", cell)
-    return float(found[0].replace(",", "")) if found else cell
 
 
 def problem_section(
@@ -108,16 +93,14 @@ def problem_section(
     if overview.re_proved:
         proven += f", re-proved from certificates for {overview.re_proved:,}"
     runs = f"{counted(overview.runs, 'run')} on {counted(overview.instances, 'instance')}"
+    summary = html(standing_table(ranked(standings)), DEFINITIONS, kind="summary sortable")
     return f"""<section class="problem" data-problem="{name}" aria-label="{name}">
 <h2>{name}: {title}</h2>
 <p class="quiet">{runs} to {escape(sense)}; {proven}.</p>
-<div class="scroll"><table class="summary sortable">
-<thead><tr>{"".join(map(_head, HEADS))}</tr></thead>
-<tbody>
-{"".join(_line(standing) for standing in ranked(standings))}</tbody></table></div>
+<div class="scroll">{summary}</div>
 <p class="under"><button type="button" class="download" data-what="summary">Download as CSV</button>
 <span class="quiet">of all runs, whatever the filters</span></p>
-{_definitions()}
+{terms("What the columns mean", DEFINITIONS)}
 <div class="charts">
 <figure><figcaption>Performance profiles<small>{PROFILE}</small></figcaption>
 <div class="chart" data-chart="profile"></div></figure>
@@ -127,39 +110,16 @@ def problem_section(
 {_pairs(pairs)}</section>"""
 
 
-def _head(name: str) -> str:
-    meaning = escape(DEFINITIONS.get(name, ""), quote=True)
-    return f'<th scope="col" title="{meaning}">{escape(name)}</th>'
+def terms(title: str, meanings: Mapping[str, str]) -> str:
+    """Return what words mean, to be opened; nothing where there are none."""
+    if not meanings:
+        return ""
+    return f"<details><summary>{title}</summary>{defined(meanings.items())}</details>"
 
 
-def _line(standing: Standing) -> str:
-    values: dict[str, float | str | None] = {
-        "policy": standing.contender,
-        "mean gap": standing.mean,
-        "95% interval": standing.low,
-        "median": standing.median,
-        "worst": standing.worst,
-        "on": standing.worst_instance if (standing.worst or 0.0) > 0 else None,
-        "wins": standing.wins,
-        "optimal": standing.at_optimum if standing.counted else None,
-        "time": standing.seconds,
-        "no gap": standing.runs - standing.counted,
-    }
-    cells = "".join(
-        f'<td data-value="{_value(values[head])}"><span class="name">{escape(cell)}</span></td>'
-        for head, cell in zip(HEADS, standing_cells(standing), strict=True)
-    )
-    return f'<tr data-policy="{escape(standing.contender, quote=True)}">{cells}</tr>\n'
-
-
-def _value(value: float | str | None) -> str:
-    """Return what a cell is sorted by; nothing where it is missing."""
-    return "" if value is None else escape(str(value), quote=True)
-
-
-def _definitions() -> str:
-    terms = "".join(f"<dt>{name}</dt><dd>{meaning}</dd>" for name, meaning in DEFINITIONS.items())
-    return f"<details><summary>What the columns mean</summary><dl>{terms}</dl></details>"
+def defined(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return a list of definitions."""
+    return f"<dl>{''.join(f'<dt>{plain(a)}</dt><dd>{plain(b)}</dd>' for a, b in pairs)}</dl>"
 
 
 def _pairs(pairs: Sequence[Pair]) -> str:
@@ -167,33 +127,9 @@ def _pairs(pairs: Sequence[Pair]) -> str:
     if not pairs:
         return ""
     best = escape(pairs[0].a)
-    heads = ("beside", "instances", "better", "equal", "worse", "mean advantage", "95% interval")
-    lines = "".join(f"<tr>{''.join(map(_cell, _pair(pair)))}</tr>\n" for pair in pairs)
     return f"""<details><summary>{best} beside each other policy, instance by instance</summary>
 <p class="quiet">{PAIRS.format(best)}</p>
-<div class="scroll"><table class="sortable pairs">
-<thead><tr>{"".join(f'<th scope="col">{head}</th>' for head in heads)}</tr></thead>
-<tbody>
-{lines}</tbody></table></div></details>"""
-
-
-def _pair(pair: Pair) -> list[tuple[str, float | str]]:
-    """Return each cell's text, and what it is sorted by."""
-    sure = between(pair.low, pair.high) if pair.instances >= FEW else ""
-    return [
-        (pair.b, pair.b),
-        (f"{pair.instances:,}", pair.instances),
-        (f"{pair.better:,}", pair.better),
-        (f"{pair.same:,}", pair.same),
-        (f"{pair.worse:,}", pair.worse),
-        (percent(pair.mean), pair.mean),
-        (sure, pair.low),
-    ]
-
-
-def _cell(cell: tuple[str, float | str]) -> str:
-    text, value = cell
-    return f'<td data-value="{_value(value)}"><span class="name">{escape(text)}</span></td>'
+<div class="scroll">{html(pairs_beside(pairs), kind="sortable pairs")}</div></details>"""
 
 
 def failed(failures: Sequence[str]) -> str:

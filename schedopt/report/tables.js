@@ -40,7 +40,7 @@ function refresh() {
     section.hidden = !state.passing.some((row) => row[at.problem] === section.dataset.problem);
   }
   for (const line of document.querySelectorAll(".summary tbody tr")) {
-    line.setAttribute("aria-selected", String(line.dataset.policy === $("policy").value));
+    line.setAttribute("aria-selected", String(line.cells[0].dataset.value === $("policy").value));
   }
   draw();
   charts();
@@ -169,7 +169,7 @@ function summaries() {
     const button = make("button", { type: "button", className: "link", title: "show only this policy's runs in charts and table" });
     button.append(...line.cells[0].childNodes);
     button.addEventListener("click", () => {
-      $("policy").value = $("policy").value === line.dataset.policy ? "" : line.dataset.policy;
+      $("policy").value = $("policy").value === line.cells[0].dataset.value ? "" : line.cells[0].dataset.value;
       refresh();
     });
     line.cells[0].append(button);

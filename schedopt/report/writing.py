@@ -16,9 +16,9 @@ import msgspec
 
 from schedopt import __version__
 from schedopt.analysis.contenders import by_problem, contenders, sense_of
-from schedopt.analysis.measured import measure_tables
 from schedopt.analysis.pairs import against
 from schedopt.analysis.summary import Standing, overview, ranked, summary
+from schedopt.analysis.tables import measured_tables
 from schedopt.analysis.words import in_words
 from schedopt.formats import counted
 from schedopt.instances.errors import InputError, shown
@@ -80,13 +80,7 @@ def write(
 
 
 def named(path: str | Path) -> None:
-    """Refuse a report whose name does not say that it is a page.
-
-    Raises
-    ------
-    InputError
-        If it does not end in .html.
-    """
+    """Refuse a report whose name does not say that it is a page."""
     if Path(path).suffix.lower() != ".html":
         raise InputError("a report's name ending in .html", found=shown(Path(path).name))
 
@@ -98,13 +92,8 @@ def page(
 ) -> str:
     """Return the page.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-    pictures : mapping
-        For each instance file that has some, its pictures.
-    failures : sequence of str
-        A line for each instance that could not be used.
+    ``pictures``: for each instance file that has some, its pictures; ``failures``: a line for each
+    instance that could not be used.
     """
     rows = by_contender(rows)
     standings, cases = summary(rows), list(by_file(rows))
@@ -116,7 +105,7 @@ def page(
         count=f"{counted(len(rows), 'run')} on {counted(len(cases), 'instance')}",
         words=words(in_words(rows)) if rows else "",
         problems="\n".join(
-            [measured_section(list(measure_tables(rows))), *_sections(rows, standings)]
+            [measured_section(list(measured_tables(rows))), *_sections(rows, standings)]
         ),
         failures=failed(failures),
         data=as_script(data(rows, standings, pictures)),
@@ -177,13 +166,7 @@ class _Plotly(msgspec.Struct, frozen=True):
 
 
 def need_plotly() -> None:
-    """Refuse to make a report without what draws its charts.
-
-    Raises
-    ------
-    InputError
-        If plotly is not installed.
-    """
+    """Refuse to make a report without what draws its charts."""
     if find_spec("plotly") is None:
         raise InputError(
             "plotly, which the extra `report` brings: pip install 'schedopt[report]'",

@@ -20,6 +20,7 @@ import msgspec
 from schedopt import __version__
 from schedopt.instances.errors import InputError, shown
 from schedopt.sweep.measure import Outcome, Task, said
+from schedopt.sweep.rows import Row
 from schedopt.sweep.workers import Group, Worker, WorkerError
 
 PATIENCE = 30.0
@@ -35,33 +36,22 @@ _MINE = threading.local()
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What tasks that travelled together came to.
+    """What tasks that travelled together came to."""
 
-    Attributes
-    ----------
-    outcomes : list of Outcome
-        One for each task.
-    seconds : float
-        How long they took.
-    """
-
-    outcomes: list[Outcome]
-    seconds: float
+    outcomes: list[Outcome[Row]]  # one for each task
+    seconds: float  # how long they took
 
 
 def work(tasks: Sequence[Task], grace: float | None) -> bytes:
     """Do tasks on a cluster's machine, in a process beside Dask's worker, which stays well.
 
-    Returns
-    -------
-    bytes
-        A `Batch`, as JSON: plain data is all that travels back.
+    Returns: a `Batch`, as JSON: plain data is all that travels back.
     """
     began = time.monotonic()
     multiprocessing.current_process().daemon = False  # or it may have no process beside it
     if not hasattr(_MINE, "worker"):
         _MINE.worker = Worker()
-    outcomes: list[Outcome] = []
+    outcomes: list[Outcome[Any]] = []
     while len(outcomes) < len(tasks):  # what took long leaves others undone
         for group in _MINE.worker.work(tasks[len(outcomes) :], grace):
             outcomes += group
@@ -74,13 +64,7 @@ def release() -> str:
 
 
 def remote(tasks: Sequence[Task], address: str, grace: float | None) -> Iterator[Group]:
-    """Do tasks on a Dask cluster, and yield what is done as it is known.
-
-    Raises
-    ------
-    InputError
-        If there is no such cluster, it has no workers, or theirs is another schedopt.
-    """
+    """Do tasks on a Dask cluster, and yield what is done as it is known."""
     distributed = _distributed()
     wrong = InputError(
         "the address of a Dask scheduler that answers, such as tcp://host:8786",
@@ -189,7 +173,7 @@ def _through(
             yield [(done[0], found)]
 
 
-def _outcomes(distributed: Any, future: Any) -> Batch | Outcome:
+def _outcomes(distributed: Any, future: Any) -> Batch | Outcome[Row]:
     """Return what a future brought, or a line about what became of its worker."""
     if future.status == "finished":
         return msgspec.json.decode(future.result(), type=Batch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar, Generic, TypeAlias
 
 import msgspec
 
@@ -19,6 +20,7 @@ from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.problems.record import Question
 from schedopt.solvers.result import Document, Result, Termination
+from schedopt.sweep.journal import Keyed, R
 from schedopt.sweep.plan import Run
 from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import Source
@@ -32,61 +34,66 @@ from schedopt.verbs.solve import solve
 class Task:
     """What is to be done with one instance.
 
-    Attributes
-    ----------
-    source : Source
-    digest : str
-        The source's, when the sweep was planned.
-    runs : tuple of Run
-        The rows that are wanted.
-    constraints : tuple of Constraint
-        Side constraints beyond the instance's own.
-    time_limit : float or None
-        Seconds for each reference.
-    certificate : bool
-        Whether the bounds of references are re-proved.
-    seed : int
-        The solver's.
-    lost : mapping of str to str
-        References that are not to be tried (again), and what is said of them instead.
-    policy_files : tuple of PolicyFile
-        Files of policies that are run first.
-    problem : str
-        Of which problem the instance was when the sweep was planned.
+    ``lost``: references that are not to be tried (again), and what is said of them instead.
     """
 
     source: Source
-    digest: str
-    runs: tuple[Run, ...]
-    constraints: tuple[Constraint, ...] = ()
-    time_limit: float | None = None
-    certificate: bool = False
-    seed: int = 0
+    digest: str  # the source's, when the sweep was planned
+    runs: tuple[Run, ...]  # the rows that are wanted
+    constraints: tuple[Constraint, ...] = ()  # side constraints beyond the instance's own
+    time_limit: float | None = None  # seconds for each reference
+    certificate: bool = False  # whether the bounds of references are re-proved
+    seed: int = 0  # the solver's
     lost: Mapping[str, str] | None = None
-    policy_files: tuple[PolicyFile, ...] = ()
-    problem: str = ""
+    policy_files: tuple[PolicyFile, ...] = ()  # files of policies that are run first
+    problem: str = ""  # of which problem the instance was when the sweep was planned
+
+    made: ClassVar[type[Keyed]] = Row
+    """The rows that it makes."""
+
+    def steps(self) -> Iterator[Step[Keyed]]:
+        """Find the reference of each policy once, and run each, telling what happens."""
+        for policies in self.policy_files:
+            load(policies)
+        source = self.source.opened()
+        if source.digest() != self.digest:
+            raise InputError(
+                "the instance as it was when the sweep began",
+                found="other contents",
+                file=source.label,
+            )
+        instance = source.load()
+        check_added(instance, self.constraints)
+        references = _References(instance, self)
+        for run in self.runs:
+            policy = references.record.policy(run.policy, self.constraints)
+            yield from references.prepare(policy, run.options)
+            reference = references.of(policy, run.options)
+            blank = _blank(self, run, instance, reference)
+            try:
+                yield Begun(row=blank, warming=True)
+                warm_policy(policy)
+                yield Begun(row=blank)
+                row = _row(blank, _evaluated(self, run, policy, instance), reference)
+            except (KeyboardInterrupt, GeneratorExit):
+                raise
+            except BaseException as error:  # noqa: BLE001  a policy that exits costs its own row alone
+                row = msgspec.structs.replace(blank, termination="error", message=said(error))
+            yield Done(row)
 
 
 class Begun(msgspec.Struct, frozen=True, tag="begun"):
-    """A step begins: a reference by name, or a run, with the row that stands if it never ends.
-
-    Attributes
-    ----------
-    reference : str, optional
-    row : Row, optional
-    warming : bool
-        Whether what the run needs is only being loaded and compiled yet.
-    """
+    """A step begins: a reference by name, or a run, with the row that stands if it never ends."""
 
     reference: str | None = None
     row: Row | None = None
-    warming: bool = False
+    warming: bool = False  # whether what the run needs is only being loaded and compiled yet
 
 
-class Done(msgspec.Struct, frozen=True, tag="done"):
+class Done(msgspec.Struct, Generic[R], frozen=True, tag="done"):
     """A run has ended: its row."""
 
-    row: Row
+    row: R
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
@@ -99,27 +106,19 @@ class Finished(msgspec.Struct, frozen=True, tag="finished"):
     """All runs have ended."""
 
 
-Step = Begun | Done | Failed | Finished
+Step: TypeAlias = Begun | Done[R] | Failed | Finished
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an instance.
+class Outcome(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
+    """What became of an instance."""
 
-    Attributes
-    ----------
-    rows : list of Row
-        Those of the runs that have ended.
-    why : str, optional
-        A line that says why there are no others.
-    """
-
-    rows: list[Row]
-    why: str | None = None
+    rows: list[R]  # those of the runs that have ended
+    why: str | None = None  # a line that says why there are no others
 
 
-def outcome(task: Task) -> Outcome:
+def outcome(task: Task) -> Outcome[Keyed]:
     """Do a task in this very process."""
-    rows: list[Row] = []
+    rows: list[Keyed] = []
     for step in steps(task):
         if isinstance(step, Done):
             rows.append(step.row)
@@ -128,10 +127,10 @@ def outcome(task: Task) -> Outcome:
     return Outcome(rows=rows)
 
 
-def steps(task: Task) -> Iterator[Step]:
+def steps(task: Task) -> Iterator[Step[Keyed]]:
     """Do a task, and yield what happens as it happens; what goes wrong is a step too."""
     try:
-        yield from _steps(task)
+        yield from task.steps()
     except InputError as error:
         text = str(error)
         label = task.source.label
@@ -140,36 +139,6 @@ def steps(task: Task) -> Iterator[Step]:
         yield Failed(f"{task.source.label}: {said(error)}")
     else:
         yield Finished()
-
-
-def _steps(task: Task) -> Iterator[Step]:
-    for policies in task.policy_files:
-        load(policies)
-    source = task.source.opened()
-    if source.digest() != task.digest:
-        raise InputError(
-            "the instance as it was when the sweep began",
-            found="other contents",
-            file=source.label,
-        )
-    instance = source.load()
-    check_added(instance, task.constraints)
-    references = _References(instance, task)
-    for run in task.runs:
-        policy = references.record.policy(run.policy, task.constraints)
-        yield from references.prepare(policy, run.options)
-        reference = references.of(policy, run.options)
-        blank = _blank(task, run, instance, reference)
-        try:
-            yield Begun(row=blank, warming=True)
-            warm_policy(policy)
-            yield Begun(row=blank)
-            row = _row(blank, _evaluated(task, run, policy, instance), reference)
-        except (KeyboardInterrupt, GeneratorExit):
-            raise
-        except BaseException as error:  # noqa: BLE001  a policy that exits costs its own row alone
-            row = msgspec.structs.replace(blank, termination="error", message=said(error))
-        yield Done(row)
 
 
 def said(error: BaseException) -> str:
@@ -193,7 +162,7 @@ class _References:
         self.record = problem_of(instance)
         self._known: dict[str, Result] = {}
 
-    def prepare(self, policy: Policy, options: Options) -> Iterator[Step]:
+    def prepare(self, policy: Policy, options: Options) -> Iterator[Begun]:
         """Find a policy's reference if it is not known yet."""
         question = self._question(policy, options)
         called = _called(question)
@@ -311,11 +280,6 @@ def solutions(task: Task) -> Iterator[tuple[Run, AnyInstance, Result, Result]]:
     """Yield each run with the instance, the policy's result and its reference: rows keep neither.
 
     A policy that raises has a result without a solution that says so.
-
-    Raises
-    ------
-    InputError
-        If the instance is not valid, or a policy is not known.
     """
     for policies in task.policy_files:
         load(policies)

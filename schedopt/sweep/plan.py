@@ -60,49 +60,27 @@ class Sweep:
 class Run:
     """One policy on one instance: what becomes one row.
 
-    Attributes
-    ----------
-    key : str
-        A digest of all that the row depends on, the instance's contents among it, so that a
-        changed file, option or release is never mistaken for work already done.
-    policy : str
-    seed : int
-    options : mapping
-        Those that the policy or its reference knows.
+    ``key``: a digest of all that the row depends on, the instance's contents among it, so that a
+    changed file, option or release is never mistaken for work already done.
     """
 
     key: str
     policy: str
     seed: int
-    options: Options
+    options: Options  # those that the policy or its reference knows
 
 
 @dataclass(frozen=True)
 class ProblemPlan:
-    """What a sweep means for one problem.
-
-    Attributes
-    ----------
-    policies : tuple of Policy
-    settings : tuple of mapping
-        Every combination of the options' values.
-    constraints : tuple of Constraint
-    """
+    """What a sweep means for one problem."""
 
     policies: tuple[Policy, ...]
-    settings: tuple[Options, ...]
+    settings: tuple[Options, ...]  # every combination of the options' values
     constraints: tuple[Constraint, ...]
 
 
 def problem_plans(sweep: Sweep, problems: Iterable[str]) -> dict[str, ProblemPlan]:
-    """Return what a sweep means for each of the problems that its instances are of.
-
-    Raises
-    ------
-    InputError
-        If a seed is not right, if a policy or an option is known to none of them, or given for a
-        problem that does not know it, or if a problem is left with no policy.
-    """
+    """Return what a sweep means for each of the problems that its instances are of."""
     problems = list(problems)
     for seed in sweep.seeds:
         if not 0 <= seed < 2**31:

@@ -1,21 +1,20 @@
-"""Rows of a benchmark: what one is, and a file of them that survives being killed."""
+"""Rows of a bench: what one is, and how files hold them."""
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
-from weakref import WeakSet
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.files import read_bytes, write_bytes
+from schedopt.instances.files import read_bytes
 from schedopt.instances.parquet import read_parquet
+from schedopt.sweep.journal import Journal, finished
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,9 +29,6 @@ NUMBERS = (
     "reference_seconds",
     "confidence",
 )
-
-SYNC = 0.5
-"""Seconds between two waits for the disk."""
 
 AS_JSON = ("options", "measures", "resampled")
 """What a cell of a table holds as JSON."""
@@ -108,177 +104,24 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 _NEEDED = [field.name for field in msgspec.structs.fields(Row) if field.required]
-_BEGINNING = b'{"instance":'
-"""How each row begins as a line of JSON."""
 
 
-class Rows:
-    """The rows of a sweep, each in the file as soon as it is known.
+class Rows(Journal[Row]):
+    """The rows of a bench."""
 
-    While a sweep runs, its rows are appended to a journal of JSON lines: the output itself where
-    that is .jsonl, else a file beside it. When it is complete the output is written anew in the
-    sweep's order, whole or not at all.
+    formats = FORMATS
 
-    Parameters
-    ----------
-    output : path or None
-        Where rows are kept; nowhere but in memory if None.
-    keys : sequence of str
-        The keys of the sweep's rows, in its order.
+    def _held(self, path: Path) -> list[Row]:
+        return read_rows(path, cut=True)
 
-    Raises
-    ------
-    InputError
-        If the output has another ending, cannot be written, or holds rows of another sweep.
-    """
+    def _table(self, rows: Sequence[Row], suffix: str) -> bytes:
+        return table(rows, suffix)
 
-    def __init__(self, output: str | Path | None, keys: Sequence[str]) -> None:
-        self._output = None if output is None else Path(output)
-        self._order = {key: i for i, key in enumerate(keys)}
-        self._rows: dict[str, Row] = {}
-        self._journal: IO[bytes] | None = None
-        self._full = False
-        self._unsafe: list[str] = []  # keys of rows since the last `fsync`
-        self._safe_size, self._synced = 0, 0.0
-        if self._output is not None:
-            self._open(self._output)
-            _OPEN.add(self)
-
-    def let_go(self) -> None:
-        """Close the journal in a copy of this process, where its lock would outlive this one's."""
-        if self._journal is not None:
-            self._journal.close()
-
-    def _open(self, output: Path) -> None:
-        if output.suffix not in FORMATS:
-            raise InputError(f"a name ending in {', '.join(FORMATS)}", file=str(output))
-        journal = output if output.suffix == ".jsonl" else Path(f"{output}.journal.jsonl")
-        new = not journal.exists()
-        try:
-            self._journal = journal.open("ab", buffering=0)
-        except OSError as error:
-            raise InputError(
-                "a place to write to", found=error.strerror, file=str(journal)
-            ) from None
-        self._journal_path = journal
-        try:
-            _keep_others_out(self._journal, journal)
-            for path in dict.fromkeys((output, journal)):
-                if path.exists():
-                    self._adopt(path)
-            self._safe_size = os.fstat(self._journal.fileno()).st_size
-        except BaseException:
-            self._journal.close()
-            if new:
-                journal.unlink()
-            raise
-
-    def _adopt(self, path: Path) -> None:
-        """Take over the rows of an earlier run, and cut off a line that it did not finish."""
-        for row in read_rows(path, cut=True):
-            if row.key not in self._order:
-                raise InputError(
-                    "rows of this very bench; choose another output, or remove that file",
-                    found=f"{row.policy} on {row.instance} with other options or contents",
-                    file=str(path),
-                )
-            self._rows[row.key] = row
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._rows
-
-    def extend(self, rows: Iterable[Row]) -> None:
-        """Keep rows; when this returns, no end of this process loses them.
-
-        They are written at once, so that a killed bench has them. The disk itself is waited for
-        every `SYNC` seconds: where the machine's power fails, the rows since then are redone.
-
-        Raises
-        ------
-        InputError
-            If the disk takes no more; what was written before stays valid.
-        """
-        rows = list(rows)
-        # Before they are written: an interruption just after must not make `finish` forget them.
-        self._rows.update((row.key, row) for row in rows)
-        if self._journal is None:
-            return
-        lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
-        before = os.fstat(self._journal.fileno()).st_size
-        self._unsafe += [row.key for row in rows]
-        try:
-            while lines:  # a disk that is nearly full takes a part
-                lines = lines[self._journal.write(lines) :]
-        except OSError as error:
-            os.ftruncate(self._journal.fileno(), before)  # whole rows, or none of them
-            for row in rows:
-                del self._rows[row.key]
-            self._unsafe = self._unsafe[: -len(rows)]
-            self._sync()  # may find that the disk has still less
-            raise self._no_room(error) from None
-        if time.monotonic() - self._synced >= SYNC:
-            self._sync()
-
-    def _sync(self) -> None:
-        """Wait until the disk has all rows; where it has not, go back to those that it has."""
-        assert self._journal is not None  # noqa: S101  for type checkers
-        number = self._journal.fileno()
-        try:
-            os.fsync(number)
-        except OSError as error:
-            os.ftruncate(number, self._safe_size)
-            for key in self._unsafe:
-                del self._rows[key]
-            self._unsafe.clear()
-            raise self._no_room(error) from None
-        self._safe_size, self._synced = os.fstat(number).st_size, time.monotonic()
-        self._unsafe.clear()
-
-    def _no_room(self, error: OSError) -> InputError:
-        self._full = True
-        expected = "room to write; the rows before are safe, run again to go on"
-        return InputError(expected, found=error.strerror, file=str(self._journal_path))
-
-    def finish(self) -> list[Row]:
-        """Return all rows in the sweep's order, and write the output in that order."""
-        if self._unsafe:
-            self._sync()
-        rows = sorted(self._rows.values(), key=lambda row: self._order[row.key])
-        if self._output is not None and self._journal is not None:
-            self._journal.close()
-            beside = self._output != self._journal_path
-            if self._full or (beside and len(rows) < len(self._order)):
-                return rows  # not complete: the journal goes on being the place to resume from
-            write_bytes(self._output, table(rows, self._output.suffix))
-            if beside:
-                self._journal_path.unlink()
-        return rows
-
-
-_OPEN: WeakSet[Rows] = WeakSet()
-
-
-def _let_go() -> None:
-    for rows in list(_OPEN):
-        rows.let_go()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go)
-
-
-def _keep_others_out(journal: IO[bytes], path: Path) -> None:
-    """Make sure that no other bench writes the same rows at the same time."""
-    try:
-        import fcntl
-    except ImportError:  # not on this system
-        return
-    try:
-        fcntl.flock(journal.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise InputError(
-            "a file that no other bench is writing", found="one that is", file=str(path)
-        ) from None
+    def _strange(self, rows: Sequence[Row]) -> InputError:
+        return InputError(
+            "rows of this very bench; choose another output, or remove that file",
+            found=f"{rows[0].policy} on {rows[0].instance} with other options or contents",
+        )
 
 
 def table(rows: Sequence[Row], suffix: str) -> bytes:
@@ -328,9 +171,9 @@ def read_rows(path: str | Path, *, cut: bool = False) -> list[Row]:
     """
     path = Path(path)
     data, rest = read_bytes(path), b""
-    if path.suffix == ".jsonl":
+    if path.suffix.lower() == ".jsonl":
         if cut:
-            data, rest = _finished(data, path)
+            data, rest = finished(data, path, "rows of a bench")
         records: Iterable[Any] = data.splitlines()
     else:
         records = _records(path, data)
@@ -350,21 +193,11 @@ def read_rows(path: str | Path, *, cut: bool = False) -> list[Row]:
     return rows
 
 
-def _finished(data: bytes, path: Path) -> tuple[bytes, bytes]:
-    """Return the lines that have an end, and what is left: the beginning of a row."""
-    whole = data.rfind(b"\n") + 1
-    rest = data[whole:]
-    common = min(len(rest), len(_BEGINNING))
-    if rest[:common] != _BEGINNING[:common] or path.stat().st_size < len(data):
-        raise InputError("rows of a bench", found=shown(rest), file=str(path))
-    return data[:whole], rest
-
-
 def _records(path: Path, data: bytes) -> list[dict[str, Any]]:
     import polars as pl
 
     try:
-        found = read_parquet(data) if path.suffix == ".parquet" else _cells(data)
+        found = read_parquet(data) if path.suffix.lower() == ".parquet" else _cells(data)
         records = _of_rows(found).to_dicts() if data else []
         for record in records:
             if isinstance(record["violations"], str):

@@ -11,10 +11,12 @@ import threading
 import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
+from typing import Generic
 
 import msgspec
 
 from schedopt.policies.from_file import load_only
+from schedopt.sweep.journal import Keyed, R
 from schedopt.sweep.measure import Begun, Done, Outcome, Step, Task, outcome, steps
 
 TOLD = 0.02
@@ -27,17 +29,10 @@ LONG = 0.2
 """Seconds after which the rest of what came together is left to others."""
 
 
-class Told(msgspec.Struct, frozen=True):
-    """What became of the next of several tasks.
+class Told(msgspec.Struct, Generic[R], frozen=True):
+    """What became of the next of several tasks, and whether those that are left stay undone."""
 
-    Attributes
-    ----------
-    outcomes : list of Outcome
-    over : bool
-        Whether those that are left stay undone.
-    """
-
-    outcomes: list[Outcome]
+    outcomes: list[Outcome[R]]
     over: bool = False
 
 
@@ -72,7 +67,7 @@ def serve(line: Connection) -> None:
 def _do_all(line: Connection, tasks: Sequence[Task]) -> None:
     """Do tasks, and tell now and then what became of them."""
     began = told = time.monotonic()
-    done: list[Outcome] = []
+    done: list[Outcome[Keyed]] = []
     for task in tasks:
         load_only(task.policy_files)
         done.append(outcome(task))
@@ -93,7 +88,7 @@ def _do_in_steps(line: Connection, task: Task, loaded: set[tuple[str, str]]) -> 
     is: by ``loaded``.
     """
     load_only(task.policy_files)
-    told: list[Step] = []
+    told: list[Step[Keyed]] = []
     for step in steps(task):
         if isinstance(step, Begun) and step.warming and step.row is not None:
             policy = (step.row.problem, step.row.policy)

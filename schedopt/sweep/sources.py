@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -17,240 +17,158 @@ from schedopt import __version__
 from schedopt.instances.archived import PREFIX, members, result_path
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import beside, located, parse, problem_of, read_bytes
-from schedopt.instances.options import Options
+from schedopt.instances.options import Options, checked, split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
-from schedopt.sweep.seeds import seeds_of
 
 MOST_BESIDE = 4 * 2**30
 """No file beside an instance is read beyond this."""
+
+MOST_DIGITS = 1000
+MOST_SEEDS = 1_000_000
+"""Beyond this, a range of seeds is a slip of the pen."""
 
 TINY = 4096
 """Bytes up to which compressing a text takes longer than sending it."""
 
 
-class Source(Protocol):
+@dataclass(frozen=True)
+class Source:
     """Where one instance comes from.
 
-    Attributes
-    ----------
-    label : str
-        How rows and messages speak of it: a path, or what it is generated from.
+    ``label``: how rows and messages speak of it: a path, or what it is generated from.
     """
 
-    @property
-    def label(self) -> str:
-        """Return the label."""
-
-    def problem(self) -> str:
-        """Return the problem that it is an instance of."""
-
-    def beside(self) -> bool:
-        """Tell whether a table stands beside the instance."""
-
-    def digest(self) -> str:
-        """Return what tells this instance, as it is now, from every other."""
-
-    def load(self) -> AnyInstance:
-        """Return the instance."""
+    label: str = field(init=False, repr=False)
 
     def opened(self) -> Source:
         """Return the same source, its file read once for all that is asked of it now."""
+        return self
 
     def packed(self) -> Source:
         """Return the same source for a machine that does not see our files."""
+        return self
 
     def known(self) -> bytes | None:
         """Return the document of the best known result, None where there is none."""
-
-
-@dataclass(frozen=True)
-class FileSource:
-    """An instance file.
-
-    Attributes
-    ----------
-    path : Path
-    """
-
-    path: Path
-
-    @cached_property
-    def label(self) -> str:
-        """The path, as it was given."""
-        return str(self.path)
+        return None
 
     def problem(self) -> str:
-        """Return the problem that the file says it is an instance of."""
+        """Return the problem that it is an instance of."""
         return self.opened().problem()
 
     def beside(self) -> bool:
-        """Tell whether the file names others beside it."""
+        """Tell whether a table stands beside the instance."""
         return self.opened().beside()
 
     def digest(self) -> str:
-        """Return a digest of the contents, with those of the files beside it that it names."""
+        """Return what tells this instance, as it is now, from every other."""
         return self.opened().digest()
 
     def load(self) -> AnyInstance:
-        """Read the instance, strictly."""
+        """Return the instance."""
         return self.opened().load()
-
-    def opened(self) -> OpenedSource:
-        """Read the file."""
-        return OpenedSource(self.path, self.label, read_bytes(self.path))
-
-    def packed(self) -> Source:
-        """Return the contents themselves, compressed."""
-        return self.opened().packed()
-
-    def known(self) -> bytes | None:
-        """Return the best known result, for an instance of the archive."""
-        return _known(self.label)
-
-
-def _known(label: str) -> bytes | None:
-    return read_bytes(result_path(label.removeprefix(PREFIX))) if label.startswith(PREFIX) else None
 
 
 @dataclass(frozen=True)
-class OpenedSource:
-    """An instance file that has been read.
-
-    Attributes
-    ----------
-    path : Path
-    label : str
-        The path, as it was given.
-    data : bytes
-        Its text.
-    """
+class FileSource(Source):
+    """An instance file; its label is the path, as it was given."""
 
     path: Path
-    label: str
-    data: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", str(self.path))
+
+    def opened(self) -> Source:
+        """Read the file."""
+        return Contents(self.label, read_bytes(self.path), self.path)
+
+    def packed(self) -> Source:
+        """Return the contents themselves."""
+        return self.opened().packed()
+
+    def known(self) -> bytes | None:
+        """Return the best known result of an instance of the archive."""
+        if not self.label.startswith(PREFIX):
+            return None
+        return read_bytes(result_path(self.label.removeprefix(PREFIX)))
+
+
+@dataclass(frozen=True)
+class Contents(Source):
+    """What an instance file holds: read just now, or on its way to another machine.
+
+    ``path``: the file; None on its way, where ``others`` holds those beside it, and ``best`` the
+    best known result.
+    """
+
+    label: str  # the path where the file is at home, as it was given
+    data: bytes = field(repr=False)  # its text; compressed on its way, unless it is tiny
+    path: Path | None = None
+    others: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    best: bytes | None = field(default=None, repr=False)
+
+    @cached_property
+    def _text(self) -> bytes:
+        packed = self.data.startswith(b"\x1f\x8b")  # as no JSON begins
+        return gzip.decompress(self.data) if packed else self.data
+
+    @cached_property
+    def _problem(self) -> str:
+        return problem_of(self._text, file=self.label)
+
+    def _names(self) -> tuple[str, ...]:
+        return beside(self._text, file=self.label, problem=self._problem)
+
+    def _beside(self) -> Mapping[str, bytes]:
+        names = () if self.path is None else self._names()
+        if self.path is None or not names:
+            return self.others
+        folder = located(self.path).parent
+        return {name: read_bytes(folder / name, MOST_BESIDE) for name in names}
 
     def problem(self) -> str:
         """Return the problem that the text says it is an instance of."""
         return self._problem
 
-    @cached_property
-    def _problem(self) -> str:
-        return problem_of(self.data, file=self.label)
-
     def beside(self) -> bool:
         """Tell whether the text names others beside it."""
-        return bool(beside(self.data, file=self.label, problem=self._problem))
+        return bool(self._names())
 
     def digest(self) -> str:
-        """Return a digest of the text, and of the files beside it, which are read."""
-        found = hashlib.sha256(self.data)
+        """Return a digest of the text, and of the files beside it."""
+        found = hashlib.sha256(self._text)
         for other in self._beside().values():
             found.update(hashlib.sha256(other).digest())
         return found.hexdigest()
 
     def load(self) -> AnyInstance:
         """Decode the instance, strictly."""
-        return parse(self.data, file=self.label)
-
-    def opened(self) -> OpenedSource:
-        """Return itself."""
-        return self
-
-    def packed(self) -> Source:
-        """Return the contents themselves, compressed where that pays."""
-        text = gzip.compress(self.data, 1, mtime=0) if len(self.data) > TINY else self.data
-        return PackedSource(self.label, text, self._beside(), self.known())
-
-    def known(self) -> bytes | None:
-        """Return the best known result, for an instance of the archive."""
-        return _known(self.label)
-
-    def _beside(self) -> dict[str, bytes]:
-        names = beside(self.data, file=self.label, problem=self._problem)
-        if not names:
-            return {}
-        folder = located(self.path).parent
-        return {name: read_bytes(folder / name, MOST_BESIDE) for name in names}
-
-
-@dataclass(frozen=True)
-class PackedSource:
-    """The contents of an instance file, on their way to another machine.
-
-    Attributes
-    ----------
-    label : str
-        The path where the file is at home.
-    data : bytes
-        Its text, compressed unless it is tiny.
-    others : dict of str to bytes
-        The files beside it that it names.
-    best : bytes, optional
-        Its best known result.
-    """
-
-    label: str
-    data: bytes = field(repr=False)
-    others: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    best: bytes | None = field(default=None, repr=False)
-
-    def problem(self) -> str:
-        """Return the problem that the text says it is an instance of."""
-        return problem_of(self._text(), file=self.label)
-
-    def _text(self) -> bytes:
-        packed = self.data.startswith(b"\x1f\x8b")  # as no JSON begins
-        return gzip.decompress(self.data) if packed else self.data
-
-    def beside(self) -> bool:
-        """Tell whether there are others."""
-        return bool(self.others)
-
-    def digest(self) -> str:
-        """Return a digest of the text, and of the files beside it."""
-        found = hashlib.sha256(self._text())
-        for other in self.others.values():
-            found.update(hashlib.sha256(other).digest())
-        return found.hexdigest()
-
-    def load(self) -> AnyInstance:
-        """Decode the instance, strictly."""
-        text = self._text()
-        found: AnyInstance
         if not self.others:
-            found = parse(text, file=self.label)
-            return found
+            return parse(self._text, file=self.label)
         with TemporaryDirectory() as folder:
             for name, other in self.others.items():
                 (Path(folder) / name).write_bytes(other)
-            found = parse(text, file=str(Path(folder) / Path(self.label).name))
-        return found
-
-    def opened(self) -> Source:
-        """Return itself."""
-        return self
+            return parse(self._text, file=str(Path(folder) / Path(self.label).name))
 
     def packed(self) -> Source:
-        """Return itself."""
-        return self
+        """Return the contents without the file, compressed where that pays."""
+        if self.path is None:
+            return self
+        text = gzip.compress(self.data, 1, mtime=0) if len(self.data) > TINY else self.data
+        return Contents(self.label, text, None, self._beside(), self.known())
 
     def known(self) -> bytes | None:
-        """Return the best known result, for an instance of the archive."""
-        return self.best
+        """Return the best known result, as the file has it or as it came along."""
+        return self.best if self.path is None else FileSource(self.path).known()
 
 
 @dataclass(frozen=True)
-class GeneratedSource:
+class GeneratedSource(Source):
     """A random instance, made where it is needed: the seed fixes it bit for bit.
 
-    Attributes
-    ----------
-    family, generator : str
-        The problem, and one of its generators.
-    seed : int
-    options : mapping
-        Those of the generator that are not at their default.
+    ``label``: as ``--generate`` takes it; ``family``, ``generator``: the problem, and one of its
+    generators; ``options``: those of the generator that are not at their default.
     """
 
     family: str
@@ -258,11 +176,10 @@ class GeneratedSource:
     seed: int
     options: Options = field(default_factory=dict)
 
-    @property
-    def label(self) -> str:
-        """Return it as ``--generate`` takes it."""
+    def __post_init__(self) -> None:
         options = "".join(f",{key}={_text(value)}" for key, value in self.options.items())
-        return f"{self.family}/{self.generator},seed={self.seed}{options}"
+        label = f"{self.family}/{self.generator},seed={self.seed}{options}"
+        object.__setattr__(self, "label", label)
 
     def problem(self) -> str:
         """Return the generator's problem."""
@@ -286,31 +203,13 @@ class GeneratedSource:
             error.file = self.label
             raise
 
-    def opened(self) -> Source:
-        """Return itself."""
-        return self
-
-    def packed(self) -> Source:
-        """Return itself: a few words are all it takes."""
-        return self
-
-    def known(self) -> bytes | None:
-        """Return None: what is random has no best known result."""
-        return None
-
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def instance_files(paths: Iterable[str | Path]) -> list[Path]:
-    """Return the instance files among paths, folders opened, each file once.
-
-    Raises
-    ------
-    InputError
-        If a path is not there, or nothing is found.
-    """
+    """Return the instance files among paths, folders opened, each file once."""
     found: dict[Path, None] = {}
     for path in map(Path, paths):
         try:
@@ -348,8 +247,6 @@ def generated(
     InputError
         If problem, generator or an option is not known or not right.
     """
-    from schedopt.instances.options import checked
-
     chosen = record_of(problem).generator(generator)
     given = checked(options or {}, chosen.options, chosen.name)
     made = []
@@ -361,13 +258,7 @@ def generated(
 
 
 def from_label(label: str) -> Source:
-    """Return what a row's ``file`` speaks of: a file, or what was generated.
-
-    Raises
-    ------
-    InputError
-        If it is neither.
-    """
+    """Return what a row's ``file`` speaks of: a file, or what was generated."""
     if "/" not in label or "," not in label or Path(label).exists():
         return FileSource(Path(label))
     (source,) = from_text(label)
@@ -378,14 +269,7 @@ def from_text(text: str) -> list[GeneratedSource]:
     """Return what ``--generate`` names, such as ``dssp/uncorrelated,seeds=1-20,jobs=100``.
 
     A row's ``file`` is such a text where its instance was generated.
-
-    Raises
-    ------
-    InputError
-        If it is not of that form, or what it names is not known.
     """
-    from schedopt.instances.options import split
-
     head, *words = text.split(",")
     problem, _, generator = head.partition("/")
     options = split(words)
@@ -395,3 +279,25 @@ def from_text(text: str) -> list[GeneratedSource]:
     return generated(
         problem, generator or None, seeds=seeds_of(seeds[0] if seeds else 0), options=options
     )
+
+
+def seeds_of(given: int | str | Iterable[int]) -> list[int]:
+    """Return seeds given as a number, as numbers, or as text such as ``1-20``."""
+    if isinstance(given, bool) or not isinstance(given, int | str):
+        if isinstance(given, bool | float):
+            raise InputError("seeds, such as 7 or 1-20", found=shown(given), place="seeds")
+        return list(given)
+    if isinstance(given, int):
+        return [given]
+    first, dash, last = given.partition("-")
+    plain = first.isdecimal() and (last.isdecimal() if dash else not last)
+    if not plain or len(given) > MOST_DIGITS:
+        raise InputError("seeds, such as 7 or 1-20", found=shown(given), place="seeds")
+    low, high = int(first), int(last or first)
+    if high < low or high - low >= MOST_SEEDS:
+        raise InputError(
+            f"a first and a last seed, at most {MOST_SEEDS} in all",
+            found=shown(given),
+            place="seeds",
+        )
+    return list(range(low, high + 1))

@@ -29,14 +29,9 @@ _OURS: WeakSet[Connection] = WeakSet()
 def began(
     serve: Callable[[Connection], None], *, copied: bool = False
 ) -> tuple[BaseProcess, Connection]:
-    """Begin a process, and return it with the line to it.
+    """Begin a process that serves its end of a line, and return it with the other end.
 
-    Parameters
-    ----------
-    serve : callable
-        What it does with its end of the line.
-    copied : bool
-        Whether it is a copy of this one, with all that is loaded here: see `may_be_copied`.
+    It may be a copy of this one, with all that is loaded here: see `may_be_copied`.
     """
     context = multiprocessing.get_context("fork") if copied else _SPAWN
     ours, theirs = context.Pipe()
@@ -117,10 +112,7 @@ def unready(process: BaseProcess, seconds: float) -> InputError | None:
 def leave_if_begun_by_ourselves() -> None:
     """End a process that is only just importing the script that began it, and would begin others.
 
-    Raises
-    ------
-    SystemExit
-        There; whoever began it says what is to be done.
+    Whoever began it says what is to be done.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise SystemExit(1)

@@ -14,8 +14,7 @@ import msgspec
 from schedopt.instances.decoding import convert
 from schedopt.instances.errors import InputError, joined, shown
 from schedopt.instances.files import read_bytes
-from schedopt.sweep.seeds import seeds_of
-from schedopt.sweep.sources import GeneratedSource, generated, instance_files
+from schedopt.sweep.sources import GeneratedSource, generated, instance_files, seeds_of
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
@@ -26,57 +25,31 @@ Values = Value | tuple[Value, ...]
 
 
 class Generated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Instances of one generator.
-
-    Attributes
-    ----------
-    problem : str
-    generator : str, optional
-        The problem's first by default.
-    seeds : int, list of int or str
-        One instance each; as text a range, such as ``1-20``.
-    options : mapping
-        The generator's.
-    """
+    """Instances of one generator."""
 
     problem: str
-    generator: str | None = None
-    seeds: Seeds = 0
-    options: dict[str, Value] = {}
+    generator: str | None = None  # the problem's first by default
+    seeds: Seeds = 0  # one instance each; as text a range, such as ``1-20``
+    options: dict[str, Value] = {}  # the generator's
 
 
 class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A sweep file; what is not in it is as on the command line.
 
-    Attributes
-    ----------
-    paths : tuple of str
-        Instance files, folders of them, and patterns such as ``nights/*.json``; like all paths in
-        the file, seen from the file's own folder.
-    generate : tuple of Generated
-    policies : tuple of str, or mapping of str to tuples
-        Names, of whichever problem they are; or for each problem.
-    policy_files : tuple of str
-        Python files that register policies; they are run.
-    options : mapping
-        Option values, in a list where several are to be tried; under a problem's name for that
-        problem alone.
-    constraints : tuple of str, or mapping of str to tuples
-        Files of side constraints, for all instances or by problem.
-    seeds : int, list of int or str
-        For policies that draw random numbers.
-    time_limit, grace : float, optional
-    jobs : int, optional
-    cluster, output : str, optional
+    ``paths``: instance files, folders of them, and patterns such as ``nights/*.json``; like all
+    paths in the file, seen from the file's own folder; ``policies``: names, of whichever problem
+    they are; or for each problem; ``options``: option values, in a list where several are to be
+    tried; under a problem's name for that problem alone; ``constraints``: files of side
+    constraints, for all instances or by problem.
     """
 
     paths: tuple[str, ...] = ()
     generate: tuple[Generated, ...] = ()
     policies: tuple[str, ...] | dict[str, tuple[str, ...]] = ()
-    policy_files: tuple[str, ...] = ()
+    policy_files: tuple[str, ...] = ()  # python files that register policies; they are run
     options: dict[str, Values | dict[str, Values]] = {}
     constraints: tuple[str, ...] | dict[str, tuple[str, ...]] = ()
-    seeds: Seeds = 0
+    seeds: Seeds = 0  # for policies that draw random numbers
     time_limit: Seconds | None = None
     grace: Seconds | None = None
     jobs: Positive | None = None
@@ -85,13 +58,7 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 def read(path: str | Path) -> dict[str, Any]:
-    """Return what a sweep file declares, as keyword arguments of `schedopt.bench`.
-
-    Raises
-    ------
-    InputError
-        With the file, the place, what was found and what was expected.
-    """
+    """Return what a sweep file declares, as keyword arguments of `schedopt.bench`."""
     path = Path(path)
     try:
         declared = _decoded(read_bytes(path), str(path))
@@ -102,13 +69,7 @@ def read(path: str | Path) -> dict[str, Any]:
 
 
 def rule_files(path: str | Path) -> list[Path]:
-    """Return the files of side constraints that a sweep file names.
-
-    Raises
-    ------
-    InputError
-        As `read` does, where the file itself is wrong.
-    """
+    """Return the files of side constraints that a sweep file names."""
     path = Path(path)
     files = _decoded(read_bytes(path), str(path)).constraints
     several = files.values() if isinstance(files, Mapping) else [files]

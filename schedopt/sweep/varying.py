@@ -25,11 +25,8 @@ Value = float | int | str | bool
 class Vary:
     """A place, and the values that it takes.
 
-    Attributes
-    ----------
-    place : str
-        Such as ``processors``, ``rules.cap.at_most.fx``, ``jobs.hero.reward`` or ``option.fill``.
-    values : tuple of Value
+    ``place``: such as ``processors``, ``rules.cap.at_most.fx``, ``jobs.hero.reward`` or
+    ``option.fill``.
     """
 
     place: str
@@ -39,16 +36,7 @@ class Vary:
     def of(cls, text: str, number: Callable[[str], float]) -> Vary:
         """Read ``PLACE=VALUES``: values with commas between, each one or ``FIRST:LAST:STEP``.
 
-        Parameters
-        ----------
-        text : str
-        number : callable
-            Reads a number that may have a unit; raises `InputError` where it is none.
-
-        Raises
-        ------
-        InputError
-            If it is not of that form.
+        ``number``: reads a number that may have a unit; raises `InputError` where it is none.
         """
         place, _, listed = text.partition("=")
         if not place or not listed:
@@ -90,13 +78,7 @@ def _plain(value: Decimal) -> float | int:
 
 
 def combinations(varied: Sequence[Vary]) -> list[dict[str, Value]]:
-    """Return every combination of values, the last place changing fastest.
-
-    Raises
-    ------
-    InputError
-        If a place is there twice, or there are too many combinations.
-    """
+    """Return every combination of values, the last place changing fastest."""
     places = [vary.place for vary in varied]
     for place in places:
         if places.count(place) > 1:
@@ -116,19 +98,8 @@ def changed(
 ) -> tuple[dict[str, Any], list[Any], dict[str, Value]]:
     """Return an instance's document, further rules and options with values at their places.
 
-    Parameters
-    ----------
-    document : mapping
-        The instance as a file holds it.
-    rules : sequence
-        Further side constraints, as a file holds them.
-    values : mapping
-        By place.
-
-    Raises
-    ------
-    InputError
-        If there is no such place.
+    ``document``: the instance as a file holds it; ``rules``: further side constraints, as a file
+    holds them; ``values``: by place.
     """
     own: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document))
     more: list[Any] = msgspec.json.decode(msgspec.json.encode(rules))

@@ -10,35 +10,45 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from typing import Any
 
 import msgspec
 
 from schedopt.sweep import starting
+from schedopt.sweep.journal import Keyed
 from schedopt.sweep.measure import Begun, Done, Failed, Finished, Outcome, Step, Task, warm
-from schedopt.sweep.rows import Row
 from schedopt.sweep.serving import Told, serve
 
 MOST_STARTS = 3
 """A step whose process ends unasked as often as this is given up."""
 
 KILLED = f"killed on every attempt ({MOST_STARTS})"
+ALLOWED = "the time limit and the grace"
 
 READING = 120.0
 """Seconds more for reading an instance, and for loading and compiling what it needs."""
+
 PATIENCE = 5.0
 """Seconds for a process without work to end by itself."""
 
 BATCH = 0.05
 """Seconds that tasks which are sent together are meant to take."""
 
-Group = list[tuple[Task, Outcome]]
+Group = list[tuple[Task, Outcome[Any]]]
 """Tasks that are done, each with what became of it."""
 
 _STARTING = threading.Lock()
-_TOLD: msgspec.json.Decoder[Told] = msgspec.json.Decoder(Told)
-_STEPS: msgspec.json.Decoder[list[Step]] = msgspec.json.Decoder(list[Step])
+
+
+@cache
+def _decoders(
+    row: Any,
+) -> tuple[msgspec.json.Decoder[Told[Keyed]], msgspec.json.Decoder[list[Step[Keyed]]]]:
+    """Return what reads a worker's words of several tasks, and of each step of one."""
+    return msgspec.json.Decoder(Told[row]), msgspec.json.Decoder(list[Step[row]])
 
 
 class WorkerError(Exception):
@@ -58,19 +68,14 @@ class Worker:
         self._line: Connection | None = None
         self._closed = self._busy = self._heard = False
 
-    def work(self, tasks: Sequence[Task], grace: float | None) -> Iterator[list[Outcome]]:
+    def work(self, tasks: Sequence[Task], grace: float | None) -> Iterator[list[Outcome[Keyed]]]:
         """Do tasks in their order, and yield what became of the next ones as it is known.
 
         Telling each step takes as long as a tiny instance. So tasks that no grace is over are
         done without; where the process dies of one, those that are left are done step by step.
         Where one takes long, the others are left undone, for whoever has time.
 
-        Raises
-        ------
-        WorkerError
-            If the worker is closed meanwhile.
-        InputError
-            If processes end before they are ready.
+        Raises `WorkerError` if the worker is closed meanwhile.
         """
         done = 0
         if len(tasks) > 1 and _limit(tasks[0], grace) is None:
@@ -78,15 +83,13 @@ class Worker:
             try:
                 line = self._ready()
                 line.send(tuple(tasks))
-                told = Told([])
+                told: Told[Keyed] = Told([])
                 while not told.over:
-                    told = _TOLD.decode(line.recv_bytes())
+                    told = _decoders(tasks[0].made)[0].decode(line.recv_bytes())
                     done += len(told.outcomes)
                     yield told.outcomes
             except (EOFError, OSError):  # the process is no more
-                self.release()
-                if self._closed:
-                    raise WorkerError from None
+                self._lost()
             else:
                 return
             finally:
@@ -94,54 +97,46 @@ class Worker:
         for task in tasks[done:]:
             yield [self.compute(task, grace)]
 
-    def compute(self, task: Task, grace: float | None) -> Outcome:
+    def compute(self, task: Task, grace: float | None) -> Outcome[Keyed]:
         """Do a task, however often it takes.
 
-        Parameters
-        ----------
-        task : Task
-        grace : float or None
-            Seconds beyond the time limit after which a step is ended; None, and where there is no
-            time limit: never.
-
-        Raises
-        ------
-        WorkerError
-            If the worker is closed meanwhile.
+        A step that takes longer than the time limit and ``grace`` is ended, where there are both.
+        Raises `WorkerError` if the worker is closed meanwhile.
         """
+        limit = _limit(task, grace)
+        done: dict[str, Keyed] = {}
+        losses: Counter[str] = Counter()
         self._busy = True
         try:
-            return self._compute(task, grace)
+            while True:
+                last, late = self._follow(task, limit, done)
+                if isinstance(last, Finished | Failed):
+                    why = last.why if isinstance(last, Failed) else None
+                    return Outcome(rows=list(done.values()), why=why)
+                self._lost()
+                name = "" if last is None else str(last.row.key if last.row else last.reference)
+                losses[name] += 1
+                if late or losses[name] == MOST_STARTS:
+                    ended = f"the worker was {KILLED}"
+                    if late and (last is None or last.warming):
+                        ended = "it took too long to read, or to get ready"
+                    elif late:
+                        ended = f"its process was ended after {limit:g} s, {ALLOWED}"
+                    if last is None:
+                        why = f"{task.source.label}: {ended}"
+                        return Outcome(rows=list(done.values()), why=why)
+                    task = _without(task, last, done, ended, limit if late else None)
+                task = replace(task, runs=tuple(run for run in task.runs if run.key not in done))
         finally:
             self._busy = False
 
-    def _compute(self, task: Task, grace: float | None) -> Outcome:
-        limit = _limit(task, grace)
-        done: dict[str, Row] = {}
-        losses: Counter[str] = Counter()
-        while True:
-            last, late = self._follow(task, limit, done)
-            if isinstance(last, Finished | Failed):
-                why = last.why if isinstance(last, Failed) else None
-                return Outcome(rows=list(done.values()), why=why)
-            self.release()
-            if self._closed:
-                raise WorkerError
-            losses[_name(last)] += 1
-            if late or losses[_name(last)] == MOST_STARTS:
-                ended = f"the worker was {KILLED}"
-                if late and (last is None or last.warming):
-                    ended = "it took too long to read, or to get ready"
-                elif late:
-                    ended = f"its process was ended after {limit:g} s, the time limit and the grace"
-                if last is None:
-                    why = f"{task.source.label}: {ended}"
-                    return Outcome(rows=list(done.values()), why=why)
-                task = _without(task, last, done, ended, limit if late else None)
-            task = replace(task, runs=tuple(run for run in task.runs if run.key not in done))
+    def _lost(self) -> None:
+        self.release()
+        if self._closed:
+            raise WorkerError from None
 
     def _follow(
-        self, task: Task, limit: float | None, done: dict[str, Row]
+        self, task: Task, limit: float | None, done: dict[str, Keyed]
     ) -> tuple[Begun | Failed | Finished | None, bool]:
         """Have the process do a task; return the last step heard of, and whether it took too long.
 
@@ -149,6 +144,7 @@ class Worker:
         goes to ``done``.
         """
         last: Begun | None = None
+        _, decoder = _decoders(task.made)
         try:
             line = self._ready()
             line.send(task)
@@ -157,7 +153,7 @@ class Worker:
                 more = READING if last is None or last.warming else 0.0
                 if limit is not None and not line.poll(limit + more):
                     return last, True
-                for step in _STEPS.decode(line.recv_bytes()):
+                for step in decoder.decode(line.recv_bytes()):
                     if isinstance(step, Finished | Failed):
                         return step, False
                     last = step if isinstance(step, Begun) else None
@@ -183,13 +179,7 @@ class Worker:
         return self._line
 
     def begin(self, *, copied: bool = False) -> None:
-        """Start the process, if there is none.
-
-        Parameters
-        ----------
-        copied : bool
-            As a copy of this one.
-        """
+        """Start the process, if there is none, perhaps as a copy of this one."""
         if self._line is not None:
             return
         with _STARTING:  # starting is not for several threads at once
@@ -220,34 +210,16 @@ class Worker:
                 self._process.kill()
 
 
-def _name(step: Begun | None) -> str:
-    """Return what tells a step from the others."""
-    if step is None:
-        return ""
-    return str(step.reference) if step.row is None else step.row.key
-
-
 def _without(
-    task: Task, last: Begun, done: dict[str, Row], ended: str, seconds: float | None
+    task: Task, last: Begun, done: dict[str, Keyed], ended: str, seconds: float | None
 ) -> Task:
-    """Return a task without the step that never ends, which its rows say.
+    """Return a task without a step that never ends, whose row, if it is a run, says how it ended.
 
-    Parameters
-    ----------
-    task : Task
-    last : Begun
-        The step.
-    done : dict
-        The rows, by key: the step's own is added where it is a run.
-    ended : str
-        How it ended.
-    seconds : float or None
-        How long it took where that was too long; None where its process died of it.
+    It took ``seconds``, too long; or its process died of it.
     """
     if last.row is None:
-        return replace(
-            task, lost={**(task.lost or {}), str(last.reference): f"no reference: {ended}"}
-        )
+        lost = {**(task.lost or {}), str(last.reference): f"no reference: {ended}"}
+        return replace(task, lost=lost)
     done[last.row.key] = msgspec.structs.replace(
         last.row,
         termination="error" if seconds is None else "time-limit",

@@ -9,7 +9,7 @@ from typing import Any
 from schedopt.archive.judging import Verdict
 from schedopt.formats import number, percent
 from schedopt.problems.shown import ShownTable
-from schedopt.terminal.console import out, say, table
+from schedopt.terminal.console import say, show
 
 
 def groups(found: Sequence[dict[str, Any]]) -> None:
@@ -24,7 +24,7 @@ def groups(found: Sequence[dict[str, Any]]) -> None:
         for entry in found
     )
     heads = ("group", "what", "instances", "proven", "re-proved", "open", "widest gap")
-    out.print(table(ShownTable(title="", heads=heads, rows=rows)))
+    show(ShownTable(title="", heads=heads, rows=rows))
     total = Counter(
         {key: sum(entry[key] for entry in found) for key in ("instances", "proven", "open")}
     )
@@ -53,7 +53,7 @@ def known(found: dict[str, Any]) -> None:
         for entry in found["entries"]
     )
     heads = ("instance", "status", "best known", "bound", "gap", "bound re-proved from", "by", "on")
-    out.print(table(ShownTable(title="", heads=heads, rows=rows)))
+    show(ShownTable(title="", heads=heads, rows=rows))
 
 
 def verdicts(found: Sequence[Verdict]) -> None:

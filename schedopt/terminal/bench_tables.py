@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from schedopt.analysis import tables
 from schedopt.analysis.averages import FEW
 from schedopt.analysis.changes import Changes
-from schedopt.analysis.measured import measure_tables
 from schedopt.analysis.pairs import Pair
 from schedopt.analysis.profiles import Profile
 from schedopt.analysis.summary import overview
 from schedopt.analysis.summary import summary as standings
 from schedopt.formats import counted, duration, signed
 from schedopt.sweep.rows import Row
-from schedopt.terminal.console import out, say, table
+from schedopt.terminal.console import say, show
 
 MOST_CHANGES, MOST_NAMES = 40, 5
 STYLES = {True: "green", False: "red", None: ""}
@@ -22,11 +21,11 @@ STYLES = {True: "green", False: "red", None: ""}
 
 def summary(rows: Sequence[Row]) -> None:
     """Show what is measured, and for each problem how far policies fall short, and who is best."""
-    for shown in measure_tables(rows):
-        out.print(table(shown))
+    for shown in tables.measured_tables(rows):
+        show(shown)
     found = standings(rows)
     for what, shown in tables.standings(found, overview(rows)):
-        out.print(table(shown))
+        show(shown)
         mine = [standing for standing in found if standing.problem == what.problem]
         if any(standing.counted < standing.runs for standing in mine):
             say("no gap: runs left out of the means, and why")
@@ -36,7 +35,7 @@ def summary(rows: Sequence[Row]) -> None:
 def profiles(found: Sequence[Profile]) -> None:
     """Show performance profiles: on which share of the instances each is within a factor."""
     for shown in tables.profiles(found):
-        out.print(table(shown))
+        show(shown)
 
 
 def pairs(found: Sequence[Pair]) -> None:
@@ -64,7 +63,7 @@ def changes(found: Changes) -> None:
     say(f"{found.same:,} of {counted(found.rows, 'row')} are the same, but for times")
     if found.changes:
         styles = [STYLES[change.better] for change in found.changes]
-        out.print(table(tables.changes(found, MOST_CHANGES), styles))
+        show(tables.changes(found, MOST_CHANGES), styles)
         if len(found.changes) > MOST_CHANGES:
             say(f"... and {len(found.changes) - MOST_CHANGES:,} more; --json has them all")
     for what, names in (("gone", found.gone), ("new", found.new)):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -21,9 +20,6 @@ if not out.is_terminal:
     out.width = 120
 err = Console(stderr=True, highlight=False, emoji=False)
 
-NUMERIC = re.compile(r"[-–+±<>\d.,%]+( (of|to) [-+<>\d.,%]+| (µs|ms|s|min|h))?")
-"""A number, a share, an interval, a count of a count, a time: such columns align to the right."""
-
 
 def text(words: str, style: str = "") -> Text:
     """Return words as they are: no markup is read in them, and nothing steers the terminal."""
@@ -35,27 +31,22 @@ def say(words: str, style: str = "") -> None:
     out.print(text(words, style))
 
 
+def show(shown: ShownTable, styles: Sequence[str] = ()) -> None:
+    """Print a table."""
+    out.print(table(shown, styles))
+
+
 def table(shown: ShownTable, styles: Sequence[str] = ()) -> Table:
     """Return a table of plain text, its numbers aligned to the right.
 
-    Parameters
-    ----------
-    shown : ShownTable
-    styles : sequence of str
-        A style for each row; none where there are fewer.
+    ``styles``: a style for each row; none where there are fewer.
     """
     from rich.table import Table
 
     rendered = Table(title=text(shown.title) if shown.title else None, title_justify="left")
-    for i, head in enumerate(shown.heads):
-        right = _numeric(row[i] for row in shown.rows)
+    for head, right in zip(shown.heads, shown.numeric(), strict=True):
         rendered.add_column(text(head), justify="right" if right else "left", overflow="fold")
     for i, row in enumerate(shown.rows):
         style = styles[i] if i < len(styles) else ""
         rendered.add_row(*(text(cell) for cell in row), style=style or None)
     return rendered
-
-
-def _numeric(cells: Iterable[str]) -> bool:
-    filled = [cell for cell in cells if cell]
-    return bool(filled) and all(NUMERIC.fullmatch(cell) for cell in filled)

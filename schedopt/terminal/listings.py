@@ -10,7 +10,7 @@ from rich.text import Text
 
 from schedopt.formats import duration
 from schedopt.instances.errors import printable
-from schedopt.terminal.console import out, say, table, text
+from schedopt.terminal.console import out, say, show, text
 
 if TYPE_CHECKING:
     from schedopt.verbs.doctor import Finding
@@ -63,7 +63,7 @@ def warmed(found: Sequence[Warmed]) -> None:
 
     rows = tuple((entry.problem, str(entry.runs), duration(entry.seconds)) for entry in found)
     title = "kernels, compiled and kept"
-    out.print(table(ShownTable(title=title, heads=("problem", "runs", "time"), rows=rows)))
+    show(ShownTable(title=title, heads=("problem", "runs", "time"), rows=rows))
 
 
 def reproductions(found: Sequence[Told]) -> None:
@@ -91,5 +91,5 @@ def ledger(found: Sequence[Told]) -> None:
         (entry["name"], entry["title"], str(len(entry["claims"])), entry["verdict"])
         for entry in found
     )
-    out.print(table(ShownTable(title="", heads=("entry", "title", "claims", "verdict"), rows=rows)))
+    show(ShownTable(title="", heads=("entry", "title", "claims", "verdict"), rows=rows))
     say("as last recorded, in full; run an entry again by its name, or `all`")

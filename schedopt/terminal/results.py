@@ -12,7 +12,7 @@ from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import explained, problem
 from schedopt.problems.shown import ShownTable
 from schedopt.solvers.result import Result
-from schedopt.terminal.console import out, say, table, text
+from schedopt.terminal.console import out, say, show, text
 
 STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
 
@@ -34,12 +34,12 @@ def result(instance: AnyInstance, document: Result) -> None:
     out.print(grid)
     for shown in record.tables(instance, document):
         out.print()
-        out.print(table(shown.filled()))
+        show(shown.filled())
     dropped = record.dropped(instance, document)
     if document.explanation:
         for shown in explained.tables(msgspec.convert(document.explanation, explained.Explanation)):
             out.print()
-            out.print(table(shown.filled()))
+            show(shown.filled())
     elif dropped is not None:
         _dropped(dropped)
     if document.conflict:
@@ -57,7 +57,7 @@ def result(instance: AnyInstance, document: Result) -> None:
 def _dropped(shown: ShownTable) -> None:
     """Show what is left out, the first of it where it is much."""
     out.print()
-    out.print(table(msgspec.structs.replace(shown, rows=shown.rows[:DROPPED]).filled()))
+    show(msgspec.structs.replace(shown, rows=shown.rows[:DROPPED]).filled())
     if len(shown.rows) > DROPPED:
         say(f"... and {len(shown.rows) - DROPPED:,} more; --output plan.csv has all")
 
@@ -99,4 +99,4 @@ def results(instance: AnyInstance, documents: Sequence[Result]) -> None:
         for document in documents
     )
     heads = ("policy", "objective", "time", "violated side constraints")
-    out.print(table(ShownTable(title=instance.name, heads=heads, rows=rows)))
+    show(ShownTable(title=instance.name, heads=heads, rows=rows))

@@ -36,13 +36,7 @@ def listed() -> list[dict[str, Any]]:
 
 
 def chosen(names: Sequence[str] = ()) -> list[tuple[str, Entry]]:
-    """Return entries with their groups: of groups, of single instances, or of all.
-
-    Raises
-    ------
-    InputError
-        If there is no such group or instance.
-    """
+    """Return entries with their groups: of groups, of single instances, or of all."""
     found = []
     for name in [text.removeprefix(PREFIX) for text in names] or groups():
         if "/" in name:

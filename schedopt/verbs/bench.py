@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from schedopt.analysis.row_table import RowTable
 from schedopt.instances.constraints import Constraint
@@ -17,6 +17,7 @@ from schedopt.instances.files import keep
 from schedopt.instances.options import Options, most_at_once
 from schedopt.policies import from_file
 from schedopt.problems import problem as record_of
+from schedopt.sweep.journal import Journal
 from schedopt.sweep.measure import Outcome, Task, outcome
 from schedopt.sweep.plan import ProblemPlan, Sweep, problem_plans, runs
 from schedopt.sweep.rows import Rows
@@ -136,17 +137,12 @@ def bench(
     plan, failures = _planned([*files, *generated], sweep)
     rows = Rows(output, [run.key for task in plan for run in task.runs])
     todo = [left for task in plan if (left := _left(task, rows)).runs]
-    done = len(plan) - len(todo)
     for line in _slow(todo):
         (tell or _quiet)(line)
     try:
-        with closing(_computed(todo, jobs, grace, cluster)) as outcomes:
-            for group in outcomes:
-                rows.extend(row for _, found in group for row in found.rows)
-                failures += [_failed(task, found.why) for task, found in group if found.why]
-                done += len(group)
-                if progress:
-                    progress(done, len(plan))
+        outcomes = computed(todo, jobs, grace, cluster)
+        for task, why in filled(rows, outcomes, len(plan) - len(todo), len(plan), progress):
+            failures.append(why if task.source.label in why else f"{task.source.label}: {why}")
     finally:
         finished = RowTable(rows.finish())
     if failures:
@@ -154,9 +150,20 @@ def bench(
     return finished
 
 
-def _failed(task: Task, why: str) -> str:
-    """Return a line on an instance that cannot be used, which names it."""
-    return why if task.source.label in why else f"{task.source.label}: {why}"
+Outcomes = Generator[Sequence[tuple[Task, Outcome[Any]]], None, None]
+
+
+def filled(
+    rows: Journal[Any], outcomes: Outcomes, done: int, total: int, progress: Progress | None
+) -> Generator[tuple[Task, str], None, None]:
+    """Keep the rows that come out of tasks, and yield the tasks that cannot be done, with why."""
+    with closing(outcomes):
+        for group in outcomes:
+            rows.extend(row for _, outcome in group for row in outcome.rows)
+            done += len(group)
+            if progress:
+                progress(done, total)
+            yield from ((task, outcome.why) for task, outcome in group if outcome.why)
 
 
 def _refuse(jobs: int, seeds: Sequence[int], seconds: Mapping[str, float | None]) -> None:
@@ -187,13 +194,7 @@ class Told(NamedTuple):
 def task_of(
     source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan], told: Told | None = None
 ) -> Task:
-    """Return what a sweep does with one instance; it is read if what it tells is not given.
-
-    Raises
-    ------
-    InputError
-        If it is not an instance, or of a problem that the sweep has no terms for.
-    """
+    """Return what a sweep does with one instance; it is read if what it tells is not given."""
     problem, digest, beside = told or Told.by(source)
     mine = of[problem]
     if sweep.policies is None:  # all of them: all that are for such an instance
@@ -252,7 +253,7 @@ def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[
     return [task_of(source, sweep, of, told) for source, told in usable], failures
 
 
-def _here(todo: Sequence[Task]) -> Iterator[list[tuple[Task, Outcome]]]:
+def _here(todo: Sequence[Task]) -> Iterator[list[tuple[Task, Outcome[Any]]]]:
     """Do tasks in this very process, one after the other.
 
     Whoever looks for garbage need not look through all that is loaded, again and again: that would
@@ -267,9 +268,9 @@ def _here(todo: Sequence[Task]) -> Iterator[list[tuple[Task, Outcome]]]:
         gc.unfreeze()
 
 
-def _computed(
-    todo: Sequence[Task], jobs: int, grace: float | None, cluster: str | None
-) -> Generator[Sequence[tuple[Task, Outcome]], None, None]:
+def computed(
+    todo: Sequence[Task], jobs: int, grace: float | None = None, cluster: str | None = None
+) -> Outcomes:
     """Yield what became of the next instances as it is known."""
     if not todo:
         return

@@ -14,24 +14,12 @@ from schedopt.problems import problems
 
 
 def constraints_from(path: str | Path, problem: str) -> list[Constraint]:
-    """Read side constraints of a problem from a file: a list of them, or a single one.
-
-    Raises
-    ------
-    InputError
-        With the file, the place, what was found and what was expected.
-    """
+    """Read side constraints of a problem from a file: a list of them, or a single one."""
     return _constraints(path, record_of(problem).constraint_kinds())
 
 
 def constraints_of_any(path: str | Path) -> list[Constraint]:
-    """Read side constraints of any problem from a file.
-
-    Raises
-    ------
-    InputError
-        With the file, the place, what was found and what was expected.
-    """
+    """Read side constraints of any problem from a file."""
     kinds: dict[str, Any] = {}
     for record in problems():
         kinds |= record.constraint_kinds()

@@ -128,13 +128,7 @@ def known_policies(
     options: Options,
     constraints: Sequence[Constraint] = (),
 ) -> list[Policy]:
-    """Return policies by name, making sure that each option is known to one of them.
-
-    Raises
-    ------
-    InputError
-        If a policy or an option is not known.
-    """
+    """Return policies by name, making sure that each option is known to one of them."""
     chosen = [record_of(problem).policy(name, constraints) for name in names]
     together = {key: option for policy in chosen for key, option in policy.options.items()}
     checked(options, together, ", ".join(policy.name for policy in chosen))
@@ -142,14 +136,7 @@ def known_policies(
 
 
 def told_apart(policies: Sequence[Policy], options: Options, instances: int = 1) -> None:
-    """Make sure that no two runs write the same file.
-
-    Raises
-    ------
-    InputError
-        If several policies, or instances, take an option that names a file to write, and the name
-        does not tell them apart.
-    """
+    """Make sure that no two runs write the same file."""
     for key, value in options.items():
         takers = [p for p in policies if key in p.options and p.options[key].written]
         for mark, count in zip(MARKS, (len(takers), instances if takers else 1), strict=True):

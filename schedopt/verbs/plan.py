@@ -27,15 +27,7 @@ FORMATS = (".csv", ".parquet")
 def carried_out(instance: AnyInstance, result: Result) -> Result | None:
     """Return a result as it is run: itself where it says when, else dispatched at once, checked.
 
-    Parameters
-    ----------
-    instance : Instance
-    result : Result
-
-    Returns
-    -------
-    Result or None
-        None where nothing can be said of when.
+    Returns: None where nothing can be said of when.
     """
     from schedopt.validation.documents import check
 
@@ -108,13 +100,7 @@ def write(table: pl.DataFrame, path: str | Path) -> None:
 
 
 def read(path: str | Path) -> pl.DataFrame | None:
-    """Return the plan that a file holds; None where it holds another table.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read.
-    """
+    """Return the plan that a file holds; None where it holds another table."""
     import polars as pl
 
     data = read_bytes(path)

@@ -120,13 +120,7 @@ def _together(paths: Sequence[str | Path]) -> list[Any]:
 
 
 def read(path: str | Path) -> Any:
-    """Return what a file holds: an instance, a result, a list of results, or rows of a bench.
-
-    Raises
-    ------
-    InputError
-        If it is none of these.
-    """
+    """Return what a file holds: an instance, a result, a list of results, or rows of a bench."""
     if Path(path).suffix == ".jsonl" and varied.is_variations(read_bytes(path)):
         return varied.read(Path(path))
     if Path(path).suffix in rows.FORMATS:
@@ -160,13 +154,7 @@ def _profiles(found: Sequence[Row]) -> Any:
 
 
 def save(figure: Any, path: str | Path) -> None:
-    """Write a figure whole or not at all, in the format that the name ends in.
-
-    Raises
-    ------
-    InputError
-        If the name ends otherwise, or the place cannot be written to.
-    """
+    """Write a figure whole or not at all, in the format that the name ends in."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in FORMATS:

@@ -22,20 +22,11 @@ SECONDS = 1.0
 
 
 class Warmed(msgspec.Struct, frozen=True):
-    """What was compiled for one problem.
-
-    Attributes
-    ----------
-    problem : str
-    runs : int
-        Formulations, examples, generators and policies that were tried.
-    seconds : float
-        What compiling, or loading what is compiled already, took.
-    """
+    """What was compiled for one problem."""
 
     problem: str
-    runs: int
-    seconds: float
+    runs: int  # formulations, examples, generators and policies that were tried
+    seconds: float  # what compiling, or loading what is compiled already, took
 
 
 def warm(progress: Callable[[int, int], None] | None = None) -> list[Warmed]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,15 @@ import msgspec
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.files import load
+from schedopt.instances.files import load, write_bytes
 from schedopt.instances.options import Options, most_at_once
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
-from schedopt.sweep.varied import FORMATS, Question, Variation, answers, read, write
+from schedopt.sweep.plan import Run
+from schedopt.sweep.starting import leave_if_begun_by_ourselves
+from schedopt.sweep.varied import Variant, Variation, Variations, VariedSource, table
 from schedopt.sweep.varying import Vary, combinations, key
+from schedopt.verbs.bench import computed, filled
 
 
 def whatif(
@@ -68,6 +72,8 @@ def whatif(
     """
     if not 1 <= jobs <= most_at_once():
         raise InputError(f"from 1 to {most_at_once()} processes", found=shown(jobs), place="jobs")
+    if jobs > 1:
+        leave_if_begun_by_ourselves()
     how = {
         "formulation": formulation,
         "solver": solver,
@@ -87,20 +93,11 @@ def questions(
     unit: str = "s",
     constraints: Sequence[Constraint] = (),
     how: Mapping[str, Any],
-) -> list[Question]:
+) -> list[Variant]:
     """Return what is to be solved, each combination read and judged.
 
-    Parameters
-    ----------
-    what, vary, unit, constraints
-        As `whatif` takes them.
-    how : mapping
-        Further arguments of `schedopt.solve`.
-
-    Raises
-    ------
-    InputError
-        If a place or a value is not right.
+    ``what``, ``vary``, ``unit``, ``constraints``: as `whatif` takes them; ``how``: further
+    arguments of `schedopt.solve`.
     """
     if isinstance(what, str | Path):
         what = load(what)
@@ -110,41 +107,47 @@ def questions(
     varied = [Vary.of(text, lambda text: record.quantity(text, unit)) for text in vary]
     document = msgspec.json.decode(msgspec.json.encode(what))
     rules = tuple(msgspec.json.decode(msgspec.json.encode(list(constraints))))
-    asked = [
-        Question(document, rules, values, how, key([document, rules, values, how]))
-        for values in combinations(varied)
-    ]
-    for question in asked:
-        question.read()
+    asked = []
+    for values in combinations(varied):
+        source = VariedSource(what.name, document, rules, values)
+        source.read()
+        mark = key([document, rules, values, how])
+        run = Run(mark, "", 0, {})
+        variant = Variant(source=source, digest=mark, runs=(run,), problem=record.name, how=how)
+        asked.append(variant)
     return asked
 
 
 def solved(
-    questions: Sequence[Question],
+    variants: Sequence[Variant],
     jobs: int = 1,
     output: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Variation]:
-    """Return a row for each question; those that the output holds already are taken from it."""
-    kept = output is not None and output.suffix.lower() == FORMATS[0]
-    asked = {question.key for question in questions}
-    done: dict[str, Variation] = {}
-    if output is not None and kept and output.exists():
-        held = read(output)
-        if strange := [row for row in held if row.key not in asked]:
-            expected = "rows of this what-if, or no such file"
-            raise InputError(expected, found=f"{len(strange)} others", file=str(output))
-        done = {row.key: row for row in held}
-        write(list(done.values()), output)  # without a last line that was cut off
-    left = [question for question in questions if question.key not in done]
-    for row in answers(left, jobs):
-        done[row.key] = row
-        if output is not None and kept:
-            with output.open("ab") as file:
-                file.write(msgspec.json.encode(row) + b"\n")
-        if progress:
-            progress(len(done), len(questions))
-    found = [done[question.key] for question in questions]
-    if output is not None:
-        write(found, output)
+    """Return a row for each combination; those that the output holds are taken from it."""
+    whole = output is not None and output.suffix.lower() != Variations.formats[0]
+    rows = Variations(None if whole else output, [variant.digest for variant in variants])
+    left = [variant for variant in variants if variant.digest not in rows]
+    held, total = len(variants) - len(left), len(variants)
+
+    def told(done: int, total: int) -> None:
+        if progress and done > held:
+            progress(done, total)
+
+    outcomes = computed(left, min(jobs, max(1, len(left))))
+    try:
+        with closing(filled(rows, outcomes, held, total, told)) as failures:
+            for _, why in failures:
+                raise SaidError(why)
+    finally:
+        found = rows.finish()
+    if output is not None and whole:
+        write_bytes(output, table(found, output.suffix.lower()))
     return found
+
+
+class SaidError(InputError):
+    """An error that is in words already."""
+
+    def __str__(self) -> str:
+        return self.expected

@@ -12,8 +12,9 @@ from builders.msfq_logs import queue_of
 from typer.testing import CliRunner
 
 import schedopt
-from schedopt.analysis.measured import measured, measures_table
+from schedopt.analysis.measured import measured
 from schedopt.analysis.row_table import RowTable
+from schedopt.analysis.tables import measures
 from schedopt.cli import app
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump
@@ -78,7 +79,7 @@ def test_rows_tell_what_is_measured_and_keep_it(rows: RowTable, tmp_path: Path) 
 
 def test_the_table_leads_with_it(rows: RowTable) -> None:
     (found,) = measured(rows)
-    shown = measures_table(found)
+    shown = measures(found)
     assert shown.heads[:4] == ("policy", "response", "± (95%)", "over the bound")
     best = min(rows, key=lambda row: row.objective or 0.0)
     assert shown.rows[0][0] == best.policy == found.rows[0][0]

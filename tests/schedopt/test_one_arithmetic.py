@@ -22,7 +22,7 @@ from schedopt.analysis.summary import summary
 from schedopt.report.data import by_file, problems
 from schedopt.report.writing import by_contender, page
 from schedopt.sweep.rows import Row
-from schedopt.terminal import bench_tables
+from schedopt.terminal import bench_tables, console
 
 CONTENDERS = (("a", {}), ("b", {}), ("c", {"fill": 0.5}), ("c", {"fill": 1.0}))
 OBJECTIVES = (None, 0.0, 2.0, 2.0 + 1e-12, 3.0, 8.0)
@@ -72,7 +72,7 @@ def at_the_terminal(rows: list[Row]) -> dict[str, list[str]]:
     text = StringIO()
     shown = Console(file=text, width=400, highlight=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bench_tables, "out", shown)
+        patch.setattr(console, "out", shown)
         bench_tables.summary(rows)
     lines = [line for line in text.getvalue().splitlines() if line.startswith("│")]
     cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]

@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from schedopt.analysis.papers import SPECIAL, escaped, latex, printed, standings
+from schedopt.analysis.markup import SPECIAL, escaped, latex
 from schedopt.analysis.summary import overview, summary
+from schedopt.analysis.tables import for_papers, printed
 from schedopt.cli import app
 from schedopt.instances.errors import InputError
 from schedopt.problems import problems
@@ -37,7 +38,7 @@ def test_no_letter_is_left_that_latex_reads_as_something_else(name: str) -> None
 
 def test_a_table_has_as_many_cells_in_each_line() -> None:
     rows = [row(instance=f"i{i}", policy=name, gap=i / 100) for i in range(12) for name in TEX]
-    (shown,) = standings(summary(rows), overview(rows))
+    (shown,) = for_papers(summary(rows), overview(rows))
     text = latex(shown)
     lines = [line for line in text.splitlines() if line.endswith(r" \\")]
     assert len(lines) == 1 + len(TEX)

@@ -20,7 +20,7 @@ from schedopt.analysis.contenders import contenders
 from schedopt.analysis.pairs import paired
 from schedopt.analysis.profiles import profiles
 from schedopt.analysis.summary import summary
-from schedopt.analysis.tables import standing_cells
+from schedopt.analysis.tables import standing_table
 from schedopt.cli import app
 from schedopt.instances.errors import InputError
 from schedopt.sweep.rows import FORMATS, Row, table
@@ -270,7 +270,7 @@ def test_a_simulated_value_is_never_the_optimum_and_says_how_exact_it_is() -> No
     [simulated] = summary(rows)
     assert simulated.at_optimum == 0
     assert simulated.noise == pytest.approx(0.25)
-    assert standing_cells(simulated)[1] == "0.00% ± 25.00%"
+    assert standing_table([simulated]).rows[0][1] == "0.00% ± 25.00%"
     [exact] = summary([msgspec.structs.replace(each, confidence=None) for each in rows])
     assert exact.at_optimum == 2
-    assert standing_cells(exact)[1] == "0.00%"
+    assert standing_table([exact]).rows[0][1] == "0.00%"

@@ -11,8 +11,7 @@ from schedopt.cli import app
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode
 from schedopt.sweep.rows import read_rows
-from schedopt.sweep.seeds import seeds_of
-from schedopt.sweep.sources import from_text, generated
+from schedopt.sweep.sources import from_text, generated, seeds_of
 from schedopt.sweep.sweep_file import read
 from schedopt.verbs.bench import bench
 from schedopt.verbs.generate import generate

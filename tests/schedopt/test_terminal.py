@@ -48,9 +48,8 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[StringIO]:
     """Catch what is printed, as a colour terminal of 300 columns would get it."""
     text = StringIO()
     shown = Console(file=text, width=300, highlight=False, emoji=False, force_terminal=True)
-    for module in (bench_tables, console, listings, results):
-        if hasattr(module, "out"):
-            monkeypatch.setattr(module, "out", shown)
+    for module in (console, listings, results):
+        monkeypatch.setattr(module, "out", shown)
     yield text
     assert "🔥" not in text.getvalue()
     assert not set("\u202e\x07") & set(text.getvalue())

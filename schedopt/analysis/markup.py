@@ -1,0 +1,104 @@
+"""A table as markup: HTML for a page or a notebook, LaTeX for a paper; and CSV."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from io import StringIO
+
+from schedopt.instances.csv_text import guarded
+from schedopt.instances.errors import printable
+from schedopt.problems.shown import ShownTable, Value
+
+LEADING = re.compile(r"[-+]?[\d,]*\.?\d+")
+"""The number that a cell begins with."""
+
+SPECIAL = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
+    "%": r"\%", "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}", "'": r"\textquotesingle{}", "–": "--", "µ": r"$\mu$",
+    "…": r"\dots{}",
+}  # fmt: skip
+"""What LaTeX would read as something else, and how it is written there."""
+
+
+def plain(text: str) -> str:
+    """Return a text as HTML in which nothing acts, on the page or on its reader."""
+    return escape(printable(text), quote=True)
+
+
+def html(
+    shown: ShownTable,
+    terms: Mapping[str, str] | None = None,
+    *,
+    kind: str = "sortable",
+    caption: bool = False,
+) -> str:
+    """Return a table as HTML, whose headings sort it where the page has a script for that.
+
+    ``terms``: what headings mean; ``kind``: the classes of the element; ``caption``: whether the
+    title stands above the table.
+    """
+    numeric = shown.numeric()
+    sides = ["" if right else ' class="text"' for right in numeric]
+    heads = "".join(
+        f'<th{side} scope="col" title="{plain((terms or {}).get(head, ""))}">{plain(head or " ")}'
+        "</th>"
+        for head, side in zip(shown.heads, sides, strict=True)
+    )
+    lines = []
+    for i, row in enumerate(shown.rows):
+        sorts = shown.values[i] if shown.values else map(_value, row, numeric)
+        cells = (
+            f'<td{side} data-value="{"" if value is None else escape(str(value))}">'
+            f'<span class="name">{plain(text)}</span></td>'
+            for text, value, side in zip(row, sorts, sides, strict=True)
+        )
+        lines.append(f"<tr>{''.join(cells)}</tr>\n")
+    title = f"<caption><span>{plain(shown.title)}</span></caption>" if caption else ""
+    return (
+        f'<table class="{kind}">{title}\n<thead><tr>{heads}</tr></thead>\n'
+        f"<tbody>\n{''.join(lines)}</tbody></table>"
+    )
+
+
+def _value(cell: str, numeric: bool) -> Value:
+    number = LEADING.match(cell) if numeric else None
+    return number[0].replace(",", "") if number else printable(cell)
+
+
+def latex(shown: ShownTable) -> str:
+    """Return a table for LaTeX, which needs ``booktabs``, ``textcomp`` and ``[T1]{fontenc}``."""
+    columns = "l" + "r" * (len(shown.heads) - 1)
+    heads, *rows = (" & ".join(map(escaped, line)) + r" \\" for line in (shown.heads, *shown.rows))
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{escaped(shown.title)}}}",
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        heads,
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Return text that LaTeX prints as it is."""
+    return "".join(SPECIAL.get(letter, letter) for letter in printable(text))
+
+
+def as_csv(heads: Sequence[str], rows: Iterable[Sequence[object]], end: str = "\n") -> str:
+    """Return CSV of which no cell is a formula to a spreadsheet."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator=end)
+    for row in (heads, *rows):
+        writer.writerow([guarded(value) if isinstance(value, str) else value for value in row])
+    return text.getvalue()
