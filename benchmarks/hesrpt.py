@@ -18,6 +18,7 @@ from rich.table import Table
 from benchmarks.ceilings import cpu, part_of
 from benchmarks.timing import agree, beside, best_of, out, verdict
 from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.rules import Rules
 from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power
 from schedopt.instances.hesrpt import Table as Points
@@ -26,8 +27,8 @@ from schedopt.policies.hesrpt.closed import hesrpt_times, hesrpt_total
 from schedopt.policies.hesrpt.shares import hesrpt
 from schedopt.policies.hesrpt.simulator import play
 from schedopt.solvers.hesrpt.closed_form import best_by_subsets, optimum
+from schedopt.solvers.hesrpt.orders import OrderTree
 from schedopt.solvers.hesrpt.programs import solve_program
-from schedopt.solvers.hesrpt.search import OrderSearch
 from schedopt.verbs.solve import solve
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
@@ -266,8 +267,8 @@ def _mixed(x: Any, w: Any, powers: list[float]) -> Instance:
     )
 
 
-def _searched(instance: Instance) -> OrderSearch:
-    search = OrderSearch(instance)
+def _searched(instance: Instance) -> OrderTree:
+    search = OrderTree(instance, Rules(instance))
     while not search.advance(5.0):
         pass
     return search

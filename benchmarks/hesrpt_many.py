@@ -11,9 +11,8 @@ from benchmarks.timing import best_of, out, verdict
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup
 from schedopt.instances.hesrpt import Table as Points
 from schedopt.solvers.clock import now
-from schedopt.solvers.hesrpt.large import Large
-from schedopt.solvers.hesrpt.prices import curves
-from schedopt.solvers.hesrpt.search import OrderSearch
+from schedopt.solvers.hesrpt.orders import order_search
+from schedopt.solvers.hesrpt.rents import RentSearch
 from schedopt.verbs.solve import solve
 
 SERVERS = 100
@@ -91,14 +90,14 @@ def known() -> None:
         found = []
         for seed in FEW_SEEDS:
             instance = unlike(jobs, ("powers", "Amdahl")[seed % 2], seed)
-            search = OrderSearch(instance)
+            search = order_search(instance)
             while not search.advance(10.0):
                 pass
             found.append((*_searched(instance, 5.0), search.bound))
         worst = max(worst, _row(table, jobs, "diagrams", found))
     for jobs in ALIKE:
         instance = alike(jobs)
-        search = OrderSearch(instance)
+        search = order_search(instance)
         search.advance(10.0)
         worst = max(
             worst, _row(table, jobs, "shortest first", [(*_searched(instance, 20.0), search.value)])
@@ -112,9 +111,9 @@ def _searched(instance: Instance, seconds: float) -> tuple[float, float]:
     began = now()
     noise = np.random.Generator(np.random.PCG64(0)).lognormal(0.0, 0.5, len(instance.jobs))
     start = np.argsort(-instance.sizes * noise / instance.costs, kind="stable")
-    large = Large(curves(instance), instance.sizes, instance.costs, start)
-    large.advance(began + seconds)
-    return now() - began, large.value
+    search = RentSearch(instance, order=start.tolist())
+    search.advance(seconds)
+    return now() - began, search.value
 
 
 def _row(table: Table, jobs: int, by: str, found: list[tuple[float, float, float]]) -> float:

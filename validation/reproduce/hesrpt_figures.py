@@ -9,13 +9,13 @@ import numpy as np
 from schedopt.instances.hesrpt import Amdahl, Power, fit
 from schedopt.instances.hesrpt.generators import GENERATORS
 from schedopt.policies.registry import registered
-from schedopt.solvers.hesrpt.search import OrderSearch
+from schedopt.solvers.hesrpt.orders import order_search
 from schedopt.validation.reproduce.hesrpt_theorems import PAPER, POWERS, cluster
 from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
 
 
 def _optimum(instance: Any) -> Any:
-    search = OrderSearch(instance)
+    search = order_search(instance)
     search.advance(5.0)
     return search
 

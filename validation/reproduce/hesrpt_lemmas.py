@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from schedopt.instances.hesrpt import Power
-from schedopt.solvers.hesrpt.search import OrderSearch
+from schedopt.solvers.hesrpt.orders import order_search
 from schedopt.validation.reproduce.hesrpt_theorems import (
     PAPER,
     POWERS,
@@ -60,7 +60,7 @@ def scale_free(quick: bool) -> Any:
     for x, p, servers in draws(quick, 6):
         if len(set(x.tolist())) < len(x):
             continue  # with equal sizes the order is not unique
-        search = OrderSearch(cluster(x, Power(p=p), servers))
+        search = order_search(cluster(x, Power(p=p), servers))
         search.advance(1.0)
         solved = search.solution()
         last_first = sorted(solved.completion, key=lambda name: -solved.completion[name])

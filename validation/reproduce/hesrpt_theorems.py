@@ -12,7 +12,7 @@ from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Tab
 from schedopt.policies.hesrpt.closed import hesrpt_shares, hesrpt_total
 from schedopt.solvers.hesrpt.closed_form import optimum
 from schedopt.solvers.hesrpt.makespan import least_makespan
-from schedopt.solvers.hesrpt.search import OrderSearch
+from schedopt.solvers.hesrpt.orders import order_search
 from schedopt.validation.reproduce.ledger import Claim, Outcome, reproduction
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
@@ -131,7 +131,7 @@ def theorem_4(quick: bool) -> Outcome:
     found = [0.0]
     for x, p, servers in draws(quick, 5):
         instance = cluster(x, Power(p=p), servers)
-        epochs = OrderSearch(instance, order=range(len(x)))
+        epochs = order_search(instance, order=range(len(x)))
         epochs.advance(1.0)
         shares = [epoch.share for epoch in epochs.solution().epochs]
         for before, after in pairwise(shares):
@@ -178,7 +178,7 @@ def theorem_6(quick: bool) -> Outcome:
         others = np.sort(draw.pareto(1.1, len(x)) + 0.1)[::-1]
         pair = []
         for sizes in (x, others):
-            search = OrderSearch(cluster(sizes, Power(p=p), servers))
+            search = order_search(cluster(sizes, Power(p=p), servers))
             search.advance(1.0)
             pair.append(sorted(search.solution().epochs[0].share.values()))
         found.append(max(abs(a - b) for a, b in zip(*pair, strict=True)))
@@ -226,7 +226,7 @@ def theorem_8(quick: bool) -> Outcome:
     for x, p, servers in draws(quick):
         instance = cluster(x, Power(p=p), servers)
         total = hesrpt_total(x, p, servers)
-        search = OrderSearch(instance)
+        search = order_search(instance)
         search.advance(1.0)
         dual.append(abs(float(search.prices() @ x) / total - 1))
         run = registered("hesrpt")["hesrpt"].run(instance)
