@@ -22,6 +22,7 @@ from benchmarks.ceilings import part_of
 from benchmarks.tables import Measured, all_of, judged, measurement, row, run
 from benchmarks.timing import agree, best_of, cpu, peak_mb
 from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.rules import Rules
 from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Table
 from schedopt.instances.hesrpt.generators import GENERATORS
@@ -29,8 +30,8 @@ from schedopt.policies.hesrpt.closed import hesrpt_times, hesrpt_total
 from schedopt.policies.hesrpt.shares import hesrpt
 from schedopt.policies.hesrpt.simulator import play
 from schedopt.solvers.hesrpt.closed_form import best_by_subsets, optimum
+from schedopt.solvers.hesrpt.orders import OrderTree
 from schedopt.solvers.hesrpt.programs import solve_program
-from schedopt.solvers.hesrpt.search import OrderSearch
 from schedopt.verbs.solve import solve
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
@@ -239,8 +240,8 @@ def _enumerated(x: Any, w: Any) -> float:
     return min(optimum(x[order], w[order], 0.5, 100.0).value for order in every)
 
 
-def _searched(instance: Instance) -> OrderSearch:
-    search = OrderSearch(instance)
+def _searched(instance: Instance) -> OrderTree:
+    search = OrderTree(instance, Rules(instance))
     while not search.advance(5.0):
         pass
     return search

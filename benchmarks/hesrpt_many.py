@@ -11,9 +11,8 @@ from benchmarks.tables import Measured, measurement, row, run
 from benchmarks.timing import best_of
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup
 from schedopt.solvers.clock import now
-from schedopt.solvers.hesrpt.large import Large
-from schedopt.solvers.hesrpt.prices import curves
-from schedopt.solvers.hesrpt.search import OrderSearch
+from schedopt.solvers.hesrpt.orders import order_search
+from schedopt.solvers.hesrpt.rents import RentSearch
 from schedopt.verbs.solve import solve
 
 MANY = ((70, "mixed"), (70, "powers"), (70, "tables"), (100, "mixed"), (200, "mixed"))
@@ -81,7 +80,7 @@ def known() -> Measured:
             some = [unlike(jobs, ("powers", "Amdahl")[seed % 2], seed) for seed in FEW_SEEDS]
         times, offs = [], []
         for instance in some:
-            search = OrderSearch(instance)
+            search = order_search(instance)
             while not search.advance(10.0) and by == "diagrams":
                 pass
             spent, value = _searched(instance, 5.0 if by == "diagrams" else 20.0)
@@ -96,9 +95,9 @@ def _searched(instance: Instance, seconds: float) -> tuple[float, float]:
     began = now()
     noise = np.random.Generator(np.random.PCG64(0)).lognormal(0.0, 0.5, len(instance.jobs))
     start = np.argsort(-instance.sizes * noise / instance.costs, kind="stable")
-    large = Large(curves(instance), instance.sizes, instance.costs, start)
-    large.advance(began + seconds)
-    return now() - began, large.value
+    search = RentSearch(instance, order=start.tolist())
+    search.advance(seconds)
+    return now() - began, search.value
 
 
 if __name__ == "__main__":

@@ -303,7 +303,7 @@ def _named(model: Formulation, solver: str) -> tuple[Engine, Any]:
     engine = next((engine for engine in table if engine.name == solver), None)
     if engine is None:
         names = listing([engine.name for engine in table])
-        raise InputError(f"an engine of {model.name}{names}", found=shown(solver), place="solver")
+        raise InputError(f"a solver of {model.name}{names}", found=shown(solver), place="solver")
     read = engine.accepts(model)
     if read is None or read is False:
         others = listing([one.name for one in _accepting(table, model)])

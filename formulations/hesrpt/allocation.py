@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from schedopt.formulations.hesrpt.duals import Duals
 from schedopt.formulations.hesrpt.epochs import Epochs, lay_out
 from schedopt.formulations.hesrpt.order import ORDER, Order, positions, smiths_order
-from schedopt.formulations.hesrpt.rules import Bound, Rules
+from schedopt.formulations.hesrpt.reading import as_planned, replayed
+from schedopt.formulations.hesrpt.rules import Bound, Rules, in_force
 from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.errors import InputError
 from schedopt.instances.hesrpt import (
@@ -21,7 +22,6 @@ from schedopt.instances.hesrpt import (
     Amdahl,
     Instance,
     Power,
-    allocated,
     check_meaning,
     points,
 )
@@ -30,6 +30,8 @@ from schedopt.instances.options import Option, checked
 
 if TYPE_CHECKING:
     import cvxpy as cp
+
+    from schedopt.formulations.hesrpt.native import Native
 
 Floats = NDArray[np.float64]
 RuleRow = tuple[int, Bound, float, "cp.Constraint"]
@@ -57,7 +59,7 @@ class Allocation:
     Attributes
     ----------
     model : cvxpy.Problem
-        Made anew from what has been added so far.
+        For constraints and an objective of one's own; another may be set in its place.
     time : cvxpy.Expression
         How long each epoch lasts, shape (E,). An epoch ends at a completion or an arrival.
     used : cvxpy.Expression
@@ -114,8 +116,8 @@ class Allocation:
             self.last_first = positions(instance, order)
         self.arrived = dict(arrived or {})
         self.added: list[Constraint] = []
-        self.natives: list[cp.Constraint] = []
-        self._rows: list[RuleRow] | None = None
+        self._rows: list[RuleRow] = []
+        self._stated = 0
         self.rules = Rules(instance)
         for position, constraint in enumerate(instance.constraints):
             self.rules.take(constraint, label(constraint, position))
@@ -191,25 +193,60 @@ class Allocation:
 
     @property
     def model(self) -> cp.Problem:
-        """The program as it stands."""
-        return self.program(self.side())
+        """The program; what is changed in it is kept, and solved as it stands."""
+        return self._native.program
 
-    def program(self, names: Iterable[str]) -> cp.Problem:
-        """Return the program with some of its side constraints, by name."""
+    @model.setter
+    def model(self, program: cp.Problem) -> None:
+        self._native.replace(program)
+
+    @cached_property
+    def _native(self) -> Native:
+        from schedopt.formulations.hesrpt.native import Native
+
+        return Native(self._goal, self._own_rows())
+
+    @property
+    def _held(self) -> bool:
+        """Whether anyone has asked for the program: else it is as declared."""
+        return "_native" in self.__dict__
+
+    @property
+    def changed(self) -> bool:
+        """Whether the user has changed the program."""
+        return self._held and self._native.changed
+
+    @property
+    def goal_changed(self) -> bool:
+        """Whether the user has changed its objective."""
+        return self._held and self._native.goal_changed
+
+    def declared(self) -> cp.Problem:
+        """Return a new program of what is declared, without the user's changes."""
         import cvxpy as cp
 
+        return cp.Problem(self._goal, self._own_rows())
+
+    def program(self, names: Collection[str]) -> cp.Problem:
+        """Return a new program as it stands, with some of its side constraints, by name."""
         side = self.side()
-        goal = cp.Minimize((self.levels / self._scaled) @ self._d)
-        return cp.Problem(
-            goal,
-            [
-                *self._work_is_measured,
-                self._all_work_is_done,
-                self._servers_suffice,
-                *self._arrivals_are_kept(),
-                *(row for name in names for row in side[name]),
-            ],
-        )
+        return self._native.without(row for name in side if name not in names for row in side[name])
+
+    @cached_property
+    def _goal(self) -> cp.Minimize:
+        import cvxpy as cp
+
+        return cp.Minimize((self.levels / self._scaled) @ self._d)
+
+    def _own_rows(self) -> list[cp.Constraint]:
+        """Return what is declared: work, servers, arrivals and side constraints."""
+        return [
+            *self._work_is_measured,
+            self._all_work_is_done,
+            self._servers_suffice,
+            *self._arrivals_are_kept,
+            *(row for _, _, _, row in self._rules_are_kept()),
+        ]
 
     @cached_property
     def _work(self) -> cp.Variable:
@@ -278,6 +315,7 @@ class Allocation:
         by_epoch[[e for _, e in self.pairs], np.arange(len(self.pairs))] = 1.0
         return by_epoch @ self._a <= self._d
 
+    @cached_property
     def _arrivals_are_kept(self) -> list[cp.Constraint]:
         """State that epochs which end at an arrival end then."""
         import cvxpy as cp
@@ -305,54 +343,58 @@ class Allocation:
             check_meaning(constraint, name)
             self.rules.take(constraint, name)
             self.added.append(constraint)
-        self._rows = None
-        self.natives += [c for c in constraints if not isinstance(c, Constraint)]
+        if self._held:
+            known = len(self._rows)
+            self._native.state([row for *_, row in self._rules_are_kept()[known:]])
+        natives = [c for c in constraints if not isinstance(c, Constraint)]
+        if natives:
+            self.model.constraints.extend(natives)
         self.seconds += time.perf_counter() - began
         return self
 
     def side(self) -> dict[str, list[cp.Constraint]]:
         """Return the CVXPY constraints behind each side constraint, native ones too, by name."""
-        if not self.rules.names and not self.natives:  # before all pairs are laid out
+        changed = self.changed
+        if not self.rules.names and not changed:  # before all pairs are laid out
             return {}
-        found: dict[str, list[cp.Constraint]] = {name: [] for name in self.rules.names}
+        rows: dict[str, list[cp.Constraint]] = {name: [] for name in self.rules.names}
         for _, bound, _, row in self._rules_are_kept():
-            found[bound.name].append(row)
-        if self.natives:
-            found["native constraints"] = list(self.natives)
-        return found
+            rows[bound.name].append(row)
+        if changed:
+            rows["native constraints"] = self._native.added
+        return rows
 
     def _rules_are_kept(self) -> list[RuleRow]:
         """State what side constraints ask of the shares of those in the system."""
         import cvxpy as cp
 
-        if self._rows is None:
-            self._rows = []
-            at = {pair: i for i, pair in enumerate(self.pairs)}
-            for e, jobs in enumerate(self.epochs.present):
-                for bound in self.rules.in_force(jobs):
-                    taken = cp.sum(self._a[[at[j, e] for j in bound.jobs]])
-                    if bound.at_least > 0:
-                        row = taken >= bound.at_least * self._d[e]
-                        self._rows.append((e, bound, 1.0, row))
-                    if bound.at_most < 1:
-                        row = taken <= bound.at_most * self._d[e]
-                        self._rows.append((e, bound, -1.0, row))
+        fresh = self.rules.bounds[self._stated :]
+        self._stated = len(self.rules.bounds)
+        at = {pair: i for i, pair in enumerate(self.pairs)} if fresh else {}
+        for e, jobs in enumerate(self.epochs.present if fresh else ()):
+            for bound in in_force(fresh, jobs):
+                taken = cp.sum(self._a[[at[j, e] for j in bound.jobs]])
+                if bound.at_least > 0:
+                    row = taken >= bound.at_least * self._d[e]
+                    self._rows.append((e, bound, 1.0, row))
+                if bound.at_most < 1:
+                    row = taken <= bound.at_most * self._d[e]
+                    self._rows.append((e, bound, -1.0, row))
         return self._rows
 
-    @property
-    def changed(self) -> bool:
-        """Whether the user has changed the program."""
-        return bool(self.natives)
+    def worth(self, goal: float) -> float:
+        """Return the cost that a value of the declared objective stands for."""
+        return goal * self._scaled * self.unit
 
-    @property
-    def goal_changed(self) -> bool:
-        """Whether the user has changed its objective."""
-        return False
+    def decodable(self, program: cp.Problem) -> bool:
+        """Tell whether an allocation can be read from a program: it has its variables."""
+        known = {variable.id for variable in program.variables()}
+        return {self._d.id, self._a.id} <= known
 
     def plain(self) -> bool:
         """Tell whether nothing but the jobs' work and the servers bind: then prices solve it."""
         late = bool(self.instance.arrivals.any())
-        return not (self.rules.names or self.natives or late)
+        return not (self.rules.names or self.changed or late)
 
     def ordered(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> Allocation:
         """Return the program of another order (positions, from the last), with the same rules."""
@@ -386,21 +428,16 @@ class Allocation:
         return d, used
 
     def decode(self, value: Value) -> Allocated:
-        """Return the allocation that values of the variables say, as exact as they are."""
-        lengths, used = self.amounts(value)
-        ends = np.cumsum(lengths)
-        completion = np.zeros(len(self.instance.jobs))
-        for e, (what, j) in enumerate(self.epochs.ends):
-            if what == "completion":
-                completion[j] = ends[e]
-        epochs = [
-            (end - length, end, jobs, used[e, jobs] / length)
-            for e, (end, length, jobs) in enumerate(
-                zip(ends.tolist(), lengths.tolist(), self.epochs.present, strict=True)
-            )
-            if length > 0
-        ]
-        return allocated(self.instance, completion, epochs)
+        """Return the allocation that values of the variables say, played until all work is done."""
+        durations, used = self.amounts(value)
+        bound = bool(self.given or self.rules.names or self.changed)
+        if bound:  # what is asked holds in these epochs alone
+            return as_planned(self.instance, self.epochs, durations, used, self.rules)
+        played = replayed(self.instance, self.epochs, durations, used)
+        if self.instance.arrivals.any():
+            return played
+        planned = as_planned(self.instance, self.epochs, durations, used, self.rules)
+        return min(planned, played, key=self.instance.objective_of)
 
     def duals(self) -> Duals | None:
         """Return what the solver says that work, servers and rules cost; None before it has."""
@@ -410,6 +447,6 @@ class Allocation:
         def cost(row: cp.Constraint) -> Floats:
             return np.maximum(np.asarray(row.dual_value, dtype=np.float64), 0.0) * self._scaled
 
-        rules = [(e, bound, sign * float(cost(row))) for e, bound, sign, row in self._rows or ()]
+        rules = [(e, bound, sign * float(cost(row))) for e, bound, sign, row in self._rows]
         work = cost(self._all_work_is_done) * self.unit / self.instance.sizes
         return Duals(work, cost(self._servers_suffice), [rule for rule in rules if rule[2]])

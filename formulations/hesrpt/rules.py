@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from schedopt.instances.constraints import Constraint, FairShare, Shares
 from schedopt.instances.errors import InputError
 from schedopt.instances.hesrpt import Instance
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class Bound(NamedTuple):
@@ -85,8 +91,68 @@ class Rules:
 
     def in_force(self, present: Sequence[int]) -> Iterator[Bound]:
         """Yield the bounds on those of their jobs that are in the system, if there are any."""
-        here = set(present)
-        for bound in self.bounds:
-            jobs = tuple(j for j in bound.jobs if j in here)
-            if jobs:
-                yield bound._replace(jobs=jobs)
+        return in_force(self.bounds, present)
+
+
+def in_force(bounds: Iterable[Bound], present: Sequence[int]) -> Iterator[Bound]:
+    """Yield bounds on those of their jobs that are in the system, if there are any."""
+    here = set(present)
+    for bound in bounds:
+        jobs = tuple(j for j in bound.jobs if j in here)
+        if jobs:
+            yield bound._replace(jobs=jobs)
+
+
+class Bounds(NamedTuple):
+    """What side constraints ask, as far as prices see it: bounds of jobs, and of disjoint teams.
+
+    Attributes
+    ----------
+    leasts, mosts : ndarray
+        Shares of each job, shape (M,).
+    teams : ndarray of int64
+        The team of each job, -1 for none, shape (M,).
+    team_leasts, team_mosts : ndarray
+        Shares of each team while any of its jobs is there, shape (G,).
+    whole : bool
+        Whether that is all that they ask; else it is less.
+    """
+
+    leasts: Floats
+    mosts: Floats
+    teams: Ints
+    team_leasts: Floats
+    team_mosts: Floats
+    whole: bool
+
+
+def bounds_of(rules: Rules, jobs: int) -> Bounds:
+    """Return what rules ask of single jobs, and of as many teams as are disjoint, the first first.
+
+    Parameters
+    ----------
+    rules : Rules
+    jobs : int
+        M.
+    """
+    leasts, mosts = np.zeros(jobs), np.ones(jobs)
+    teams = np.full(jobs, -1, dtype=np.int64)
+    found: dict[tuple[int, ...], list[float]] = {}
+    whole = True
+    for bound in rules.bounds:
+        members = tuple(sorted(bound.jobs))
+        if bound.at_least <= 0.0 and bound.at_most >= 1.0:
+            continue
+        if len(members) == 1:
+            leasts[members] = np.maximum(leasts[members], bound.at_least)
+            mosts[members] = np.minimum(mosts[members], bound.at_most)
+        elif members in found or (members and (teams[list(members)] < 0).all()):
+            asked = found.setdefault(members, [0.0, 1.0])
+            asked[:] = max(asked[0], bound.at_least), min(asked[1], bound.at_most)
+            teams[list(members)] = list(found).index(members)
+        else:
+            whole = whole and not members
+    for members, (least, _) in found.items():  # else it cannot be kept when one job is left
+        whole = whole and least <= mosts[list(members)].min()
+    limits = np.array(list(found.values())).reshape(-1, 2)
+    return Bounds(leasts, mosts, teams, limits[:, 0].copy(), limits[:, 1].copy(), whole)

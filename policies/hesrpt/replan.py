@@ -26,8 +26,9 @@ def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
 
     Side constraints are not looked at, as by the other policies.
     """
-    from schedopt.solvers.hesrpt.search import (
-        OrderSearch,  # and numba, for which `list` need not wait
+    from schedopt.solvers.hesrpt.orders import (
+        OrderTree,  # and numba, for which `list` need not wait
+        order_search,
     )
 
     if instance.objective == "makespan":
@@ -37,8 +38,8 @@ def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
         for j, size in zip(jobs.tolist(), left.tolist(), strict=True)
     )
     now = msgspec.structs.replace(instance, jobs=here, constraints=())
-    search = OrderSearch(now)
-    if search.method in ("diagrams", "branch and bound") and len(here) > MOST_AT_ONCE:
+    search = order_search(now)
+    if isinstance(search, OrderTree) and len(here) > MOST_AT_ONCE:
         found = f"{len(here)} jobs that differ are in the system at once"
         raise NotApplicableError(f"it plans for {MOST_AT_ONCE} at the most: {found}")
     while not search.advance(STEP):

@@ -1,5 +1,4 @@
-"""hesrpt: allocations solved by prices of work, a search over orders, and convex programs."""
+"""hesrpt: allocations solved by prices of work, searches over orders, and convex programs."""
 
-from schedopt.solvers.hesrpt.solving import solve
-
-__all__ = ["solve"]
+TABLES = {"allocation": "schedopt.solvers.hesrpt.table:ENGINES"}
+"""Where the engines of each formulation are listed."""

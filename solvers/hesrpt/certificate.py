@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import permutations
 from math import inf
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.rules import Rules
+from schedopt.formulations.hesrpt.epochs import count_timelines, timelines
+from schedopt.formulations.hesrpt.rules import Rules, bounds_of
 from schedopt.instances.constraints import Constraint, FairShare, Shares, label
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.hesrpt import closed_form
-from schedopt.solvers.hesrpt.diagram import MOST_SETS, Diagram, Pass
+from schedopt.solvers.hesrpt.alike import MOST_JOBS, MOST_SETS, alike
+from schedopt.solvers.hesrpt.diagram import Diagram, Pass
 from schedopt.solvers.hesrpt.kernels import Floats, Ints, slope, speed
 from schedopt.solvers.hesrpt.makespan import least_makespan
+from schedopt.solvers.hesrpt.orders import OneOrder
 from schedopt.solvers.hesrpt.price_kernels import prices_of
-from schedopt.solvers.hesrpt.prices import bounds_of, compiled, curves, levels_of
+from schedopt.solvers.hesrpt.prices import compiled, curves, levels_of
 from schedopt.solvers.hesrpt.programs import solve_program
+from schedopt.solvers.hesrpt.rents import RentSearch
 from schedopt.solvers.hesrpt.rents_proof import shown
-from schedopt.solvers.hesrpt.search import MOST_JOBS, OrderSearch, alike
-from schedopt.solvers.hesrpt.timelines import count_timelines, timelines
 from schedopt.solvers.result import Limits, Result
 
-Certificate = dict[str, object]
+Certificate = dict[str, Any]
 SLACK = 1e-11
 """What prices are lowered by, lest intervals around them find too much earned."""
 ENOUGH = 5e-10
@@ -54,7 +57,12 @@ LONGEST = 30.0
 """Seconds that a certificate may take where there is no time limit."""
 
 
-def certificate(model: Allocation, result: Result[Allocated], limits: Limits) -> Certificate | None:
+def certificate(
+    model: Allocation,
+    result: Result[Allocated],
+    limits: Limits,
+    holds: Callable[[Certificate], bool] = lambda _: True,
+) -> Certificate | None:
     """Return what the bound of a result can be re-proved from, None where nothing is found.
 
     Parameters
@@ -64,8 +72,11 @@ def certificate(model: Allocation, result: Result[Allocated], limits: Limits) ->
         Of that formulation.
     limits : Limits
         The time limit is kept.
+    holds : callable
+        Not asked: what is returned may be short of the bound by a last digit.
     """
-    if result.bound is None or model.natives:
+    del holds
+    if result.bound is None or model.changed:
         return None
     maker = _Maker(model, result, limits)
     if model.instance.arrivals.any():
@@ -74,7 +85,9 @@ def certificate(model: Allocation, result: Result[Allocated], limits: Limits) ->
         return maker.together()
     if model.given:
         return maker.of_order()
-    return maker.by_ranks() or maker.by_rents() or maker.by_orders()
+    if result.bounded_by == "rents":
+        return maker.by_ranks() or maker.by_rents() or maker.by_orders()
+    return maker.by_ranks() or maker.by_orders() or maker.by_rents()
 
 
 class _Maker:
@@ -105,7 +118,7 @@ class _Maker:
         prices = prices_of(self.curves, order, levels_of(instance.costs, order))
         p = instance.power
         if self.worth(prices) < self.goal and p is not None and p < 1.0:
-            search = OrderSearch(instance, order=order.tolist())
+            search = OneOrder(instance, Rules(instance), order.tolist())
             prices[order] = np.exp(search.closed().proportions * (1.0 - p)) / instance.servers**p
         if not self.worth(prices) >= self.goal:
             seen = Allocation(instance, order=[self.names[j] for j in order[::-1]])
@@ -139,15 +152,14 @@ class _Maker:
 
     def by_rents(self) -> Certificate | None:
         """Return rents that fall over time, and what they make each of many jobs cost."""
-        search = OrderSearch(self.instance, rules=self.rules)
-        if search.large is None:
+        if len(self.curves.team_mosts):
             return None
-        done = False
+        search, done = RentSearch(self.instance, self.rules), False
         while not done and search.bound < self.goal:
             done = search.advance(min(self.left(), STEP))
             if not self.left():
                 return None
-        return None if search.bound < self.goal else shown(search.large.rents, self.left)
+        return None if search.bound < self.goal else shown(search.rents, self.left)
 
     def by_orders(self) -> Certificate | None:
         """Return passes over sets of last jobs, and prices for the few orders that they leave."""

@@ -18,8 +18,6 @@ from schedopt.solvers.compiling import njit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-MOST_JOBS = 22
-"""Jobs up to which orders of weighted jobs are searched by subsets."""
 
 
 class Optimum(NamedTuple):
@@ -169,7 +167,7 @@ def best_by_subsets(sizes: Floats, costs: Floats, p: float, servers: float) -> t
     """Return a bound on all completion orders, and the order that has it, from the last.
 
     The price of a job depends only on the set of those that complete after it: a dynamic program
-    over subsets, for up to `MOST_JOBS` jobs.
+    over subsets, for a few jobs.
     """
     bound, order = _by_subsets(sizes, costs, p)
     return float(bound) / servers**p, order

@@ -28,8 +28,6 @@ from schedopt.solvers.hesrpt.diagram_points import points_of, rents_of
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
 from schedopt.solvers.hesrpt.tree_kernels import Paths
 
-MOST_SETS = 1 << 18
-"""Sets of last jobs up to which diagrams are made."""
 MOST_NODES = 300_000
 """Nodes beyond which none is split."""
 MOST_GAINS = 400_000_000

@@ -16,8 +16,9 @@ import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.duals import Duals
+from schedopt.formulations.hesrpt.rules import bounds_of
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
-from schedopt.solvers.hesrpt.prices import bounds_of, curves
+from schedopt.solvers.hesrpt.prices import curves
 from schedopt.solvers.hesrpt.rent_kernels import gains, most_earned
 
 WORTH_MENDING = 1e-7

@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.hesrpt import Instance
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.instances.hesrpt import Allocated, Instance, allocated
+from schedopt.solvers.door import Given
+from schedopt.solvers.hesrpt.attempt import Attempt, attempted
+from schedopt.solvers.result import Result, Termination
 
 Floats = NDArray[np.float64]
 
@@ -39,3 +43,22 @@ def least_makespan(instance: Instance) -> tuple[float, float, Floats]:
         else:
             low = middle
     return high, low, needed(high) / servers
+
+
+def solve(model: Allocation, given: Given) -> Result[Allocated]:
+    """Let all jobs complete together, in the given order where there is one."""
+
+    def work(attempt: Attempt) -> Termination:
+        high, low, shares = least_makespan(model.instance)
+        everyone = np.arange(len(shares))
+        together = allocated(
+            model.instance,
+            np.full(len(everyone), high),
+            [(0.0, high, everyone, shares)],
+            order=model.last_first[::-1].tolist() if model.given else None,
+        )
+        attempt.take(together, "makespan")
+        attempt.raise_to(low, "makespan")
+        return "completed"
+
+    return attempted(model, given, "makespan", work)

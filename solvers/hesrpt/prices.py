@@ -10,69 +10,13 @@ that are served as the prices say complete in that order.
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
-from schedopt.formulations.hesrpt.rules import Rules
+from schedopt.formulations.hesrpt.rules import Bounds, Rules, bounds_of
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Whole, points
 from schedopt.solvers.hesrpt.kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
 from schedopt.solvers.hesrpt.price_kernels import played, prices_of
-
-
-class Bounds(NamedTuple):
-    """What side constraints ask, as far as prices see it: bounds of jobs, and of disjoint teams.
-
-    Attributes
-    ----------
-    leasts, mosts : ndarray
-        Shares of each job, shape (M,).
-    teams : ndarray of int64
-        The team of each job, -1 for none, shape (M,).
-    team_leasts, team_mosts : ndarray
-        Shares of each team while any of its jobs is there, shape (G,).
-    whole : bool
-        Whether that is all that they ask; else it is less.
-    """
-
-    leasts: Floats
-    mosts: Floats
-    teams: Ints
-    team_leasts: Floats
-    team_mosts: Floats
-    whole: bool
-
-
-def bounds_of(rules: Rules, jobs: int) -> Bounds:
-    """Return what rules ask of single jobs, and of as many teams as are disjoint, the first first.
-
-    Parameters
-    ----------
-    rules : Rules
-    jobs : int
-        M.
-    """
-    leasts, mosts = np.zeros(jobs), np.ones(jobs)
-    teams = np.full(jobs, -1, dtype=np.int64)
-    found: dict[tuple[int, ...], list[float]] = {}
-    whole = True
-    for bound in rules.bounds:
-        members = tuple(sorted(bound.jobs))
-        if bound.at_least <= 0.0 and bound.at_most >= 1.0:
-            continue
-        if len(members) == 1:
-            leasts[members] = np.maximum(leasts[members], bound.at_least)
-            mosts[members] = np.minimum(mosts[members], bound.at_most)
-        elif members in found or (members and (teams[list(members)] < 0).all()):
-            asked = found.setdefault(members, [0.0, 1.0])
-            asked[:] = max(asked[0], bound.at_least), min(asked[1], bound.at_most)
-            teams[list(members)] = list(found).index(members)
-        else:
-            whole = whole and not members
-    for members, (least, _) in found.items():  # else it cannot be kept when one job is left
-        whole = whole and least <= mosts[list(members)].min()
-    limits = np.array(list(found.values())).reshape(-1, 2)
-    return Bounds(leasts, mosts, teams, limits[:, 0].copy(), limits[:, 1].copy(), whole)
 
 
 def curves(instance: Instance, bounds: Bounds | None = None) -> Curves:

@@ -11,7 +11,6 @@ from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers import clarabel
 from schedopt.solvers.hesrpt.dual import proven_by_prices
-from schedopt.solvers.hesrpt.replay import as_planned, replayed
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +38,7 @@ class Solved:
 
 
 def solve_program(program: Allocation, time_limit: float | None = None) -> Solved:
-    """Solve the program of an allocation's order.
+    """Solve the program of an allocation's order, as declared.
 
     Parameters
     ----------
@@ -47,23 +46,10 @@ def solve_program(program: Allocation, time_limit: float | None = None) -> Solve
     time_limit : float, optional
         Seconds.
     """
-    done = clarabel.solve(program.model, time_limit)
+    done = clarabel.solve(program.declared(), time_limit)
     if done.status != "solved":
         return Solved(done.status)
-    duals = None if program.natives else program.duals()  # of those of natives we know nothing
+    duals = program.duals()
     proven = None if duals is None else proven_by_prices(program, duals)
-    if proven is None:
-        return Solved("solved", _played(program))
-    return Solved("solved", _played(program), *proven)
-
-
-def _played(program: Allocation) -> Allocated:
-    """Return the shares that the program found, played until each job is really done."""
-    instance, epochs = program.instance, program.epochs
-    durations, used = program.amounts(lambda variable: variable.value)
-    if instance.arrivals.any():
-        return replayed(instance, epochs, durations, used)
-    planned = as_planned(instance, epochs, durations, used, rules=program.rules)
-    if program.given or program.rules.names or program.natives:  # which hold in these epochs only
-        return planned
-    return min(planned, replayed(instance, epochs, durations, used), key=instance.objective_of)
+    solution = program.decode(lambda variable: variable.value)
+    return Solved("solved", solution, *(proven or ()))

@@ -1,62 +1,208 @@
-"""Timelines of instances with arrivals: in which order jobs complete, and arrive between."""
+"""Arrivals: a tree over timelines, or the programs of all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
+from math import fsum
 
-from schedopt.instances.hesrpt import Instance
+import msgspec
+import numpy as np
 
-Timeline = tuple[list[int], dict[str, int]]
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.epochs import Timeline, count_timelines, timelines
+from schedopt.formulations.hesrpt.rules import Rules
+from schedopt.instances.hesrpt import Allocated, Instance, allocated
+from schedopt.solvers.clock import now
+from schedopt.solvers.door import Given
+from schedopt.solvers.hesrpt.alike import alike
+from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, STEP, Attempt, attempted
+from schedopt.solvers.hesrpt.late_kernels import Late, cost_of_played, played
+from schedopt.solvers.hesrpt.late_tree_kernels import BACK, explore, tree
+from schedopt.solvers.hesrpt.orders import order_search
+from schedopt.solvers.hesrpt.prices import compiled, curves
+from schedopt.solvers.hesrpt.tree_kernels import NEAR, PAUSED, open_bound
+from schedopt.solvers.result import Result, Termination
+
+MOST_LEAVES = 20_000
+FIRST, MOST_NODES = 200, 20_000
+"""Nodes that are explored before the first look at the leaves, and between two looks at most."""
+FEW_LEAVES = 20
+"""Timelines, of the least bounds, among which one is tried between two looks at the clock."""
 
 
-def timelines(instance: Instance, order: Sequence[int] | None = None) -> Iterator[Timeline]:
-    """Yield every (order from the last, completions before each arrival) that can be.
+def as_played(instance: Instance, ends: Mapping[str, float]) -> Timeline:
+    """Return the order from the last to complete, and what had completed at each arrival."""
+    names = sorted(ends, key=lambda name: ends[name])
+    arrived = {
+        job.name: sum(end <= job.arrival for end in ends.values())
+        for job in instance.jobs
+        if job.arrival > 0
+    }
+    return [instance.index[name] for name in reversed(names)], arrived
+
+
+def without_arrivals(instance: Instance) -> float:
+    """Return a bound on instances with arrivals: all there from the start, waiting not paid for."""
+    each = instance.sizes / instance.each(
+        "at", np.arange(len(instance.jobs)), np.full(len(instance.jobs), float(instance.servers))
+    )
+    if instance.objective == "makespan":
+        return float((instance.arrivals + each).max())
+    alone = fsum((instance.costs * each).tolist())
+    jobs = tuple(msgspec.structs.replace(job, arrival=0.0) for job in instance.jobs)
+    early = msgspec.structs.replace(instance, jobs=jobs, constraints=())
+    search = order_search(early)
+    search.advance(5.0)
+    return float(max(alone, search.bound - fsum((instance.costs * instance.arrivals).tolist())))
+
+
+class TimelineSearch:
+    """Find the least cost of jobs that arrive while others run, over all timelines; anytime.
 
     Parameters
     ----------
     instance : Instance
-    order : sequence of int, optional
-        Only this order of completions (positions, from the last to complete).
+        Any objective but makespan, `MOST_LATE` jobs at the most. Side constraints are not seen.
+
+    Attributes
+    ----------
+    value : float
+        The least cost that is known; set it where something better is found elsewhere.
     """
-    arrivals = sorted((float(r), j) for j, r in enumerate(instance.arrivals) if r > 0)
-    here = {j for j, r in enumerate(instance.arrivals) if r == 0}
-    wanted = None if order is None else list(reversed(order))
 
-    def grown(
-        waiting: list[int], here: set[int], done: list[int], arrived: dict[str, int]
-    ) -> Iterator[Timeline]:
-        if not waiting and not here:
-            yield list(reversed(done)), dict(arrived)
-        if waiting:
-            j = waiting[0]
-            also = {**arrived, instance.jobs[j].name: len(done)}
-            yield from grown(waiting[1:], here | {j}, done, also)
-        for j in sorted(here):
-            if wanted is None or wanted[len(done)] == j:
-                yield from grown(waiting, here - {j}, [*done, j], arrived)
+    name = "timelines"
 
-    yield from grown([j for _, j in arrivals], here, [], {})
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self._curves = curves(instance)
+        starts = np.unique(np.append(0.0, instance.arrivals))
+        groups = np.searchsorted(starts, instance.arrivals).astype(np.int64)
+        _, after, _ = alike(instance, Rules(instance))
+        self._late = Late(instance.sizes, instance.costs, starts, groups, after)
+        self._tree = tree(len(instance.jobs), len(starts), MOST_LEAVES)
+        self._tree.found[:] = instance.costs / instance.each(
+            "at", np.arange(len(instance.jobs)), np.full(len(instance.jobs), self._curves.servers)
+        )
+        compiled()
+        self.value = float(cost_of_played(self._curves, self._late, self._tree.found))
+        self._nodes = FIRST
 
+    @property
+    def nodes(self) -> int:
+        """How many nodes have been explored."""
+        return int(self._tree.numbers[2])
 
-def count_timelines(instance: Instance, order: Sequence[int] | None = None) -> int:
-    """Return how many timelines there are."""
-    late = sum(job.arrival > 0 for job in instance.jobs)
-    if order is not None:
-        return min(int(len(instance.jobs) ** late), 10**9)
-    # How many are here and how many are to come says all: a completion is any of those here.
-    ways = {(len(instance.jobs) - late, late): 1}
-    total = 0
-    while ways:
-        following: dict[tuple[int, int], int] = {}
-        for (here, waiting), count in ways.items():
-            if not here and not waiting:
-                total += count
+    def advance(self, seconds: float) -> bool:
+        """Explore some nodes, for about that long at most; tell whether the search has ended."""
+        until, searched = now() + seconds, self._tree
+        searched.best[0] = self.value
+        status, left = PAUSED, self._nodes
+        while status == PAUSED and left > 0 and now() < until:
+            some = min(left, FIRST)
+            status = explore(self._curves, self._late, searched, some)
+            left -= some
+        self._nodes = min(2 * self._nodes, MOST_NODES)
+        self.value = float(searched.best[0])
+        return bool(status != PAUSED)
+
+    @property
+    def rest(self) -> float:
+        """A bound on what is neither explored nor among the leaves; infinite at the end."""
+        return float(open_bound(self._tree))
+
+    @property
+    def bound(self) -> float:
+        """What every timeline costs at least, as far as is proven."""
+        return min([self.rest, *(bound for bound, _ in self.leaves()[:1]), self.value])
+
+    def leaves(self) -> list[tuple[float, Timeline]]:
+        """Return (bound, timeline) of those that could still be better, the least bound first."""
+        count, limit = int(self._tree.numbers[1]), self.value * (1 - NEAR)
+        values = self._tree.values[:count]
+        rank = [i for i in np.argsort(values, kind="stable") if values[i] < limit]
+        return [(float(values[i]), self._timeline(self._tree.leaves[i].tolist())) for i in rank]
+
+    def _timeline(self, placed: list[int]) -> Timeline:
+        """Return the order from the last, and how many complete before each arrival."""
+        order = [j for j in placed if j != BACK]
+        arrived: dict[str, int] = {}
+        group, completed = 0, 0
+        for j in reversed(placed):
+            if j != BACK:
+                completed += 1
                 continue
-            if waiting:
-                key = (here + 1, waiting - 1)
-                following[key] = following.get(key, 0) + count
-            if here:
-                key = (here - 1, waiting)
-                following[key] = following.get(key, 0) + count * here
-        ways = following
-    return total
+            group += 1
+            for i in np.flatnonzero(self._late.groups == group):
+                arrived[self.instance.jobs[i].name] = completed
+        return order, arrived
+
+    def solution(self) -> Allocated:
+        """Return what playing the best prices makes."""
+        count = len(self.instance.jobs)
+        most = count + len(self._late.starts)
+        ends, times, shares = np.zeros(count), np.zeros(most), np.zeros((most, count))
+        made = played(self._curves, self._late, self._tree.found, ends, times, shares)
+        epochs, start = [], 0.0
+        for end, row in zip(times[:made].tolist(), shares, strict=False):
+            jobs = np.flatnonzero(row)
+            epochs.append((start, end, jobs, row[jobs]))
+            start = end
+        return allocated(self.instance, ends, epochs)
+
+
+def solve(model: Allocation, given: Given) -> Result[Allocated]:
+    """Solve an allocation with arrivals by a tree over timelines, and by programs of some."""
+    return attempted(model, given, "timelines", _by_tree)
+
+
+def _by_tree(attempt: Attempt) -> Termination:
+    """Branch and bound over timelines; solve the programs of those that prices do not close."""
+    search, tried, done = TimelineSearch(attempt.instance), set[str](), False
+    start = attempt.given.start()
+    if start is not None:
+        attempt.take(start, None)
+        attempt.take_program(*as_played(attempt.instance, start.completion))
+    if search.value < attempt.value:
+        attempt.take(search.solution(), "timelines")
+    while not done and not attempt.out_of_time():
+        known = search.value = min(search.value, attempt.value)
+        left = attempt.left()
+        done = search.advance(STEP if left is None else max(min(STEP, left), 0.0))
+        if search.value < known:
+            attempt.take(search.solution(), "timelines")
+        fresh = [leaf for leaf in search.leaves()[:FEW_LEAVES] if str(leaf[1]) not in tried]
+        if fresh and not done:  # a program is slow: one now and then, for what it finds
+            tried.add(str(fresh[0][1]))
+            attempt.take_program(*fresh[0][1])
+        attempt.raise_to(min(search.bound, attempt.value), "timelines")
+        attempt.note()
+    if attempt.near_enough() or not done:
+        return attempt.ended()
+    return attempt.over_programs(search.leaves(), attempt.bound, search.rest)
+
+
+def over_timelines(attempt: Attempt) -> Termination:
+    """Solve the programs of all timelines, where there are few enough: else of one."""
+    model, instance = attempt.model, attempt.instance
+    order = model.last_first.tolist() if model.given else None
+    floor = without_arrivals(instance)
+    if count_timelines(instance, order) <= MOST_PROGRAMS:
+        attempt.timelines = lambda: list(timelines(instance, order))
+        every = timelines(instance, order)
+        return attempt.over_programs(((floor, timeline) for timeline in every), floor)
+    attempt.raise_to(floor, attempt.name)
+    attempt.message = "too many timelines to try: the best of one, and a bound on all"
+    start = attempt.given.start()
+    if start is not None:
+        attempt.take(start, None)
+    ends = _guessed(instance) if start is None else start.completion
+    attempt.take_program(*as_played(instance, ends))
+    return attempt.ended()
+
+
+def _guessed(instance: Instance) -> dict[str, float]:
+    """Return about when jobs complete: at even shares from their arrivals on."""
+    count = len(instance.jobs)
+    even = np.full(count, instance.servers / count)
+    ends = instance.arrivals + instance.sizes / instance.each("at", np.arange(count), even)
+    return {job.name: end for job, end in zip(instance.jobs, ends.tolist(), strict=True)}

@@ -18,13 +18,13 @@ from schedopt.instances.constraints import Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.policies.hesrpt.shares import equi
 from schedopt.policies.hesrpt.simulator import play
-from schedopt.solvers.hesrpt import solve
+from schedopt.solvers.door import solve
 from schedopt.solvers.hesrpt.certificate import certificate
 from schedopt.solvers.hesrpt.kernels import speed
-from schedopt.solvers.hesrpt.large import Large
+from schedopt.solvers.hesrpt.orders import order_search
 from schedopt.solvers.hesrpt.paths import Rents, falling, from_above
 from schedopt.solvers.hesrpt.prices import curves
-from schedopt.solvers.hesrpt.search import OrderSearch
+from schedopt.solvers.hesrpt.rents import RentSearch
 from schedopt.solvers.result import Limits
 from schedopt.validation.hesrpt.bound import reproved
 
@@ -51,10 +51,9 @@ def many(jobs: int, seed: int, servers: int = 100) -> Instance:
     )
 
 
-def at_large(instance: Instance) -> Large:
+def at_large(instance: Instance) -> RentSearch:
     """Search as many jobs are searched."""
-    search = OrderSearch(instance)
-    found = Large(search._curves, instance.sizes, instance.costs, search.order)
+    found = RentSearch(instance)
     while not found.advance(inf):
         pass
     return found
@@ -63,7 +62,7 @@ def at_large(instance: Instance) -> Large:
 @settings(max_examples=examples(40))
 @given(various(5, st.one_of(speedups, tables, st.just(Power(p=1.0)))))
 def test_few_jobs_are_bounded_from_below_and_nearly_met(instance: Instance) -> None:
-    search = OrderSearch(instance)
+    search = order_search(instance)
     while not search.advance(10.0):
         pass
     found = at_large(instance)

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.epochs import timelines
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power
 from schedopt.policies.registry import registered
-from schedopt.solvers.hesrpt import solve
-from schedopt.solvers.hesrpt.late import TimelineSearch
+from schedopt.solvers.door import solve
 from schedopt.solvers.hesrpt.programs import solve_program
-from schedopt.solvers.hesrpt.timelines import timelines
+from schedopt.solvers.hesrpt.timelines import TimelineSearch
 from schedopt.solvers.result import Limits
 
 SPEEDUPS = st.sampled_from([Power(p=0.5), Power(p=0.9), Power(p=1.0), Amdahl(parallel=0.75)])

@@ -21,7 +21,7 @@ import schedopt
 from schedopt.formulations.constraints import FairShare, Shares
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import Amdahl, Instance, Power
-from schedopt.solvers.hesrpt import solve
+from schedopt.solvers.door import solve
 from schedopt.solvers.hesrpt.certificate import certificate
 from schedopt.solvers.result import Document, Limits
 from schedopt.validation.hesrpt.bound import reproved

@@ -13,7 +13,7 @@ from schedopt.policies.hesrpt.closed import hesrpt_shares, hesrpt_total
 from schedopt.policies.registry import registered
 from schedopt.solvers.hesrpt.closed_form import optimum
 from schedopt.solvers.hesrpt.makespan import least_makespan
-from schedopt.solvers.hesrpt.search import OrderSearch
+from schedopt.solvers.hesrpt.orders import OneOrder, OrderTree, order_search
 from schedopt.validation.reproduce.ledger import Answer, Answers, Outcome
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
@@ -29,9 +29,9 @@ def cluster(sizes: Any, speedup: Speedup | None, servers: int = 10, **more: Any)
 
 def searched(
     instance: Instance, seconds: float = 1.0, order: Sequence[int] | None = None
-) -> OrderSearch:
+) -> OneOrder | OrderTree:
     """Search all completion orders, or find the optimum of one."""
-    search = OrderSearch(instance, order=order)
+    search = order_search(instance, order=order)
     search.advance(seconds)
     return search
 

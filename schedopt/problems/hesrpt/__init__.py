@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.problems.record import Problem
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation
     from schedopt.instances.hesrpt import Instance
     from schedopt.problems.shown import Lines, Tables
-    from schedopt.solvers.result import Limits, Result
+    from schedopt.solvers.result import Result
+
+STARTS = ("hesrpt", "equi")
+"""Policies that are tried one after the other for a start; the last always applies."""
 
 
 class Hesrpt(Problem["Instance"]):
@@ -39,38 +42,18 @@ class Hesrpt(Problem["Instance"]):
         "knee": "KNEE",
     }
 
-    def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
-        """Solve an allocation by prices where they suffice, else by programs."""
-        from schedopt.formulations.hesrpt import Allocation
-        from schedopt.problems.hesrpt import solving
+    def hint(self, model: Formulation) -> Any | None:
+        """Return what the first policy that applies makes; policies see no side constraints."""
+        from schedopt.policies.registry import NotApplicableError, registered
 
-        self.refuse_others(solver, self.solvers(model), model)
-        if isinstance(model, Allocation):
-            return solving.solve(model, limits, solver)
-        return super().solve(model, solver, limits)
-
-    def certificate(
-        self, model: Formulation, result: Result, limits: Limits
-    ) -> dict[str, object] | None:
-        """Return the prices of work from which the bound of an allocation can be re-proved."""
-        from schedopt.formulations.hesrpt import Allocation
-        from schedopt.solvers.hesrpt.certificate import certificate
-
-        return certificate(model, result, limits) if isinstance(model, Allocation) else None
-
-    def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
-        """Allocate again: by convex programs what prices found, by prices what programs found.
-
-        Under side constraints or with arrivals, which prices do not take, there is no second
-        method.
-        """
-        from schedopt.formulations.hesrpt import Allocation
-        from schedopt.problems.hesrpt import solving
-
-        if not isinstance(model, Allocation) or not model.plain():
+        if model.side():
             return None
-        other = "clarabel" if result.solver == "prices" else "prices"
-        return solving.solve(model, limits, other)
+        for policy in map(registered("hesrpt").__getitem__, STARTS):
+            try:
+                return policy.run(model.instance)
+            except NotApplicableError:
+                continue
+        return None
 
     def lines(self, instance: Instance, result: Result) -> Lines:
         """Yield what a result says beyond its objective."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,74 +25,97 @@ between them, are at one time."""
 
 
 def as_planned(
-    instance: Instance,
-    epochs: Epochs,
-    durations: Floats,
-    used: Floats,
-    *,
-    rules: Rules | None = None,
+    instance: Instance, epochs: Epochs, durations: Floats, used: Floats, rules: Rules
 ) -> Allocated:
     """Let jobs complete when their epochs end, in the given order, all epochs a little longer.
 
     A job whose work is done before its turn keeps what it has till then: completing earlier would
-    be another order. Arguments are those of `replayed`, and the `Rules` that shares must keep where
-    there are some; all jobs are there from the start.
+    be another order, and others might then break a side constraint. Arguments are those of
+    `replayed`, and the `Rules` that shares must keep.
     """
-    durations = np.where(durations > NEGLIGIBLE * 1e-3 * durations.sum(), durations, 0.0)
-    long = np.flatnonzero(durations)
-    shares = used[long] / durations[long, None]
+    long = _lasting(instance, epochs, durations)
+    durations = np.where(long, durations, 0.0)
+    lasts = np.flatnonzero(long)
+    shares = used[lasts] / np.maximum(durations[lasts, None], 1e-300)
     everyone = np.arange(len(instance.jobs))
     here = np.zeros(shares.shape, dtype=np.bool_)
-    for row, e in enumerate(long.tolist()):
+    for row, e in enumerate(lasts.tolist()):
         here[row, epochs.present[e]] = True
-    if rules is not None and rules.names:
+    if rules.names:
         kept = np.array(
             [
                 _mend(shares[row], list(rules.in_force(epochs.present[e])))
                 or durations[e] > COINCIDENT * durations.sum()
-                for row, e in enumerate(long.tolist())
+                for row, e in enumerate(lasts.tolist())
             ]
         )
-        long, shares, here = long[kept], shares[kept], here[kept]
+        lasts, shares, here = lasts[kept], shares[kept], here[kept]
     else:
         for j in range(len(instance.jobs)):
-            shares[:, j] = _raised(instance, j, durations[long], shares[:, j], here[:, j])
+            shares[:, j] = _raised(instance, j, durations[lasts], shares[:, j], here[:, j])
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
     rates = np.array([instance.each("at", everyone, row * instance.servers) for row in shares])
     if not rates.any(axis=0).all():  # what a job needs is beyond the solver's digits
         return replayed(instance, epochs, durations, used)
-    lengths = _sufficient(instance, epochs.ends, long, durations[long], rates * here)
-    durations = np.zeros(len(epochs.ends))
-    durations[long] = lengths
+    lengths = _sufficient(instance, epochs, lasts, durations[lasts], rates * here)
     completion, now = np.zeros(len(everyone)), 0.0
     lasting: list[tuple[float, float, list[int], Floats]] = []
-    at = {int(e): row for e, row in zip(long, shares, strict=True)}
-    for e, (_, job) in enumerate(epochs.ends):
-        end = now + float(durations[e])
+    at = {int(e): row for row, e in enumerate(lasts)}
+    for e, (what, job) in enumerate(epochs.ends):
+        end = now + float(lengths[at[e]]) if e in at else now
+        if what == "arrival":
+            end = max(now, float(instance.arrivals[job]))
+        else:
+            completion[job] = end
         if e in at:
-            lasting.append((now, end, epochs.present[e], at[e][epochs.present[e]]))
-        now = completion[job] = end
-    first_first = [job for _, job in epochs.ends]
+            lasting.append((now, end, epochs.present[e], shares[at[e]][epochs.present[e]]))
+        now = end
+    first_first = [job for what, job in epochs.ends if what == "completion"]
     return allocated(instance, completion, lasting, order=first_first)
 
 
+def _lasting(instance: Instance, epochs: Epochs, durations: Floats) -> Bools:
+    """Return which epochs have shares that are more than rounding.
+
+    Time before an arrival passes, however little it is: there one epoch lasts in any case.
+    """
+    long: Bools = durations > NEGLIGIBLE * 1e-3 * durations.sum()
+    for span, length in _before_arrivals(instance, epochs):
+        if length > 0 and not long[span].any():
+            long[span.stop - 1] = True
+    return long
+
+
+def _before_arrivals(instance: Instance, epochs: Epochs) -> Iterator[tuple[slice, float]]:
+    """Yield the epochs between arrivals, and how long they last together."""
+    first, start = 0, 0.0
+    for e, (what, job) in enumerate(epochs.ends):
+        if what == "arrival":
+            yield slice(first, e + 1), float(instance.arrivals[job]) - start
+            first, start = e + 1, float(instance.arrivals[job])
+
+
 def _sufficient(
-    instance: Instance,
-    ends: Sequence[tuple[str, int]],
-    long: Jobs,
-    durations: Floats,
-    rates: Floats,
+    instance: Instance, epochs: Epochs, long: Jobs, durations: Floats, rates: Floats
 ) -> Floats:
     """Return how long epochs must last so that each job is done when its own ends.
 
-    What a job lacks it gets in the last epoch in which it is served; the others stay as they are.
+    What a job lacks it gets in the last epoch in which it is served; the others stay as they are,
+    but for the last before an arrival.
     """
     durations = durations.copy()
-    last = {job: e for e, (_, job) in enumerate(ends)}
-    for job in sorted(last, key=lambda j: last[j]):
-        mine = np.flatnonzero((long <= last[job]) & (rates[:, job] > 0))
+    spans = [
+        (np.flatnonzero((long >= span.start) & (long < span.stop)), length)
+        for span, length in _before_arrivals(instance, epochs)
+    ]
+    for e, (what, job) in enumerate(epochs.ends):
+        for rows, length in spans:
+            if len(rows):
+                others = float(durations[rows[:-1]].sum())
+                durations[rows[-1]] = max(length - others, 0.0)
+        mine = np.flatnonzero((long <= e) & (rates[:, job] > 0))
         lacks = instance.sizes[job] - float(durations @ rates[:, job])
-        if lacks > 0 and len(mine):
+        if what == "completion" and lacks > 0 and len(mine):
             durations[mine[-1]] += lacks / rates[mine[-1], job]
     return durations
 

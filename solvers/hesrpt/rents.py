@@ -1,17 +1,26 @@
-"""Orders of many jobs of unequal speedups: good ones, and a bound on all."""
+"""Orders of many jobs of unequal speedups: good ones, and a bound on all by rents."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from math import inf
 
 import numpy as np
 
-from schedopt.formulations.hesrpt.order import Order
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.order import Order, smiths_order
+from schedopt.formulations.hesrpt.rules import Rules, bounds_of
+from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers.clock import now
+from schedopt.solvers.door import Given, HandOn
+from schedopt.solvers.hesrpt.alike import MOST_JOBS
+from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, speed
+from schedopt.solvers.hesrpt.orders import written
 from schedopt.solvers.hesrpt.paths import Climb, Rents, coarser
+from schedopt.solvers.hesrpt.prices import curves
 from schedopt.solvers.hesrpt.quick_kernels import play_some, price_some
+from schedopt.solvers.result import Result, Termination
 
 MOST_CELLS = 400
 """Cells of rents: more make the bound little better, and each step longer."""
@@ -32,9 +41,11 @@ NEAR = 1e-10
 """Costs that differ by less, relatively, count as the same."""
 WORK = 20_000
 """Jobs times epochs between two looks at the clock."""
+WRITING = 6e-7
+"""Seconds that it takes to write and check the share of one job in one epoch."""
 
 
-class Large:
+class RentSearch:
     """Find a cheap order of many jobs, and rents that bound all orders; anytime.
 
     An order has prices, and what is played by them may complete in another order, mostly a better
@@ -43,12 +54,11 @@ class Large:
 
     Parameters
     ----------
-    curves : Curves
-        Without teams.
-    sizes, costs : ndarray
-        By job, shape (M,).
-    order : ndarray of int64
-        Where to start, from the last to complete.
+    instance : Instance
+    rules : Rules, optional
+        Of single jobs alone.
+    order : sequence of int, optional
+        Where to start, from the last to complete; Smith's order if not given.
 
     Attributes
     ----------
@@ -62,14 +72,21 @@ class Large:
         What proves the bound.
     """
 
-    def __init__(self, curves: Curves, sizes: Floats, costs: Floats, order: Order) -> None:
-        self.curves, self.sizes, self.costs = curves, sizes, costs
-        self.order = self._start = order
+    name = "rents"
+
+    def __init__(
+        self, instance: Instance, rules: Rules | None = None, order: Sequence[int] | None = None
+    ) -> None:
+        self.instance = instance
+        self.curves = curves(instance, bounds_of(rules or Rules(instance), len(instance.jobs)))
+        self.sizes, self.costs = instance.sizes, instance.costs
+        self._start = smiths_order(instance) if order is None else np.array(order, dtype=np.int64)
+        self.order = self._start
         self.value, self.prices, self.ends = inf, np.zeros(0), np.zeros(0)
         self._played = np.zeros(0)
         self._path: tuple[Floats, Floats] = np.zeros(1), np.zeros(0)
-        self.rents = Rents(curves, sizes, costs)
-        self._some = max(1, WORK // len(sizes))
+        self.rents = Rents(self.curves, self.sizes, self.costs)
+        self._some = max(1, WORK // len(self.sizes))
         self._steps = self._search()
 
     @property
@@ -77,8 +94,9 @@ class Large:
         """What no order goes below, as far as is proven."""
         return min(self.rents.bound, self.value)
 
-    def advance(self, until: float) -> bool:
-        """Work until then; tell whether there is nothing more to try."""
+    def advance(self, seconds: float) -> bool:
+        """Work for about that long; tell whether there is nothing more to try."""
+        until = now() + seconds
         return all(now() < until for _ in self._steps)
 
     def _search(self) -> Iterator[None]:
@@ -179,18 +197,13 @@ class Large:
         jobs, moved = np.unravel_index(best, rise.shape)
         return list(zip(jobs.tolist(), far[1:][moved].tolist(), strict=True))
 
-    def played(self, record: Floats) -> Floats:
-        """Return when jobs complete in the best play; put the shares of its epochs into an array.
-
-        Parameters
-        ----------
-        record : ndarray
-            By epoch and job, shape (M, M).
-        """
+    def solution(self) -> Allocated:
+        """Return the best play."""
+        record = np.zeros((len(self.sizes), len(self.sizes)))
         run = _Run(self.curves, self.sizes, self.prices, record)
         while run.goes_on(len(record)):
             pass
-        return run.ends
+        return written(self.instance, run.ends, record, self.order)
 
 
 class _Run:
@@ -217,3 +230,18 @@ class _Run:
         """Return the times from 0 at which epochs end, and their rents."""
         epochs = int(self._at[0])
         return np.append(0.0, self._times[:epochs]), self._rents[:epochs].copy()
+
+
+def solve(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
+    """Solve an allocation of many jobs nearly; a tree goes on where it may still prove more."""
+    many, limit = len(model.instance.jobs), given.limits.time_limit
+    writing = 0.0 if limit is None else min(WRITING * many**2, 0.5 * limit)
+
+    def work(attempt: Attempt) -> Termination:
+        ended = attempt.drive(RentSearch(model.instance, model.rules), spare=writing)
+        attempt.message = "too many jobs to search all orders"
+        return attempt.ended() if ended else "time-limit"
+
+    result = attempted(model, given, "rents", work)
+    goes_on = result.termination == "completed" and many <= MOST_JOBS and not given.alone
+    return HandOn(result, result.bound) if goes_on else result

@@ -1,0 +1,103 @@
+"""The program in CVXPY that users hold: it can be changed in place, and a change is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+
+class Program(cp.Problem):  # type: ignore[misc]  # CVXPY's stubs are skipped
+    """A problem whose objective and constraints can be changed in place.
+
+    CVXPY's own hands out copies of its constraints, so that what is appended to them is lost.
+    """
+
+    @property
+    def constraints(self) -> list[cp.Constraint]:
+        """The constraints themselves, not a copy."""
+        rows: list[cp.Constraint] = self._constraints
+        return rows
+
+    @property
+    def objective(self) -> cp.Minimize | cp.Maximize:
+        """The objective, which may be set."""
+        return self._objective
+
+    @objective.setter
+    def objective(self, goal: cp.Minimize | cp.Maximize) -> None:
+        self._objective = goal
+
+
+class Native:
+    """The program that users hold, and what of it was declared.
+
+    Attributes
+    ----------
+    program : Program
+        As it stands.
+    """
+
+    def __init__(self, goal: cp.Minimize, rows: Sequence[cp.Constraint]) -> None:
+        self.program = Program(goal, rows)
+        self._declare()
+
+    def _declare(self) -> None:
+        """Take the program as it stands for what is declared."""
+        rows = self.program.constraints
+        self._declared = {id(row) for row in rows}
+        self._rows, self._goal = digest(*rows), digest(self.program.objective)
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was changed."""
+        return self.goal_changed or digest(*self.program.constraints) != self._rows
+
+    @property
+    def goal_changed(self) -> bool:
+        """Whether the objective was."""
+        return digest(self.program.objective) != self._goal
+
+    @property
+    def added(self) -> list[cp.Constraint]:
+        """The rows that were not declared."""
+        return [row for row in self.program.constraints if id(row) not in self._declared]
+
+    def state(self, rows: Sequence[cp.Constraint]) -> None:
+        """Add rows that are declared."""
+        changed = self.changed
+        self.program.constraints.extend(rows)
+        if not changed:
+            self._declare()
+
+    def replace(self, program: cp.Problem) -> None:
+        """Put another program in its place."""
+        self.program = Program(program.objective, program.constraints)
+
+    def without(self, rows: Iterable[cp.Constraint]) -> cp.Problem:
+        """Return a new program that lacks some of the rows."""
+        gone = {id(row) for row in rows}
+        kept = [row for row in self.program.constraints if id(row) not in gone]
+        return cp.Problem(self.program.objective, kept)
+
+
+def digest(*roots: Any) -> str:
+    """Return a digest of all that constraints, or an objective, say."""
+    found = sha256()
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        found.update(repr((type(node).__name__, getattr(node, "shape", None))).encode())
+        if isinstance(node, cp.Constant):
+            value = node.value
+            dense = value.toarray() if hasattr(value, "toarray") else np.asarray(value)
+            found.update(dense.tobytes())
+        elif isinstance(node, cp.Variable):
+            found.update(repr((node.id, sorted(node.attributes.items()))).encode())
+        else:
+            found.update(repr(node.get_data()).encode())
+        waiting += node.args
+    return found.hexdigest()

@@ -1,0 +1,81 @@
+"""Which completion orders need be looked at: who need not complete before whom."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.hesrpt.rules import Rules
+from schedopt.instances.hesrpt import Instance
+
+Ints = NDArray[np.int64]
+MOST_JOBS = 60
+"""Jobs up to which sets of jobs are binary numbers."""
+MOST_SETS = 1 << 18
+"""Sets of last jobs up to which diagrams are made."""
+MOST_SUBSETS = 22
+"""Jobs of one speedup k^p up to which orders are searched by their sets."""
+
+
+def shortest_first(instance: Instance, rules: Rules) -> bool:
+    """Tell whether to complete the shortest first is optimal.
+
+    It is for one speedup and equal costs: where a job completes before a smaller one, their
+    remaining sizes were equal once, and from then on they can change places.
+    """
+    equal = len(instance.speedups) == 1 and bool(np.ptp(instance.costs) == 0)
+    return equal and not rules.bounds
+
+
+def one_order(instance: Instance, rules: Rules, *, given: bool) -> bool:
+    """Tell whether no search is needed for the best order."""
+    few = len(instance.jobs) <= MOST_SUBSETS
+    subsets = few and not rules.bounds and instance.power is not None
+    return given or subsets or shortest_first(instance, rules)
+
+
+def alike(instance: Instance, rules: Rules) -> tuple[Ints, Ints, float]:
+    """Return which jobs nothing tells apart, who need not complete before whom, and how many sets.
+
+    Of jobs of one speedup, and side constraints, one that is as large and costs no more need not
+    complete before the other: where it does, their remaining sizes were equal once, and from then
+    on they can change places. With arrivals it must also arrive no earlier. Of equal ones the last
+    in the file completes last.
+
+    Returns
+    -------
+    classes : ndarray of int64
+        The same number for jobs that nothing tells apart, shape (M,).
+    after : ndarray of int64
+        For each job those that complete after it, as binary numbers, shape (M,); 0 for all where
+        there are more than `MOST_JOBS`.
+    sets : float
+        How many sets of last jobs there are, at the most.
+    """
+    asked: list[list[object]] = [[] for _ in instance.jobs]
+    for number, bound in enumerate(rules.bounds):
+        for j in bound.jobs:
+            alone = len(bound.jobs) == 1
+            asks = (bound.name, bound.at_least, bound.at_most)
+            asked[j].append(asks if alone else number)
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for j in range(len(instance.jobs)):
+        groups.setdefault((instance.kinds[j], *asked[j]), []).append(j)
+    sizes, costs, arrivals = instance.sizes, instance.costs, instance.arrivals
+    classes, after = np.arange(len(sizes)), np.zeros(len(sizes), dtype=np.int64)
+    sets = 1.0
+    for jobs in groups.values():
+        jobs.sort(key=lambda j: (-sizes[j], costs[j], -arrivals[j], -j))
+        chain, most, first = True, -np.inf, np.inf
+        for place, j in enumerate(jobs):
+            chain = chain and most <= costs[j] and arrivals[j] <= first
+            most, first = max(most, costs[j]), min(first, arrivals[j])
+            i = jobs[max(place - 1, 0)]  # equal ones stand together
+            if all(of[i] == of[j] for of in (sizes, costs, arrivals)):
+                classes[j] = classes[i]
+            if len(sizes) <= MOST_JOBS:
+                for i in jobs[:place]:
+                    if costs[i] <= costs[j] and arrivals[i] >= arrivals[j]:
+                        after[j] |= 1 << i
+        sets *= len(jobs) + 1.0 if chain else 2.0 ** min(len(jobs), 1000)
+    return classes, after, sets

@@ -1,0 +1,303 @@
+"""An engine's attempt at an allocation: the best so far, the bound, and who gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.instances.hesrpt import Allocated
+from schedopt.solvers import clarabel
+from schedopt.solvers.clock import now
+from schedopt.solvers.conflict import ConflictNotReducedError, Holds, smallest_conflict
+from schedopt.solvers.door import Given
+from schedopt.solvers.hesrpt.feasible import satisfiable
+from schedopt.solvers.hesrpt.programs import solve_program
+from schedopt.solvers.result import Result, Seconds, Termination, gap, snap_bound
+from schedopt.solvers.running import Run, make_result
+
+STEP = 0.2
+"""Seconds between two looks at the clock."""
+MOST_PROGRAMS = 2_000
+"""Orders whose programs are solved before the gap that is left is reported as it is."""
+NEAR = 1e-7
+"""Programs whose bound is this near to the best are not solved."""
+Timeline: TypeAlias = tuple[Sequence[int], Mapping[str, int]]
+"""An order from the last job to complete, and how many complete before each arrival."""
+Leaf: TypeAlias = tuple[float, Timeline]
+"""A bound on a timeline, and the timeline."""
+
+
+class Search(Protocol):
+    """A search that works in short steps and can be asked at any time; infinite: nothing found."""
+
+    name: str
+    value: float
+
+    @property
+    def bound(self) -> float:
+        """A bound that holds by now."""
+        ...
+
+    def advance(self, seconds: float) -> bool:
+        """Work for about that long; tell whether there is nothing left to do."""
+        ...
+
+    def solution(self) -> Allocated:
+        """Return the best solution."""
+        ...
+
+
+class Attempt:
+    """The best solution so far, the bound, and the engines that gave them.
+
+    Parameters
+    ----------
+    model : Allocation
+    given : Given
+    name : str
+        The engine's.
+
+    Attributes
+    ----------
+    value, bound : float
+        Infinite where nothing is known.
+    solution : Allocated or None
+    message : str
+        Why no more is proven.
+    """
+
+    def __init__(self, model: Allocation, given: Given, name: str) -> None:
+        self.model, self.given, self.name = model, given, name
+        self.instance, self.limits = model.instance, given.limits
+        self.run = Run(given.limits)
+        self.value, self.solution = inf, given.solution
+        if self.solution is not None:
+            self.value = self.instance.objective_of(self.solution)
+        self.bound = -inf if given.bound is None else float(given.bound)
+        self.message = ""
+        self.timelines: Callable[[], Sequence[Timeline]] = tuple
+        self._found_by: str | None = None
+        self._bounded_by: str | None = None
+        self._of_its_order = -inf
+
+    def left(self) -> float | None:
+        """Return the seconds that are left."""
+        if self.limits.time_limit is None:
+            return None
+        return self.limits.time_limit - (now() - self.run.began)
+
+    def out_of_time(self, spare: float = 0.0) -> bool:
+        """Tell whether no more time is left than is to be spared."""
+        left = self.left()
+        return left is not None and left <= spare
+
+    def ended(self) -> Termination:
+        """Return why a search stops that has come to its end."""
+        return "time-limit" if self.out_of_time() else "completed"
+
+    def near_enough(self, value: float = inf) -> bool:
+        """Tell whether the gap is closed as far as was asked, with a value of no solution yet."""
+        value = min(value, self.value)
+        distance = gap(value, snap_bound(value, self.bound))
+        return value < inf and distance is not None and distance <= self.limits.gap
+
+    def take(self, solution: Allocated, by: str | None, of_its_order: float = -inf) -> None:
+        """Keep a solution if it is the best so far.
+
+        Parameters
+        ----------
+        solution : Allocated
+        by : str or None
+            The engine that found it; None: a policy.
+        of_its_order : float
+            A bound on its completion order alone.
+        """
+        value = self.instance.objective_of(solution)
+        if value < self.value or self.solution is None:
+            self.value, self.solution, self._found_by = value, solution, by
+            self._of_its_order = of_its_order
+
+    def raise_to(self, bound: float, by: str) -> None:
+        """Keep a bound if it is the tightest so far."""
+        if bound > self.bound:
+            self.bound, self._bounded_by = bound, by
+
+    def note(self, value: float = inf) -> None:
+        """Note where we are, for the trace and for whoever watches."""
+        bound = None if self.bound == -inf else self.bound
+        best = min(value, self.value)
+        shown = None if best == inf else best
+        self.run.note(shown, bound)
+        if self.limits.watch:
+            self.limits.watch(now() - self.run.began, shown, bound)
+
+    def drive(self, search: Search, spare: float = 0.0) -> bool:
+        """Advance a search to its end, a gap that is near enough, or the time limit.
+
+        Parameters
+        ----------
+        search : Search
+        spare : float
+            Seconds to leave for writing what was found.
+
+        Returns
+        -------
+        bool
+            Whether the search has ended.
+        """
+        known = self.value
+        try:
+            while True:
+                left = self.left()
+                done = search.advance(STEP if left is None else max(min(STEP, left), 0.0))
+                self.raise_to(search.bound, search.name)
+                self.note(search.value)
+                if done or self.near_enough(search.value) or self.out_of_time():
+                    return done
+                if search.value < inf and self.out_of_time(spare):
+                    return False
+        finally:
+            if search.value < known:
+                self.take(search.solution(), search.name)
+
+    def take_program(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> float:
+        """Solve one order's program; return the bound that it proves for that order."""
+        solved = solve_program(self.model.ordered(order, arrived), self.left())
+        own = -inf if solved.bound is None else solved.bound
+        if solved.solution is not None:
+            self.take(solved.solution, "clarabel", own)
+        self.note()
+        return inf if solved.status == "infeasible" else own
+
+    def over_programs(
+        self, leaves: Iterable[Leaf], others: float, rest: float = inf
+    ) -> Termination:
+        """Solve the programs of timelines by rising bounds, until the bounds reach the best value.
+
+        Parameters
+        ----------
+        leaves : iterable of (bound, timeline)
+        others : float
+            A bound on all timelines, which the leaves' bounds may be raised above.
+        rest : float
+            A bound on the timelines that are not among the leaves.
+        """
+        least = rest
+        self.raise_to(others, self.name)
+        for tried, (bound, timeline) in enumerate(leaves):
+            if bound >= self.value * (1 - NEAR):
+                least = min(least, bound)
+                break
+            if tried >= MOST_PROGRAMS or self.out_of_time():
+                least = min(least, bound)
+                self.message = f"{tried} orders' programs were solved, not all"
+                break
+            least = min(least, max(bound, self.take_program(*timeline)))
+        if least == self.value == inf:
+            return "infeasible"
+        self.raise_to(min(least, self.value), self.name)
+        return self.ended()
+
+    def result(self, stopped: Termination) -> Result[Allocated]:
+        """Return the result, not yet checked."""
+        bound: float | None = None if self.bound == -inf or stopped == "infeasible" else self.bound
+        tolerance = self.model.tolerance
+        solution = self.solution
+        if solution is None:
+            bound = None
+            stopped = "error" if stopped == "completed" else stopped
+        else:
+            distance = gap(self.value, snap_bound(self.value, bound))
+            if stopped in ("completed", "time-limit") and distance is not None:
+                if distance <= max(self.limits.gap, tolerance):
+                    stopped = "optimal"
+                elif stopped == "completed" and not self.message:
+                    self.message = "the bound that the search proves does not meet the best found"
+            solution = msgspec.structs.replace(solution, certified=self._proven_over(distance))
+        result = make_result(
+            self.model,
+            self.run,
+            solver=self.name,
+            version=clarabel.version(),
+            stopped=stopped,
+            solution=solution,
+            bound=bound,
+            options={"tolerance": tolerance},
+            message="" if stopped in ("optimal", "infeasible") else self.message,
+        )
+        return msgspec.structs.replace(
+            result, found_by=self._found_by, bounded_by=self._bounded_by if bound else None
+        )
+
+    def _proven_over(self, distance: float | None) -> Literal["all", "given"] | msgspec.UnsetType:
+        """Return over which orders the gap is closed."""
+        tolerance = self.model.tolerance
+        if distance is not None and distance <= tolerance:
+            return "given" if self.model.given else "all"
+        own = gap(self.value, snap_bound(self.value, self._of_its_order))
+        return "given" if own is not None and own <= tolerance else msgspec.UNSET
+
+
+def attempted(
+    model: Allocation, given: Given, name: str, work: Callable[[Attempt], Termination]
+) -> Result[Allocated]:
+    """Return the result of an engine's work, not yet checked.
+
+    Rules that no shares keep are found first; Ctrl-C ends the work and keeps the best so far.
+
+    Parameters
+    ----------
+    model : Allocation
+    given : Given
+    name : str
+        The engine's.
+    work : callable
+        Returns why it stopped: ``completed`` where it came to its end.
+    """
+    began = now()
+    attempt = Attempt(model, given, name)
+    stopped: Termination
+    try:
+        kept = not model.rules.bounds or satisfiable(model, set(model.rules.names))
+        stopped = work(attempt) if kept else "infeasible"
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+    result = attempt.result(stopped)
+    if stopped == "infeasible":
+        result = with_conflict(result, list(model.side()), _holds(attempt))
+    seconds = Seconds(build=model.seconds, solve=now() - began)
+    return msgspec.structs.replace(result, seconds=seconds)
+
+
+def with_conflict(
+    result: Result[Allocated], names: Sequence[str], holds: Holds
+) -> Result[Allocated]:
+    """Return a result with a smallest set of side constraints that cannot hold together."""
+    try:
+        conflict = smallest_conflict(names, holds)
+    except ConflictNotReducedError as error:
+        message = f"the conflict may not be the smallest: {error.why}"
+        return msgspec.structs.replace(result, conflict=tuple(error.conflict), message=message)
+    return msgspec.structs.replace(result, conflict=tuple(conflict))
+
+
+def _holds(attempt: Attempt) -> Holds:
+    """Return what tells whether some side constraints, by name, can hold together."""
+    model = attempt.model
+
+    def holds(some: frozenset[str]) -> bool:
+        if not satisfiable(model, some):
+            return False
+        timelines = attempt.timelines()
+        for timeline in timelines:
+            if attempt.out_of_time():
+                raise TimeoutError
+            if clarabel.feasible(model.ordered(*timeline).program(some)):
+                return True
+        return not timelines
+
+    return holds

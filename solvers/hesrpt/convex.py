@@ -1,0 +1,195 @@
+"""Convex programs: of the orders that matter, and the declared model as it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice, permutations
+from math import inf
+
+import msgspec
+
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.epochs import timelines
+from schedopt.instances.errors import InputError
+from schedopt.instances.hesrpt import Allocated
+from schedopt.solvers import clarabel
+from schedopt.solvers.clock import now
+from schedopt.solvers.conflict import Holds
+from schedopt.solvers.door import Given
+from schedopt.solvers.hesrpt.attempt import (
+    MOST_PROGRAMS,
+    NEAR,
+    STEP,
+    Attempt,
+    Leaf,
+    attempted,
+    with_conflict,
+)
+from schedopt.solvers.hesrpt.makespan import least_makespan
+from schedopt.solvers.hesrpt.orders import OrderTree, order_search
+from schedopt.solvers.hesrpt.timelines import over_timelines
+from schedopt.solvers.result import Result, Seconds, Termination
+
+MOST_CLIMBED = 40
+"""Jobs up to which neighbours in an order are swapped: larger programs take seconds each."""
+BELOW = 1e-7
+"""What an interior-point method's optimum may be above the optimum, relatively."""
+
+
+def solve(model: Allocation, given: Given) -> Result[Allocated]:
+    """Solve an allocation by the programs of completion orders, by rising bounds."""
+    if model.changed:
+        return solve_as_it_stands(model, given)
+    if model.instance.arrivals.any():
+        return attempted(model, given, "clarabel", over_timelines)
+    if model.instance.objective == "makespan":
+        return attempted(model, given, "clarabel", _over_makespans)
+    return attempted(model, given, "clarabel", _over_orders)
+
+
+def _over_makespans(attempt: Attempt) -> Termination:
+    """Solve the programs of all orders: rules may part jobs that would complete together.
+
+    Without rules the program of any order has the optimum.
+    """
+    model = attempt.model
+    _, low, _ = least_makespan(model.instance)
+    orders = [model.last_first.tolist()]
+    if not model.given and model.rules.bounds:
+        every = permutations(range(len(model.instance.jobs)))
+        orders = list(map(list, islice(every, MOST_PROGRAMS + 1)))
+    attempt.timelines = lambda: [(order, {}) for order in orders]
+    return attempt.over_programs(((low, (order, {})) for order in orders), low)
+
+
+def _over_orders(attempt: Attempt) -> Termination:
+    """Solve the program of the order that prices find best, or of all that they leave open."""
+    model = attempt.model
+    given = model.last_first.tolist() if model.given else None
+    search = order_search(model.instance, model.rules, given)
+    if isinstance(search, OrderTree) and not search.playable:
+        _climb(attempt)
+        search.value = attempt.value
+        if attempt.drive(search) and not attempt.near_enough():
+            leaves: list[Leaf] = [(bound, (o.tolist(), {})) for bound, o in search.leaves()]
+            return attempt.over_programs(leaves, search.bound, search.rest)
+        return attempt.ended()
+    attempt.drive(search)
+    played, attempt.solution = attempt.solution, None  # a program's is wanted, if a worse one
+    own = attempt.take_program(search.order.tolist())
+    if model.given and own == inf:
+        attempt.timelines = lambda: [(search.order.tolist(), {})]
+        return "infeasible"
+    if attempt.solution is None and played is not None:
+        attempt.take(played, search.name)
+    if not isinstance(search, OrderTree) and own < inf:
+        attempt.raise_to(own, "clarabel")
+    return attempt.ended()
+
+
+def _climb(attempt: Attempt) -> None:
+    """Swap neighbours in the order while that helps, from the best order without rules."""
+    plain = order_search(attempt.instance)
+    plain.advance(STEP)
+    order = plain.order.tolist()
+    attempt.take_program(order)
+    better = len(order) <= MOST_CLIMBED
+    while better and not attempt.out_of_time():
+        better = False
+        for k in range(len(order) - 1):
+            trial = [*order[:k], order[k + 1], order[k], *order[k + 2 :]]
+            before = attempt.value
+            attempt.take_program(trial)
+            if attempt.value < before * (1 - NEAR):
+                order, better = trial, True
+            if attempt.out_of_time():
+                return
+
+
+def solve_as_it_stands(model: Allocation, given: Given) -> Result[Allocated]:
+    """Solve the declared program, native changes too: of its order, or of all one by one."""
+    began = now()
+    attempt = Attempt(model, Given(given.limits), "model")
+    if model.changed:
+        _refuse_what_cannot_be_solved(model)
+    order = model.last_first.tolist() if model.given else None
+    attempt.timelines = lambda: list(timelines(model.instance, order))
+    try:
+        stopped = _as_they_stand(attempt)
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+    result = attempt.result(stopped)
+    if stopped == "infeasible":
+        result = with_conflict(result, list(model.side()), _can_hold(attempt))
+    if model.goal_changed and stopped == "completed":
+        result = msgspec.structs.replace(result, termination="optimal", message=attempt.message)
+    seconds = Seconds(build=model.seconds, solve=now() - began)
+    return msgspec.structs.replace(result, seconds=seconds)
+
+
+def _programs(attempt: Attempt) -> Iterator[Allocation]:
+    """Yield the program of each order; one alone where it was changed or its order is given."""
+    model = attempt.model
+    if model.changed:
+        yield model
+    else:
+        yield from (model.ordered(*timeline) for timeline in attempt.timelines())
+
+
+def _as_they_stand(attempt: Attempt) -> Termination:
+    """Solve programs one by one; the least optimum, less what it may be off by, is the bound."""
+    model = attempt.model
+    least, stopped = inf, ""
+    for program in _programs(attempt):
+        if attempt.out_of_time():
+            return "time-limit"
+        problem = program.program(program.side())
+        status = clarabel.solve(problem, attempt.left()).status
+        if status == "unbounded":
+            return "unbounded"
+        if status == "solved":
+            attempt.take(program.decode(lambda variable: variable.value), "model")
+            least = min(least, program.worth(problem.value) * (1.0 - BELOW))
+        elif status != "infeasible":
+            stopped = status
+    if stopped:
+        return "time-limit" if attempt.out_of_time() else "error"
+    if least == inf:
+        return "infeasible"
+    if not model.changed:
+        attempt.raise_to(least, "model")
+    elif model.goal_changed:
+        attempt.message = f"the model's own objective was optimized: {problem.value:.10g}"
+    else:
+        attempt.message = "native constraints: no bound, and this order alone"
+    return "completed"
+
+
+def _can_hold(attempt: Attempt) -> Holds:
+    """Return what tells whether side constraints, by name, can hold together in any program."""
+
+    def holds(some: frozenset[str]) -> bool:
+        for program in _programs(attempt):
+            if attempt.out_of_time():
+                raise TimeoutError
+            if clarabel.feasible(program.program(some)):
+                return True
+        return False
+
+    return holds
+
+
+def _refuse_what_cannot_be_solved(model: Allocation) -> None:
+    """Raise `InputError` where a changed program is not one that Clarabel takes."""
+    problem = model.program(model.side())
+    wrong = ""
+    if not problem.is_dcp():
+        wrong = "one that does not keep CVXPY's rules (DCP)"
+    elif problem.is_mixed_integer():
+        wrong = "one with whole or boolean variables"
+    elif any(parameter.value is None for parameter in problem.parameters()):
+        wrong = "a parameter without a value"
+    elif not model.decodable(problem):
+        wrong = "one without the allocation's own variables"
+    if wrong:
+        raise InputError("a convex program over time and used", found=wrong, place="model")

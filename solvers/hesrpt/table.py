@@ -1,0 +1,167 @@
+"""The engines of `Allocation`, in the order in which they are tried."""
+
+from __future__ import annotations
+
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.epochs import count_timelines
+from schedopt.formulations.hesrpt.rules import bounds_of
+from schedopt.instances.hesrpt import Allocated
+from schedopt.solvers.door import Engine, Given, HandOn, anything, at_home, never
+from schedopt.solvers.hesrpt.alike import MOST_JOBS, alike, one_order
+from schedopt.solvers.result import Limits, Result
+
+FEW_SETS = 1 << 14
+"""Sets of last jobs up to which diagrams end in seconds: rents come first where there are more."""
+MANY = 15
+"""Jobs from which on rents leave a small gap."""
+MOST_TIMELINES = 720
+"""Programs that the declared model is enumerated over: of 6 jobs that are there from the start."""
+
+
+def _for_flow(model: Allocation) -> bool:
+    """Tell whether all jobs are there at time 0, and flow times count."""
+    late = bool(model.instance.arrivals.any())
+    return not (model.changed or late or model.instance.objective == "makespan")
+
+
+def _for_makespan(model: Allocation) -> bool:
+    return model.plain() and model.instance.objective == "makespan"
+
+
+def _of_one_order(model: Allocation) -> bool:
+    return _for_flow(model) and one_order(model.instance, model.rules, given=model.given)
+
+
+def _of_many_jobs(model: Allocation) -> bool:
+    many = len(model.instance.jobs)
+    plain = _for_flow(model) and not model.given and many >= MANY
+    return plain and not len(bounds_of(model.rules, many).team_mosts)
+
+
+def _too_many_sets(model: Allocation, _: Limits) -> bool:
+    """Tell whether a tree alone would leave a large gap."""
+    many = len(model.instance.jobs) > MOST_JOBS
+    return many or alike(model.instance, model.rules)[2] > FEW_SETS
+
+
+def _of_all_orders(model: Allocation) -> bool:
+    whole = bounds_of(model.rules, len(model.instance.jobs)).whole
+    return _for_flow(model) and not model.given and whole
+
+
+def _of_timelines(model: Allocation) -> bool:
+    instance = model.instance
+    asked = model.rules.bounds or model.given or model.changed
+    flow = instance.objective != "makespan" and len(instance.jobs) <= MOST_JOBS
+    return bool(instance.arrivals.any()) and flow and not asked
+
+
+def _as_declared(model: Allocation, _: Limits) -> bool:
+    return not model.changed
+
+
+def _enumerable(model: Allocation) -> bool:
+    order = model.last_first.tolist() if model.given else None
+    return model.changed or count_timelines(model.instance, order) <= MOST_TIMELINES
+
+
+def by_prices(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
+    """Solve an allocation with the first engine of the table that takes it; none is a program."""
+    taken = next(engine for engine in BY_PRICES if engine.accepts(model))
+    answer: Result[Allocated] | HandOn = at_home(taken.solve)(model, given)
+    return answer
+
+
+CERTIFY = "schedopt.solvers.hesrpt.certificate:certificate"
+BY_PRICES = (
+    Engine(
+        "makespan",
+        solve="schedopt.solvers.hesrpt.makespan:solve",
+        accepts=_for_makespan,
+        when="makespans without arrivals or side constraints",
+        proves="the optimum: the root at which all jobs complete together",
+        certificate="together",
+        certify=CERTIFY,
+        confirmed_by="clarabel",
+    ),
+    Engine(
+        "closed-form",
+        solve="schedopt.solvers.hesrpt.orders:solve_one",
+        accepts=_of_one_order,
+        when="flow times without arrivals, where one order is all there is to try: a given one, "
+        "shortest first for one speedup and equal weights; or up to 22 jobs of one k^p",
+        proves="the optimum, unless jobs of a given order would complete in another",
+        certificate="order, ranks",
+        certify=CERTIFY,
+        confirmed_by="clarabel",
+    ),
+    Engine(
+        "rents",
+        solve="schedopt.solvers.hesrpt.rents:solve",
+        accepts=_of_many_jobs,
+        pays=_too_many_sets,
+        when="flow times of 15 jobs or more without arrivals, caps or floors of teams; unasked "
+        "where there are many orders. Up to 60 jobs tree goes on",
+        proves="a bound on all orders, about 1% below the cost",
+        certificate="rents",
+        certify=CERTIFY,
+        confirmed_by="model",
+    ),
+    Engine(
+        "tree",
+        solve="schedopt.solvers.hesrpt.orders:solve_all",
+        accepts=_of_all_orders,
+        when="flow times without arrivals, with caps and floors of jobs and of disjoint teams",
+        proves="the optimum of up to 14 jobs or so; beyond 60 jobs a weak bound",
+        certificate="diagram",
+        certify=CERTIFY,
+        confirmed_by="model",
+    ),
+)
+"""Engines for which no program is written, unless prices leave a gap."""
+
+ENGINES = (
+    *BY_PRICES,
+    Engine(
+        "timelines",
+        solve="schedopt.solvers.hesrpt.timelines:solve",
+        accepts=_of_timelines,
+        when="flow times of up to 60 jobs that arrive, without side constraints",
+        proves="the optimum of up to 8 jobs or so",
+        certificate="timelines",
+        certify=CERTIFY,
+        confirmed_by="model",
+        needs=("clarabel",),
+    ),
+    Engine(
+        "prices",
+        solve="schedopt.solvers.hesrpt.table:by_prices",
+        accepts=Allocation.plain,
+        pays=never,
+        when="what has neither side constraints nor arrivals, by the first engine above",
+        proves="what that proves",
+        confirmed_by="model",
+    ),
+    Engine(
+        "clarabel",
+        solve="schedopt.solvers.hesrpt.convex:solve",
+        accepts=anything,
+        pays=_as_declared,
+        when="any allocation, by convex programs of the orders that prices leave open",
+        proves="the optimum, as far as there are few enough orders",
+        certificate="order, diagram, timelines",
+        certify=CERTIFY,
+        confirmed_by="prices",
+        needs=("clarabel",),
+    ),
+    Engine(
+        "model",
+        solve="schedopt.solvers.hesrpt.convex:solve_as_it_stands",
+        accepts=_enumerable,
+        when="the declared program of one order, with native changes, or of up to 720 timelines "
+        "(6 jobs without arrivals), one by one",
+        proves="the optimum, to the tolerance of an interior-point method",
+        confirmed_by="clarabel",
+        needs=("clarabel",),
+    ),
+)
