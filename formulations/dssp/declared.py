@@ -1,19 +1,27 @@
-"""What selections and seasons share: side constraints as rows, and the native model of them.
+"""What selections and seasons share: columns, side constraints as rows, and the native model.
 
-Rows are kept as they are declared. A native model is written when it is first asked for, and from
-then on gets each row as well.
+A column is a job, or a job on a night. Rows are kept as they are declared. A native model is
+written when it is first asked for, and from then on gets each row as well.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Self
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.dssp.nights import Calendar, nights_of
 from schedopt.formulations.dssp.rows import Row
-from schedopt.formulations.protocol import Side
+from schedopt.formulations.dssp.whole import selection_program
+from schedopt.formulations.program import Program
+from schedopt.formulations.protocol import Hints, Settings, Side
 from schedopt.instances.constraints import Constraint, check_added, label
-from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp import FILL, Instance, Selected, SelectedNights, refuse_nights
+from schedopt.instances.options import Option, checked
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -27,6 +35,10 @@ class Declared:
     Attributes
     ----------
     instance : Instance
+    calendar : Calendar or None
+        The columns of several nights; None where column j is job j.
+    open : ndarray of bool, shape (columns,)
+        The columns that can be 1 at all.
     added : sequence of Constraint
         The side constraints beyond the instance's.
     stated : list of (str, Row)
@@ -35,24 +47,59 @@ class Declared:
         How long building took.
     """
 
-    instance: Instance
-    seconds: float
+    problem: ClassVar[str] = "dssp"
+    name: ClassVar[str]
+    engine: ClassVar[str] = "pyomo"
+    sense: ClassVar[Literal["maximize", "minimize"]] = "maximize"
+    known_options: ClassVar[Mapping[str, Option]] = {"fill": FILL}
 
-    def _declare(self) -> None:
-        """State the instance's side constraints."""
+    calendar: Calendar | None = None
+    open: NDArray[np.bool_]
+
+    def __init__(self, instance: Instance, *, fill: float | Literal["guaranteed"] = 1.0) -> None:
+        checked({"fill": fill}, self.known_options, self.name)
+        began = time.perf_counter()
+        if self.name == "selection":
+            refuse_nights(instance, self.name)
+        self.instance = instance
+        self.guaranteed = fill == "guaranteed"
+        self.fill = instance.fill(fill)
+        self.options: Settings = {"fill": self.fill}
         self.added: Sequence[Constraint] = ()
         self.stated: list[tuple[str, Row]] = []
         self._native: Native | None = None
-        for position, constraint in enumerate(self.instance.constraints):
+        self._open()
+        for position, constraint in enumerate(instance.constraints):
             self._state(constraint, label(constraint, position))
+        self.seconds = time.perf_counter() - began
+
+    def _open(self) -> None:
+        """Say which columns there are, and which can be 1."""
+        raise NotImplementedError
+
+    @cached_property
+    def capacity(self) -> list[Row]:
+        """Equation 2 first, then what else the formulation asks for itself."""
+        raise NotImplementedError
 
     def _rows(self, constraint: Constraint) -> Iterable[Row]:
-        """Return a side constraint as rows."""
         raise NotImplementedError
 
-    def _write(self) -> Native:
-        """Write the native model of what is stated so far."""
-        raise NotImplementedError
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return len(self.open)
+
+    def columns_of(self, j: int) -> Mapping[int, int]:
+        """Return the column of a job on each of its nights."""
+        return {1: j} if self.calendar is None else self.calendar.of_job[j]
+
+    def columns(self, solution: Selected | SelectedNights) -> Iterable[int]:
+        """Yield the columns that are 1 in a solution."""
+        index = self.instance.index
+        for n, night in enumerate(nights_of(solution), start=1):
+            for name in night.selected:
+                yield self.columns_of(index[name])[n]
 
     @property
     def model(self) -> pyo.ConcreteModel:
@@ -64,8 +111,24 @@ class Declared:
 
     def _written(self) -> Native:
         if self._native is None:
-            self._native = self._write()
+            from schedopt.formulations.dssp.native import Native
+
+            self._native = Native(*self._labelled(), self.capacity, self.open, self.stated)
         return self._native
+
+    def _labelled(self) -> tuple[Sequence[str] | Sequence[tuple[str, int]], list[float]]:
+        """Return the name of each column, its job or its job and its night, and what it earns."""
+        jobs = self.instance.jobs
+        if self.calendar is None:
+            return list(self.instance.index), self.instance.rewards.tolist()
+        columns = self.calendar.columns
+        return [(jobs[j].name, n) for j, n in columns], [jobs[j].reward for j, _ in columns]
+
+    def program(self) -> Program:
+        """Return what is declared, without native changes, as a program in whole numbers."""
+        names, rewards = self._labelled()
+        called = [n if isinstance(n, str) else f"{n[0]}, night {n[1]}" for n in names]
+        return selection_program(called, rewards, self.capacity, self.open.tolist(), self.stated)
 
     def add(self, *constraints: Constraint) -> Self:
         """Add side constraints to those of the instance.
@@ -86,7 +149,6 @@ class Declared:
         return self
 
     def _state(self, constraint: Constraint, name: str) -> None:
-        """State a side constraint as rows, under its name."""
         for row in self._rows(constraint):
             self.stated.append((name, row))
             if self._native is not None:
@@ -113,3 +175,9 @@ class Declared:
         for name, row in self.stated:
             found.setdefault(name, []).append(row)
         return found
+
+    def hint(self, solution: Selected | SelectedNights) -> Hints:
+        """Yield each native variable with 1 where its column is in a solution, else 0."""
+        chosen = set(self.columns(solution))
+        for i, x in enumerate(self._written().x):
+            yield x, float(i in chosen)

@@ -23,7 +23,7 @@ from schedopt.instances.constraints import (
     Together,
 )
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp import Instance, Selected, SelectedNight, SelectedNights
 from schedopt.instances.errors import InputError, listing
 from schedopt.instances.fair_share import weight
 
@@ -72,6 +72,11 @@ class Calendar:
         pairs = zip(row.jobs, row.coefficients, strict=True)
         here = [(x, c) for j, c in pairs for x in self.of_job[j].values()]
         return Row(row.what, [x for x, _ in here], [c for _, c in here], row.lower, row.upper)
+
+
+def nights_of(solution: Selected | SelectedNights) -> Sequence[Selected | SelectedNight]:
+    """Return the nights of a solution: of a selection it is the only one."""
+    return (solution,) if isinstance(solution, Selected) else solution.nights
 
 
 class Period(NamedTuple):
@@ -143,32 +148,28 @@ def _(constraint: FairShare, calendar: Calendar) -> Iterator[Row]:
     groups = calendar.season.groups[constraint.by]
     for period in periods(constraint, calendar.season.nights):
         for group, share in constraint.caps(groups).items():
-            yield _cap(constraint, calendar, period, group, as_written(share))
+            yield _bounds(constraint, calendar, period, group, share, floor=False)
         for group, share in constraint.floors(groups).items():
-            yield _floor(constraint, calendar, period, group, as_written(share))
+            yield _bounds(constraint, calendar, period, group, share, floor=True)
 
 
-def _cap(rule: FairShare, calendar: Calendar, period: Period, group: str, share: Fraction) -> Row:
-    what = f"{rule.by} {group} at most, {period.what}"
-    body = _used(rule, calendar, period, group, share)
-    room = -period.past * beyond(rule, group, share)
-    if rule.of == "capacity":
-        room += share * calendar.capacity * sum(period.nights.values())
-    return Row(what, list(body), list(body.values()), upper=room)
-
-
-def _floor(rule: FairShare, calendar: Calendar, period: Period, group: str, share: Fraction) -> Row:
-    """Write a floor: so much, or all of the group's jobs that could run in these nights are run."""
-    what = f"{rule.by} {group} at least, {period.what}"
-    possible = _possible(rule, calendar, period, group)
-    if not possible:
+def _bounds(
+    rule: FairShare, calendar: Calendar, period: Period, group: str, share: float, *, floor: bool
+) -> Row:
+    """Write a cap or a floor; a floor asks for so much, or for all jobs that could run then."""
+    what = f"{rule.by} {group} at {'least' if floor else 'most'}, {period.what}"
+    possible = _possible(rule, calendar, period, group) if floor else []
+    if floor and not possible:
         return Row(what, [], [], lower=0.0)
-    body = _used(rule, calendar, period, group, share)
-    wanted = -period.past * beyond(rule, group, share)
+    part = as_written(share)
+    body = _used(rule, calendar, period, group, part)
+    bound = -period.past * beyond(rule, group, part)
     if rule.of == "capacity":
-        wanted += share * calendar.capacity * sum(period.nights.values())
+        bound += part * calendar.capacity * sum(period.nights.values())
+    if not floor:
+        return Row(what, list(body), list(body.values()), upper=bound)
     run = [tuple(calendar.of_job[j].values()) for j in possible]
-    return Row(what, list(body), list(body.values()), lower=wanted, unless_each=run)
+    return Row(what, list(body), list(body.values()), lower=bound, unless_each=run)
 
 
 def _used(

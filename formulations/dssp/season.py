@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +12,10 @@ from numpy.typing import NDArray
 from schedopt.formulations.dssp.declared import Declared
 from schedopt.formulations.dssp.nights import Calendar, season_rows
 from schedopt.formulations.dssp.rows import Row
-from schedopt.formulations.dssp.whole import selection_program
 from schedopt.formulations.dssp.windows import able, window_rows
-from schedopt.formulations.program import Program
-from schedopt.formulations.protocol import Hints, Settings, Value
+from schedopt.formulations.protocol import Value
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.dssp import FILL, Instance, SelectedNights, selected_nights
-from schedopt.instances.options import Option, checked
-
-if TYPE_CHECKING:
-    from schedopt.formulations.dssp.native import Native
+from schedopt.instances.dssp import SelectedNights, selected_nights
 
 
 class Season(Declared):
@@ -32,7 +25,7 @@ class Season(Declared):
 
     Parameters
     ----------
-    season : Instance
+    instance : Instance
         Jobs, and ``nights`` nights with all processors until the deadline each; its side
         constraints are taken over.
     fill : float
@@ -59,29 +52,14 @@ class Season(Declared):
     and seats of each, a fair share of what it says itself.
     """
 
-    problem: ClassVar[str] = "dssp"
     name: ClassVar[str] = "season"
-    engine: ClassVar[str] = "pyomo"
-    sense: ClassVar[Literal["maximize", "minimize"]] = "maximize"
-    known_options: ClassVar[Mapping[str, Option]] = {"fill": FILL}
+    calendar: Calendar
 
-    def __init__(self, season: Instance, *, fill: float | Literal["guaranteed"] = 1.0) -> None:
-        checked({"fill": fill}, self.known_options, "season")
-        began = time.perf_counter()
-        self.instance = season
-        self.fill = season.fill(fill)
-        self.options: Settings = {"fill": self.fill}
-        self.calendar = Calendar.of(season, season.exact_capacity(self.fill))
-        self._able: NDArray[np.bool_] = able(season, self.fill)
+    def _open(self) -> None:
+        self.calendar = Calendar.of(self.instance, self.instance.exact_capacity(self.fill))
+        self._able = able(self.instance, self.fill)
         jobs = np.array([j for j, _ in self.calendar.columns], dtype=np.intp)
-        self.open: NDArray[np.bool_] = self._able[jobs]
-        self._declare()
-        self.seconds = time.perf_counter() - began
-
-    @property
-    def width(self) -> int:
-        """How many columns there are."""
-        return len(self.calendar.columns)
+        self.open = self._able[jobs]
 
     @cached_property
     def capacity(self) -> list[Row]:
@@ -98,40 +76,8 @@ class Season(Declared):
                 found.append(Row(what, columns, [1.0] * len(columns), upper=1.0))
         return found
 
-    def _write(self) -> Native:
-        from schedopt.formulations.dssp.native import Native
-
-        jobs, columns = self.instance.jobs, self.calendar.columns
-        names = [(jobs[j].name, n) for j, n in columns]
-        rewards = [jobs[j].reward for j, _ in columns]
-        return Native(names, rewards, self.capacity, self.open, self.stated)
-
     def _rows(self, constraint: Constraint) -> Iterable[Row]:
         return season_rows(constraint, self.calendar)
-
-    def program(self) -> Program:
-        """Return what is declared, without native changes, as a program in whole numbers."""
-        jobs, columns = self.instance.jobs, self.calendar.columns
-        return selection_program(
-            [f"{jobs[j].name}, night {n}" for j, n in columns],
-            [jobs[j].reward for j, _ in columns],
-            self.capacity,
-            self.open.tolist(),
-            self.stated,
-        )
-
-    def columns(self, solution: SelectedNights) -> Iterable[int]:
-        """Yield the columns that are 1 in a solution."""
-        index = self.instance.index
-        for n, night in enumerate(solution.nights, start=1):
-            for name in night.selected:
-                yield self.calendar.of_job[index[name]][n]
-
-    def hint(self, solution: SelectedNights) -> Hints:
-        """Yield each x_{j,n} with 1 where the job is run on that night, else 0."""
-        chosen = set(self.columns(solution))
-        for i, x in enumerate(self._written().x):
-            yield x, float(i in chosen)
 
     def decode(self, value: Value) -> SelectedNights:
         """Turn values of the variables into a selection for each night."""

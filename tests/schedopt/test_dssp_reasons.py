@@ -10,6 +10,7 @@ from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schedopt.formulations.dssp import Selection
 from schedopt.instances.constraints import AtMost, Constraint, FairShare, Forbid, Imply, label
 from schedopt.instances.dssp import Instance, Job
 from schedopt.problems.dssp.reasons import left_out
@@ -21,7 +22,7 @@ from schedopt.verbs.solve import solve
 def told(instance: Instance, *added: Constraint, fill: float = 1.0) -> dict[str, str]:
     result = solve(instance, constraints=added, options={"fill": fill})
     assert result.proven
-    found = left_out(instance, result.solution.selected, added, fill)
+    found = left_out(Selection(instance, fill=fill).add(*added), result.solution)
     return {name: str(reason) for name, reason in found.items()}
 
 
@@ -71,7 +72,7 @@ def test_reasons_hold_against_all_subsets(data: st.DataObject) -> None:
         return
     facts, chosen = Facts(instance, 1.0), frozenset(result.solution.selected)
     named = {label(rule, i): rule for i, rule in enumerate(rules)}
-    found = left_out(instance, chosen, rules)
+    found = left_out(Selection(instance).add(*rules), result.solution)
     assert set(found) == set(facts.demand) - chosen
     subsets = list(
         chain.from_iterable(combinations(sorted(chosen), k) for k in range(len(chosen) + 1))

@@ -161,23 +161,21 @@ class Dssp(Problem["Instance"]):
 
     def shares(self, result: Result) -> Mapping[str, Mapping[str, float]]:
         """Return the share of each group; of several nights, of the capacity of all of them."""
-        from schedopt.problems.dssp import season_shown
+        from schedopt.problems.dssp import showing
 
-        return season_shown.shares(result) if _of_nights(result) else super().shares(result)
+        return showing.shares(result)
 
     def lines(self, instance: Instance, result: Result) -> Lines:
         """Yield what a result says beyond its objective."""
-        from schedopt.problems.dssp import season_shown, showing
+        from schedopt.problems.dssp import showing
 
-        shown = season_shown if _of_nights(result) else showing
-        yield from shown.lines(instance, result)
+        yield from showing.lines(instance, result)
 
     def tables(self, instance: Instance, result: Result) -> Tables:
         """Yield tables of a result."""
-        from schedopt.problems.dssp import season_shown, showing
+        from schedopt.problems.dssp import showing
 
-        shown = season_shown if _of_nights(result) else showing
-        yield from shown.tables(instance, result)
+        yield from showing.tables(instance, result)
 
     def dropped(self, instance: Instance, result: Result) -> ShownTable | None:
         """Return a table of the jobs that are left out, the most rewarding first."""
@@ -186,11 +184,9 @@ class Dssp(Problem["Instance"]):
         return showing.dropped(instance, result)
 
     def carried_out(self, instance: Instance, result: Result) -> Result | None:
-        """Return a schedule as it is; a selection as the best dispatcher runs it."""
-        from schedopt.problems.dssp import planning, season_planned
+        """Return a schedule as it is; a selection as the best dispatcher runs each night."""
+        from schedopt.problems.dssp import planning
 
-        if _of_nights(result):
-            return season_planned.dispatched_nights(instance, result)
         return planning.dispatched(instance, result)
 
     def plans(self, instance: Instance) -> bool:
@@ -199,18 +195,15 @@ class Dssp(Problem["Instance"]):
 
     def plan(self, instance: Instance, result: Result, run: Result | None) -> Plan:
         """Return a row for each job: whether it runs, on which night, why not, and when."""
-        from schedopt.problems.dssp import planning, season_planned
+        from schedopt.problems.dssp import planning
 
-        if _of_nights(result):
-            return season_planned.plan(instance, result, run)
         return planning.plan(instance, result, run)
 
     def sections(self, instance: Instance, result: Result, run: Result | None) -> Iterator[Section]:
         """Yield the timeline, the shares, what rules cost whom, and what happens to each job."""
-        from schedopt.problems.dssp import paging, season_paging
+        from schedopt.problems.dssp import paging
 
-        page = season_paging if _of_nights(result) else paging
-        yield from page.sections(instance, result, run)
+        yield from paging.sections(instance, result, run)
 
     def draw(self, instance: Instance) -> Figure:
         """Draw each job's critical path against its demand."""
@@ -220,19 +213,9 @@ class Dssp(Problem["Instance"]):
 
     def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
         """Draw schedules as they run; of selections the share of each group."""
-        from schedopt.problems.dssp import drawing, season_shown
+        from schedopt.problems.dssp import drawing
 
-        if all(_of_nights(result) for result in results):
-            return season_shown.draw(results)
         return drawing.results(results, instance)
-
-
-def _of_nights(result: Result) -> bool:
-    from schedopt.instances.dssp import SelectedNights
-
-    if result.solution is None:
-        return result.formulation == "season"
-    return isinstance(result.solution, SelectedNights)
 
 
 def _dispatches(policy: Policy) -> bool:

@@ -1,4 +1,4 @@
-"""Pictures of dssp: the jobs of an instance, the shares of a selection, a schedule as it runs."""
+"""Pictures of dssp: an instance's jobs, shares, on one night or several, and tasks as they run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
+from schedopt.formats import number
 from schedopt.instances.constraints import FairShare
-from schedopt.instances.dssp import Instance, Scheduled, Selected
+from schedopt.instances.dssp import (
+    Instance,
+    Scheduled,
+    ScheduledNights,
+    Selected,
+    SelectedNights,
+)
 from schedopt.pictures.style import (
     COLOURS,
     GREEN,
@@ -23,6 +30,8 @@ from schedopt.pictures.style import (
     time_unit,
     title,
 )
+from schedopt.problems.dssp.planning import of_nights
+from schedopt.problems.dssp.showing import largest
 from schedopt.solvers.result import Result
 
 GROUPS = 40
@@ -67,10 +76,17 @@ def jobs(night: Any) -> Figure:
     return figure
 
 
-def results(documents: Sequence[Result[Selected]], night: Instance | None = None) -> Figure:
+def results(documents: Sequence[Result[Any]], night: Instance | None = None) -> Figure:
     """Draw schedules as they run where all results have one, else the shares of the capacity."""
     if all(isinstance(document.solution, Scheduled) for document in documents):
         return schedule(documents, night)
+    return shared(documents, night)
+
+
+def shared(documents: Sequence[Result[Any]], night: Instance | None = None) -> Figure:
+    """Draw the shares of the capacity, by night where there are several."""
+    if all(of_nights(document) for document in documents):
+        return _shares_by_night(documents)
     return shares(documents, night)
 
 
@@ -105,10 +121,44 @@ def shares(documents: Sequence[Result[Selected]], night: Instance | None = None)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     rows[-1].set_xlabel("share of the capacity")
     _legend(rows[0])
+    _entitle(figure, documents)
+    return figure
+
+
+def _shares_by_night(documents: Sequence[Result[SelectedNights]]) -> Figure:
+    """Draw, for each result, the share of the capacity that each group has on each night."""
+    solutions = [document.solution for document in documents if document.solution is not None]
+    if len(solutions) < len(documents):
+        raise ValueError("results without a solution are not drawn")
+    by = next(iter(solutions[0].nights[0].shares), "")
+    figure = Figure(figsize=(8, 1 + 2.2 * len(documents)), layout="constrained")
+    rows = figure.subplots(len(documents), squeeze=False, sharex=True, sharey=True)[:, 0]
+    named = {group for found in solutions for group in largest(found, by)}
+    look = colours(sorted(named) if by else [ALL])
+    for axes, found, name in zip(rows, solutions, keys(documents), strict=True):
+        at = list(range(1, len(found.nights) + 1))
+        base = [0.0] * len(at)
+        for group, colour in look.items():
+            heights = [
+                night.shares[by].get(group, 0.0) if by else night.demand / found.capacity
+                for night in found.nights
+            ]
+            axes.bar(at, heights, bottom=base, color=colour, label=label(group), width=0.8)
+            base = [low + height for low, height in zip(base, heights, strict=True)]
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        axes.set_ylabel("share of the capacity")
+        axes.set_title(label(name), loc="left", fontsize=10)
+    rows[-1].set_xlabel("night")
+    rows[-1].xaxis.get_major_locator().set_params(integer=True)
+    _legend(rows[0])
+    _entitle(figure, documents)
+    return figure
+
+
+def _entitle(figure: Figure, documents: Sequence[Result[Any]]) -> None:
     first = documents[0]
     what = title(first, "reward") if len(documents) == 1 else label(first.instance)
     figure.suptitle(what, fontsize=10)
-    return figure
 
 
 def _panels(documents: Sequence[Result[Selected]]) -> dict[str, list[str]]:
@@ -259,6 +309,46 @@ def _gantt(axes: Any, document: Any, night: Any | None, unit: float) -> None:
         for group in groups:
             axes.bar(0, 0, color=colour[group], label=label(group))
         _legend(axes)
+
+
+def at_work(season: Instance, found: ScheduledNights) -> Figure:
+    """Draw how many processors are busy, by group, one night after the other."""
+    by = next(iter(season.groups), "")
+    shown = largest(found, by) if by else [ALL]
+    groups = {job.name: job.groups.get(by, "") if by else ALL for job in season.jobs}
+    look = colours([*shown, *(["others"] if set(groups.values()) - {*shown} else [])])
+    unit, word = time_unit(season.deadline)
+    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    axes = figure.subplots()
+    at = 0.0
+    middles = []
+    for schedule in found.schedules:
+        axes.axvline(at / unit, color=PALE, linewidth=0.8)
+        changes: dict[str, list[tuple[float, int]]] = {name: [] for name in look}
+        for task in schedule.tasks:
+            group = groups[task.job] if groups[task.job] in changes else "others"
+            changes[group] += [(task.start, 1), (task.end, -1)]
+        moments = np.unique([0.0, *(time for each in changes.values() for time, _ in each)])
+        heights = []
+        for each in changes.values():
+            steps = np.zeros(len(moments))
+            times = np.array([time for time, _ in each])
+            np.add.at(steps, np.searchsorted(moments, times), [change for _, change in each])
+            heights.append(np.cumsum(steps))
+        axes.stackplot((at + moments) / unit, heights, colors=[*look.values()], step="post")
+        long = max(season.deadline, schedule.makespan)
+        middles.append((at + long / 2) / unit)
+        at += long
+    step = max(1, -(-len(middles) // 14))
+    axes.set_xticks(middles[::step], [f"{n}" for n in range(1, len(middles) + 1, step)])
+    axes.set_xlim(0, at / unit)
+    axes.set_ylim(0, season.processors)
+    axes.set_xlabel(f"night ({number(season.deadline / unit)} {word or 'units of time'} each)")
+    axes.set_ylabel("processors at work")
+    for name, colour in look.items():
+        axes.fill_between([], [], color=colour, label=label(name))
+    _legend(axes)
+    return figure
 
 
 def _time(axes: Any, deadline: float | None, longest: float, word: str) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import msgspec
 
@@ -58,10 +57,9 @@ def explain(
 
 @dataclass
 class _Answer:
-    """What solving again has found: the reward, the jobs, and whether that is proven."""
+    """What solving again says: the reward, the jobs, and whether that is proven."""
 
     worth: Fraction | None
-    bound: float | None
     chosen: frozenset[str]
     proven: bool
     conflict: tuple[str, ...] = ()
@@ -125,19 +123,15 @@ class _Explaining:
         self.done += 1
         left = self.until - now()
         if left <= 0:
-            return _Answer(None, None, frozenset(), proven=False)
+            return _Answer(None, frozenset(), proven=False)
         limits = replace(self.limits, time_limit=min(left, EACH))
         bare = msgspec.structs.replace(night, constraints=())
-        found: Result[Any]
-        if isinstance(self.model, Season):
-            found = door.solve(Season(bare, fill=self.model.fill).add(*rules), limits)
-        else:
-            found = door.solve(Selection(bare, fill=self.model.fill).add(*rules), limits)
-        if found.solution is None:
-            proven = found.termination == "infeasible"
-            return _Answer(None, found.bound, frozenset(), proven, found.conflict)
-        chosen = frozenset(found.solution.selected)
-        return _Answer(self._reward(chosen), found.bound, chosen, found.proven)
+        again = door.solve(type(self.model)(bare, fill=self.model.fill).add(*rules), limits)
+        if again.solution is None:
+            proven = again.termination == "infeasible"
+            return _Answer(None, frozenset(), proven, again.conflict)
+        chosen = frozenset(again.solution.selected)
+        return _Answer(self._reward(chosen), chosen, again.proven)
 
     def _reward(self, chosen: frozenset[str]) -> Fraction:
         jobs, index = self.night.jobs, self.night.index

@@ -1,13 +1,14 @@
-"""The parts of a page of one night: when jobs run, who gets what, and what is left out and why."""
+"""The parts of a page of a result: when jobs run, who gets what, and what is left out and why."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from schedopt.formats import counted, number
-from schedopt.instances.dssp import Instance, Scheduled, Selected
+from schedopt.instances.dssp import Instance, ScheduledNights
 from schedopt.problems.dssp import drawing, showing
-from schedopt.problems.dssp.planning import lateness, plan
+from schedopt.problems.dssp.planning import Chosen, lateness, of_nights, plan, schedules_of
 from schedopt.problems.dssp.reasons import Reason, reasons
 from schedopt.problems.planned import Cell
 from schedopt.problems.sheet import Section
@@ -42,68 +43,92 @@ TIMELINE = {
     "jobs complete": "Which part of the jobs that are run is done by each time.",
     "processors not yet released": "Which part of the processors still has a task to come.",
 }
+SHARES_BY_NIGHT = {
+    "filled": "The demand of the night's jobs, as a share of its capacity: processors times the "
+    "time until the deadline.",
+    "jobs": "How many jobs are run on the night.",
+    "a group's column": "Its share of the night's capacity; in the last row, of all nights'.",
+}
+PLAN_BY_NIGHT = PLAN | {
+    "night": "On which night the job is run, the first one 1.",
+    "start, end": "When its first task starts and its last one ends, from the start of its night, "
+    "in the file's unit of time.",
+}
+TIMELINE_BY_NIGHT = {
+    "processors at work": "How many are busy at each time, by group; nights stand one after the "
+    "other, each from its start to its deadline, or to its last task's end if that is later.",
+}
 
 
-def sections(night: Instance, result: Result[Selected], run: Result | None) -> Iterator[Section]:
+def sections(
+    instance: Instance, result: Result[Chosen], run: Result[Any] | None
+) -> Iterator[Section]:
     """Yield the parts of the page."""
     if result.solution is None:
         return
-    why = reasons(night, result)
+    why, several = reasons(instance, result), of_nights(result)
     if run is not None and run.solution is not None:
-        schedule = run
-        yield Section(
-            "When it runs",
-            words=_timeline(night, result, schedule),
-            pictures=(
-                ("Every task on its processor", lambda: drawing.schedule([schedule], night)),
-            ),
-            terms=TIMELINE,
-        )
-    groups = tuple(table.filled() for table in showing.tables(night, result))
+        yield _when(instance, result, run)
+    each = "each night's capacity" if several else "the machine's time"
+    beside = "" if several else ", beside what it asks for"
+    where = ", night by night" if several else ""
+    groups = tuple(table.filled() for table in showing.tables(instance, result))
     yield Section(
         "Who gets what",
-        words="The share of the machine's time that each group is given, beside what it asks for.",
-        pictures=(("Shares of the capacity", lambda: drawing.shares([result], night)),),
+        words=f"The share of {each} that each group is given{beside}.",
+        pictures=((f"Shares of the capacity{where}", lambda: drawing.shared([result], instance)),),
         tables=groups,
-        terms=SHARES if groups else {},
+        terms=SHARES_BY_NIGHT if several else SHARES if groups else {},
     )
-    taken = lost(night, why)
+    taken = _lost(instance, why)
     if taken.rows:
         words = "Jobs that would pay, or that a rule shuts out, under the rule that keeps them out."
         yield Section("Who loses what to which rule", words=words, tables=(taken,), terms=REASONS)
-    dropped = showing.dropped(night, result)
+    dropped = showing.dropped(instance, result)
     if dropped is not None:
-        words = "The most rewarding first."
-        yield Section("What is left out, and why", words, tables=(dropped,), terms=REASONS)
-    yield Section("All jobs", tables=(_all(night, result, run),), terms=PLAN)
+        words, tables = "The most rewarding first.", (dropped.filled() if several else dropped,)
+        yield Section("What is left out, and why", words, tables=tables, terms=REASONS)
+    terms = PLAN_BY_NIGHT if several else PLAN
+    yield Section("All jobs", tables=(_all(instance, result, run),), terms=terms)
 
 
-def _timeline(night: Instance, result: Result[Selected], run: Result[Scheduled]) -> str:
-    schedule = run.solution
-    if schedule is None:
-        return ""
-    late = sorted(name for name, by in lateness(night, schedule).items() if by)
-    told = f"{counted(len(late), 'job')} late: {', '.join(late)}." if late else "All in time."
-    if run is result:
-        return told
-    dispatcher = str(run.policy).rpartition("+")[2]
-    return (
-        f"What is chosen says which jobs, not when: here it is dispatched by {dispatcher}, which "
-        f"earns the most of all dispatchers. {told}"
-    )
+def _when(instance: Instance, result: Result[Chosen], run: Result[Any]) -> Section:
+    """Return when jobs run: every task of a night, or who is at work on each of several."""
+    late: dict[str, float] = {}
+    for schedule in schedules_of(run):
+        late |= {name: by for name, by in lateness(instance, schedule).items() if by}
+    names, made = sorted(late), run.solution
+    if isinstance(made, ScheduledNights):
+        named = ", ".join(f"{name} by {number(late[name])}" for name in names)
+        told = f" {counted(len(late), 'job')} late: {named}." if late else ""
+        words = (
+            "What is chosen says which jobs and which night, not when: here each night is "
+            f"{run.message}.{told}"
+        )
+        picture = "Processors at work", lambda: drawing.at_work(instance, made)
+        return Section("When it runs", words, pictures=(picture,), terms=TIMELINE_BY_NIGHT)
+    words = f"{counted(len(late), 'job')} late: {', '.join(names)}." if late else "All in time."
+    if run is not result:
+        dispatcher = str(run.policy).rpartition("+")[2]
+        words = (
+            f"What is chosen says which jobs, not when: here it is dispatched by {dispatcher}, "
+            f"which earns the most of all dispatchers. {words}"
+        )
+    picture = "Every task on its processor", lambda: drawing.schedule([run], instance)
+    return Section("When it runs", words, pictures=(picture,), terms=TIMELINE)
 
 
-def lost(night: Instance, why: Mapping[str, Reason]) -> ShownTable:
+def _lost(night: Instance, why: Mapping[str, Reason]) -> ShownTable:
     """Return what each group loses to each rule."""
     by = next(iter(night.groups), None)
-    found: dict[tuple[str, str], list[int]] = {}
+    kept_out: dict[tuple[str, str], list[int]] = {}
     for name, reason in why.items():
         if reason.kind == "rule":
             job = night.jobs[night.index[name]]
             group = job.groups.get(by, "") if by else ""
-            found.setdefault((reason.rule, group), []).append(night.index[name])
+            kept_out.setdefault((reason.rule, group), []).append(night.index[name])
     rows = []
-    for (rule, group), jobs in found.items():
+    for (rule, group), jobs in kept_out.items():
         reward, demand = night.rewards[jobs].sum(), night.demands[jobs].sum()
         asked = f"{demand / night.capacity():.1%}"
         rows.append((rule, group, f"{len(jobs):,}", number(float(reward)), asked))
@@ -112,16 +137,15 @@ def lost(night: Instance, why: Mapping[str, Reason]) -> ShownTable:
     return table.filled() if rows else table
 
 
-def _all(night: Instance, result: Result[Selected], run: Result[Scheduled] | None) -> ShownTable:
+def _all(instance: Instance, result: Result[Chosen], run: Result[Any] | None) -> ShownTable:
     """Return the plan as text."""
-    columns = plan(night, result, run)
+    columns = plan(instance, result, run)
     heads = tuple("runs" if column.title == "run" else column.title for column in columns)
-    rows = zip(*(map(text, column.cells) for column in columns), strict=True)
+    rows = zip(*(map(_text, column.cells) for column in columns), strict=True)
     return ShownTable(title="plan", heads=heads, rows=tuple(rows)).filled()
 
 
-def text(cell: Cell) -> str:
-    """Return a cell of a plan as a page shows it."""
+def _text(cell: Cell) -> str:
     if isinstance(cell, bool):
         return "yes" if cell else "no"
     if isinstance(cell, int | float):

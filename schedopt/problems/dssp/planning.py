@@ -1,21 +1,32 @@
-"""The plan of a night: which jobs run, when, on how many processors, and why the others do not.
+"""Plans: which jobs run, on which night, when, on how many processors, and why the others do not.
 
-A selection says what is run, not when. Where every job has tasks, the plan dispatches it by the
-best of all dispatchers (but the random one): the one that earns the most, then with the fewest late
-jobs, then done the earliest, then the first in the list.
+A selection says what is run, not when. Where every job has tasks, the plan dispatches each night by
+the best of all dispatchers (but the random one): the one that earns the most, then with the fewest
+late jobs, then done the earliest, then the first in the list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 from msgspec import UNSET
 
+from schedopt.formats import counted
+from schedopt.formulations.dssp.nights import nights_of
 from schedopt.instances.constraints import Seats, label
-from schedopt.instances.dssp import Instance, Scheduled, Selected
+from schedopt.instances.dssp import (
+    Instance,
+    Scheduled,
+    ScheduledNights,
+    Selected,
+    SelectedNight,
+    SelectedNights,
+    one_night,
+)
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.planned import Column, Plan, groupings
@@ -25,6 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from schedopt.policies.dssp.dispatch import Played
+
+Chosen = Selected | SelectedNights
 
 PLAINLY = 3_000
 """Tasks up to which the plain simulator is done before the compiled one is loaded."""
@@ -36,21 +49,38 @@ ON_TIME = 1 + 1e-11
 """A completion that is later than the deadline by less than this factor is rounded."""
 
 
-def lateness(night: Instance, solution: Scheduled) -> dict[str, float]:
+def of_nights(result: Result) -> bool:
+    """Tell whether a result is one of several nights."""
+    if result.solution is None:
+        return result.formulation == "season"
+    return isinstance(result.solution, SelectedNights)
+
+
+def schedules_of(run: Result[Scheduled | ScheduledNights] | None) -> Sequence[Scheduled]:
+    """Return the schedule of each night; none where nothing is said of times."""
+    if run is None or run.solution is None:
+        return ()
+    solution = run.solution
+    return (solution,) if isinstance(solution, Scheduled) else solution.schedules
+
+
+def lateness(instance: Instance, solution: Scheduled) -> dict[str, float]:
     """Return by how much each job that is run is late; 0 for those in time."""
     late = {}
     for name, end in solution.completion.items():
-        deadline = float(night.deadlines[night.index[name]])
+        deadline = float(instance.deadlines[instance.index[name]])
         late[name] = 0.0 if end <= deadline * ON_TIME else end - deadline
     return late
 
 
-def dispatched(night: Instance, result: Result[Selected], most: int | None = None) -> Result | None:
-    """Return a result that says when: itself, or its selection as the best dispatcher runs it.
+def dispatched(
+    instance: Instance, result: Result[Chosen], most: int | None = None
+) -> Result[Any] | None:
+    """Return a result that says when: itself, or each night as the best dispatcher runs it.
 
     Parameters
     ----------
-    night : Instance
+    instance : Instance
     result : Result
     most : int, optional
         Tasks up to which it is done; any number where not given.
@@ -60,53 +90,83 @@ def dispatched(night: Instance, result: Result[Selected], most: int | None = Non
     Result or None
         None where nothing is selected at all, or where a job has no tasks.
     """
-    found = result.solution
-    if isinstance(found, Scheduled):
+    chosen = result.solution
+    if isinstance(chosen, Scheduled):
         return result
-    if not isinstance(found, Selected) or any(job.stages is None for job in night.jobs):
+    if chosen is None or any(job.stages is None for job in instance.jobs):
         return None
-    if most is not None and len(night.tasks.lengths) > most:
+    if most is not None and len(instance.tasks.lengths) > most:
         return None
-    held = _with_seats(night, result)
-    name, schedule = _best(held, found)
-    late = sum(by > 0 for by in lateness(night, schedule).values())
-    done, total = len(schedule.completion) - late, len(schedule.completion)
+    earned, late, schedules, names = 0.0, 0, list[Scheduled](), list[str]()
+    for alone, night in _alone(instance, result, chosen):
+        if alone is None:
+            schedules.append(_nothing(chosen.capacity))
+            continue
+        name, schedule = _best(alone, night.selected, chosen.capacity / instance.capacity())
+        schedules.append(schedule)
+        names.append(name)
+        earned += alone.objective_of(schedule)
+        late += sum(by > 0 for by in lateness(alone, schedule).values())
+    by = ", ".join(dict.fromkeys(names)) or "nobody"
+    solution: Scheduled | ScheduledNights
+    if isinstance(chosen, Selected):
+        solution, how, total = schedules[0], by, len(schedules[0].completion)
+        done = f"by {by}: {total - late:,} of {total:,} jobs in time{HOPE if late else ''}"
+    else:
+        solution = ScheduledNights(
+            nights=chosen.nights, capacity=chosen.capacity, schedules=tuple(schedules)
+        )
+        how, total = "dispatched", len(chosen.selected)
+        done = f"night by night, by {by}: {total - late:,} of {counted(total, 'job')} in time"
     return msgspec.structs.replace(
         result,
         formulation=UNSET,
         solver=UNSET,
-        policy=f"{result.policy or result.formulation}+{name}",
+        policy=f"{result.policy or result.formulation}+{how}",
         termination="completed",
         solution_status="feasible",
-        objective=night.objective_of(schedule),
+        objective=earned,
         bound=None,
         gap=None,
         certificate=UNSET,
-        message=f"dispatched by {name}: {done:,} of {total:,} jobs in time{HOPE if late else ''}",
-        solution=schedule,
+        message=f"dispatched {done}",
+        solution=solution,
     )
 
 
-def _with_seats(night: Instance, result: Result[Selected]) -> Instance:
-    """Return the night with the seats that stand beside it: dispatchers know its own alone."""
-    rules = enumerate(result.constraints, start=len(night.constraints))
-    added = [
-        msgspec.structs.replace(rule, name=label(rule, i))
-        for i, rule in rules
-        if isinstance(rule, Seats)
-    ]
-    if not added:
-        return night
-    return msgspec.structs.replace(night, constraints=(*night.constraints, *added))
+def _alone(
+    instance: Instance, result: Result[Chosen], chosen: Chosen
+) -> Iterator[tuple[Instance | None, Selected | SelectedNight]]:
+    """Yield what dispatchers are given of each night: they know of seats of its own alone."""
+    if isinstance(chosen, Selected):
+        rules = enumerate(result.constraints, start=len(instance.constraints))
+        seats = [
+            msgspec.structs.replace(rule, name=label(rule, i))
+            for i, rule in rules
+            if isinstance(rule, Seats)
+        ]
+        whole = (*instance.constraints, *seats)
+        yield msgspec.structs.replace(instance, constraints=whole) if seats else instance, chosen
+        return
+    every = (*instance.constraints, *result.constraints)
+    for night in chosen.nights:
+        yield one_night(instance, night.selected, every) if night.selected else None, night
 
 
-def _best(night: Instance, found: Selected) -> tuple[str, Scheduled]:
-    """Return the best dispatcher of a selection, and its schedule."""
+def _nothing(capacity: float) -> Scheduled:
+    return Scheduled(
+        selected=(), demand=0.0, capacity=capacity, shares={},
+        tasks=(), completion={}, makespan=0.0, utilization=0.0,
+    )  # fmt: skip
+
+
+def _best(night: Instance, names: Sequence[str], fill: float) -> tuple[str, Scheduled]:
+    """Return the best dispatcher of some jobs, and its schedule."""
     from schedopt.policies.dssp.dispatch import Held, schedule_of
     from schedopt.policies.dssp.dispatchers import DRAWN, KEYS, positions, simulated
     from schedopt.policies.dssp.plain import play_plainly
 
-    jobs = Held.of(night).able(positions(night, list(found.selected)))
+    jobs = Held.of(night).able(positions(night, list(names)))
     plainly = len(night.tasks.lengths) <= PLAINLY
     best: tuple[tuple[float, int, float], str, Played] | None = None
     for name in KEYS:
@@ -121,7 +181,6 @@ def _best(night: Instance, found: Selected) -> tuple[str, Scheduled]:
             best = worth, name, played
     if best is None:
         raise InputError("a dispatcher", found="none")
-    fill = found.capacity / night.capacity()
     return best[1], schedule_of(night, jobs, best[2], fill)
 
 
@@ -135,81 +194,62 @@ def _worth(
     return float(np.dot(night.rewards[jobs], paid)), -late, -float(ends.max(initial=0.0))
 
 
-def plan(night: Instance, result: Result[Selected], run: Result[Scheduled] | None) -> Plan:
-    """Return the plan of a night, a row for each job in the file's order.
-
-    Parameters
-    ----------
-    night : Instance
-    result : Result
-        What is chosen.
-    run : Result or None
-        The same as it is run: see `dispatched`. Where there is none, nothing is said of times.
-
-    Raises
-    ------
-    InputError
-        If the result has no selection of one night.
-    """
-    found = result.solution
-    if not isinstance(found, Selected):
-        raise InputError("a result with the jobs of one night", found="none to plan from")
-    schedules = () if run is None or run.solution is None else (run.solution,)
-    return columns(night, set(found.selected), reasons(night, result), schedules)
-
-
-def columns(
-    instance: Instance,
-    chosen: Container[str],
-    why: Mapping[str, object],
-    schedules: Iterable[Scheduled],
-    *further: Column,
+def plan(
+    instance: Instance, result: Result[Chosen], run: Result[Scheduled | ScheduledNights] | None
 ) -> Plan:
-    """Return the columns of a plan, a row for each job in the file's order.
+    """Return a plan, a row for each job in the file's order.
 
     Parameters
     ----------
     instance : Instance
-        A night, or a season.
-    chosen : container of str
-        The jobs that run.
-    why : mapping
-        For each job that does not, the reason.
-    schedules : iterable of Scheduled
-        What says when; each job is in one at most.
-    *further : Column
-        What stands before the times.
+    result : Result
+        What is chosen.
+    run : Result or None
+        The same as it is run: see `dispatched`. Where there is none, nothing is said of times;
+        else they are from each night's start.
+
+    Raises
+    ------
+    InputError
+        If the result has no solution.
     """
+    chosen = result.solution
+    if chosen is None:
+        several = "several nights" if of_nights(result) else "one night"
+        raise InputError(f"a result with the jobs of {several}", found="none to plan from")
+    why = reasons(instance, result)
+    on = {name: n for n, night in enumerate(nights_of(chosen), 1) for name in night.selected}
     starts: dict[str, float] = {}
     widths: dict[str, int] = {}
     ends: dict[str, float] = {}
     late: dict[str, float] = {}
-    for schedule in schedules:
-        began, wide = spans(schedule)
+    for schedule in schedules_of(run):
+        began, wide = _spans(schedule)
         starts |= began
         widths |= wide
         ends |= schedule.completion
         late |= lateness(instance, schedule)
     names = [job.name for job in instance.jobs]
-    titles = groupings([*instance.groups], [column.title for column in further])
+    night = [Column("night", int, list(map(on.get, names)))] if of_nights(result) else []
+    titles = groupings([*instance.groups], [column.title for column in night])
     return (
         Column("job", str, names),
-        Column("run", bool, [name in chosen for name in names]),
+        Column("run", bool, [name in on for name in names]),
         Column("reason", str, [str(why.get(name, "")) for name in names]),
         Column("reward", float, [job.reward for job in instance.jobs]),
         *(
             Column(title, str, [job.groups.get(by) for job in instance.jobs])
             for by, title in zip(instance.groups, titles, strict=True)
         ),
-        *further,
-        Column("processors", int, [widths.get(name) for name in names]),
-        Column("start", float, [starts.get(name) for name in names]),
-        Column("end", float, [ends.get(name) for name in names]),
-        Column("late", float, [late.get(name) for name in names]),
+        *night,
+        Column("processors", int, list(map(widths.get, names))),
+        Column("start", float, list(map(starts.get, names))),
+        Column("end", float, list(map(ends.get, names))),
+        Column("late", float, list(map(late.get, names))),
     )
 
 
-def spans(schedule: Scheduled) -> tuple[dict[str, float], dict[str, int]]:
+def _spans(schedule: Scheduled) -> tuple[dict[str, float], dict[str, int]]:
     """Return when each job starts, and the most processors that it holds at once."""
     moments: dict[str, list[tuple[float, int]]] = {}
     for task in schedule.tasks:
@@ -218,13 +258,5 @@ def spans(schedule: Scheduled) -> tuple[dict[str, float], dict[str, int]]:
     for job, changes in moments.items():
         changes.sort()  # what ends at an instant ends before anything starts at it
         starts[job] = changes[0][0]
-        widths[job] = max(_running(changes))
+        widths[job] = max(1, *accumulate(change for _, change in changes))
     return starts, widths
-
-
-def _running(changes: Sequence[tuple[float, int]]) -> list[int]:
-    running, found = 0, [1]
-    for _, change in changes:
-        running += change
-        found.append(running)
-    return found

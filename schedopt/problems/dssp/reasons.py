@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING, Literal
 
 from schedopt.formats import number
 from schedopt.formulations.dssp import Season, Selection
-from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Selected, SelectedNights
 
@@ -64,26 +63,22 @@ class Reason:
         return f"rule:{self.rule}" if self.kind == "rule" else self.kind
 
 
-def reasons(night: Instance, result: Result) -> dict[str, Reason]:
+def reasons(instance: Instance, result: Result) -> dict[str, Reason]:
     """Return why each job that a result leaves out is left out, in the file's order.
 
     Parameters
     ----------
-    night : Instance
+    instance : Instance
     result : Result
         With a solution, a selection, a schedule or a season of this instance; without one nothing
         is said.
     """
-    found = result.solution
-    if not isinstance(found, Selected | SelectedNights):
+    solution = result.solution
+    if not isinstance(solution, Selected | SelectedNights):
         return {}
-    fill = found.capacity / night.capacity()
-    fill = float(result.options["fill"]) if _is_fill(result, fill) else fill
-    if isinstance(found, SelectedNights):
-        quick = left_out_of_season(night, found, result.constraints, fill)
-    else:
-        quick = left_out(night, found.selected, result.constraints, fill)
-    return quick | _explained(result)
+    kind = Season if isinstance(solution, SelectedNights) else Selection
+    model = kind(instance, fill=_fill(instance, result, solution)).add(*result.constraints)
+    return left_out(model, solution) | _explained(result)
 
 
 def _explained(result: Result) -> dict[str, Reason]:
@@ -95,77 +90,40 @@ def _explained(result: Result) -> dict[str, Reason]:
     return told
 
 
-def _is_fill(result: Result[Selected], fill: float) -> bool:
-    """Tell whether the options say the fill exactly, of which the capacity is rounded."""
-    given = result.options.get("fill")
-    return isinstance(given, int | float) and abs(given - fill) <= 1e-9 * fill
+def _fill(instance: Instance, result: Result, solution: Selected | SelectedNights) -> float:
+    """Return r as the options say it exactly, or else from the capacity, which is rounded."""
+    fill, given = solution.capacity / instance.capacity(), result.options.get("fill")
+    if isinstance(given, int | float) and abs(given - fill) <= 1e-9 * fill:
+        return float(given)
+    return fill
 
 
-def left_out(
-    night: Instance, selected: Iterable[str], added: Sequence[Constraint] = (), fill: float = 1.0
-) -> dict[str, Reason]:
-    """Return why each job that is not selected is left out, in the file's order.
-
-    Parameters
-    ----------
-    night : Instance
-    selected : iterable of str
-        The names of the jobs that are run.
-    added : sequence of Constraint
-        Side constraints beyond the instance's.
-    fill : float
-        The selection parameter r.
-    """
-    chosen = {night.index[name] for name in selected}
-    model = Selection(night, fill=fill).add(*added)
-    demands = [int(demand) for demand in night.planned.demands.numbers]
-    judge = _Judge([job.name for job in night.jobs], demands, model.program(), chosen)
-    found: dict[str, Reason] = {}
-    for j, job in enumerate(night.jobs):
-        if j in chosen:
-            continue
-        found[job.name] = judge.reason(j) if model.open[j] else _never(night, j)
-    return found
-
-
-def left_out_of_season(
-    season: Instance, found: SelectedNights, added: Sequence[Constraint] = (), fill: float = 1.0
-) -> dict[str, Reason]:
-    """Return why each job that runs on no night is left out, in the file's order.
+def left_out(model: Selection | Season, solution: Selected | SelectedNights) -> dict[str, Reason]:
+    """Return why each job that is not run is left out, in the file's order.
 
     Each of its nights is looked at: a job is kept out by a rule where one of them has room for it
     but for the rule, or where the rule admits it on none of them. Else it is outbid.
-
-    Parameters
-    ----------
-    season : Instance
-    found : SelectedNights
-    added : sequence of Constraint
-        Side constraints beyond the instance's.
-    fill : float
-        The selection parameter r.
     """
-    model = Season(season, fill=fill).add(*added)
-    columns = model.calendar.columns
-    numbers = season.planned.demands.numbers
-    labels = [f"{season.jobs[j].name} (night {n})" for j, n in columns]
+    instance, run = model.instance, set(solution.selected)
+    jobs, numbers = instance.jobs, instance.planned.demands.numbers
+    several = isinstance(model, Season)
+    columns = [(j, n) for j in range(len(jobs)) for n in model.columns_of(j)]
+    labels = [f"{jobs[j].name} (night {n})" if several else jobs[j].name for j, n in columns]
     demands = [int(numbers[j]) for j, _ in columns]
-    chosen = set(model.columns(found))
-    judge = _Judge(labels, demands, model.program(), chosen)
-    run = set(found.selected)
+    judge = _Judge(labels, demands, model.program(), set(model.columns(solution)))
     why: dict[str, Reason] = {}
-    for j, job in enumerate(season.jobs):
+    for j, job in enumerate(jobs):
+        nights = model.columns_of(j)
         if job.name in run:
             continue
-        nights = model.calendar.of_job[j]
         if not model.open[next(iter(nights.values()))]:
-            why[job.name] = _never(season, j)
+            why[job.name] = _never(instance, j)
             continue
         told = {n: judge.reason(column) for n, column in nights.items()}
         kept_out = [
             Reason("rule", reason.rule, f"night {n}: {reason.words}")
             for n, reason in told.items()
-            if reason.kind == "rule" and not reason.shut_out
+            if several and reason.kind == "rule" and not reason.shut_out
         ]
         outbid = [reason for reason in told.values() if reason.kind == "outbid"]
         why[job.name] = next(iter([*kept_out, *outbid, *told.values()]))

@@ -1,25 +1,30 @@
-"""What there is to say about a result of dssp: who got how much, and when it was done."""
+"""What there is to say about a result of dssp: who got how much, on which night, and when."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, fsum
+from typing import Any
 
 from schedopt.formats import counted, natural, number
+from schedopt.formulations.dssp.nights import nights_of
 from schedopt.formulations.dssp.windows import able
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Instance, Scheduled, Selected
+from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
 from schedopt.instances.fair_share import weight
-from schedopt.problems.dssp.planning import PLAINLY, dispatched, lateness
+from schedopt.problems.dssp.planning import PLAINLY, Chosen, dispatched, lateness
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.shown import Lines, ShownTable, Tables
 from schedopt.solvers.result import Result
 
 MOST = 40
 """Groups of a table; of more, those with the largest shares are shown."""
+
+MOST_BY_NIGHT = 8
+"""Groups with columns of their own; of more, those with the largest shares are shown."""
 
 NEAR = 0.005
 """A share this close to its cap or its floor is said to be at it."""
@@ -33,12 +38,21 @@ NAMED = 3
 HEADS = ("group", "jobs", "selected", "share asked for", "share selected", "cap", "floor", "")
 
 
-def lines(night: Instance, result: Result[Selected]) -> Lines:
-    """Yield how many jobs are selected and, of what is run, how many complete in time."""
-    found = result.solution
-    if not isinstance(found, Selected):
-        yield from used_up(night, result)
-        return
+def lines(instance: Instance, result: Result[Chosen]) -> Lines:
+    """Yield how many jobs are run, on how many nights, and how many complete in time."""
+    chosen = result.solution
+    if isinstance(chosen, SelectedNights):
+        used = sum(night.demand for night in chosen.nights) / chosen.capacity / len(chosen.nights)
+        run, total = len(chosen.selected), len(instance.jobs)
+        nights = counted(len(chosen.nights), "night")
+        yield "jobs", f"{run:,} of {total:,} run on {nights}; they fill {used:.1%} of the capacity"
+    elif chosen is not None:
+        yield from _of_night(instance, result, chosen)
+    else:
+        yield from _used_up(instance, result)
+
+
+def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines:
     total, chosen = len(night.jobs), set(found.selected)
     open_ = able(night, found.capacity / night.capacity())
     never = sum(
@@ -73,7 +87,7 @@ def lines(night: Instance, result: Result[Selected]) -> Lines:
     )
 
 
-def used_up(night: Instance, result: Result) -> Lines:
+def _used_up(night: Instance, result: Result) -> Lines:
     """Yield which groups used so much before that a cap cannot be kept, whatever is run."""
     rules = [*night.constraints, *result.constraints]
     capacity = as_written(float(result.options.get("fill", 1.0))) * night.exact_capacity(1.0)
@@ -120,11 +134,57 @@ def dropped(night: Instance, result: Result) -> ShownTable | None:
     )
 
 
-def tables(night: Instance, result: Result[Selected]) -> Tables:
-    """Yield a table for each grouping: what each group asked for, and what it got."""
-    found = result.solution
-    if found is None:
-        return
+def tables(instance: Instance, result: Result[Chosen]) -> Tables:
+    """Yield a table for each grouping: what each group asked for, and got, on each night."""
+    chosen = result.solution
+    if isinstance(chosen, SelectedNights):
+        yield from _by_night(instance, chosen)
+    elif chosen is not None:
+        yield from _by_group(instance, result, chosen)
+
+
+def _by_night(season: Instance, found: SelectedNights) -> Tables:
+    """Yield a row for each night, and a last one for all of them."""
+    nights, capacity = found.nights, found.capacity
+    for by in season.groups or {"": {}}:
+        groups = largest(found, by) if by else []
+        of = [[night.shares[by][group] for night in nights] for group in groups]
+        rows: list[tuple[Any, ...]] = [
+            (f"{n}", len(night.selected), night.demand / capacity, *(share[n - 1] for share in of))
+            for n, night in enumerate(nights, start=1)
+        ]
+        filled = sum(night.demand for night in nights) / capacity / len(nights)
+        means = (sum(share) / len(nights) for share in of)
+        rows.append(("all", len(found.selected), filled, *means))
+        more = by and len(season.groups[by]) > MOST_BY_NIGHT
+        yield ShownTable(
+            title=f"{by or 'nights'}{f' (the {MOST_BY_NIGHT} largest)' if more else ''}",
+            heads=("night", "jobs", "filled", *groups),
+            rows=tuple(
+                (name, f"{run:,}", *(f"{part:.1%}" for part in parts)) for name, run, *parts in rows
+            ),
+        )
+
+
+def largest(found: SelectedNights, by: str) -> list[str]:
+    """Return the groups of a grouping that get most over all nights, in alphabetical order."""
+    total: dict[str, float] = {}
+    for night in found.nights:
+        for group, share in night.shares.get(by, {}).items():
+            total[group] = total.get(group, 0.0) + share
+    return sorted(sorted(total, key=lambda group: -total[group])[:MOST_BY_NIGHT])
+
+
+def shares(result: Result[Chosen]) -> dict[str, dict[str, float]]:
+    """Return the share of each group of each grouping, of the capacity of all nights."""
+    nights = () if result.solution is None else nights_of(result.solution)
+    return {
+        by: {group: fsum(night.shares[by][group] for night in nights) / len(nights) for group in of}
+        for by, of in (nights[0].shares if nights else {}).items()
+    }
+
+
+def _by_group(night: Instance, result: Result[Chosen], found: Selected) -> Tables:
     chosen = set(found.selected)
     rules = [*night.constraints, *result.constraints]
     for by, shares in found.shares.items():
