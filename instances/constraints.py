@@ -20,7 +20,7 @@ from schedopt.instances.declarations import (
     Share,
     check_bounds,
 )
-from schedopt.instances.errors import InputError, joined, listing, shown, suggestion
+from schedopt.instances.errors import InputError, expect, joined, listing, shown, suggestion
 from schedopt.instances.fair_share import FairShare
 from schedopt.instances.naming import refuse_twice
 
@@ -235,8 +235,7 @@ class ResponseTime(Constraint, frozen=True, tag="response-time"):
     at_most: Annotated[float, msgspec.Meta(gt=0)]
 
     def __post_init__(self) -> None:
-        if not 0 < self.at_most < float("inf"):
-            raise InputError("a finite number > 0", found=shown(self.at_most), place="at_most")
+        expect(0 < self.at_most < float("inf"), "a finite number > 0", self.at_most, "at_most")
 
     def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
         """Yield the class, as the group of that need."""

@@ -67,6 +67,12 @@ class InputError(ValueError):
         return ": ".join([*filter(None, parts), says])
 
 
+def expect(holds: bool, expected: str, value: object, place: str) -> None:
+    """Raise `InputError` about a value at a place, unless what is expected of it holds."""
+    if not holds:
+        raise InputError(expected, found=shown(value), place=place)
+
+
 @contextmanager
 def placed(place: str = "", file: object = None) -> Iterator[None]:
     """Say of an error that comes from within where it is, and in which file if it does not say."""

@@ -17,7 +17,7 @@ from schedopt.instances.declarations import (
     Share,
     check_bounds,
 )
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, expect, shown
 
 LEAST_HALF_LIFE, MOST_HALF_LIFE = 1e-3, 1e9
 """Nights; beyond these all is forgotten at once, or nothing ever."""
@@ -107,13 +107,10 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
         if self.window is not None and self.window < 1:
             raise InputError("a whole number >= 1", found=shown(self.window), place="window")
         life = 1.0 if self.half_life is None else self.half_life
-        if not LEAST_HALF_LIFE <= life <= MOST_HALF_LIFE:
-            expected = f"nights, from {LEAST_HALF_LIFE:g} to {MOST_HALF_LIFE:g}"
-            raise InputError(expected, found=shown(life), place="half_life")
+        expected = f"nights, from {LEAST_HALF_LIFE:g} to {MOST_HALF_LIFE:g}"
+        expect(LEAST_HALF_LIFE <= life <= MOST_HALF_LIFE, expected, life, "half_life")
         for group, used in self.past.items():
-            if not 0 <= used < inf:
-                expected = "a finite number >= 0"
-                raise InputError(expected, found=shown(used), place=f"past.{group}")
+            expect(0 <= used < inf, "a finite number >= 0", used, f"past.{group}")
         if not 0 <= (self.past_total or 0.0) < inf or not sum(self.past.values()) < inf:
             raise InputError("a finite number >= 0", found="another", place="past_total")
 

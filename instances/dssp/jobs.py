@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 
 from schedopt.instances.declarations import Name, NonNegative, Record
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, expect, shown
 
 Stage = Annotated[tuple[NonNegative, ...], msgspec.Meta(min_length=1)]
 Stages = Annotated[tuple[Stage, ...], msgspec.Meta(min_length=1)]
@@ -90,9 +90,7 @@ class Job(Record, kw_only=True, omit_defaults=True, gc=False):  # it can be in n
                 raise InputError("a finite number >= 0", found=shown(value), place=field)
 
     def _check_nights(self) -> None:
-        if self.first_night < 1:
-            expected = "a whole number >= 1"
-            raise InputError(expected, found=shown(self.first_night), place="first_night")
+        expect(self.first_night >= 1, "a whole number >= 1", self.first_night, "first_night")
         if self.last_night is not None and self.last_night < self.first_night:
             expected = f"at least {self.first_night}, the job's own `first_night`"
             raise InputError(expected, found=shown(self.last_night), place="last_night")
@@ -100,8 +98,8 @@ class Job(Record, kw_only=True, omit_defaults=True, gc=False):  # it can be in n
     def _check_stages(self, stages: Stages) -> None:
         if not stages or not all(stages):
             raise InputError("stages with a task or more each", found=shown(stages), place="stages")
-        if not min(map(min, stages)) >= 0:
-            raise InputError("lengths >= 0", found=shown(min(map(min, stages))), place="stages")
+        shortest = min(map(min, stages))
+        expect(shortest >= 0, "lengths >= 0", shortest, "stages")
         if not isfinite(sum(map(sum, stages))):
             raise InputError("lengths whose sum is finite", found="an overflow", place="stages")
 
@@ -122,7 +120,5 @@ class Job(Record, kw_only=True, omit_defaults=True, gc=False):  # it can be in n
 
 def check_deadline(deadline: float) -> None:
     """Raise `InputError` if a deadline is not a finite number above 0, or next to nothing."""
-    if not 0 < deadline < inf:
-        raise InputError("a finite number > 0", found=shown(deadline), place="deadline")
-    if deadline < 1e-290:
-        raise InputError("no less than 1e-290", found=shown(deadline), place="deadline")
+    expect(0 < deadline < inf, "a finite number > 0", deadline, "deadline")
+    expect(deadline >= 1e-290, "no less than 1e-290", deadline, "deadline")

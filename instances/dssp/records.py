@@ -37,7 +37,7 @@ from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.jobs import MOST_NIGHTS, Deadline, Job, Night, check_deadline
 from schedopt.instances.dssp.planned import Planned, guaranteed
 from schedopt.instances.dssp.tasks import Tasks
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, expect, shown
 from schedopt.instances.naming import check_unique
 from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
@@ -97,8 +97,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     constraints: tuple[SideConstraint, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.processors < 1:
-            raise InputError("a number >= 1", found=shown(self.processors), place="processors")
+        expect(self.processors >= 1, "a number >= 1", self.processors, "processors")
         check_deadline(self.deadline)
         if not isfinite(self.processors * float(self.deadlines.max(initial=self.deadline))):
             raise InputError("a finite P·D", found="an overflow", place="deadline")
@@ -113,9 +112,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         check_unique(self.jobs)
 
     def _check_nights(self) -> None:
-        if not 1 <= self.nights <= MOST_NIGHTS:
-            expected = f"a whole number from 1 to {MOST_NIGHTS}"
-            raise InputError(expected, found=shown(self.nights), place="nights")
+        expected = f"a whole number from 1 to {MOST_NIGHTS}"
+        expect(1 <= self.nights <= MOST_NIGHTS, expected, self.nights, "nights")
         if not isfinite(self.capacity() * self.nights):
             raise InputError("a finite P·D on all nights", found="an overflow", place="nights")
         for j, job in enumerate(self.jobs):
@@ -131,11 +129,9 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         before, most = -1.0, 1.0
         for i, (delay, fraction) in enumerate(self.late):
             expected = "0, the deadline itself" if i == 0 else f"a delay over {before:g}"
-            if not (delay == 0 if i == 0 else before < delay < inf):
-                raise InputError(expected, found=shown(delay), place=f"late[{i}][0]")
-            if not 0 <= fraction <= most:
-                expected = f"a fraction from 0 to {most:g}"
-                raise InputError(expected, found=shown(fraction), place=f"late[{i}][1]")
+            expect(delay == 0 if i == 0 else before < delay < inf, expected, delay, f"late[{i}][0]")
+            expected = f"a fraction from 0 to {most:g}"
+            expect(0 <= fraction <= most, expected, fraction, f"late[{i}][1]")
             before, most = delay, fraction
 
     def _floats(self, numbers: Iterable[float]) -> Floats:

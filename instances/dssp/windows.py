@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.decimals import as_written
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, expect
 
 if TYPE_CHECKING:
     from schedopt.instances.dssp.records import Instance
@@ -100,6 +100,5 @@ def windows(
 
 def refuse_nights(night: Instance, who: str) -> None:
     """Raise `InputError` if an instance has several nights, where ``who`` is for a single one."""
-    if night.nights > 1:
-        words = f"1: {who} is for a single night, formulation season for several"
-        raise InputError(words, found=shown(night.nights), place="nights")
+    expected = f"1: {who} is for a single night, formulation season for several"
+    expect(night.nights <= 1, expected, night.nights, "nights")

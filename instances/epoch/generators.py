@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from schedopt.instances.epoch.records import MOST_NODES, Instance, Job
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, expect
 from schedopt.instances.options import number, whole
 from schedopt.instances.recipes import Recipe, by_name, numbered, stream
 
@@ -77,9 +77,8 @@ def _planted(seed: int, values: Mapping[str, Any]) -> Instance:
     """
     nodes, epochs, inequity = values["nodes"], values["epochs"], values["inequity"]
     fewest, most = values["fewest"], values["most"]
-    if not fewest <= most <= nodes:
-        expected = f"a number from `fewest`, {fewest}, to `nodes`, {nodes}"
-        raise InputError(expected, found=shown(most), place="option most")
+    expected = f"a number from `fewest`, {fewest}, to `nodes`, {nodes}"
+    expect(fewest <= most <= nodes, expected, most, "option most")
     draw = stream(seed)
     minima: list[int] = []
     for _ in range(epochs):

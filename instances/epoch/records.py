@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Apart, Together, check_rules
 from schedopt.instances.declarations import Name, Record
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, expect, shown
 from schedopt.instances.naming import check_unique
 from schedopt.instances.protocol import BaseInstance
 
@@ -67,17 +67,14 @@ class Instance(BaseInstance, kw_only=True, tag="epoch"):
     constraints: tuple[SideConstraint, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 1 <= self.nodes <= MOST_NODES:
-            expected = f"a number from 1 to {MOST_NODES}"
-            raise InputError(expected, found=shown(self.nodes), place="nodes")
-        if self.inequity < 0:
-            raise InputError("a number >= 0", found=shown(self.inequity), place="inequity")
+        expected = f"a number from 1 to {MOST_NODES}"
+        expect(1 <= self.nodes <= MOST_NODES, expected, self.nodes, "nodes")
+        expect(self.inequity >= 0, "a number >= 0", self.inequity, "inequity")
         if not self.jobs:
             raise InputError("one job or more", found="none", place="jobs")
         for j, job in enumerate(self.jobs):
-            if job.minimum > self.nodes:
-                expected = f"at most {self.nodes}, the nodes there are"
-                raise InputError(expected, found=shown(job.minimum), place=f"jobs[{j}].minimum")
+            expected = f"at most {self.nodes}, the nodes there are"
+            expect(job.minimum <= self.nodes, expected, job.minimum, f"jobs[{j}].minimum")
         check_rules(self)
         check_unique(self.jobs)
 

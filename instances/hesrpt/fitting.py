@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, expect, shown
 from schedopt.instances.hesrpt.speedups import Amdahl, Power
 
 
@@ -43,14 +43,11 @@ def fit(points: Sequence[tuple[float, float]], kind: Literal["power", "amdahl"] 
     """
     from scipy.optimize import minimize_scalar  # not needed to read a file
 
-    if kind not in ("power", "amdahl"):
-        raise InputError("power or amdahl", found=shown(kind), place="kind")
+    expect(kind in ("power", "amdahl"), "power or amdahl", kind, "kind")
     measured = np.array(points, dtype=np.float64).reshape(-1, 2)
     for i, (k, s) in enumerate(measured.tolist()):
-        if not (0 < k < np.inf and 0 < s < np.inf):
-            raise InputError(
-                "servers and speedup, finite and > 0", found=shown((k, s)), place=f"points[{i}]"
-            )
+        expected = "servers and speedup, finite and > 0"
+        expect(0 < k < np.inf and 0 < s < np.inf, expected, (k, s), f"points[{i}]")
     servers, speedups = measured[:, 0], measured[:, 1]
     if not (servers != 1).any():
         raise InputError("a point with other than one server", found=shown(len(measured)))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.constraints import FairShare, NonNegative, Shares, check_rules
 from schedopt.instances.declarations import Name, Record
-from schedopt.instances.errors import InputError, joined, shown
+from schedopt.instances.errors import InputError, expect, joined, shown
 from schedopt.instances.hesrpt.speedups import Power, Speedup, Whole
 from schedopt.instances.naming import check_unique
 from schedopt.instances.protocol import BaseInstance
@@ -74,11 +74,9 @@ class Job(Record, kw_only=True, omit_defaults=True):
     def __post_init__(self) -> None:
         for field in ("size", "weight"):
             value = getattr(self, field)
-            if not LEAST <= value <= MOST:
-                expected = f"a number > 0, from {LEAST:g} to {MOST:g}"
-                raise InputError(expected, found=shown(value), place=field)
-        if not 0 <= self.arrival < inf:
-            raise InputError("a finite number >= 0", found=shown(self.arrival), place="arrival")
+            expected = f"a number > 0, from {LEAST:g} to {MOST:g}"
+            expect(LEAST <= value <= MOST, expected, value, field)
+        expect(0 <= self.arrival < inf, "a finite number >= 0", self.arrival, "arrival")
 
 
 class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
@@ -110,8 +108,7 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
     constraints: tuple[SideConstraint, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 1 <= self.servers <= 10**9:
-            raise InputError("a number from 1 to 1e9", found=shown(self.servers), place="servers")
+        expect(1 <= self.servers <= 10**9, "a number from 1 to 1e9", self.servers, "servers")
         if not self.jobs:
             raise InputError("a job or more", found="none", place="jobs")
         for j, job in enumerate(self.jobs):

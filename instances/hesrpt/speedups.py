@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.declarations import NonNegative, Record
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, expect, shown
 
 Floats = NDArray[np.float64]
 Point = tuple[NonNegative, NonNegative]
@@ -41,8 +41,7 @@ class Power(_Speedup, frozen=True, tag="power"):
     p: Annotated[float, msgspec.Meta(gt=0, le=1)]
 
     def __post_init__(self) -> None:
-        if not 0 < self.p <= 1:
-            raise InputError("a number over 0, up to 1", found=shown(self.p), place="p")
+        expect(0 < self.p <= 1, "a number over 0, up to 1", self.p, "p")
 
     def at(self, servers: Any) -> Any:
         """Return s(k) for a number or an array of any shape."""
@@ -74,10 +73,7 @@ class Amdahl(_Speedup, frozen=True, tag="amdahl"):
     parallel: Annotated[float, msgspec.Meta(gt=0, le=1)]
 
     def __post_init__(self) -> None:
-        if not 0 < self.parallel <= 1:
-            raise InputError(
-                "a number over 0, up to 1", found=shown(self.parallel), place="parallel"
-            )
+        expect(0 < self.parallel <= 1, "a number over 0, up to 1", self.parallel, "parallel")
 
     def at(self, servers: Any) -> Any:
         """Return s(k) for a number or an array of any shape."""
@@ -119,19 +115,11 @@ class Table(_Speedup, frozen=True, tag="table"):
         before, slope = (0.0, 0.0), inf
         for i, (k, s) in enumerate(self.points):
             if i == 0 and k == 0:
-                if s != 0:
-                    raise InputError("0, with no server", found=shown(s), place="points[0][1]")
+                expect(s == 0, "0, with no server", s, "points[0][1]")
                 continue
-            if not before[0] < k < inf:
-                raise InputError(
-                    f"a finite number over {before[0]:g}", found=shown(k), place=f"points[{i}][0]"
-                )
-            if not max(before[1], 5e-324) <= s < inf:
-                raise InputError(
-                    f"a finite number over 0, no less than {before[1]:g}",
-                    found=shown(s),
-                    place=f"points[{i}][1]",
-                )
+            expect(before[0] < k < inf, f"a finite number over {before[0]:g}", k, f"points[{i}][0]")
+            expected = f"a finite number over 0, no less than {before[1]:g}"
+            expect(max(before[1], 5e-324) <= s < inf, expected, s, f"points[{i}][1]")
             steepness = (s - before[1]) / (k - before[0])
             if steepness > slope * (1 + 1e-12):  # rounding of measured points is forgiven
                 raise InputError(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from schedopt.instances.arithmetic import divisors
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import expect
 from schedopt.instances.msfq import rigid
 from schedopt.instances.msfq.records import Instance, JobClass
 from schedopt.instances.options import Option, is_count, number, one_of, whole
@@ -42,12 +42,8 @@ def _multi_class(seed: int, values: Mapping[str, Any]) -> Instance:
     draw = stream(seed)
     k, count = values["k"], values["classes"]
     whole = divisors(k)[::-1]
-    if count > len(whole):
-        raise InputError(
-            f"at most {len(whole)}, the divisors of {k}",
-            found=shown(count),
-            place="option classes",
-        )
+    expected = f"at most {len(whole)}, the divisors of {k}"
+    expect(count <= len(whole), expected, count, "option classes")
     needs = sorted(draw.choice(whole, size=count, replace=False).tolist())
     parts = draw.random(count) / np.array(needs, dtype=float)
     sizes = np.exp(values["spread"] * draw.standard_normal(count))

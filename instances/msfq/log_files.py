@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
-from schedopt.instances.errors import InputError, joined, placed, shown, suggestion
+from schedopt.instances.errors import InputError, expect, joined, placed, shown, suggestion
 from schedopt.instances.files import read_bytes, replaced
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, defects
 from schedopt.instances.parquet import read_parquet
@@ -33,9 +33,8 @@ def check_name(name: str) -> None:
     if name != Path(name).name or name in ("", ".", "..") or "\\" in name or "\0" in name:
         expected = "the name of a file beside this one, without a folder"
         raise InputError(expected, found=shown(name), place="log")
-    if not name.lower().endswith(ENDINGS):
-        expected = f"a name that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
-        raise InputError(expected, found=shown(name), place="log")
+    expected = f"a name that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+    expect(name.lower().endswith(ENDINGS), expected, name, "log")
 
 
 def read_jobs(path: str | Path, servers: int) -> Jobs:

@@ -12,7 +12,7 @@ import msgspec
 
 from schedopt.instances.constraints import ResponseTime, check_names, check_rules
 from schedopt.instances.declarations import Record
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, expect, shown
 from schedopt.instances.msfq.answers import Answer
 from schedopt.instances.msfq.sizes import (
     BoundedPareto,
@@ -121,8 +121,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
     constraints: tuple[SideConstraint, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.servers < 1:
-            raise InputError("a number >= 1", found=shown(self.servers), place="servers")
+        expect(self.servers >= 1, "a number >= 1", self.servers, "servers")
         if self.log is not None:
             from schedopt.instances.msfq.log_files import check_name
 
@@ -135,9 +134,8 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
             expected = f"at most {MOST_SERVERS}, with classes"
             raise InputError(expected, found=shown(self.servers), place="servers")
         for i, job in enumerate(self.classes):
-            if job.need > self.servers:
-                expected = f"at most {self.servers}, all servers"
-                raise InputError(expected, found=shown(job.need), place=f"classes[{i}].need")
+            expected = f"at most {self.servers}, all servers"
+            expect(job.need <= self.servers, expected, job.need, f"classes[{i}].need")
         refuse_twice([job.need for job in self.classes], "classes", "a need", "need")
         if not fsum(job.work for job in self.classes) < inf:
             raise InputError("a finite load", found="an overflow", place="classes")
@@ -175,9 +173,8 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         """
         self._check_log()
         widest = int(jobs.need.max())
-        if widest > self.servers:
-            expected = f"needs of at most {self.servers}, all servers"
-            raise InputError(expected, found=shown(widest), place="log")
+        expected = f"needs of at most {self.servers}, all servers"
+        expect(widest <= self.servers, expected, widest, "log")
         whole = msgspec.structs.replace(self)
         whole.__dict__["jobs"] = jobs
         check_rules(whole)

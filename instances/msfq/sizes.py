@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.declarations import Record
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import expect
 
 MOST_RATIO = 1e12
 """Beyond which the moments of a bounded Pareto distribution lose their digits."""
@@ -72,8 +72,7 @@ class Hyperexponential(Shape, frozen=True, tag="hyperexponential"):
     scv: Annotated[float, msgspec.Meta(ge=1)]
 
     def __post_init__(self) -> None:
-        if not 1 <= self.scv < inf:
-            raise InputError("a finite number >= 1", found=shown(self.scv), place="scv")
+        expect(1 <= self.scv < inf, "a finite number >= 1", self.scv, "scv")
 
     def parameters(self) -> tuple[int, float, float, float]:
         """Return code 2, the first branch's probability, and both branches' means."""
@@ -98,8 +97,7 @@ class Lognormal(Shape, frozen=True, tag="lognormal"):
     scv: Positive
 
     def __post_init__(self) -> None:
-        if not 0 < self.scv < inf:
-            raise InputError("a finite number > 0", found=shown(self.scv), place="scv")
+        expect(0 < self.scv < inf, "a finite number > 0", self.scv, "scv")
 
     def parameters(self) -> tuple[int, float, float, float]:
         """Return code 3, and mean and spread of the logarithm."""
@@ -127,11 +125,9 @@ class BoundedPareto(Shape, frozen=True, tag="bounded-pareto"):
     ratio: Annotated[float, msgspec.Meta(gt=1, le=MOST_RATIO)]
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < inf:
-            raise InputError("a finite number > 0", found=shown(self.alpha), place="alpha")
-        if not 1 < self.ratio <= MOST_RATIO:
-            expected = f"a number over 1, up to {MOST_RATIO:g}"
-            raise InputError(expected, found=shown(self.ratio), place="ratio")
+        expect(0 < self.alpha < inf, "a finite number > 0", self.alpha, "alpha")
+        expected = f"a number over 1, up to {MOST_RATIO:g}"
+        expect(1 < self.ratio <= MOST_RATIO, expected, self.ratio, "ratio")
 
     def _moment(self, order: int) -> float:
         """E[S^order] where the smallest size is 1."""
@@ -162,8 +158,7 @@ class Empirical(Shape, frozen=True, tag="empirical"):
 
     def __post_init__(self) -> None:
         for i, value in enumerate(self.values):
-            if not 0 < value < inf:
-                raise InputError("a finite number > 0", found=shown(value), place=f"values[{i}]")
+            expect(0 < value < inf, "a finite number > 0", value, f"values[{i}]")
 
     @property
     def scaled(self) -> NDArray[np.float64]:

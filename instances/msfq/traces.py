@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import read_bytes
 from schedopt.instances.msfq.records import Instance
 from schedopt.instances.swf import ASKED, RUN, SUBMIT, USED
@@ -95,9 +95,8 @@ def _csv(lines: list[str]) -> Iterator[Row]:
             raise InputError("CSV", found=str(error), place=place) from None
         if not where:
             head = [name.strip() for name in cells or ()]
-            if sorted(head) != sorted(COLUMNS):
-                expected = f"the columns {', '.join(COLUMNS)}"
-                raise InputError(expected, found=shown(", ".join(head)), place="line 1")
+            expected = f"the columns {', '.join(COLUMNS)}"
+            expect(sorted(head) == sorted(COLUMNS), expected, ", ".join(head), "line 1")
             where = [head.index(name) for name in COLUMNS]
         elif cells is None:
             return
