@@ -21,7 +21,7 @@ from typing import Any
 from rich.table import Table
 
 from benchmarks import agreeing
-from benchmarks.timing import out
+from benchmarks.tables import out
 from schedopt.instances.decimals import as_written
 
 PART = 50

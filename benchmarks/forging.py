@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 
 from benchmarks import agreeing
-from benchmarks.timing import out
+from benchmarks.tables import out
 
 BUNDLED = Path(__file__).parent.parent / "instances"
 Tree = dict[str, Any]

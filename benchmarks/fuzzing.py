@@ -21,7 +21,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from benchmarks.timing import out
+from benchmarks.tables import out
 
 BUNDLED = Path(__file__).parent.parent / "instances"
 PATIENCE = 60
