@@ -1,1 +1,0 @@
-FORMULATIONS: dict = {}
