@@ -18,8 +18,7 @@ from schedopt.instances.msfq import Bracketed, Instance
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
 from schedopt.problems.msfq.tried import best_policy
-from schedopt.solvers.msfq import log_bound as logs
-from schedopt.solvers.result import Limits
+from schedopt.solvers import door
 from schedopt.validation.msfq.bound import reproved
 
 ROUNDING = 1e-9
@@ -47,7 +46,7 @@ def beaten(queue: Instance, *, prove: bool) -> list[str]:
     """Return what is wrong on a log: policies below the bound, or a bound that is not re-proved."""
     model = LogBound(queue, rounds=60)
     known: Bracketed = best_policy(queue)
-    result = logs.solve(model, Limits(), known)
+    result = door.solve(model, start=lambda: known)
     bound, jobs = result.bound or 0.0, queue.jobs
     weights = jobs.need * jobs.run if queue.objective == "weighted" else None
     wrong = []

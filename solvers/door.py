@@ -46,6 +46,8 @@ class Given:
         The best solution of the engines before.
     bound : Fraction, float or None
         What they have proven: no solution is better.
+    more : object
+        What else the engine before handed on.
     read : object
         What `Engine.accepts` returned.
     name : str
@@ -60,6 +62,7 @@ class Given:
     start: Callable[[], Any | None] = lambda: None
     solution: Any | None = None
     bound: Fraction | float | None = None
+    more: Any = None
     read: Any = True
     name: str = ""
     alone: bool = False
@@ -76,10 +79,13 @@ class HandOn:
         What is known so far.
     bound : Fraction, float or None
         Its bound without rounding.
+    more : object
+        What else is known, for the next engine alone, such as what no better solution has.
     """
 
     result: Result
     bound: Fraction | float | None = None
+    more: Any = None
 
 
 def anything(_: object) -> bool:
@@ -200,7 +206,9 @@ def solve(
         own = _left(limits, began) if known else limits
         given = Given(own, offered, read=read, name=engine.name, alone=solver is not None)
         if known is not None:
-            given = replace(given, solution=known.result.solution, bound=known.bound)
+            given = replace(
+                given, solution=known.result.solution, bound=known.bound, more=known.more
+            )
         before = now() - began
         answer = at_home(engine.solve)(model, given)
         handed = answer if isinstance(answer, HandOn) else HandOn(answer)
@@ -208,7 +216,7 @@ def solve(
         result = told if known is None else _joined(model, known.result, told, before)
         if not isinstance(answer, HandOn) or result.termination == "interrupted":
             break
-        known = HandOn(result, _tighter(model, known, handed))
+        known = HandOn(result, _tighter(model, known, handed), handed.more)
     return result
 
 

@@ -3,54 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from schedopt.formulations.msfq.optimal_options import NOWHERE, OPTIONS
+from schedopt.formulations.msfq.policy import PolicyFormulation
+from schedopt.formulations.msfq.process import ClassProcess
 from schedopt.formulations.msfq.system import loads
-from schedopt.formulations.msfq.unruled import Unruled
-from schedopt.formulations.protocol import Hints, Settings, Side, Value
-from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq import Instance, Simulated
-from schedopt.instances.options import Option, checked
+from schedopt.instances.msfq import Instance
 
 MOST_CLASSES, MOST_SERVICES = 5, 1000
 MOST = 1_500_000
 """States up to which boxes grow where nothing else is said."""
-Floats = NDArray[np.float64]
 
 
-@dataclass
-class ClassProcess:
-    """Minimise the long-run cost per unit of time over all nonpreemptive policies.
-
-    A state says how many jobs of each class are in the system and how many of them are in service.
-    After each event any waiting jobs that fit may be started, or left waiting.
-
-    Attributes
-    ----------
-    services : ndarray of int, shape (Q, C)
-        All that can be in service at once, in lexicographic order.
-    arrivals, rates : ndarray, shape (C,)
-        λ and μ.
-    costs : ndarray, shape (C,)
-        What a job of each class costs for each unit of time that it is in the system.
-    """
-
-    services: NDArray[np.int64]
-    arrivals: Floats
-    rates: Floats
-    costs: Floats
-
-
-class ClassPolicy(Unruled):
+class ClassPolicy(PolicyFormulation):
     """Bound all nonpreemptive policies of several classes, and find one that comes near.
 
     Parameters
@@ -79,49 +49,27 @@ class ClassPolicy(Unruled):
     The bound is proven; what the policy costs is simulated, so that nothing is called optimal.
     """
 
-    problem: ClassVar[str] = "msfq"
-    refusing: ClassVar[str] = NOWHERE
-    name: ClassVar[str] = "optimal-policy"
-    engine: ClassVar[str] = "numeric"
-    changed: ClassVar[bool] = False
-    goal_changed: ClassVar[bool] = False
-    sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
-    known_options: ClassVar[Mapping[str, Option]] = OPTIONS
     tolerance: ClassVar[float] = -1.0
 
+    model: ClassProcess
+
     def __init__(self, queue: Instance, *, tolerance: float = 1e-3, most: int = MOST) -> None:
-        given = {"tolerance": tolerance, "most": most}
-        self.options: Settings = checked(given, self.known_options, "optimal-policy")
         began = time.perf_counter()
-        self.instance = queue
+        super().__init__(queue, {"tolerance": tolerance, "most": most})
         _require(queue)
-        self.added: Sequence[Constraint] = ()
         self.add(*queue.constraints)
-        weights = np.array(queue.weights())
         arrivals = np.array([job.arrival_rate for job in queue.classes])
         needs = [job.need for job in queue.classes]
         ranges = [range(queue.servers // need + 1) for need in needs]
         fitting = [s for s in product(*ranges) if np.dot(s, needs) <= queue.servers]
-        self.model = ClassProcess(
+        process = ClassProcess(
             np.array(fitting, dtype=np.int64),
             arrivals,
             np.array([job.service_rate for job in queue.classes]),
-            weights / arrivals,
+            np.array(queue.weights()) / arrivals,
         )
-        self.certificate: dict[str, object] | None = None
+        self._declare(process)
         self.seconds = time.perf_counter() - began
-
-    def side(self) -> Side:
-        """Return nothing: there are no side constraints."""
-        return {}
-
-    def hint(self, solution: Simulated) -> Hints:
-        """Yield nothing: the search starts from nothing."""
-        yield from ()
-
-    def decode(self, value: Value) -> Simulated:
-        """Raise: only `solvers.msfq` can tell what a policy costs."""
-        raise NotImplementedError
 
 
 def _require(queue: Instance) -> None:

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from schedopt.formulations.msfq.ticks import Ticks, Ticks64
-from schedopt.formulations.msfq.unruled import Unruled
-from schedopt.formulations.protocol import Hints, Settings, Side, Value
+from schedopt.formulations.msfq.unruled import Undecoded
+from schedopt.formulations.protocol import Settings
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.msfq import Bracketed, Instance
+from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, checked, is_count
 
 
@@ -36,7 +36,7 @@ class Prices:
     unit: int = 1
 
 
-class LogBound(Unruled):
+class LogBound(Undecoded):
     """Bound the mean response time of a log over all of its nonpreemptive schedules.
 
     Any prices π ≥ 0 of servers bound it: let each job choose the start at which its response and
@@ -100,14 +100,6 @@ class LogBound(Unruled):
         self.added: Sequence[Constraint] = ()
         self.seconds = time.perf_counter() - began
 
-    def side(self) -> Side:
-        """Return nothing: there are no side constraints."""
-        return {}
-
-    def hint(self, solution: Bracketed) -> Hints:
-        """Yield nothing: prices do not start from a schedule."""
-        yield from ()
-
     def certificate(self) -> dict[str, Any]:
         """Return the prices as a document holds them: neighbours that are alike are one."""
         prices, grid = self.model.prices, self.model.grid
@@ -119,7 +111,3 @@ class LogBound(Unruled):
             "grid": [*grid[kept].tolist(), int(grid[-1])],
             "prices": prices[kept].tolist(),
         }
-
-    def decode(self, value: Value) -> Bracketed:
-        """Raise: the schedule is a policy's."""
-        raise NotImplementedError

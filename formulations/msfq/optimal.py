@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any
 
-from schedopt.formulations.msfq.optimal_options import NOWHERE, OPTIONS
+from schedopt.formulations.msfq.policy import PolicyFormulation
 from schedopt.formulations.msfq.process import Process
 from schedopt.formulations.msfq.system import one_or_all
-from schedopt.formulations.msfq.unruled import Unruled
-from schedopt.formulations.protocol import Hints, Settings, Side, Value
-from schedopt.instances.constraints import Constraint
-from schedopt.instances.msfq import Instance, OptimalTable
-from schedopt.instances.options import Option, checked
+from schedopt.instances.msfq import Instance
 
 NEAR = 1e-6
 """Relative: at which gap a policy is called optimal at most."""
 
 
-class OptimalPolicy(Unruled):
+class OptimalPolicy(PolicyFormulation):
     """Find the optimal nonpreemptive policy as an average-cost Markov decision process.
 
     Parameters
@@ -52,14 +47,7 @@ class OptimalPolicy(Unruled):
     chapter 8.
     """
 
-    problem: ClassVar[str] = "msfq"
-    refusing: ClassVar[str] = NOWHERE
-    name: ClassVar[str] = "optimal-policy"
-    engine: ClassVar[str] = "numeric"
-    changed: ClassVar[bool] = False
-    goal_changed: ClassVar[bool] = False
-    sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
-    known_options: ClassVar[Mapping[str, Option]] = OPTIONS
+    model: Process
 
     def __new__(cls, *given: Any, **options: Any) -> Any:
         """Make a `ClassPolicy` where classes are not one-or-all."""
@@ -69,35 +57,16 @@ class OptimalPolicy(Unruled):
         return ClassPolicy(*given, **options) if several else super().__new__(cls)
 
     def __init__(self, queue: Instance, *, tolerance: float = 1e-6, most: int = 12_000_000) -> None:
-        given = {"tolerance": tolerance, "most": most}
-        self.options: Settings = checked(given, self.known_options, "optimal-policy")
         began = time.perf_counter()
-        self.instance = queue
-        self.system = one_or_all(queue, "an optimal policy")
+        super().__init__(queue, {"tolerance": tolerance, "most": most})
+        self.system = system = one_or_all(queue, "an optimal policy")
         self.add(*queue.constraints)
         weights = dict(zip((job.need for job in queue.classes), queue.weights(), strict=True))
-        self.model = Process(
-            self.system,
-            small_cost=weights[1] / self.system.l1,
-            large_cost=weights[self.system.k] / self.system.lk,
-        )
-        self.added: Sequence[Constraint] = ()
-        self.certificate: dict[str, object] | None = None
+        small_cost, large_cost = weights[1] / system.l1, weights[system.k] / system.lk
+        self._declare(Process(system, small_cost, large_cost))
         self.seconds = time.perf_counter() - began
 
     @property
     def tolerance(self) -> float:
         """Relative: at which gap a policy is called optimal."""
         return float(min(self.options["tolerance"], NEAR))
-
-    def side(self) -> Side:
-        """Return nothing: there are no side constraints."""
-        return {}
-
-    def hint(self, solution: OptimalTable) -> Hints:
-        """Yield nothing: the search starts from policies of its own."""
-        yield from ()
-
-    def decode(self, value: Value) -> OptimalTable:
-        """Raise: only `solvers.msfq` can read a policy off."""
-        raise NotImplementedError

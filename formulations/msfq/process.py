@@ -1,12 +1,21 @@
-"""The Markov decision process behind `OptimalPolicy`: states, events, decisions, cost."""
+"""The Markov decision processes behind optimal policies: states, events, decisions, cost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
-from schedopt.formulations.msfq.system import System
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.msfq.system import Floats, System
+from schedopt.instances.errors import InputError, shown
+
+COSTS = ("small_cost", "large_cost", "costs")
+"""What users may change in a process."""
 
 
 class State(NamedTuple):
@@ -23,6 +32,11 @@ class State(NamedTuple):
     running: int
     small: int
     large: int
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many jobs of each class there need be room for: those that wait."""
+        return self.small, self.large
 
 
 @dataclass
@@ -43,6 +57,12 @@ class Process:
     system: System
     small_cost: float
     large_cost: float
+
+    def states(self, room: tuple[int, ...]) -> Iterator[State]:
+        """Yield all states with at most so many small and large jobs that wait."""
+        for large, small in product(range(room[1] + 1), range(room[0] + 1)):
+            for running in range(self.system.k + 2):
+                yield State(running, small, large)
 
     def cost(self, state: State) -> float:
         """Return the cost per unit of time in a state."""
@@ -71,3 +91,103 @@ class Process:
         if running <= k:
             for more in range(1, min(k - running, small) + 1):
                 yield State(running + more, small - more, large)
+
+
+class ClassState(NamedTuple):
+    """What a system of several classes looks like between two events.
+
+    Attributes
+    ----------
+    service, jobs : tuple of int
+        Jobs of each class in service, and in the system.
+    """
+
+    service: tuple[int, ...]
+    jobs: tuple[int, ...]
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many jobs of each class there need be room for: all in the system."""
+        return self.jobs
+
+
+@dataclass
+class ClassProcess:
+    """Minimise the long-run cost per unit of time over all nonpreemptive policies.
+
+    After each event any waiting jobs that fit may be started, or left waiting.
+
+    Attributes
+    ----------
+    services : ndarray of int, shape (Q, C)
+        All that can be in service at once, in lexicographic order.
+    arrivals, rates : ndarray, shape (C,)
+        λ and μ.
+    costs : ndarray, shape (C,)
+        What a job of each class costs for each unit of time that it is in the system.
+    """
+
+    services: NDArray[np.int64]
+    arrivals: Floats
+    rates: Floats
+    costs: Floats
+
+    @cached_property
+    def _together(self) -> dict[tuple[int, ...], None]:
+        return dict.fromkeys(map(tuple, self.services.tolist()))
+
+    def states(self, room: tuple[int, ...]) -> Iterator[ClassState]:
+        """Yield all states with at most so many jobs of each class in the system."""
+        for jobs in product(*(range(most + 1) for most in room)):
+            for service in self._together:
+                if all(served <= there for served, there in zip(service, jobs, strict=True)):
+                    yield ClassState(service, jobs)
+
+    def cost(self, state: ClassState) -> float:
+        """Return the cost per unit of time in a state."""
+        return float(self.costs @ state.jobs)
+
+    def events(self, state: ClassState) -> Iterator[tuple[float, ClassState]]:
+        """Yield the rate of each event and the state that it leaves to be decided on."""
+        for c, served in enumerate(state.service):
+            yield float(self.arrivals[c]), ClassState(state.service, _plus(state.jobs, c, 1))
+            if served:
+                left = ClassState(_plus(state.service, c, -1), _plus(state.jobs, c, -1))
+                yield served * float(self.rates[c]), left
+
+    def decisions(self, state: ClassState) -> Iterator[ClassState]:
+        """Yield the same state, and each that starting one waiting job leads to."""
+        yield state
+        for c, served in enumerate(state.service):
+            more = _plus(state.service, c, 1)
+            if served < state.jobs[c] and more in self._together:
+                yield ClassState(more, state.jobs)
+
+
+def _plus(numbers: tuple[int, ...], c: int, by: int) -> tuple[int, ...]:
+    return (*numbers[:c], numbers[c] + by, *numbers[c + 1 :])
+
+
+def costs_changed(process: Process | ClassProcess, declared: Process | ClassProcess) -> bool:
+    """Tell whether jobs cost something else in a process than was declared.
+
+    Raises
+    ------
+    InputError
+        If anything else in it was changed, or a job costs nothing, or less.
+    """
+    names = [field.name for field in fields(declared)]
+    alike = type(process) is type(declared)
+    changed = [
+        name
+        for name in names
+        if not (alike and np.array_equal(getattr(process, name), getattr(declared, name)))
+    ]
+    for name in changed:
+        if name not in COSTS:
+            expected = "the process of the instance, in which costs alone may be changed"
+            raise InputError(expected, found=f"another {name}", place="model")
+        costs, meant = np.asarray(getattr(process, name)), getattr(declared, name)
+        if costs.shape != np.shape(meant) or not ((costs > 0) & (costs < np.inf)).all():
+            raise InputError("a cost above 0", found=shown(costs.tolist()), place=f"model.{name}")
+    return bool(changed)

@@ -18,6 +18,7 @@ from schedopt.instances.options import Option, checked
 
 METHODS = ("exact", "area", "paper")
 VARIANTS = ("literal", "lazy")
+NATIVE = "native constraints"
 MOST_EXACT = 1024
 """Servers up to which ``exact`` is offered: each threshold costs the square of them in memory."""
 
@@ -74,7 +75,6 @@ class Threshold:
     problem: ClassVar[str] = "msfq"
     name: ClassVar[str] = "threshold"
     engine: ClassVar[str] = "numeric"
-    changed: ClassVar[bool] = False
     goal_changed: ClassVar[bool] = False
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {
@@ -111,6 +111,11 @@ class Threshold:
         self.model = Table(self.system.k)
         self.seconds = time.perf_counter() - began
 
+    @property
+    def changed(self) -> bool:
+        """Whether the user has ruled out thresholds."""
+        return not self.model.allowed.all()
+
     def add(self, *constraints: Constraint) -> Self:
         """Add side constraints to those of the instance.
 
@@ -130,9 +135,10 @@ class Threshold:
         return self
 
     def side(self) -> Side:
-        """Return each side constraint by name."""
+        """Return each side constraint by name; thresholds that are ruled out are native ones."""
         declared = [*self.instance.constraints, *self.added]
-        return {label(rule, i): [rule] for i, rule in enumerate(declared)}
+        found: Side = {label(rule, i): [rule] for i, rule in enumerate(declared)}
+        return found | ({NATIVE: []} if self.changed else {})
 
     def hint(self, solution: Thresholded) -> Hints:
         """Yield nothing: every threshold is looked at anyway."""
@@ -154,10 +160,11 @@ class Threshold:
 
     def kept(self, names: Iterable[str] | None = None) -> NDArray[np.bool_]:
         """Return which evaluated thresholds keep the side constraints of these names (all)."""
-        model = self.model
-        good = model.allowed & np.isfinite(self.curve)
-        side = self.side()
+        model, side = self.model, self.side()
+        good = np.isfinite(self.curve)
         for name in side if names is None else names:
+            if name == NATIVE:
+                good &= model.allowed
             for rule in side[name]:
                 good &= (model.small if rule.need == 1 else model.large) <= rule.at_most
         return good
@@ -182,7 +189,12 @@ class Threshold:
                 ClassTime(need=job.need, mean_response_time=times[job.need])
                 for job in self.instance.classes
             ),
-            curve=tuple(v if np.isfinite(v) else None for v in self.curve.tolist()),
+            curve=tuple(
+                value if told else None
+                for value, told in zip(
+                    self.curve.tolist(), model.allowed & np.isfinite(self.curve), strict=True
+                )
+            ),
             method=self.method,
             variant=self.variant,
             assumption_ok=bool(model.assumption_ok[threshold]),

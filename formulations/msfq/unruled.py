@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
+from schedopt.formulations.protocol import Hints, Side, Value
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, shown
 
@@ -34,3 +35,19 @@ class Unruled:
                 place="constraints",
             )
         return self
+
+
+class Undecoded(Unruled):
+    """One whose solutions `solvers.msfq` alone can read off."""
+
+    def side(self) -> Side:
+        """Return nothing: there are no side constraints."""
+        return {}
+
+    def hint(self, solution: Any) -> Hints:
+        """Yield nothing: no search starts from a solution."""
+        yield from ()
+
+    def decode(self, value: Value) -> Any:
+        """Raise: only `solvers.msfq` can tell."""
+        raise NotImplementedError

@@ -8,7 +8,7 @@ from builders.msfq import at_load
 from schedopt.formulations.msfq import Threshold
 from schedopt.instances.msfq.generators import GENERATORS
 from schedopt.policies.msfq.tuning import tune_static, tune_two_threshold
-from schedopt.solvers.msfq.threshold.thresholds import evaluate
+from schedopt.solvers.msfq.threshold.enumeration import evaluate
 
 
 def test_two_thresholds_beat_the_best_lazy_one() -> None:

@@ -11,7 +11,7 @@ import pytest
 from builders.cli import invoked
 from builders.dssp_delicate import best_exactly, delicate
 from builders.effort import examples
-from builders.msfq import at_load
+from builders.msfq import at_load, one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,29 +87,29 @@ def test_what_is_too_large_for_a_second_method_says_so() -> None:
     assert "not confirmed: there is no second method" in str(result.message)
 
 
-def test_a_queue_is_confirmed_by_what_is_recomputed() -> None:
+def test_a_queue_is_confirmed_by_its_chain() -> None:
     result = solve(at_load(4, 0.5), confirm=True, certificate=True)
-    assert "confirmed by recomputation" in str(result.message)
+    assert "confirmed by model" in str(result.message)
     assert "no certificate" not in str(result.message)  # it needs none
     assert result.bound_checked
 
 
 def test_an_optimal_policy_is_confirmed_by_finite_systems(monkeypatch: pytest.MonkeyPatch) -> None:
-    from schedopt.solvers.msfq.optimal_policy import again as finite
+    from schedopt.solvers.msfq.optimal_policy import finite
 
     monkeypatch.setattr(finite, "MOST", 12_000)
     result = solve(at_load(2, 0.5), formulation="optimal-policy", confirm=True)
     assert result.proven
     assert "confirmed by policy-iteration" in str(result.message)
-    model = OptimalPolicy(at_load(2, 0.5))
-    other = finite.solve(model, result, Limits())
+    queues = problem("msfq")
+    other = queues.confirm(OptimalPolicy(at_load(2, 0.5)), result, Limits())
     assert other is not None and other.objective is not None and result.objective is not None
     assert other.objective == pytest.approx(result.objective, rel=1e-8)
-    model.model.small_cost *= 1.01  # another question, so two methods disagree
-    again = problem("msfq").confirm(model, result, Limits())
+    dearer = one_or_all(2, 0.45, 0.32)  # another question, so two methods disagree
+    again = queues.confirm(OptimalPolicy(dearer), result, Limits())
     assert confirmed(result, again).termination == "error"
     monkeypatch.setattr(finite, "MOST", 50)  # too small to tell
-    assert finite.solve(OptimalPolicy(at_load(8, 0.5)), result, Limits()) is None
+    assert queues.confirm(OptimalPolicy(at_load(8, 0.5)), result, Limits()) is None
 
 
 def test_the_command_line_says_so_too() -> None:

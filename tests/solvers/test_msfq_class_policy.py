@@ -15,7 +15,7 @@ from schedopt.formulations.msfq import ClassPolicy, OptimalPolicy
 from schedopt.instances.constraints import ResponseTime
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Deterministic, Instance, JobClass
-from schedopt.solvers import msfq as queues
+from schedopt.solvers import door
 from schedopt.solvers.msfq.optimal_policy.classes import ClassSearch
 from schedopt.validation.msfq.class_bellman import ClassValues, shown
 
@@ -55,8 +55,8 @@ def test_bound_and_policy_meet_within_a_hundredth() -> None:
 
 def test_two_methods_agree_on_one_or_all() -> None:
     queue = one_or_all(2, 0.6, 0.3)
-    exact = queues.solve(OptimalPolicy(queue, tolerance=1e-4))
-    ours = queues.solve(ClassPolicy(queue, tolerance=5e-3, most=20_000))
+    exact = door.solve(OptimalPolicy(queue, tolerance=1e-4))
+    ours = door.solve(ClassPolicy(queue, tolerance=5e-3, most=20_000))
     assert exact.bound is not None
     assert exact.objective is not None
     assert ours.bound is not None

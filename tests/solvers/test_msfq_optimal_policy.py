@@ -22,7 +22,7 @@ from schedopt.instances.files import load
 from schedopt.instances.msfq import Instance
 from schedopt.policies.msfq.registration import knows_sizes
 from schedopt.policies.registry import registered
-from schedopt.solvers import msfq as queues
+from schedopt.solvers import door
 from schedopt.solvers.msfq.optimal_policy import improvement
 from schedopt.solvers.msfq.optimal_policy.given import cost_of, decisions_of, two_threshold
 from schedopt.solvers.msfq.optimal_policy.tails import from_below
@@ -147,7 +147,7 @@ def test_the_kernels_say_what_the_process_says(k: int, load: float, p1: float, s
 @settings(max_examples=examples(4), deadline=None)
 def test_bounds_meet_wherever_the_box_ends(k: int, load: float, p1: float) -> None:
     model = OptimalPolicy(at_load(k, load, p1))
-    result = queues.solve(model, Limits(gap=1e-4, time_limit=20))
+    result = door.solve(model, Limits(gap=1e-4, time_limit=20))
     assert result.objective is not None
     assert result.bound is not None
     assert result.gap is not None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from schedopt.instances.msfq import Instance
     from schedopt.policies.registry import Policy
     from schedopt.problems.shown import Lines, Tables
-    from schedopt.solvers.result import Limits, Result
+    from schedopt.solvers.result import Result
 
 QUICK = {
     "mean": ((4, 0.9), (8, 0.8), (16, 0.6), (32, 0.5)),
@@ -60,62 +60,14 @@ class Msfq(Problem["Instance"]):
         """Return ``bound`` for a log, ``threshold`` for classes of jobs."""
         return "threshold" if instance.log is None else "bound"
 
-    def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
-        """Solve a threshold or an optimal policy; bound a log, or schedule a window of it."""
-        from schedopt.formulations.msfq import (
-            ClassPolicy,
-            LogBound,
-            OptimalPolicy,
-            Threshold,
-            Window,
-        )
+    def hint(self, model: Formulation) -> Any | None:
+        """Return the best of all policies on a log, or of the schedules that they give a window."""
+        from schedopt.formulations.msfq import LogBound, Window
+        from schedopt.problems.msfq import tried
 
-        self.refuse_others(solver, self.solvers(model), model)
         if isinstance(model, LogBound):
-            from schedopt.problems.msfq.tried import best_policy
-            from schedopt.solvers.msfq import log_bound as logs
-
-            return logs.solve(model, limits, best_policy(model.instance))
-        if isinstance(model, Window):
-            from schedopt.problems.msfq.tried import best_order
-            from schedopt.solvers.msfq.window import windows
-
-            return windows.solve(model, limits, best_order(model))
-        from schedopt.solvers import msfq as queues
-
-        if isinstance(model, Threshold | OptimalPolicy | ClassPolicy):
-            return queues.solve(model, limits)
-        return super().solve(model, solver, limits)
-
-    def certificate(
-        self, model: Formulation, result: Result, limits: Limits
-    ) -> dict[str, Any] | None:
-        """Return a log's prices of servers, or an optimal policy's relative values."""
-        from schedopt.formulations.msfq import ClassPolicy, LogBound, OptimalPolicy
-
-        if isinstance(model, OptimalPolicy | ClassPolicy):
-            return model.certificate
-        if not isinstance(model, LogBound):
-            return None
-        dates = result.options.get("best_bound") == "busy-dates"
-        if dates and model.instance.objective == "mean":
-            return None  # prices show less, and the checker knows no other way to it
-        return model.certificate()
-
-    def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
-        """Recompute an exact curve as the checker does, an optimal policy by policy iteration.
-
-        A log's bound, and the other methods of a curve, have no second method.
-        """
-        from schedopt.formulations.msfq import OptimalPolicy, Threshold
-        from schedopt.problems.msfq import confirming
-        from schedopt.solvers.msfq.optimal_policy import again
-
-        if isinstance(model, OptimalPolicy):
-            return again.solve(model, result, limits)
-        if not isinstance(model, Threshold) or model.method != "exact":
-            return None
-        return confirming.recomputed(model, result)
+            return tried.best_policy(model.instance)
+        return tried.best_order(model) if isinstance(model, Window) else None
 
     def question(
         self,

@@ -1,112 +1,46 @@
-"""Logs: bounds on what any schedule could have got, and the best schedules of windows."""
+"""Bounds on logs: relaxations, and prices of servers over time."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-import numpy as np
-
-from schedopt.formulations.msfq import LogBound
-from schedopt.instances.msfq import Bracketed
-from schedopt.instances.options import Options
-from schedopt.solvers.clock import now
-from schedopt.solvers.driving import drive, version
-from schedopt.solvers.result import Limits, Result, Seconds
-from schedopt.solvers.running import Run, make_result
+from schedopt.solvers.door import Engine, anything
 
 if TYPE_CHECKING:
-    from schedopt.solvers.msfq.log_bound.prices import PriceSearch
+    from schedopt.formulations.msfq import LogBound
+
+MOST = 500_000
+"""Starts, each as often as its job runs for a tick, up to which a column for each is written."""
 
 
-def solve(model: LogBound, limits: Limits | None = None, hint: Bracketed | None = None) -> Result:
-    """Bound what any schedule of a log could have got, beside what the best policy gets.
-
-    The model is left with the prices that prove the most.
-
-    Parameters
-    ----------
-    model : LogBound
-    limits : Limits, optional
-        When to stop; by default after the model's rounds.
-    hint : Bracketed, optional
-        The best policy of several, whose bounds are still to be found. Without one there is a bound
-        and no solution.
-
-    Returns
-    -------
-    Result
-        Not yet checked. An interruption (Ctrl-C) ends the run and keeps the best so far.
-    """
-    began = now()
-    run, search = Run(limits or Limits()), BoundSearch(model, hint)
-    stopped, message = drive(search, run)
-    found = search.bounds
-    solution = None if hint is None else msgspec.structs.replace(hint, bounds=found)
-    best = max(found, key=lambda name: found[name]) if found else None
-    options: Options = {"best_bound": best}
-    result = make_result(
-        model,
-        run,
-        solver="server-prices",
-        version=version(),
-        stopped="completed" if solution is None and stopped == "optimal" else stopped,
-        solution=solution,
-        bound=search.bound,
-        options=options,
-        message=message,
-    )
-    seconds = Seconds(build=model.seconds, solve=now() - began)
-    return msgspec.structs.replace(result, seconds=seconds)
+def has_few_starts(model: LogBound) -> bool:
+    """Tell whether a log is so short, in ticks, that there can be a column for each start."""
+    ticks = model.ticks
+    last = int(ticks.submit[-1]) + int(ticks.run.sum())
+    pairs = zip(ticks.submit.tolist(), ticks.run.tolist(), strict=True)
+    return ticks.exact and sum((last - submit) * (run + 1) for submit, run in pairs) <= MOST
 
 
-class BoundSearch:
-    """The search for a bound on a log: relaxations at once, then prices.
-
-    Attributes
-    ----------
-    value : float or None
-        What the best policy gets.
-    bounds : dict of str to float
-        By name, all that are known by now.
-    """
-
-    def __init__(self, model: LogBound, hint: Bracketed | None) -> None:
-        self.value = None if hint is None else model.instance.objective_of(hint)
-        self.bounds: dict[str, float] = {}
-        self._model, self._hint = model, hint
-        self._prices: PriceSearch | None = None
-
-    @property
-    def bound(self) -> float | None:
-        """The greatest bound so far."""
-        return max(self.bounds.values(), default=None)
-
-    def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether there is nothing left to do."""
-        from schedopt.solvers.msfq.log_bound.relaxations import relaxed
-
-        if not self.bounds:
-            weighted = self._model.instance.objective == "weighted"
-            self.bounds = relaxed(self._model.ticks, weighted=weighted)
-            return False
-        search = self._prices = self._prices or self._opened()
-        done = search.advance(seconds)
-        if search.bound is not None:
-            self.bounds["prices"] = max(search.bound, 0.0)
-            self._model.model = search.best
-        return done
-
-    def _opened(self) -> PriceSearch:
-        from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
-
-        ticks, jobs = self._model.ticks, self._model.instance.jobs
-        starts = ticks.submit.astype(np.float64)
-        if self._hint is not None:
-            starts = (self._hint.starts - jobs.submit[0]) * float(ticks.scale)
-        response = np.maximum(starts - ticks.submit, 0) + ticks.run + 1.0
-        target = float(response @ ticks.weight)
-        if self._hint is None:  # one after the other
-            target = float(ticks.weight.sum()) * float(ticks.submit[-1] + ticks.run.sum())
-        grid = grid_of(ticks, starts, self._model.cells)
-        return PriceSearch(ticks, target, grid, rounds=self._model.rounds)
+_HERE = "schedopt.solvers.msfq.log_bound"
+ENGINES = (
+    Engine(
+        "server-prices",
+        solve=f"{_HERE}.bracket:solve",
+        accepts=anything,
+        when="any log",
+        proves="a bound on all schedules that preempt nobody, beside what the best policy gets",
+        certificate="server-prices",
+        certify=f"{_HERE}.bracket:certify",
+    ),
+    Engine(
+        "model",
+        solve=f"{_HERE}.program:solve",
+        accepts=has_few_starts,
+        when=f"logs with at most {MOST:,} starts times ticks that their jobs then run",
+        proves="the most that prices can prove, as a linear program with a column for each start",
+        certificate="server-prices",
+        certify=f"{_HERE}.bracket:certify",
+        needs=("highspy",),
+    ),
+)
+"""Read from the top: the first that accepts a log, and pays, answers."""

@@ -92,7 +92,8 @@ def attained(
             found = Attained(highest, values.copy())
         if (short <= 0.0).all():
             break
-        closed = np.where(raised > 0.0, (last - short) / np.maximum(raised, 1e-300), guess)
+        closed = np.full(2, guess)
+        np.divide(last - short, raised, out=closed, where=raised > 0.0)
         raised = np.where(short > 0.0, more * short / np.clip(closed, 0.05, 1.0), 0.0)
         lifts = lifts + raised
     return found

@@ -26,7 +26,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.msfq.classes import ClassProcess
+from schedopt.formulations.msfq.process import ClassProcess
 from schedopt.solvers.msfq.optimal_policy import class_kernels as kernels
 
 Floats = NDArray[np.float64]
@@ -35,6 +35,8 @@ AT_ONCE = 400_000
 """Values that are corrected between two looks at the clock."""
 LOOK, SWEEPS, EARLY = 10, 800, 200
 """Sweeps between two looks at what is open, at most, and until the gain is corrected gently."""
+LEAST = 0.02
+"""The part of a correction of the gain that is made at least."""
 SLACK = 1e-9
 
 
@@ -152,12 +154,16 @@ class Values:
         floor : float
             A bound that is known; values of one above it are kept in ``proven``.
         """
-        last = np.inf
+        last = before = np.inf
+        part = 1.0
         for step in range(SWEEPS):
             yield from self._swept(backwards=step % 2 == 1, update=True)
             if step % LOOK != LOOK - 1:
                 continue
             low, high = yield from self._swept(backwards=False, update=False)
+            if high - low > before:  # the gain overshoots
+                part = max(0.5 * part, LEAST)
+            before = high - low
             if low > self.bound:
                 self.bound = low
                 if low > floor:
@@ -165,7 +171,7 @@ class Values:
             if high - low <= tolerance * abs(high):
                 break
             middle = 0.5 * (low + high)
-            self.gain += (1.0 if step < EARLY else 0.5) * (middle - self.gain)
+            self.gain += part * (1.0 if step < EARLY else 0.5) * (middle - self.gain)
             self.values -= self.values[0, 0]
             if step % 100 == 99:
                 if high - low > 0.95 * last:

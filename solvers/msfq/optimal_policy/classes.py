@@ -8,7 +8,8 @@ from math import prod
 
 import numpy as np
 
-from schedopt.formulations.msfq.classes import ClassPolicy, ClassProcess
+from schedopt.formulations.msfq.classes import ClassPolicy
+from schedopt.formulations.msfq.process import ClassProcess
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import ClassTime, Simulated
 from schedopt.solvers.msfq.optimal_policy import class_kernels as kernels
@@ -20,7 +21,7 @@ from schedopt.solvers.msfq.optimal_policy.class_values import (
     Values,
     steepest,
 )
-from schedopt.solvers.msfq.staged import FreeOfRules, packed
+from schedopt.solvers.msfq.searching import QueueSearch, packed
 
 FIRST, GROWTH = 1.5, 1.45
 """How many times the usual numbers of jobs a box has room for, and how that grows."""
@@ -36,6 +37,8 @@ BATCHES, EVENTS, FINAL, AT_ONCE = 32, 30_000, 8, 200_000
 two looks at the clock."""
 STUDENT = 2.04
 """The 97.5% quantile of Student's t for so many batches."""
+FAR = 5.0
+"""Half-widths by which the steadier mean cost may differ from the plain one."""
 TOO_MANY = 50
 """A system with so many times more jobs than the box has room for is unstable."""
 Stages = Generator[None, None, None]
@@ -85,7 +88,7 @@ def half_width(by_batch: Floats) -> Floats:
     return np.asarray(STUDENT * by_batch.std(axis=0, ddof=1) / np.sqrt(len(by_batch)))
 
 
-class ClassSearch(FreeOfRules):
+class ClassSearch(QueueSearch):
     """Value iteration on ever larger boxes; stoppable at any time.
 
     Parameters
@@ -95,7 +98,7 @@ class ClassSearch(FreeOfRules):
         Of simulations.
     """
 
-    simulated = True
+    unproven = True
 
     def __init__(self, formulation: ClassPolicy, seed: int = 0) -> None:
         self._formulation, self._process = formulation, formulation.model
@@ -251,6 +254,9 @@ class ClassSearch(FreeOfRules):
         time = clocks[1:, kernels.TIME]  # the first batch is the warm-up
         cost = clocks[1:, kernels.COST] / time
         new = Incumbent(areas[1:] / time[:, None], came[1:], time, cost)
+        plain = new.numbers @ process.costs
+        if not abs(plain.mean() - new.mean) <= FAR * half_width(plain):
+            return  # values that are not settled say nothing
         value = self.value
         if value is None or anew or new.mean < value:
             self.incumbent = new

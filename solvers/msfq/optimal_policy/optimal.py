@@ -12,14 +12,15 @@ from schedopt.formulations.msfq.optimal import OptimalPolicy
 from schedopt.formulations.msfq.process import Process
 from schedopt.formulations.msfq.system import System
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq import ClassTime, OptimalTable
+from schedopt.instances.msfq import OptimalTable
 from schedopt.solvers.msfq.optimal_policy import levels
 from schedopt.solvers.msfq.optimal_policy.attained import SMALL, attained, slopes_of
 from schedopt.solvers.msfq.optimal_policy.given import evaluation
 from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions
 from schedopt.solvers.msfq.optimal_policy.policy_iteration import Bounded, BoxSearch
+from schedopt.solvers.msfq.optimal_policy.tables import as_table
 from schedopt.solvers.msfq.optimal_policy.tails import bends
-from schedopt.solvers.msfq.staged import FreeOfRules, packed
+from schedopt.solvers.msfq.searching import QueueSearch, packed
 from schedopt.solvers.msfq.threshold import approximation
 from schedopt.solvers.msfq.threshold.exact import exact
 
@@ -69,7 +70,7 @@ class Incumbent:
     optimum: float
 
 
-class PolicySearch(FreeOfRules):
+class PolicySearch(QueueSearch):
     """Policy iteration on ever larger boxes; stoppable at any time.
 
     The best threshold of MSFQ is there to begin with. Each box gives a bound on every policy and a
@@ -79,8 +80,6 @@ class PolicySearch(FreeOfRules):
     ----------
     formulation : OptimalPolicy
     """
-
-    simulated = False
 
     def __init__(self, formulation: OptimalPolicy) -> None:
         self._formulation = formulation
@@ -109,8 +108,19 @@ class PolicySearch(FreeOfRules):
 
     def solution(self) -> OptimalTable | None:
         """Return the best policy so far, with the response time of each class under it."""
-        best = self.incumbent
-        return None if best is None else as_table(self._formulation, best, self._bound)
+        best, costs, bound = self.incumbent, self._process, self._bound
+        if best is None:
+            return None
+        system = costs.system
+        large = best.cost - costs.small_cost * system.l1 * best.small_time
+        return as_table(
+            self._formulation,
+            best.decisions,
+            best.small_time,
+            float(large / (costs.large_cost * system.lk)),
+            span=max(best.optimum - bound, 0.0),
+            truncation=max(best.cost - max(best.optimum, bound), 0.0),
+        )
 
     def certificate(self) -> dict[str, object] | None:
         """Return the relative values that the bound follows from; None before there are any."""
@@ -310,43 +320,3 @@ def _small_time(system: System, decisions: Decisions) -> Generator[None, None, f
     """Return the mean response time of small jobs under a policy."""
     worth = yield from evaluation(Process(system, 1.0 / system.l1, 0.0), decisions, 1e-9)
     return np.inf if worth is None else worth.cost
-
-
-def as_table(model: OptimalPolicy, best: Incumbent, bound: float) -> OptimalTable:
-    """Return a policy as letters, and what it is worth."""
-    system, costs = model.system, model.model
-    large = (best.cost - costs.small_cost * system.l1 * best.small_time) / (
-        costs.large_cost * system.lk
-    )
-    times = {1: best.small_time, system.k: float(large)}
-    pair = np.array([times[1]]), np.array([times[system.k]])
-    table = _shortest(best.decisions)
-    return OptimalTable(
-        mean_response_time=float(system.mean(*pair)[0]),
-        weighted_response_time=float(system.weighted(*pair)[0]),
-        classes=tuple(
-            ClassTime(need=job.need, mean_response_time=times[job.need])
-            for job in model.instance.classes
-        ),
-        small_most=table.shape[2] - 1,
-        large_most=len(table) - 1,
-        at_empty=_letters(table[:, 0], ".SL"),
-        admit=tuple(_letters(table[:, c], "-S") for c in range(1, system.k)),
-        span=max(best.optimum - bound, 0.0),
-        truncation=max(best.cost - max(best.optimum, bound), 0.0),
-    )
-
-
-def _shortest(decisions: Decisions) -> Decisions:
-    """Leave out what goes on as the last row or column does."""
-    while len(decisions) > 2 and (decisions[-1] == decisions[-2]).all():
-        decisions = decisions[:-1]
-    while decisions.shape[2] > 2 and (decisions[:, :, -1] == decisions[:, :, -2]).all():
-        decisions = decisions[:, :, :-1]
-    return decisions
-
-
-def _letters(rows: Decisions, alphabet: str) -> tuple[str, ...]:
-    """Return decisions, shape (J + 1, I + 1), as a row of letters for each j."""
-    letters = np.array(list(alphabet))
-    return tuple("".join(letters[row].tolist()) for row in rows)

@@ -1,1 +1,47 @@
-"""Thresholds of MSFQ: exact response times, and what approximates them."""
+"""The threshold of MSFQ: exact response times at each, and what approximates them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from schedopt.solvers.door import Engine, anything
+
+if TYPE_CHECKING:
+    from schedopt.formulations.msfq import Threshold
+
+LIGHT = {2: 0.95, 4: 0.9, 8: 0.7, 16: 0.5, 32: 0.3}
+"""Servers, and the load up to which the chains of as few take some minutes at most."""
+
+
+def has_short_queues(model: Threshold) -> bool:
+    """Tell whether the chain is small, of an exact curve."""
+    k, load = model.system.k, round(model.system.load, 9)
+    short = any(k <= few and load <= most for few, most in LIGHT.items())
+    return short and model.method == "exact"
+
+
+_HERE = "schedopt.solvers.msfq.threshold"
+ENGINES = (
+    Engine(
+        "queues",
+        solve=f"{_HERE}.enumeration:solve",
+        accepts=anything,
+        when="any threshold, by the method that it names; those that the model rules out are not "
+        "chosen",
+        proves="the least of the curve, since every threshold is evaluated; of an approximation "
+        "the least of that",
+        certificate="none is needed: the checker recomputes an exact curve",
+        confirmed_by="model",
+    ),
+    Engine(
+        "model",
+        solve=f"{_HERE}.chain:solve",
+        accepts=has_short_queues,
+        when="exact curves of few servers that are not busy: "
+        + ", ".join(f"{k} to a load of {load}" for k, load in LIGHT.items()),
+        proves="the least of the curve, each value from the Markov chain with so much room that "
+        "there is none for at most 1e-10 of all time",
+        needs=("scipy",),
+    ),
+)
+"""Read from the top: the first that accepts a threshold, and pays, answers."""

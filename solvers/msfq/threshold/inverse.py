@@ -9,7 +9,7 @@ import msgspec
 from schedopt.formulations.msfq.threshold import Threshold
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
-from schedopt.solvers.msfq.threshold.thresholds import evaluate
+from schedopt.solvers.msfq.threshold.enumeration import evaluate
 
 BISECTIONS = 60
 

@@ -18,8 +18,6 @@ from schedopt.solvers.msfq.window.partial_kernels import (
 )
 from schedopt.solvers.msfq.window.partial_search_kernels import search
 
-MOST_JOBS = 62
-"""Jobs that have started are bits of a whole number."""
 MOST = 1_500_000
 """Partial schedules that are kept; each takes some 300 bytes."""
 EACH = 14

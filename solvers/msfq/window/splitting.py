@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from schedopt.formulations.msfq.ticks import Ticks64
 from schedopt.solvers.clock import now
+from schedopt.solvers.msfq.window import MOST_JOBS
 from schedopt.solvers.msfq.window.packing import Packing
-from schedopt.solvers.msfq.window.partial import MOST_JOBS, PartialSearch
+from schedopt.solvers.msfq.window.partial import PartialSearch
 
 STEP = 0.1
 FIRST, LATER = 300_000, 20_000

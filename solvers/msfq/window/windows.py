@@ -1,10 +1,10 @@
-"""Windows of a log, exactly: prices rule out most starts, and what they leave is searched."""
+"""Windows of logs, exactly: prices rule out most starts, and what they leave is searched."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,135 +16,174 @@ from schedopt.formulations.msfq.ticks import Ticks, Ticks64
 from schedopt.instances.msfq import Windowed
 from schedopt.solvers import cpsat
 from schedopt.solvers.clock import now
+from schedopt.solvers.door import HandOn
+from schedopt.solvers.driving import version
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of, summed
 from schedopt.solvers.msfq.log_bound.relaxations import relaxed, rounded_down
 from schedopt.solvers.msfq.window.annealing import improved
 from schedopt.solvers.msfq.window.packing import Packing
-from schedopt.solvers.msfq.window.partial import MOST_JOBS
 from schedopt.solvers.msfq.window.splitting import Splitting
-from schedopt.solvers.result import NOISE, Limits, Result
+from schedopt.solvers.result import NOISE, Limits, Result, Seconds, Termination
+from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import CpModel
+    from ortools.sat.python.cp_model import CpModel, Domain, IntVar
+
+    from schedopt.solvers.door import Given
 
 SETTLED = "proven without CP-SAT: by prices of servers, and a search of the starts that they leave"
 ROUNDS = 600
 SHARE = 0.3
-"""Of the time limit that prices may take."""
+"""Of the time limit that prices may take before CP-SAT."""
 MOST_UNIT = 2**20
 BEFORE, UNLIMITED = 0.8, 60.0
 """Of the time limit, what is spent before CP-SAT; and seconds where there is none."""
 
 
-def solve(model: Window, limits: Limits | None = None, hint: Windowed | None = None) -> Result:
-    """Schedule a window with the least response time.
+def by_annealing(model: Window, given: Given) -> Result | HandOn:
+    """Anneal orders until one meets the bound of a relaxation; what is left is for the next."""
+    run, known, bound = _known(model, given)
+    stopped: Termination = "completed"
+    if model.instance.objective_of(known) > bound:
+        ticks = model.ticks
+        orders = [np.argsort(_starts(model, known), kind="stable")]
+        orders.append(np.argsort(ticks.run, kind="stable"))
+        least = ceil(exactly(ticks, bound)) - sum_of(ticks, ticks.run - ticks.submit)
+        try:
+            known = _better(model, known, improved(ticks, orders, least, seed=run.limits.seed)[1])
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+    return _handed(model, run, known, bound, stopped)
 
-    Orders are annealed; prices by need then rule out starts, and a search over partial schedules
-    settles the rest. What that does not settle is left to CP-SAT.
 
-    Parameters
-    ----------
-    model : Window
-    limits : Limits, optional
-        When to stop; by default with a proof.
-    hint : Windowed, optional
-        A schedule to start from; that of the file's order where none is given.
-
-    Returns
-    -------
-    Result
-        Not yet checked. An interruption (Ctrl-C) ends the run and keeps what is known.
-    """
-    limits = limits or Limits()
-    began = now()
-    known = hint or model.scheduled(list(range(model.count)))
-    narrowed = cpsat.copied(model)
+def by_prices(model: Window, given: Given) -> Result | HandOn:
+    """Rule out starts by prices of servers by need, and search those that are left."""
+    run, known, bound = _known(model, given)
+    limit = run.limits.time_limit
+    spare = inf if limit is None else limit
+    if not given.alone:
+        spare = UNLIMITED if limit is None else BEFORE * limit
+    stopped: Termination = "completed"
+    left = None
     try:
-        known, bound = settled(model, known, limits, narrowed)
-    except KeyboardInterrupt:  # what was known stays
-        least = max(relaxed(model.ticks, weighted=model.instance.objective == "weighted").values())
-        result = cpsat.solve(model, limits, hint=known, bound=least, search=False)
+        left, starts, least = _searched(model, known, run.began + spare)
+        known = _better(model, known, starts)
+        ticks = model.ticks
+        total = least + sum_of(ticks, ticks.run - ticks.submit)
+        bound = max(bound, rounded_down(ticks.respond(total)))
+        if now() - run.began >= spare:
+            stopped = "time-limit"
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+    return _handed(model, run, known, bound, stopped, left=left)
+
+
+def by_cpsat(model: Window, given: Given) -> Result:
+    """Let CP-SAT search the starts that prices of servers do not rule out."""
+    run, known, bound = _known(model, given)
+    narrowed = cpsat.copied(model)  # of which some starts are taken out
+    try:
+        if given.more is not None:
+            keep(model, narrowed, given.more)
+        if model.instance.objective_of(known) > bound * (1 + NOISE):
+            bound = max(bound, tightened(model, known, run.limits, narrowed))
+    except KeyboardInterrupt:
+        result = cpsat.solve(model, run.limits, hint=known, bound=bound, search=False)
         return msgspec.structs.replace(result, termination="interrupted")
-    if model.instance.objective_of(known) > bound * (1 + NOISE):
-        bound = max(bound, tightened(model, known, limits, narrowed))
-    spent = now() - began
-    left = limits.time_limit
-    rest = replace(limits, time_limit=None if left is None else max(left - spent, 0.0))
+    left = run.limits.time_limit
+    if left is not None:
+        left = max(left - (now() - run.began), 0.0)
+    rest = replace(run.limits, time_limit=left)
     result = cpsat.solve(model, rest, hint=known, bound=bound, copy=narrowed)
-    if result.proven and model.instance.objective_of(known) <= bound * (1 + NOISE):
-        result = msgspec.structs.replace(result, message=SETTLED)
-    options = {**result.options, "time_limit": limits.time_limit}
-    seconds = msgspec.structs.replace(result.seconds, solve=now() - began)
+    if result.termination == "infeasible":  # among the starts that better schedules have
+        least = model.instance.objective_of(known)
+        result = cpsat.solve(model, run.limits, hint=known, bound=least, search=False)
+    options = {**result.options, "time_limit": run.limits.time_limit}
+    seconds = msgspec.structs.replace(result.seconds, solve=now() - run.began)
     return msgspec.structs.replace(result, options=options, seconds=seconds)
 
 
-def settled(
-    model: Window, known: Windowed, limits: Limits, narrowed: CpModel
-) -> tuple[Windowed, float]:
-    """Return the best schedule that is found, and a bound: without CP-SAT.
+def _known(model: Window, given: Given) -> tuple[Run, Windowed, float]:
+    """Return a run, the best schedule so far, and the best bound, a relaxation's at first."""
+    run = Run(given.limits)
+    known = given.solution or given.start() or model.scheduled(list(range(model.count)))
+    if given.bound is not None:
+        return run, known, float(given.bound)
+    weighted = model.instance.objective == "weighted"
+    return run, known, max(relaxed(model.ticks, weighted=weighted).values())
 
-    Parameters
-    ----------
-    model : Window
-    known : Windowed
-    limits : Limits
-        Of the time limit a part is left to CP-SAT.
-    narrowed : cp_model.CpModel
-        A copy of the model, whose starts are left those that better schedules may have.
-    """
-    ticks = model.ticks
-    bound = max(relaxed(ticks, weighted=model.instance.objective == "weighted").values())
-    if model.changed or not model.exact or model.instance.objective_of(known) <= bound:
-        return known, bound
-    until = now() + (UNLIMITED if limits.time_limit is None else BEFORE * limits.time_limit)
-    given = sum_of(ticks, ticks.run - ticks.submit)
+
+def _handed(
+    model: Window,
+    run: Run,
+    known: Windowed,
+    bound: float,
+    stopped: Termination,
+    *,
+    left: tuple[Ticks64, Ticks64] | None = None,
+) -> Result | HandOn:
+    """Return what is known for the next engine, unless nothing is left to do."""
+    result = make_result(
+        model, run, solver="prices", version=version(), stopped=stopped, solution=known,
+        bound=bound, options={},
+    )  # fmt: skip
+    seconds = Seconds(build=model.seconds, solve=now() - run.began)
+    result = msgspec.structs.replace(result, seconds=seconds)
+    if not result.proven:
+        return HandOn(result, bound, left)
+    return msgspec.structs.replace(result, termination="optimal", message=SETTLED)
+
+
+def _starts(model: Window, known: Windowed) -> Ticks64:
+    """Return the starts of a schedule, in ticks from the first submit of the window."""
     at = np.array([one.start for one in known.starts]) - model.jobs.submit[0]
-    orders = [np.argsort(at, kind="stable"), np.argsort(ticks.run, kind="stable")]
-    least = ceil(exactly(ticks, bound)) - given
-    value, starts = improved(ticks, orders, least, seed=limits.seed)
-    if value > least and len(ticks.run) <= MOST_JOBS:
-        value, starts, proven = _searched(model, value, starts, until, narrowed)
-        least = max(least, proven)
-    found = model.scheduled(np.argsort(starts, kind="stable").tolist())
-    if model.instance.objective_of(found) < model.instance.objective_of(known):
-        known = found
-    return known, max(bound, rounded_down(ticks.respond(least + given)))
+    whole: Ticks64 = np.rint(at * float(model.ticks.scale)).astype(np.int64)
+    return whole
+
+
+def _better(model: Window, known: Windowed, starts: Ticks64) -> Windowed:
+    """Return the better of a schedule and the one with its jobs in the order of other starts."""
+    other = model.scheduled(np.argsort(starts, kind="stable").tolist())
+    return min(known, other, key=model.instance.objective_of)
 
 
 def _searched(
-    model: Window, value: int, starts: Ticks64, until: float, narrowed: CpModel
-) -> tuple[int, Ticks64, int]:
-    """Return the best sum of weighted starts, the starts, and what no schedule is below."""
-    ticks = model.ticks
+    model: Window, known: Windowed, until: float
+) -> tuple[tuple[Ticks64, Ticks64] | None, Ticks64, int]:
+    """Return the first and the last start that better schedules have, the best, and a bound."""
+    ticks, starts = model.ticks, _starts(model, known)
     at = starts.astype(np.float64)
     grid = grid_of(ticks, at, 10 * len(at))
     target = float((at + ticks.run - ticks.submit) @ ticks.weight)
     alike = PriceSearch(ticks, target, grid, rounds=ROUNDS, most_unit=MOST_UNIT)
     alike.advance(max(until - now(), 0.0))
-    packing = Packing(ticks, grid, value)
+    packing = Packing(ticks, grid, sum_of(ticks, starts))
     packing.open(alike.best.prices / alike.best.unit, until)
     if not packing.usable:
-        return value, starts, 0
+        return None, starts, 0
+    left = packing.first, packing.last
     if packing.closed:
-        return value, starts, value
-    _keep(model, packing, narrowed)
+        return left, starts, packing.known
     search = Splitting(packing)
     search.run(until)
-    if search.starts is not None:
-        starts = search.starts
-    return search.known, starts, search.bound
+    return left, starts if search.starts is None else search.starts, search.bound
 
 
-def _keep(model: Window, packing: Packing, narrowed: CpModel) -> None:
-    """Leave the copy the starts that prices leave."""
+def keep(model: Window, narrowed: CpModel, left: tuple[Ticks64, Ticks64]) -> None:
+    """Leave a copy of the model the starts that prices leave each job, from first to last."""
     from ortools.sat.python import cp_model
 
-    pairs = zip(packing.first.tolist(), packing.last.tolist(), strict=True)
+    pairs = zip(*(times.tolist() for times in left), strict=True)
     for variable, (first, last) in zip(model.starts, pairs, strict=True):
-        proto = narrowed.proto.variables[variable.index]
-        old = cp_model.Domain.from_flat_intervals(list(proto.domain))
-        new = old.intersection_with(cp_model.Domain(first, last))
-        proto.domain[:] = new.flattened_intervals()
+        _intersect(narrowed, variable, cp_model.Domain(first, last))
+
+
+def _intersect(narrowed: CpModel, variable: IntVar, domain: Domain) -> None:
+    from ortools.sat.python import cp_model
+
+    proto = narrowed.proto.variables[variable.index]
+    old = cp_model.Domain.from_flat_intervals(list(proto.domain))
+    proto.domain[:] = old.intersection_with(domain).flattened_intervals()
 
 
 def sum_of(ticks: Ticks, times: Ticks64) -> int:
@@ -158,14 +197,13 @@ def exactly(ticks: Ticks, mean: float) -> Fraction:
 
 
 def tightened(model: Window, known: Windowed, limits: Limits, narrowed: CpModel) -> float:
-    """Return a bound, and take from a copy of the model starts that no better schedule has.
+    """Return a bound, and take from a copy of the model the starts that no better schedule has.
 
     What prices prove rests on each job's cheapest start. A schedule in which one job starts at
     another time costs at least as much more as that costs the job: where that is more than what is
     known, the start is ruled out.
     """
     ticks = model.ticks
-    found = max(relaxed(ticks, weighted=model.instance.objective == "weighted").values())
     starts = np.array([one.start for one in known.starts]) - model.jobs.submit[0]
     at = starts * float(ticks.scale)
     response = np.maximum(at - ticks.submit, 0.0) + ticks.run + 1.0
@@ -174,22 +212,20 @@ def tightened(model: Window, known: Windowed, limits: Limits, narrowed: CpModel)
     target = float(response @ ticks.weight)
     search = PriceSearch(ticks, target, grid, rounds=ROUNDS, most_unit=MOST_UNIT)
     search.advance(60.0 if limits.time_limit is None else SHARE * limits.time_limit)
-    if search.bound is None:
-        return found
-    if not model.exact:
-        return max(found, search.bound)
+    if search.bound is None or not model.exact:
+        return search.bound or 0.0
     # Sums are whole numbers of ticks here: what is above one is at the next.
     step = int(np.gcd.reduce(ticks.weight))
     least = -(-search.total // (search.best.unit * step)) * step
     whole = np.rint(at).astype(np.int64)
     exactly = summed((whole + ticks.run - ticks.submit) * ticks.weight)
-    if not model.changed and least < exactly:
-        _rule_out(model, search.best, search.total, exactly, narrowed)
-    return max(found, rounded_down(ticks.respond(least)))
+    if least < exactly:
+        _rule_out(model, narrowed, search.best, search.total, exactly)
+    return rounded_down(ticks.respond(least))
 
 
-def _rule_out(model: Window, prices: Prices, total: int, known: int, narrowed: CpModel) -> None:
-    """Leave each job of the copy the starts at which the bound is not above what is known."""
+def _rule_out(model: Window, narrowed: CpModel, prices: Prices, total: int, known: int) -> None:
+    """Leave each job the starts at which the bound is not above what is known."""
     from ortools.sat.python import cp_model
 
     from schedopt.solvers.msfq.log_bound.price_kernels import respond
@@ -204,9 +240,7 @@ def _rule_out(model: Window, prices: Prices, total: int, known: int, narrowed: C
     for job, variable in enumerate(model.starts):
         kept = kept_starts(ticks, job, prices, int(costs[job]) + slack)
         domain = cp_model.Domain.from_intervals([list(piece) for piece in kept])
-        proto = narrowed.proto.variables[variable.index]
-        old = cp_model.Domain.from_flat_intervals(list(proto.domain))
-        proto.domain[:] = old.intersection_with(domain).flattened_intervals()
+        _intersect(narrowed, variable, domain)
 
 
 def kept_starts(ticks: Ticks, job: int, prices: Prices, most: int) -> list[tuple[int, int]]:

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from schedopt.formulations.msfq.threshold import Threshold
 from schedopt.instances.msfq import Thresholded
-from schedopt.solvers.msfq.staged import Staged
+from schedopt.solvers.msfq.searching import QueueSearch, searched
 from schedopt.solvers.msfq.threshold import approximation
 from schedopt.solvers.msfq.threshold.exact import exact
 
+if TYPE_CHECKING:
+    from schedopt.formulations.msfq import Threshold
+    from schedopt.solvers.door import Given
+    from schedopt.solvers.result import Result
 
-class Enumeration(Staged):
+
+def solve(model: Threshold, given: Given) -> Result:
+    """Evaluate every threshold as the model's method has it, and take the best."""
+    return searched(model, Enumeration(model, evaluations(model)), given.limits)
+
+
+class Enumeration(QueueSearch):
     """Fill in a formulation's table, one threshold after the other; stoppable at any time.
 
     Parameters
     ----------
     formulation : Threshold
-        Its table is filled in.
+        Its table is filled in anew.
+    stages : iterator
+        Fills it in.
     """
 
-    diverged = False
-    simulated = False
-
-    def __init__(self, formulation: Threshold) -> None:
-        self._formulation = formulation
-        self._stages = evaluations(formulation)
+    def __init__(self, formulation: Threshold, stages: Iterator[int]) -> None:
+        self._formulation, self._stages = formulation, stages
+        formulation.model.small[:] = formulation.model.large[:] = np.nan
 
     @property
     def value(self) -> float | None:
@@ -37,8 +46,8 @@ class Enumeration(Staged):
 
     @property
     def bound(self) -> float | None:
-        """No threshold's objective can be told before it is looked at: known at the end only."""
-        return self.value if self._done else None
+        """The best objective, once all are known: none can be told before it is looked at."""
+        return self.value if self._done and not self._formulation.changed else None
 
     @property
     def infeasible(self) -> bool:
@@ -49,10 +58,6 @@ class Enumeration(Staged):
         """Return the best so far."""
         best = self._formulation.best()
         return None if best is None else self._formulation.solution(best)
-
-    def certificate(self) -> None:
-        """Return nothing: the checker needs nothing to look at every threshold itself."""
-        return
 
     def holds(self, names: frozenset[str]) -> bool:
         """Tell whether some threshold keeps these side constraints."""

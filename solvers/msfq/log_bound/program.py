@@ -1,0 +1,72 @@
+"""The bound on a log as the time-indexed linear program, in HiGHS: what prices can prove at most.
+
+A column says how much of a job starts at a time; each job starts once, and at no time do jobs need
+more servers than there are. What HiGHS says a server is worth at each time are the best prices: the
+bound is what these prove, in whole numbers.
+
+Source: Dyer and Wolsey, Discrete Applied Mathematics 26, 1990.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from schedopt.formulations.msfq.log_bound import Prices
+from schedopt.formulations.msfq.ticks import Ticks, Ticks64
+from schedopt.solvers.msfq.linear import Program, version
+from schedopt.solvers.msfq.log_bound.bracket import bracketed
+from schedopt.solvers.msfq.log_bound.relaxations import rounded_down
+from schedopt.solvers.result import Result, Termination
+from schedopt.solvers.running import Run
+
+if TYPE_CHECKING:
+    from schedopt.formulations.msfq import LogBound
+    from schedopt.solvers.door import Given
+
+UNIT = 2**30
+"""What a tick of waiting costs a job of weight 1."""
+
+
+def solve(model: LogBound, given: Given) -> Result:
+    """Bound the mean response time of a log; the model is left with the best prices.
+
+    What the best policy gets is told beside it, and has no part in it.
+    """
+    run, ticks = Run(given.limits), model.ticks
+    last = max(1, int(ticks.submit[-1]) + int(ticks.run.sum()))
+    program = Program()
+    free = [program.row(-np.inf, ticks.servers) for _ in range(last)]
+    for submit, need, length, weight in _jobs(ticks):
+        once = program.row(1.0, 1.0)
+        for start in range(submit, last - length + 1):
+            busy = [(free[time], need) for time in range(start, start + length)]
+            program.column(weight * (start + length - submit), [(once, 1.0), *busy])
+    solved = program.solve(given.limits, run.began)
+    bounds: dict[str, float] = {}
+    if solved.stopped == "optimal":
+        worth = np.rint(-solved.prices[:last] * UNIT).astype(np.int64)
+        model.model = Prices(np.arange(last + 1), np.maximum(worth, 0), UNIT)
+        bounds["prices"] = max(0.0, proven(ticks, model.model))
+    stopped: Termination = "completed" if solved.stopped == "optimal" else solved.stopped
+    return bracketed(model, run, given.start(), bounds, stopped, by=version())
+
+
+def proven(ticks: Ticks, prices: Prices) -> float:
+    """Return the bound that prices for each tick prove."""
+    paid = np.append(0, np.cumsum(prices.prices))
+    last = len(prices.prices)
+    total = -ticks.servers * int(paid[-1])
+    for submit, need, length, weight in _jobs(ticks):
+        starts: Ticks64 = np.arange(submit, last - length + 1)
+        rents = need * (paid[starts + length] - paid[starts])
+        total += int((prices.unit * weight * (starts + length - submit) + rents).min())
+    return rounded_down(ticks.respond(Fraction(total, prices.unit)))
+
+
+def _jobs(ticks: Ticks) -> list[tuple[int, int, int, int]]:
+    """Return each job's submit, need, run time and weight."""
+    columns = (ticks.submit, ticks.need, ticks.run, ticks.weight)
+    return list(zip(*(column.tolist() for column in columns), strict=True))

@@ -1,0 +1,149 @@
+"""The decision process of an optimal policy as a linear program over long-run flows, in HiGHS.
+
+Columns are the time spent in each state and how often each decision is taken; rows say that a state
+is entered as often as it is left, before decisions and after them. Arrivals that find no room are
+lost, so there is made more room until next to none are.
+
+Source: Puterman, Markov Decision Processes, Wiley 1994, section 8.8.
+"""
+
+from __future__ import annotations
+
+from math import ceil, log, prod
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.msfq import ClassPolicy, OptimalPolicy
+from schedopt.formulations.msfq.process import ClassProcess, Process
+from schedopt.instances.msfq import OptimalTable
+from schedopt.solvers.clock import now
+from schedopt.solvers.msfq.linear import Program, Solved, version
+from schedopt.solvers.msfq.optimal_policy.tables import as_table
+from schedopt.solvers.result import Result, Seconds
+from schedopt.solvers.running import Run, make_result
+
+if TYPE_CHECKING:
+    from schedopt.solvers.door import Given
+
+MOST = 3_000
+"""States at first; a growing box may have some times as many."""
+LOST = 1e-9
+"""The part of all time in which there may be no more room for a class."""
+GROWTH, GROWN = 1.3, 3
+SCALE = 1e6
+"""The time in all states together: flows that count are far above what HiGHS takes for 0."""
+Room = tuple[int, ...]
+"""The most jobs of each class: of a one-or-all system small and large ones that wait."""
+Floats = NDArray[np.float64]
+
+
+def box_of(model: OptimalPolicy | ClassPolicy) -> Room | None:
+    """Return room that queues of such a load hardly ever fill, None where it has many states."""
+    length = max(4, ceil(log(LOST) / log(model.instance.load)))
+    if isinstance(model, ClassPolicy):
+        slots = model.model.services.max(axis=0).tolist()
+        room = tuple(length + slot for slot in slots)
+    else:
+        room = (length + 2 * model.system.k, length)
+    return room if _count(model, room) <= MOST else None
+
+
+def _count(model: OptimalPolicy | ClassPolicy, room: Room) -> int:
+    ways = len(model.model.services) if isinstance(model, ClassPolicy) else model.system.k + 2
+    return ways * prod(most + 1 for most in room)
+
+
+def solve(model: OptimalPolicy | ClassPolicy, given: Given) -> Result:
+    """Solve the decision process with as much room as it takes; of several classes for a bound."""
+    run, room = Run(given.limits), box_of(model) or ()
+    while True:
+        flows = Flows(model.model, room)
+        solved = flows.program.solve(given.limits, run.began)
+        known = solved.stopped == "optimal"
+        full = [part > LOST for part in flows.without_room(solved)] if known else []
+        if not any(full) or _count(model, room) > GROWN * MOST:
+            break
+        room = tuple(
+            ceil(GROWTH * most) if more else most for most, more in zip(room, full, strict=True)
+        )
+    enough = known and not any(full)
+    solution = flows.table(model, solved) if known and isinstance(model, OptimalPolicy) else None
+    result = make_result(
+        model,
+        run,
+        solver="model",
+        version=version(),
+        stopped="completed" if known and (solution is None or not enough) else solved.stopped,
+        solution=solution,
+        bound=flows.cost(solved) if enough else None,
+        options={},
+        message="" if enough or not known else "there is not enough room for jobs that wait",
+    )
+    seconds = Seconds(build=model.seconds, solve=now() - run.began)
+    return msgspec.structs.replace(result, seconds=seconds)
+
+
+class Flows:
+    """The linear program of a decision process with room for so many jobs.
+
+    Attributes
+    ----------
+    program : Program
+        Its first columns are the time in each state, in units of 1/`SCALE` of all time.
+    """
+
+    def __init__(self, process: Process | ClassProcess, room: Room) -> None:
+        self.room, self.program = room, Program()
+        whole: Any = process  # its states are its own
+        self.states: list[Any] = list(whole.states(room))
+        before = {state: self.program.row(0.0, 0.0) for state in self.states}
+        after = {state: self.program.row(0.0, 0.0) for state in self.states}
+        every = self.program.row(SCALE, SCALE)
+        for state in self.states:
+            entries = [(every, 1.0)]
+            for rate, led in whole.events(state):
+                if led in before:
+                    entries += [(before[led], rate), (after[state], -rate)]
+            self.program.column(whole.cost(state), entries)
+        self._taken: dict[tuple[Any, Any], int] = {}
+        for state in self.states:
+            for led in whole.decisions(state):
+                to = after[state] if led == state else before[led]
+                if sum(state.counts) - sum(led.counts) <= 1:  # one job after the other
+                    entries = [(before[state], -1.0), (to, 1.0)]
+                    self._taken[state, led] = self.program.column(0.0, entries)
+
+    def time(self, solved: Solved) -> Floats:
+        """Return the part of time in each state."""
+        return solved.columns[: len(self.states)] / SCALE
+
+    def cost(self, solved: Solved) -> float:
+        """Return the long-run cost per unit of time."""
+        return float(self.time(solved) @ self.program.costs[: len(self.states)])
+
+    def without_room(self, solved: Solved) -> list[float]:
+        """Return the part of time in which there is no room for one more job, by class."""
+        counts = np.array([state.counts for state in self.states])
+        return [float(x) for x in self.time(solved) @ (counts == self.room)]
+
+    def table(self, model: OptimalPolicy, solved: Solved) -> OptimalTable:
+        """Return the policy; where it hardly ever is, it starts whatever can be started."""
+        k, (small, large) = model.system.k, self.room
+        starts = np.ones((large + 1, k, small + 1), np.int8)
+        starts[:, :, 0] = 0
+        starts[1:, 0] = 2
+        most: dict[Any, float] = {}
+        for (state, led), column in self._taken.items():
+            flow = float(solved.columns[column])
+            if state.running < k and flow > max(most.get(state, 0.0), LOST * SCALE):
+                most[state] = flow
+                started = 0 if led == state else (2 if led.running == k + 1 else 1)
+                starts[state.large, state.running, state.small] = started
+        jobs = np.array(
+            [(i + c * (c <= k), j + (c > k)) for c, i, j in self.states], dtype=np.float64
+        )
+        numbers = self.time(solved) @ jobs
+        return as_table(model, starts, *(numbers / [model.system.l1, model.system.lk]).tolist())

@@ -1,0 +1,109 @@
+"""The loop that all searches over queues share: they work in stages, and keep what they have."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.instances.msfq import OptimalTable, Simulated, Thresholded
+from schedopt.solvers.clock import now
+from schedopt.solvers.conflict import smallest_conflict
+from schedopt.solvers.driving import drive, version
+from schedopt.solvers.result import Limits, Result, Seconds
+from schedopt.solvers.running import Run, make_result
+
+if TYPE_CHECKING:
+    from schedopt.formulations.msfq import ClassPolicy, OptimalPolicy, Threshold
+
+DONE = object()
+
+
+class QueueSearch:
+    """A search for the best way to run a queue, stoppable between any two stages."""
+
+    _stages: Iterator[object]
+    _done = False
+
+    @property
+    def value(self) -> float | None:
+        """What the best solution so far costs."""
+        raise NotImplementedError
+
+    @property
+    def bound(self) -> float | None:
+        """What no solution stays below, as far as it is known."""
+        raise NotImplementedError
+
+    @property
+    def unproven(self) -> bool:
+        """Whether the end of the search is no proof that its solution is best."""
+        return False
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether it is proven that nothing keeps the side constraints."""
+        return False
+
+    def advance(self, seconds: float) -> bool:
+        """Work for about that long; tell whether no stage is left."""
+        began = now()
+        while not self._done:
+            if next(self._stages, DONE) is DONE:
+                self._done = True
+            elif now() - began > seconds:
+                break
+        return self._done
+
+    def solution(self) -> Thresholded | OptimalTable | Simulated | None:
+        """Return the best solution so far."""
+        raise NotImplementedError
+
+    def certificate(self) -> dict[str, object] | None:
+        """Return what the bound follows from; None where there is nothing to show."""
+        return None
+
+    def holds(self, names: frozenset[str]) -> bool:
+        """Tell whether some side constraints can hold together, once the search is done."""
+        return True
+
+
+def searched(
+    model: Threshold | OptimalPolicy | ClassPolicy, search: QueueSearch, limits: Limits
+) -> Result:
+    """Drive a search to its end, or as far as the limits allow, and return what it found."""
+    began, run = now(), Run(limits)
+    stopped, message = drive(search, run)
+    if search.unproven and stopped == "optimal":  # as near as was asked, but not proven
+        stopped = "completed"
+    conflict: tuple[str, ...] = ()
+    if search.infeasible:
+        stopped = "infeasible"
+        conflict = tuple(smallest_conflict(list(model.side()), search.holds))
+    if model.changed and not model.goal_changed:
+        message = message or "the best of what the changed model allows: its bound is none of ours"
+    result = make_result(
+        model,
+        run,
+        solver="queues",
+        version=version(),
+        stopped=stopped,
+        solution=search.solution(),
+        bound=search.bound,
+        options={},
+        message=message,
+    )
+    if result.proven and stopped == "completed":  # near enough for the formulation
+        stopped = "optimal"
+    seconds = Seconds(build=model.seconds, solve=now() - began)
+    return msgspec.structs.replace(result, termination=stopped, seconds=seconds, conflict=conflict)
+
+
+def packed(values: NDArray[np.float64], level: int) -> str:
+    """Return doubles as a certificate holds them: least byte first, packed (zlib), in base 64."""
+    return base64.b64encode(zlib.compress(values.astype("<f8").tobytes(), level)).decode()

@@ -1,0 +1,88 @@
+"""Small random queues and logs, in units far apart: thresholds with targets, policies, windows."""
+
+from __future__ import annotations
+
+from random import Random
+
+from schedopt.formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold, Window
+from schedopt.instances.constraints import ResponseTime
+from schedopt.instances.msfq import Instance, JobClass
+from schedopt.instances.msfq.logs import Jobs
+
+UNITS = (1.0, 1e-3, 1e6)
+"""Of time: how long jobs of a rate of 1 take."""
+OBJECTIVES = ("mean", "weighted")
+
+
+def some_queue(draw: Random, needs: tuple[int, ...], servers: int, busy: float) -> Instance:
+    """Draw a queue of classes that together bring a load of up to ``busy``."""
+    unit = draw.choice(UNITS)
+    parts = [draw.choice((1.0, 1.0, 0.1, 3.0)) for _ in needs]  # some alike
+    load = draw.uniform(0.05, busy)
+    classes = []
+    for need, part in zip(needs, parts, strict=True):
+        rate = draw.choice((1.0, 1.0, 0.4, 2.5))
+        arrival = load * part / sum(parts) * servers * rate / need
+        classes.append(JobClass(need=need, arrival_rate=arrival / unit, service_rate=rate / unit))
+    return Instance(
+        name="drawn",
+        servers=servers,
+        classes=tuple(classes),
+        objective=draw.choice(OBJECTIVES),  # type: ignore[arg-type]
+    )
+
+
+def threshold(draw: Random) -> Threshold:
+    """Draw a threshold with up to three targets, half of them in the instance."""
+    import msgspec
+
+    k = draw.randint(2, 4)
+    queue = some_queue(draw, (1, k), k, 0.5)
+    rules = []
+    for i in range(draw.choice((0, 1, 2, 3))):
+        job = draw.choice(queue.classes)
+        most = draw.choice((0.5, 1.2, 2.0, 4.0)) / job.service_rate
+        rules.append(ResponseTime(need=job.need, at_most=most, name=f"target {i}"))
+    half = draw.randint(0, len(rules))
+    queue = msgspec.structs.replace(queue, constraints=tuple(rules[:half]))
+    variant = draw.choice(("literal", "lazy"))
+    return Threshold(queue, variant=variant).add(*rules[half:])
+
+
+def optimal_policy(draw: Random) -> OptimalPolicy | ClassPolicy:
+    """Draw a system that is one-or-all, or of two classes otherwise."""
+    if draw.random() < 0.7:
+        k = draw.choice((2, 2, 3))
+        return OptimalPolicy(some_queue(draw, (1, k), k, 0.2))
+    k, needs = draw.choice(((3, (1, 2)), (4, (1, 3)), (5, (2, 3))))
+    return ClassPolicy(some_queue(draw, needs, k, 0.2), tolerance=0.01, most=20_000)
+
+
+def some_log(draw: Random, most: int, units: tuple[float, ...]) -> Instance:
+    """Draw a log in which jobs come together and are alike."""
+    count, servers, unit = draw.randint(1, most), draw.randint(1, 6), draw.choice(units)
+    submit = sorted(round(unit * draw.randint(0, 2 * count), 1) for _ in range(count))
+    needs = [draw.randint(1, servers) for _ in range(count)]
+    runs = [round(unit * draw.choice((1, 2, 3, 5, 9)), 1) for _ in range(count)]
+    bare = Instance(name="log", servers=servers, log="log.csv", objective=draw.choice(OBJECTIVES))  # type: ignore[arg-type]
+    return bare.with_jobs(Jobs.of(submit, needs, runs))
+
+
+def log_bound(draw: Random) -> LogBound:
+    """Draw a log to be bounded."""
+    return LogBound(some_log(draw, 6, (1.0, 1.0, 0.1)), rounds=60)
+
+
+def window(draw: Random) -> Window:
+    """Draw some jobs of a log."""
+    queue = some_log(draw, 8, (1.0, 1.0, 0.1, 1e6))
+    first = draw.randrange(len(queue.jobs))
+    return Window(queue, first=first, count=draw.randint(1, len(queue.jobs) - first))
+
+
+FORMULATIONS = {
+    "msfq/threshold": threshold,
+    "msfq/optimal-policy": optimal_policy,
+    "msfq/bound": log_bound,
+    "msfq/window": window,
+}
