@@ -370,8 +370,12 @@ def _joined(model: Formulation, first: Result, second: Result, before: float) ->
     if first.objective is not None and (
         second.objective is None or not better(model.sense, second.objective, first.objective)
     ):
+        same = second.objective == first.objective  # and the second knows more of it
         kept = msgspec.structs.replace(
-            result, solution=first.solution, objective=first.objective, found_by=first.found_by
+            result,
+            solution=second.solution if same else first.solution,
+            objective=first.objective,
+            found_by=first.found_by,
         )
         result = kept if second.termination != "infeasible" else result
     if first.bound is not None and second.termination != "infeasible":

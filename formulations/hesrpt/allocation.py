@@ -430,13 +430,15 @@ class Allocation:
     def decode(self, value: Value) -> Allocated:
         """Return the allocation that values of the variables say, played until all work is done."""
         durations, used = self.amounts(value)
-        bound = bool(self.given or self.rules.names or self.changed)
-        if bound:  # what is asked holds in these epochs alone
-            return as_planned(self.instance, self.epochs, durations, used, self.rules)
+        rules, changed = self.rules, self.changed
+        if changed:
+            rules = rules.only(self._native.whole(self.side()))
+        if self.given or rules.names or changed:  # what is asked holds in these epochs alone
+            return as_planned(self.instance, self.epochs, durations, used, rules)
         played = replayed(self.instance, self.epochs, durations, used)
         if self.instance.arrivals.any():
             return played
-        planned = as_planned(self.instance, self.epochs, durations, used, self.rules)
+        planned = as_planned(self.instance, self.epochs, durations, used, rules)
         return min(planned, played, key=self.instance.objective_of)
 
     def duals(self) -> Duals | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -76,6 +76,11 @@ class Native:
     def replace(self, program: cp.Problem) -> None:
         """Put another program in its place."""
         self.program = Program(program.objective, program.constraints)
+
+    def whole(self, side: Mapping[str, Sequence[cp.Constraint]]) -> set[str]:
+        """Return the names of side constraints of which no row was taken out."""
+        here = {id(row) for row in self.program.constraints}
+        return {name for name, rows in side.items() if here.issuperset(map(id, rows))}
 
     def without(self, rows: Iterable[cp.Constraint]) -> cp.Problem:
         """Return a new program that lacks some of the rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -88,6 +88,13 @@ class Rules:
                 found=constraint.kind(),
                 place=name,
             )
+
+    def only(self, names: Collection[str]) -> Rules:
+        """Return those of some side constraints alone."""
+        some = Rules(self._instance)
+        some.names = [name for name in self.names if name in names]
+        some.bounds = [bound for bound in self.bounds if bound.name in names]
+        return some
 
     def in_force(self, present: Sequence[int]) -> Iterator[Bound]:
         """Yield the bounds on those of their jobs that are in the system, if there are any."""

@@ -9,18 +9,21 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.epochs import count_timelines, timelines
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers import clarabel
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import ConflictNotReducedError, Holds, smallest_conflict
 from schedopt.solvers.door import Given
-from schedopt.solvers.hesrpt.feasible import satisfiable
+from schedopt.solvers.hesrpt.feasible import possible, satisfiable
 from schedopt.solvers.hesrpt.programs import solve_program
 from schedopt.solvers.result import Result, Seconds, Termination, gap, snap_bound
 from schedopt.solvers.running import Run, make_result
 
 STEP = 0.2
 """Seconds between two looks at the clock."""
+MOST_TIMELINES = 720
+"""Timelines that are tried for whether side constraints can hold together."""
 MOST_PROGRAMS = 2_000
 """Orders whose programs are solved before the gap that is left is reported as it is."""
 NEAR = 1e-7
@@ -68,6 +71,8 @@ class Attempt:
     solution : Allocated or None
     message : str
         Why no more is proven.
+    tried : sequence of (order, arrived)
+        The timelines whose programs decide whether side constraints can hold.
     """
 
     def __init__(self, model: Allocation, given: Given, name: str) -> None:
@@ -79,7 +84,7 @@ class Attempt:
             self.value = self.instance.objective_of(self.solution)
         self.bound = -inf if given.bound is None else float(given.bound)
         self.message = ""
-        self.timelines: Callable[[], Sequence[Timeline]] = tuple
+        self.tried: Sequence[Timeline] = ()
         self._found_by: str | None = None
         self._bounded_by: str | None = None
         self._of_its_order = -inf
@@ -166,7 +171,10 @@ class Attempt:
 
     def take_program(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> float:
         """Solve one order's program; return the bound that it proves for that order."""
-        solved = solve_program(self.model.ordered(order, arrived), self.left())
+        program = self.model.ordered(order, arrived)
+        if program.rules.bounds and not possible(program, program.rules.names):
+            return inf
+        solved = solve_program(program, self.left())
         own = -inf if solved.bound is None else solved.bound
         if solved.solution is not None:
             self.take(solved.solution, "clarabel", own)
@@ -197,7 +205,7 @@ class Attempt:
                 self.message = f"{tried} orders' programs were solved, not all"
                 break
             least = min(least, max(bound, self.take_program(*timeline)))
-        if least == self.value == inf:
+        if least == inf and self.solution is None:
             return "infeasible"
         self.raise_to(min(least, self.value), self.name)
         return self.ended()
@@ -212,6 +220,8 @@ class Attempt:
             stopped = "error" if stopped == "completed" else stopped
         else:
             distance = gap(self.value, snap_bound(self.value, bound))
+            if distance is not None and distance <= tolerance:
+                bound = min(bound or inf, self.value)  # shares keep rules to the last digit but one
             if stopped in ("completed", "time-limit") and distance is not None:
                 if distance <= max(self.limits.gap, tolerance):
                     stopped = "optimal"
@@ -287,17 +297,26 @@ def with_conflict(
 
 def _holds(attempt: Attempt) -> Holds:
     """Return what tells whether some side constraints, by name, can hold together."""
-    model = attempt.model
+    model, late = attempt.model, bool(attempt.instance.arrivals.any())
+    tried = attempt.tried or _every_timeline(model)
 
     def holds(some: frozenset[str]) -> bool:
         if not satisfiable(model, some):
             return False
-        timelines = attempt.timelines()
-        for timeline in timelines:
+        for timeline in tried:
             if attempt.out_of_time():
                 raise TimeoutError
-            if clarabel.feasible(model.ordered(*timeline).program(some)):
+            program = model.ordered(*timeline)
+            if possible(program, some) and (not late or clarabel.feasible(program.program(some))):
                 return True
-        return not timelines
+        return not tried
 
     return holds
+
+
+def _every_timeline(model: Allocation) -> Sequence[Timeline]:
+    """Return all timelines of a model, where they are few enough to try; else none."""
+    order = model.last_first.tolist() if model.given else None
+    if count_timelines(model.instance, order) > MOST_TIMELINES:
+        return ()
+    return list(timelines(model.instance, order))

@@ -58,7 +58,7 @@ def _over_makespans(attempt: Attempt) -> Termination:
     if not model.given and model.rules.bounds:
         every = permutations(range(len(model.instance.jobs)))
         orders = list(map(list, islice(every, MOST_PROGRAMS + 1)))
-    attempt.timelines = lambda: [(order, {}) for order in orders]
+    attempt.tried = [(order, {}) for order in orders]
     return attempt.over_programs(((low, (order, {})) for order in orders), low)
 
 
@@ -78,7 +78,7 @@ def _over_orders(attempt: Attempt) -> Termination:
     played, attempt.solution = attempt.solution, None  # a program's is wanted, if a worse one
     own = attempt.take_program(search.order.tolist())
     if model.given and own == inf:
-        attempt.timelines = lambda: [(search.order.tolist(), {})]
+        attempt.tried = [(search.order.tolist(), {})]
         return "infeasible"
     if attempt.solution is None and played is not None:
         attempt.take(played, search.name)
@@ -112,8 +112,6 @@ def solve_as_it_stands(model: Allocation, given: Given) -> Result[Allocated]:
     attempt = Attempt(model, Given(given.limits), "model")
     if model.changed:
         _refuse_what_cannot_be_solved(model)
-    order = model.last_first.tolist() if model.given else None
-    attempt.timelines = lambda: list(timelines(model.instance, order))
     try:
         stopped = _as_they_stand(attempt)
     except KeyboardInterrupt:
@@ -133,7 +131,8 @@ def _programs(attempt: Attempt) -> Iterator[Allocation]:
     if model.changed:
         yield model
     else:
-        yield from (model.ordered(*timeline) for timeline in attempt.timelines())
+        order = model.last_first.tolist() if model.given else None
+        yield from (model.ordered(*timeline) for timeline in timelines(model.instance, order))
 
 
 def _as_they_stand(attempt: Attempt) -> Termination:
@@ -144,7 +143,7 @@ def _as_they_stand(attempt: Attempt) -> Termination:
         if attempt.out_of_time():
             return "time-limit"
         problem = program.program(program.side())
-        status = clarabel.solve(problem, attempt.left()).status
+        status = clarabel.solve(problem, attempt.left())
         if status == "unbounded":
             return "unbounded"
         if status == "solved":
@@ -152,6 +151,7 @@ def _as_they_stand(attempt: Attempt) -> Termination:
             least = min(least, program.worth(problem.value) * (1.0 - BELOW))
         elif status != "infeasible":
             stopped = status
+        attempt.note()
     if stopped:
         return "time-limit" if attempt.out_of_time() else "error"
     if least == inf:

@@ -35,6 +35,27 @@ def satisfiable(program: Allocation, asked: Collection[str]) -> bool:
     return _served_in_turn(softer, jobs)
 
 
+def possible(program: Allocation, asked: Collection[str]) -> bool:
+    """Tell whether jobs can complete in a program's order under some of the rules, by name.
+
+    False is proven; so is True, unless jobs arrive: what is asked before an arrival may then be too
+    much work. An epoch in which no shares keep the rules lasts no time at all.
+    """
+    bounds = [bound for bound in program.rules.bounds if bound.name in asked]
+    unserved, passed = set(range(len(program.instance.jobs))), False
+    start = 0.0
+    for here, (what, job) in zip(*program.epochs, strict=True):
+        consistent = not here or _servable(bounds, here, None)
+        unserved -= {j for j in unserved.intersection(here) if _servable(bounds, here, j)}
+        passed = passed or consistent
+        if what == "arrival":
+            until = float(program.instance.arrivals[job])
+            if until > start and not passed:
+                return False
+            start, passed = until, False
+    return not unserved
+
+
 def _served_in_turn(bounds: Sequence[Bound], jobs: Sequence[int]) -> bool:
     """Tell whether all jobs are served if those that can be complete, then those that now can be.
 
@@ -49,9 +70,10 @@ def _served_in_turn(bounds: Sequence[Bound], jobs: Sequence[int]) -> bool:
     return True
 
 
-def _servable(bounds: Sequence[Bound], here: Sequence[int], job: int) -> bool:
-    """Tell whether a job can have servers beside those that are here too."""
-    alone, teams = _limits([*bounds, Bound("", (job,), float(SERVED), 1.0)], here)
+def _servable(bounds: Sequence[Bound], here: Sequence[int], job: int | None) -> bool:
+    """Tell whether a job can have servers beside those that are here too; None: whether all can."""
+    own = [] if job is None else [Bound("", (job,), float(SERVED), 1.0)]
+    alone, teams = _limits([*bounds, *own], here)
     in_teams = [j for team in teams for j in team]
     if len(set(in_teams)) < len(in_teams):
         return _program_is_feasible(alone, teams, here)

@@ -46,9 +46,9 @@ def solve_program(program: Allocation, time_limit: float | None = None) -> Solve
     time_limit : float, optional
         Seconds.
     """
-    done = clarabel.solve(program.declared(), time_limit)
-    if done.status != "solved":
-        return Solved(done.status)
+    status = clarabel.solve(program.declared(), time_limit)
+    if status != "solved":
+        return Solved(status)
     duals = program.duals()
     proven = None if duals is None else proven_by_prices(program, duals)
     solution = program.decode(lambda variable: variable.value)

@@ -187,9 +187,8 @@ def over_timelines(attempt: Attempt) -> Termination:
     order = model.last_first.tolist() if model.given else None
     floor = without_arrivals(instance)
     if count_timelines(instance, order) <= MOST_PROGRAMS:
-        attempt.timelines = lambda: list(timelines(instance, order))
-        every = timelines(instance, order)
-        return attempt.over_programs(((floor, timeline) for timeline in every), floor)
+        attempt.tried = list(timelines(instance, order))
+        return attempt.over_programs(((floor, timeline) for timeline in attempt.tried), floor)
     attempt.raise_to(floor, attempt.name)
     attempt.message = "too many timelines to try: the best of one, and a bound on all"
     start = attempt.given.start()

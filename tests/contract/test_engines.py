@@ -151,8 +151,8 @@ def test_a_certificate_is_re_proved_and_a_forged_one_is_not(name: str, solver: s
     engine = next(e for e in engines(*name.split("/")) if e.name == solver)
     if not engine.certificate:
         return
-    certified = 0
-    for seed, model in taken(name, solver):
+    certified, models = 0, list(taken(name, solver))
+    for seed, model in models:
         result = solve(model, solver=solver, certificate=True, threads=1)
         if not result.proven or not result.bound_checked:
             continue
@@ -161,4 +161,4 @@ def test_a_certificate_is_re_proved_and_a_forged_one_is_not(name: str, solver: s
         for forgery in range(6):
             forged = forging.falsified(case, Random(forgery))  # noqa: S311
             assert forging.judged(case, forged) != "passes", (seed, forgery)
-    assert certified
+    assert certified or not models  # one for many jobs alone takes none of these

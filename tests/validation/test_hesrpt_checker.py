@@ -74,6 +74,12 @@ def test_wrong_numbers_are_seen() -> None:
     assert "order" in violations(instance, broken(result, order=["j0", "j1", "j2"]))
 
 
+def test_another_order_than_was_asked_for_is_seen() -> None:
+    instance, result = solved()
+    asked = msgspec.structs.replace(result, options={**result.options, "order": "j0,j1,j2"})
+    assert "another than was asked for" in violations(instance, asked)
+
+
 def test_a_gap_is_not_certified_over_all() -> None:
     instance, result = solved()
     assert result.bound is not None and result.objective is not None

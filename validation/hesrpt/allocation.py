@@ -6,6 +6,7 @@ Everything is recomputed from the instance's raw fields; nothing is shared with 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import exp, fsum, inf, isfinite, log
 
 from msgspec import UNSET
@@ -45,7 +46,7 @@ def check(
     report : Report
         Takes what is found.
     """
-    if not _completions(instance, solution, report):
+    if not _completions(instance, solution, claim, report):
         return
     _objective(instance, solution, claim, report)
     _certificate(solution, claim, report)
@@ -60,7 +61,7 @@ def check(
             _kept(constraint, label(constraint, position), instance, solution, report)
 
 
-def _completions(instance: Instance, solution: Allocated, report: Report) -> bool:
+def _completions(instance: Instance, solution: Allocated, claim: Document, report: Report) -> bool:
     """Check names, times and the order; tell whether there is anything to go on with."""
     names = {job.name: job for job in instance.jobs}
     ends = solution.completion
@@ -71,12 +72,17 @@ def _completions(instance: Instance, solution: Allocated, report: Report) -> boo
             report.violations.append(f"completion: {name} completes at {ends[name]}")
     if report.violations:
         return False
-    in_order = sorted(solution.order) == sorted(names) and all(
-        ends[a] <= ends[b] * (1 + 1e-12)
-        for a, b in zip(solution.order, solution.order[1:], strict=False)
-    )
-    report.expect(in_order, "order: not all jobs by their completion times")
+    report.expect(_in_order(solution.order, ends), "order: not all jobs by their completion times")
+    if "order" in claim.options and claim.formulation == "allocation":
+        asked = [name.strip() for name in str(claim.options["order"]).split(",")]
+        report.expect(_in_order(asked, ends), "order: jobs complete in another than was asked for")
     return True
+
+
+def _in_order(order: Sequence[str], ends: Mapping[str, float]) -> bool:
+    """Tell whether an order is that in which jobs complete, of all of them."""
+    pairs = pairwise(order)
+    return sorted(order) == sorted(ends) and all(ends[a] <= ends[b] * (1 + 1e-12) for a, b in pairs)
 
 
 def _objective(instance: Instance, solution: Allocated, claim: Document, report: Report) -> None:
