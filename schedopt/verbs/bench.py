@@ -145,6 +145,7 @@ def bench(
             failures.append(why if task.source.label in why else f"{task.source.label}: {why}")
     finally:
         finished = RowTable(rows.finish())
+        finished.sweep = sweep
     if failures:
         raise BenchError(failures, finished)
     return finished
