@@ -30,11 +30,11 @@ def _names(incomplete: str) -> list[str]:
 @verb("schedopt archive list", of=archive, name="list")
 def list_(*, json: bool = False) -> None:
     """List the groups: how many instances are proven, and how many are open."""
-    from schedopt.terminal import archives
+    from schedopt.terminal import listings
     from schedopt.verbs.archive import listed
 
     found = listed()
-    tell(found, json, archives.groups)
+    tell(found, json, listings.groups)
 
 
 @verb("schedopt archive show epoch-planted-16x4", of=archive, complete={"name": _names})
@@ -45,11 +45,11 @@ def show(name: str, *, json: bool = False) -> None:
     ----------
     name : A group, or an instance as GROUP/NAME.
     """
-    from schedopt.terminal import archives
+    from schedopt.terminal import listings
     from schedopt.verbs.archive import shown
 
     found = shown(name)
-    tell(found, json, archives.known)
+    tell(found, json, listings.known)
 
 
 @verb("schedopt archive verify hesrpt-unequal-8", of=archive, complete={"names": _names})
@@ -62,13 +62,13 @@ def verify(names: list[str] | None = None, *, json: bool = False) -> None:
     ----------
     names : Groups, or instances as GROUP/NAME; all of them.
     """
-    from schedopt.terminal import archives
+    from schedopt.terminal import listings
     from schedopt.terminal.progress import bar
     from schedopt.verbs.archive import verified
 
     with bar("entries") as progress:
         found = list(verified(names or (), progress))
-    tell(found, json, archives.verdicts)
+    tell(found, json, listings.verdicts)
     raise typer.Exit(FAILED if any(verdict.wrong for verdict in found) else FOUND)
 
 

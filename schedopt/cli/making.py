@@ -207,14 +207,14 @@ def explain(name: str, *, json: bool = False) -> None:
     ----------
     name : A side constraint, policy, formulation or generator.
     """
-    from schedopt.terminal import explaining
+    from schedopt.terminal import listings
     from schedopt.verbs.explain import explain as run
 
     entries = run(name)
     if json and len(entries) == 1:
         print_json(entries[0])
     else:
-        tell(entries, json, explaining.explained)
+        tell(entries, json, listings.explained)
 
 
 @verb("schedopt doctor")

@@ -1,4 +1,4 @@
-"""Claims of a reproduction that has no curves, as a table in one picture."""
+"""What a reproduction found in one picture: its curves, or else its claims as a table."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from textwrap import fill
 
 from matplotlib.figure import Figure
 
+from schedopt.pictures.style import colours
 from schedopt.validation.reproduce.ledger import Outcome
 
 COLOURS = {True: "#d9f0d3", False: "#f9d5c9", None: "#e6e6e6"}
@@ -41,4 +42,20 @@ def claims(outcome: Outcome, title: str) -> Figure:
         if row:
             holds = outcome.claims[row - 1].holds
             cell.set_facecolor(COLOURS[None if holds is None else bool(holds)])
+    return figure
+
+
+def curves(outcome: Outcome, title: str) -> Figure:
+    """Draw an outcome's curves; predicted ones are dashed in the colour of the actual ones."""
+    figure = Figure(figsize=(9, 5), layout="constrained")
+    axes = figure.subplots()
+    look = colours(dict.fromkeys(label.split(",")[0] for label in outcome.curves))
+    for label, (x, y) in outcome.curves.items():
+        colour = look[label.split(",")[0]]
+        axes.plot(x, y, color=colour, linestyle="--" if "predicted" in label else "-", label=label)
+    axes.set_xlabel(outcome.xlabel)
+    axes.set_ylabel(outcome.ylabel)
+    axes.set_ylim(bottom=0)
+    axes.set_title(title, fontsize=10)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     return figure

@@ -77,8 +77,7 @@ def _one(
     seconds = time.perf_counter() - began
     plot = None
     if output is not None:
-        from schedopt.pictures.claims import claims
-        from schedopt.pictures.curves import curves
+        from schedopt.pictures.claims import claims, curves
         from schedopt.verbs.plot import save
 
         plot = Path(output) / f"{entry.name.replace('/', '-')}.png"
