@@ -39,11 +39,11 @@ def options_of(row: Row) -> str:
     return " ".join(f"{key}={value}" for key, value in sorted(row.options.items()))
 
 
-def by_problem(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """Return the rows of each problem, in their order."""
+def grouped(rows: Iterable[Row], by: Literal["problem", "file"]) -> dict[str, list[Row]]:
+    """Return the rows of each problem, or of each instance's file, in their order."""
     found: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(row.problem, []).append(row)
+        found.setdefault(getattr(row, by), []).append(row)
     return found
 
 
@@ -77,9 +77,9 @@ def reference_seconds(rows: Iterable[Row]) -> float:
 
 
 class Scores(msgspec.Struct, frozen=True, kw_only=True):
-    """What each contender of a problem gets on each instance.
+    """What each contender of a problem gets on each instance: the mean over its seeds.
 
-    ``of``: for each contender its score by file: the mean over its seeds, where all of them count.
+    A contender has a score, by file, where all of its runs count.
     """
 
     problem: str
@@ -96,11 +96,7 @@ def scored(
     measure: Measure = "objective",
     counts: Counts = counts,
 ) -> Scores:
-    """Return the scores of one problem.
-
-    ``rows``: the problem's; ``who``: the contender of each row, by its key; ``counts``: which runs
-    count.
-    """
+    """Return the scores of one problem's rows, whose contenders ``who`` names by their keys."""
     runs: dict[str, dict[str, list[float | None]]] = {}
     for row in rows:
         value = getattr(row, measure) if counts(row) else None
@@ -126,7 +122,7 @@ def all_scores(
     rows = list(rows)
     who = contenders(rows)
     found = []
-    for problem, mine in by_problem(rows).items():
+    for problem, mine in grouped(rows, "problem").items():
         names = {row.key: who[row.key] for row in mine}
         found.append((scored(problem, mine, names, measure), mine, names))
     return found

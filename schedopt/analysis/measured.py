@@ -7,7 +7,7 @@ from statistics import quantiles
 
 import msgspec
 
-from schedopt.analysis.contenders import contenders
+from schedopt.analysis.contenders import contenders, grouped
 from schedopt.sweep.rows import Row
 
 FEWEST = 20
@@ -49,27 +49,20 @@ def measured(rows: Iterable[Row]) -> list[Measured]:
     """Return the instances on which policies are measured, in the order of the rows."""
     rows = list(rows)
     names = contenders(rows)
-    by_file: dict[str, list[Row]] = {}
-    for row in rows:
-        if row.measures and row.objective is not None:
-            by_file.setdefault(row.file, []).append(row)
-    return [_measured(mine, names) for mine in by_file.values()]
+    sound = (row for row in rows if row.measures and row.objective is not None)
+    return [_measured(mine, names) for mine in grouped(sound, "file").values()]
 
 
 def _measured(rows: Sequence[Row], names: dict[str, str]) -> Measured:
-    told = sorted(
-        ((names[row.key], row) for row in rows),
-        key=lambda pair: (beside(pair[1]), pair[1].objective or 0),
-    )
-    first = told[0][1]
-    found = (_difference(name, row, first) for name, row in told[1:])
+    first, *others = sorted(rows, key=lambda row: (beside(row), row.objective or 0))
+    compared = (_difference(names[row.key], row, first) for row in others)
     return Measured(
         instance=first.instance,
         file=first.file,
         bound=first.reference_bound,
         bound_checked=first.bound_checked,
-        rows=told,
-        differences=[one for one in found if one],
+        rows=[(names[row.key], row) for row in (first, *others)],
+        differences=[one for one in compared if one],
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from statistics import fmean, median
 
 import msgspec
@@ -11,13 +12,15 @@ from schedopt.analysis.averages import LEVEL, RESAMPLES, interval
 from schedopt.analysis.contenders import (
     Scores,
     better,
-    by_problem,
     contenders,
     counts,
+    grouped,
     scored,
 )
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 from schedopt.sweep.rows import Row
+
+Interval = tuple[float, float]
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,49 +89,53 @@ def paired(
         if name not in known:
             hint = suggestion(name, known) or listing(known)
             raise InputError(f"a policy in the rows{hint}", found=shown(name))
-    found = []
-    for problem, mine in by_problem(rows).items():
-        both = scored(problem, mine, who), scored(problem, mine, who, counts=_other)
-        pair = _pair(both, a, b, level=level, resamples=resamples, seed=seed)
-        if pair is not None:
-            found.append(pair)
+    bootstrap = partial(interval, level=level, resamples=resamples, seed=seed)
+    found = [pair for both in _by_problem(rows, who) for pair in _pair(both, a, b, bootstrap)]
     if not found:
         raise InputError(f"an instance on which both {a} and {b} count", found="none")
-    return found
+    return [msgspec.structs.replace(pair, level=level) for pair in found]
 
 
 def against(rows: Iterable[Row], a: str) -> list[Pair]:
     """Compare one contender with every other, for each problem, as `paired` does."""
     rows = list(rows)
-    who = contenders(rows)
-    found = []
-    for problem, mine in by_problem(rows).items():
-        both = scored(problem, mine, who), scored(problem, mine, who, counts=_other)
-        others = [_pair(both, a, b) for b in both[0].of if b != a]
-        found += [pair for pair in others if pair is not None]
-    return found
+    return [
+        pair
+        for both in _by_problem(rows, contenders(rows))
+        for b in both[0].of
+        if b != a
+        for pair in _pair(both, a, b)
+    ]
+
+
+def _by_problem(rows: Iterable[Row], who: dict[str, str]) -> Iterator[tuple[Scores, Scores]]:
+    """Yield each problem's scores: where runs count, and where they answer another question."""
+    for problem, mine in grouped(rows, "problem").items():
+        yield scored(problem, mine, who), scored(problem, mine, who, counts=_other)
+
+
+def _other(row: Row) -> bool:
+    return row.objective is not None and not row.violations and not counts(row)
 
 
 def _pair(
-    both: tuple[Scores, Scores],
-    a: str,
-    b: str,
-    *,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> Pair | None:
-    """Compare two contenders of a problem; None where no instance has a score of both."""
-    shared = [pair for scores in both for pair in _shared(scores, a, b)]
+    both: tuple[Scores, Scores], a: str, b: str, bootstrap: Callable[..., Interval] = interval
+) -> Iterator[Pair]:
+    """Yield the pair of two contenders, where some instance has a score of both."""
+    shared = [
+        (value, scores.of[b][file])
+        for scores in both
+        for file, value in scores.of.get(a, {}).items()
+        if file in scores.of.get(b, {})
+    ]
     if not shared:
-        return None
+        return
     sign = both[0].sign
     gains = [sign * (x - y) / (max(abs(x), abs(y)) or 1.0) + 0.0 for x, y in shared]
-    groups = [(gain,) for gain in gains]
-    low, high = interval(groups, level=level, resamples=resamples, seed=seed)
+    low, high = bootstrap([(gain,) for gain in gains])
     ahead = sum(better(x, y, sign) for x, y in shared)
     behind = sum(better(y, x, sign) for x, y in shared)
-    return Pair(
+    yield Pair(
         problem=both[0].problem,
         a=a,
         b=b,
@@ -140,15 +147,5 @@ def _pair(
         median=median(gains),
         low=low,
         high=high,
-        level=level,
+        level=LEVEL,
     )
-
-
-def _other(row: Row) -> bool:
-    """Tell whether a run is sound, but answers another question than the reference."""
-    return row.objective is not None and not row.violations and not counts(row)
-
-
-def _shared(scores: Scores, a: str, b: str) -> list[tuple[float, float]]:
-    ours, theirs = scores.of.get(a, {}), scores.of.get(b, {})
-    return [(value, theirs[file]) for file, value in ours.items() if file in theirs]

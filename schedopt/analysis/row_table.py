@@ -15,12 +15,17 @@ from schedopt.sweep.rows import Row, table
 if TYPE_CHECKING:
     import polars as pl
 
+    from schedopt.sweep.plan import Sweep
+
 
 class RowTable(Framed, list[Row]):
     """A list of the rows of a bench that shows what they say, not each of them.
 
-    In a notebook it is the summary's tables; `to_polars` and `to_pandas` return a frame.
+    In a notebook it is the summary's tables; `to_polars` and `to_pandas` return a frame. ``sweep``
+    says what was done with each instance, where that is known.
     """
+
+    sweep: Sweep | None = None
 
     def to_polars(self) -> pl.DataFrame:
         """Return the rows as a frame of polars: a column for each field, options as JSON."""

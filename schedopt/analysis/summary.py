@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import hypot
 from statistics import fmean, median
@@ -20,7 +21,7 @@ from schedopt.analysis.contenders import (
     Scores,
     all_scores,
     better,
-    by_problem,
+    grouped,
     reference_seconds,
 )
 from schedopt.sweep.rows import Row
@@ -112,7 +113,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 def overview(rows: Iterable[Row]) -> list[Overview]:
     """Return what the rows of each problem are about, in the order of the rows."""
     found = []
-    for problem, mine in by_problem(rows).items():
+    for problem, mine in grouped(rows, "problem").items():
         files = {row.file for row in mine}
         unproven = {row.file for row in mine if not row.reference_proven}
         found.append(
@@ -143,16 +144,9 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
     gaps = [(row.gap, row) for row in rows if row.gap is not None]
     values = [gap for gap, _ in gaps]
     worst = max(gaps, key=lambda pair: pair[0])[1] if gaps else None
-    by_file: dict[str, list[float]] = {}
-    for gap, row in gaps:
-        by_file.setdefault(row.file, []).append(gap)
-    few = len(by_file) < FEW
-    low, high = (None, None) if few else interval(list(by_file.values()))
-    endings: dict[str, int] = {}
-    for row in rows:
-        if row.gap is None:
-            why = _why(row)
-            endings[why] = endings.get(why, 0) + 1
+    by_file = grouped((row for _, row in gaps), "file")
+    of_files = [[row.gap or 0.0 for row in mine] for mine in by_file.values()]
+    low, high = (None, None) if len(by_file) < FEW else interval(of_files)
     return Standing(
         problem=scores.problem,
         contender=name,
@@ -177,7 +171,7 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
         seconds=fmean(row.seconds for row in rows),
         total_seconds=sum(row.seconds for row in rows),
         shifted_seconds=shifted_geometric_mean([r.seconds for r in rows], SHIFT_SECONDS) or 0.0,
-        endings=endings,
+        endings=dict(Counter(_why(row) for row in rows if row.gap is None)),
     )
 
 

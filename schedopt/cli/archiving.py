@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from schedopt.cli.common import DOCUMENTS, FAILED, FOUND, Json, app, print_json, say, writable
+from schedopt.cli.common import DOCUMENTS, FAILED, FOUND, app, print_json, say, tell, verb, writable
 
 archive = typer.Typer(
     help="Frozen sets of instances with best known values: list, show, verify, submit.",
@@ -28,72 +27,59 @@ def _names(incomplete: str) -> list[str]:
         return []
 
 
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(help="Groups, or instances as GROUP/NAME; all of them.", autocompletion=_names),
-]
-
-
-@archive.command("list", epilog="Example: schedopt archive list")
-def list_(json: Json = False) -> None:
+@verb("schedopt archive list", of=archive, name="list")
+def list_(*, json: bool = False) -> None:
     """List the groups: how many instances are proven, and how many are open."""
-    from schedopt.terminal import archives
+    from schedopt.terminal import listings
     from schedopt.verbs.archive import listed
 
     found = listed()
-    if json:
-        print_json(found)
-    else:
-        archives.groups(found)
+    tell(found, json, listings.groups)
 
 
-@archive.command(epilog="Example: schedopt archive show epoch-planted-16x4")
-def show(
-    name: Annotated[
-        str, typer.Argument(help="A group, or an instance as GROUP/NAME.", autocompletion=_names)
-    ],
-    json: Json = False,
-) -> None:
-    """Show a group's instances with what is known of each, or all that is known of one."""
-    from schedopt.terminal import archives
+@verb("schedopt archive show epoch-planted-16x4", of=archive, complete={"name": _names})
+def show(name: str, *, json: bool = False) -> None:
+    """Show a group's instances with what is known of each, or all that is known of one.
+
+    Parameters
+    ----------
+    name : A group, or an instance as GROUP/NAME.
+    """
+    from schedopt.terminal import listings
     from schedopt.verbs.archive import shown
 
     found = shown(name)
-    if json:
-        print_json(found)
-    else:
-        archives.known(found)
+    tell(found, json, listings.known)
 
 
-@archive.command(epilog="Example: schedopt archive verify hesrpt-unequal-8")
-def verify(names: Names = None, json: Json = False) -> None:
+@verb("schedopt archive verify hesrpt-unequal-8", of=archive, complete={"names": _names})
+def verify(names: list[str] | None = None, *, json: bool = False) -> None:
     """Recompute solutions and re-prove bounds from the files, without any solver.
 
     Exit status: 0 all of it holds, 1 an entry does not (which, and why, in a line), 2 bad input.
+
+    Parameters
+    ----------
+    names : Groups, or instances as GROUP/NAME; all of them.
     """
-    from schedopt.terminal import archives
+    from schedopt.terminal import listings
     from schedopt.terminal.progress import bar
     from schedopt.verbs.archive import verified
 
     with bar("entries") as progress:
         found = list(verified(names or (), progress))
-    if json:
-        print_json(found)
-    else:
-        archives.verdicts(found)
+    tell(found, json, listings.verdicts)
     raise typer.Exit(FAILED if any(verdict.wrong for verdict in found) else FOUND)
 
 
-@archive.command(epilog='Example: schedopt archive submit archive:GROUP/NAME result.json --by "me"')
+@verb('schedopt archive submit archive:GROUP/NAME result.json --by "me"', of=archive)
 def submit(
-    file: Annotated[Path, typer.Argument(help="The instance: a file, or archive:GROUP/NAME.")],
-    result: Annotated[Path, typer.Argument(help="A result document.")],
-    by: Annotated[str, typer.Option(help="Who or what found it.")] = "",
-    json: Json = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write the result to be kept: .json or .json.gz."),
-    ] = None,
+    file: Path,
+    result: Path,
+    *,
+    by: str = "",
+    json: bool = False,
+    output: Path | None = None,
 ) -> None:
     """Check a claimed improvement, and print the line to put in place of the entry's.
 
@@ -101,9 +87,16 @@ def submit(
     solution: --output writes the two together.
 
     Exit status: 0 it is an improvement, 1 it is none or does not hold, 2 bad input.
+
+    Parameters
+    ----------
+    file : The instance: a file, or archive:GROUP/NAME.
+    result : A result document.
+    by : Who or what found it.
+    output : Write the result to be kept: .json or .json.gz.
     """
-    from schedopt.cli.streams import print_bytes
-    from schedopt.instances.files import dump, encode
+    del json  # it prints JSON in any case
+    from schedopt.instances.files import dump
     from schedopt.verbs.archive import submit as judge
 
     writable(output, DOCUMENTS, [file, result])
@@ -114,10 +107,7 @@ def submit(
         raise typer.Exit(FAILED)
     if output is not None:
         dump(judged.result, output)
-    if json:
-        print_json(judged.entry)
-    else:
-        print_bytes(encode(judged.entry))
+    print_json(judged.entry)
     place, name = f"archive/{judged.group}", judged.entry.name
     say(
         f"put this line in place of {name}'s in {place}/entries.jsonl, and what --output writes at "

@@ -1,13 +1,16 @@
-"""What the verbs share: the application, their flags, what they print, how they exit."""
+"""What the verbs share: how they are registered, what they print, how they exit."""
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from schedopt.cli import completing
 from schedopt.instances.errors import InputError, printable
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.protocol import AnyInstance
     from schedopt.solvers.result import Result
+
+T = TypeVar("T")
 
 app = typer.Typer(
     help="Optimization models for cluster scheduling, and the heuristics people run beside them.",
@@ -30,31 +35,63 @@ DOCUMENTS = (".json", ".json.gz")
 
 FOUND, FAILED, INFEASIBLE, NOTHING, INTERRUPTED = 0, 1, 3, 4, 130
 
-File = Annotated[
-    Path,
-    typer.Argument(
-        help="An instance file, .json or .json.gz; or example:NAME.",
-        autocompletion=completing.file,
-    ),
-]
-Options = Annotated[
-    list[str] | None, typer.Option("--option", help="An option, as KEY=VALUE; repeatable.")
-]
-Constraints = Annotated[
-    list[Path] | None,
-    typer.Option("--constraints", help="A JSON file of further side constraints; repeatable."),
-]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this file too.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
-PolicyFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--policy-file",
-        help="A Python file of your own policies. It is RUN, with your rights; repeatable.",
-    ),
-]
-Seed = Annotated[int, typer.Option(help="The random seed.")]
-TimeLimit = Annotated[float | None, typer.Option(help="Seconds of solving; the best is kept.")]
+MEANINGS = {
+    "file": "An instance file, .json or .json.gz; or example:NAME.",
+    "problem": "The problem, such as dssp.",
+    "formulation": "See `schedopt list`.",
+    "solver": "See `schedopt list`.",
+    "constraints": "A JSON file of further side constraints; repeatable.",
+    "time_limit": "Seconds of solving; the best is kept.",
+    "gap": "The relative gap that is good enough.",
+    "seed": "The random seed.",
+    "option": "An option, as KEY=VALUE; repeatable.",
+    "policy_file": "A Python file of your own policies. It is RUN, with your rights; repeatable.",
+    "json": "Print JSON, and nothing else.",
+    "output": "Write it to this file too.",
+}
+"""What parameters of several verbs mean, where their docstrings do not say otherwise."""
+
+COMPLETED = {
+    "file": completing.file,
+    "problem": completing.problem,
+    "formulation": completing.formulation,
+    "solver": completing.solver,
+}
+_HEADING = "\n\nParameters\n----------\n"
+_MEANT = re.compile(r"^(\w+) : (.+(?:\n    .+)*)", re.MULTILINE)
+
+
+def verb(
+    example: str,
+    *,
+    of: typer.Typer = app,
+    name: str | None = None,
+    cls: type[TyperCommand] | None = None,
+    complete: Mapping[str, Any] | None = None,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a verb, whose parameters are its arguments, and those by keyword alone its flags.
+
+    What each means stands in the docstring below ``Parameters``, or in `MEANINGS`. ``complete``
+    says what a shell completes, beyond `COMPLETED`.
+    """
+
+    def registered(run: Callable[..., None]) -> Callable[..., None]:
+        text, _, told = inspect.cleandoc(run.__doc__ or "").partition(_HEADING)
+        own = {key: " ".join(meaning.split()) for key, meaning in _MEANT.findall(told)}
+        meanings, completed = MEANINGS | own, COMPLETED | dict(complete or {})
+        hints = get_type_hints(run)
+        for key, parameter in inspect.signature(run).parameters.items():
+            how = {"help": meanings[key], "autocompletion": completed.get(key)}
+            if parameter.kind is not parameter.KEYWORD_ONLY:
+                info: Any = typer.Argument(**how)
+            elif key == "output":
+                info = typer.Option("--output", "-o", **how)
+            else:
+                info = typer.Option(*([f"--{key}"] if hints[key] is bool else []), **how)
+            run.__annotations__[key] = Annotated[hints[key], info]
+        return of.command(name, cls=cls, help=text, epilog=f"Example: {example}")(run)
+
+    return registered
 
 
 @app.callback(invoke_without_command=True)
@@ -102,16 +139,18 @@ def constraints_of_any(files: list[Path] | None) -> list[Constraint]:
     return [declared for file in files or () for declared in constraints_of_any(file)]
 
 
+def tell(document: T, json: bool, show: Callable[[T], None]) -> None:
+    """Print a document as JSON or for people."""
+    (print_json if json else show)(document)
+
+
 def deliver(document: object, json: bool, output: Path | None, show: Callable[[], None]) -> None:
     """Write a document to the file, and print it as JSON or for people."""
     from schedopt.instances.files import dump
 
     if output is not None:
         dump(document, output, indent=1)
-    if json:
-        print_json(document)
-    else:
-        show()
+    tell(document, json, lambda _: show())
 
 
 def write_instance(instance: AnyInstance, output: Path | None) -> None:

@@ -1,27 +1,25 @@
-"""The verbs that compare: bench, summary."""
+"""The verbs that compare many results: bench, summary, whatif, carry."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from schedopt.cli import delivering
 from schedopt.cli.common import (
     FAILED,
     FOUND,
     INTERRUPTED,
-    Constraints,
-    Json,
-    Options,
-    PolicyFiles,
-    TimeLimit,
-    app,
+    NOTHING,
     constraints_of_any,
+    declared,
     named_in,
     print_json,
     say,
     split,
+    verb,
     writable,
 )
 from schedopt.instances.errors import InputError
@@ -37,46 +35,25 @@ MOST_FAILURES = 20
 """Lines about what failed that are said; of more, only how many."""
 
 
-@app.command(epilog="Example: schedopt bench nights/ --jobs 4 --output results.parquet")
+@verb("schedopt bench nights/ --jobs 4 --output results.parquet")
 def bench(
-    paths: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Instance files, and folders of them; or one sweep.toml."),
-    ] = None,
-    generate: Annotated[
-        list[str] | None,
-        typer.Option(help="Such as dssp/uncorrelated,seeds=1-20,jobs=100; repeatable."),
-    ] = None,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Names with commas between, or PROBLEM=NAMES; repeatable. All by default."
-        ),
-    ] = None,
-    policy_file: PolicyFiles = None,
-    jobs: Annotated[int | None, typer.Option(help="Processes; 1 by default.")] = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="A Dask scheduler, such as tcp://host:8786.")
-    ] = None,
-    seed: Annotated[list[int] | None, typer.Option(help="A seed; repeatable.")] = None,
-    option: Options = None,
-    constraints: Constraints = None,
-    time_limit: TimeLimit = None,
-    certificate: Annotated[
-        bool, typer.Option("--certificate", help="Certify each optimum's bound, and re-prove it.")
-    ] = False,
-    grace: Annotated[
-        float | None,
-        typer.Option(help="Seconds beyond the time limit before a hung run is killed; 60."),
-    ] = None,
-    json: Json = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help=".jsonl, .csv or .parquet; resumable.")
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="An .html page: tables, charts, pictures.")
-    ] = None,
-    pictures: Annotated[int, typer.Option(help="Instances that the report draws.")] = 12,
+    paths: list[Path] | None = None,
+    *,
+    generate: list[str] | None = None,
+    policy: list[str] | None = None,
+    policy_file: list[Path] | None = None,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    seed: list[int] | None = None,
+    option: list[str] | None = None,
+    constraints: list[Path] | None = None,
+    time_limit: float | None = None,
+    certificate: bool = False,
+    grace: float | None = None,
+    json: bool = False,
+    output: Path | None = None,
+    report: Path | None = None,
+    pictures: int = 12,
 ) -> None:
     """Compare policies with the proven optimum (or bound) on many instances.
 
@@ -86,8 +63,21 @@ def bench(
 
     Exit status: 0 it is done, 1 a policy ended with an error (its row says which), 2 bad input, or
     an instance that cannot be used, 130 interrupted.
+
+    Parameters
+    ----------
+    paths : Instance files, and folders of them; or one sweep.toml.
+    generate : Such as dssp/uncorrelated,seeds=1-20,jobs=100; repeatable.
+    policy : Names with commas between, or PROBLEM=NAMES; repeatable. All by default.
+    jobs : Processes; 1 by default.
+    cluster : A Dask scheduler, such as tcp://host:8786.
+    seed : A seed; repeatable.
+    certificate : Certify each optimum's bound, and re-prove it.
+    grace : Seconds beyond the time limit before a hung run is killed; 60.
+    output : .jsonl, .csv or .parquet; resumable.
+    report : An .html page: tables, charts, pictures.
+    pictures : Instances that the report draws.
     """
-    from schedopt.cli import reporting
     from schedopt.cli.streams import print_bytes
     from schedopt.sweep.rows import table
     from schedopt.sweep.sources import from_text
@@ -133,7 +123,7 @@ def bench(
         if len(failures) > MOST_FAILURES:
             say(f"and {len(failures) - MOST_FAILURES:,} more that failed")
         if report is not None:
-            reporting.deliver(report, rows, _sweep(words), failures, pictures)
+            delivering.page_of_bench(report, rows, failures, pictures)
     broken = [row for row in rows if row.termination == "error"]
     for row in broken[:MOST_SAID]:
         say(f"{row.policy} on {row.instance}: {row.message}")
@@ -146,7 +136,6 @@ def _keep_what_is_read(
     paths: list[Path], constraints: list[Path], words: dict[str, Any], report: Path | None
 ) -> None:
     """Refuse an output and a report that would take the place of what the bench reads."""
-    from schedopt.cli import reporting
     from schedopt.sweep.rows import FORMATS
     from schedopt.sweep.sources import instance_files
     from schedopt.sweep.sweep_file import rule_files
@@ -158,21 +147,7 @@ def _keep_what_is_read(
     read += named_in(words.get("options", {}))
     output = words.get("output")
     writable(output, FORMATS, read)
-    reporting.ready(report, read if output is None else [*read, output])
-
-
-def _sweep(words: dict[str, Any]) -> Any:
-    """Return what a bench of these arguments does with each instance."""
-    from schedopt.policies.from_file import read
-    from schedopt.sweep.plan import Sweep
-
-    files = tuple(read(path) for path in words.get("policy_files") or ())
-    keys = ("policies", "options", "constraints", "certificate")
-    given = {key: words[key] for key in keys if words.get(key)}
-    limit = words.get("time_limit")
-    return Sweep(
-        seeds=tuple(words.get("seeds") or (0,)), time_limit=limit, policy_files=files, **given
-    )
+    delivering.page_ready(report, read if output is None else [*read, output])
 
 
 def _words(paths: list[Path], flags: dict[str, Any]) -> dict[str, Any]:
@@ -205,31 +180,31 @@ def _policies(given: list[str] | None) -> list[str] | dict[str, list[str]]:
     return named or plain
 
 
-@app.command(epilog="Example: schedopt summary rows.parquet --compare greedy,core --profiles")
+@verb("schedopt summary rows.parquet --compare greedy,core --profiles")
 def summary(
-    file: Annotated[Path, typer.Argument(help="Rows that a bench wrote.")],
-    earlier: Annotated[
-        Path | None, typer.Argument(help="Rows of an earlier bench: what changed since?")
-    ] = None,
-    compare: Annotated[
-        list[str] | None,
-        typer.Option(help="Two policies, as A,B, compared instance by instance; repeatable."),
-    ] = None,
-    profiles: Annotated[bool, typer.Option("--profiles", help="Performance profiles.")] = False,
-    measure: Annotated[
-        str, typer.Option(help="What profiles compare: objective or seconds.")
-    ] = "objective",
-    json: Json = False,
-    latex: Annotated[
-        bool, typer.Option("--latex", help="Print tables for LaTeX (booktabs), and nothing else.")
-    ] = False,
-    csv: Annotated[
-        bool, typer.Option("--csv", help="Print one table as CSV, and nothing else.")
-    ] = False,
+    file: Path,
+    earlier: Path | None = None,
+    *,
+    compare: list[str] | None = None,
+    profiles: bool = False,
+    measure: str = "objective",
+    json: bool = False,
+    latex: bool = False,
+    csv: bool = False,
 ) -> None:
     """Summarize the rows of a bench: gaps, wins, profiles, pairs of policies, and what changed.
 
     Exit status: 0 on success, 2 bad input.
+
+    Parameters
+    ----------
+    file : Rows that a bench wrote.
+    earlier : Rows of an earlier bench: what changed since?
+    compare : Two policies, as A,B, compared instance by instance; repeatable.
+    profiles : Performance profiles.
+    measure : What profiles compare: objective or seconds.
+    latex : Print tables for LaTeX (booktabs), and nothing else.
+    csv : Print one table as CSV, and nothing else.
     """
     from schedopt.analysis.changes import changes
     from schedopt.analysis.pairs import paired
@@ -288,3 +263,111 @@ def _two(text: str) -> tuple[str, str]:
     if len(names) != 2 or not all(names):
         raise InputError("two policies, as A,B", found=repr(text), place="--compare")
     return names[0], names[1]
+
+
+@verb("schedopt whatif night.json --vary processors=900,1000 --vary deadline=12h,13h")
+def whatif(
+    file: Path,
+    *,
+    vary: list[str],
+    unit: str = "s",
+    formulation: str | None = None,
+    solver: str | None = None,
+    constraints: list[Path] | None = None,
+    time_limit: float | None = None,
+    gap: float = 0.0,
+    seed: int = 0,
+    option: list[str] | None = None,
+    jobs: int = 1,
+    json: bool = False,
+    output: Path | None = None,
+) -> None:
+    """Solve an instance for every combination of values at some of its places.
+
+    Places: processors, deadline, jobs.NAME.reward, rules.NAME.at_most.GROUP, option.fill and so on.
+    Run again with the same .jsonl after an interruption: what is there is not solved again.
+
+    Exit status: 0 every combination has a solution or is proven to have none, 4 one stopped
+    without either, 1 a check failed, 2 bad input, 130 interrupted.
+
+    Parameters
+    ----------
+    vary : PLACE=VALUES, such as rules.cap.at_most.fx=0.2:0.6:0.1; repeatable.
+    unit : What times with units become: s, m, h or d.
+    jobs : Processes.
+    output : .jsonl (resumable, for plot) or .csv.
+    """
+    from schedopt.analysis.tables import variations
+    from schedopt.cli.streams import print_bytes
+    from schedopt.instances.files import load
+    from schedopt.sweep.varied import FORMATS, table
+    from schedopt.terminal.console import show
+    from schedopt.terminal.progress import bar
+    from schedopt.verbs.whatif import whatif as run
+
+    options = split(option)
+    writable(output, FORMATS, [file, *(constraints or ()), *named_in(options)])
+    instance = load(file)
+    how = {"formulation": formulation, "solver": solver, "time_limit": time_limit, "gap": gap}
+    rules = declared(constraints, instance)
+    given: dict[str, Any] = {**how, "constraints": rules, "seed": seed, "options": options}
+    try:
+        with bar("combinations") as progress:
+            rows = run(
+                instance, vary, unit=unit, jobs=jobs, output=output, progress=progress, **given
+            )
+    except KeyboardInterrupt:
+        kept = output is not None and output.suffix == FORMATS[0]
+        say("interrupted" + (f"; run it again to go on, {output} keeps what is done" * kept))
+        raise typer.Exit(INTERRUPTED) from None
+    if json:
+        print_bytes(table(rows, FORMATS[0]))
+    else:
+        show(variations(rows))
+    if any(row.violations for row in rows):
+        raise typer.Exit(FAILED)
+    ended = [row.solution_status != "none" or row.termination == "infeasible" for row in rows]
+    raise typer.Exit(FOUND if all(ended) else NOTHING)
+
+
+@verb("schedopt carry mon.json tue.json --half-life 7d --output rules.json")
+def carry(
+    results: list[Path],
+    *,
+    half_life: str | None = None,
+    window: str | None = None,
+    constraints: list[Path] | None = None,
+    json: bool = False,
+    output: Path | None = None,
+) -> None:
+    """Write fair shares that know what earlier nights used, for `solve --constraints`.
+
+    The rules are those of --constraints, or those that the last result was solved with. A usage
+    table has columns night (a whole number or a date), demand, capacity and one for each grouping.
+
+    Exit status: 0 on success, 2 bad input.
+
+    Parameters
+    ----------
+    results : Results, the earliest first; or usage tables (.csv, .parquet).
+    half_life : Nights in which use comes to count half, such as 7 or 7d.
+    window : Nights that count, tonight among them, such as 7 or 7d.
+    """
+    from schedopt.instances.files import dump
+    from schedopt.verbs.carry import carry as run
+
+    if output is None and not json:
+        raise InputError("--output FILE or --json", found="neither")
+    writable(output, (".json",), [*results, *(constraints or ())])
+    rules = run(
+        results,
+        half_life=half_life,
+        window=window,
+        constraints=constraints_of_any(constraints),
+        tell=say,
+    )
+    if output is not None:
+        dump(rules, output, indent=1)
+        say(f"wrote {output}: {', '.join(rule.name or rule.kind() for rule in rules)}")
+    if json:
+        print_json(rules)

@@ -1,4 +1,4 @@
-"""Where results go: a document, or a plan as a table; and the page of one result."""
+"""Where results go: a document, or a plan as a table; and pages, of one result or of a bench."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schedopt.cli.common import DOCUMENTS, deliver, say, writable
+import typer
+
+from schedopt.cli.common import DOCUMENTS, INTERRUPTED, deliver, say, writable
 from schedopt.instances.errors import InputError, shown
 
 if TYPE_CHECKING:
+    from schedopt.analysis.row_table import RowTable
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.protocol import AnyInstance
     from schedopt.solvers.result import Result
@@ -78,6 +81,36 @@ def page(
 
     run = plans.carried_out(instance, found) if found.solution is not None else None
     one.write(instance, found, report, run, rows)
+    say(f"wrote {report}: open it in a browser")
+
+
+def page_ready(report: Path | None, read: Iterable[str | Path]) -> None:
+    """Refuse a page of a bench that cannot be drawn or written before hours of work, not after."""
+    if report is not None:
+        from schedopt.report import need_plotly
+
+        need_plotly()
+    writable(report, (".html",), read)
+
+
+def page_of_bench(report: Path, rows: RowTable, failures: Sequence[str], pictures: int) -> None:
+    """Write the page of a bench and say where it is."""
+    from schedopt.report import write
+    from schedopt.terminal.progress import bar
+
+    try:
+        with bar("pictures") as progress:
+            write(
+                rows,
+                report,
+                sweep=rows.sweep,
+                failures=failures,
+                pictures=pictures,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        say(f"interrupted; {report} is there, but lacks pictures")
+        raise typer.Exit(INTERRUPTED) from None
     say(f"wrote {report}: open it in a browser")
 
 

@@ -1,9 +1,8 @@
-"""The verbs that make things: new, generate, convert, plot, reproduce."""
+"""The verbs that make things, and that look around: from new to warm."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -12,43 +11,29 @@ from schedopt.cli.common import (
     DOCUMENTS,
     FAILED,
     FOUND,
-    Json,
-    Options,
-    Output,
-    Seed,
-    app,
     folder,
     named_in,
     print_json,
     say,
     split,
+    tell,
+    verb,
     writable,
     write_instance,
 )
 from schedopt.instances.errors import InputError
-
-Problem = Annotated[
-    str, typer.Argument(help="The problem, such as dssp.", autocompletion=completing.problem)
-]
-GeneratorOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option",
-        help="An option, as KEY=VALUE; repeatable.",
-        autocompletion=completing.generator_option,
-    ),
-]
+from schedopt.instances.naming import pick
 
 
-@app.command(epilog="Example: schedopt new dssp --output mine.json")
-def new(
-    problem: Problem,
-    json: Annotated[bool, typer.Option("--json", help="Without the comments.")] = False,
-    output: Output = None,
-) -> None:
+@verb("schedopt new dssp --output mine.json")
+def new(problem: str, *, json: bool = False, output: Path | None = None) -> None:
     """Write a small instance file to change into your own; comments say what stands where.
 
     Lines that begin with // are comments, which every verb passes over.
+
+    Parameters
+    ----------
+    json : Without the comments.
     """
     from schedopt.cli.streams import print_bytes
     from schedopt.instances.files import write_bytes
@@ -63,22 +48,28 @@ def new(
         say(f"wrote {output}; next: schedopt solve {output}")
 
 
-@app.command(epilog="Example: schedopt generate dssp --seed 3 --output night.json.gz")
+@verb(
+    "schedopt generate dssp --seed 3 --output night.json.gz",
+    complete={"generator": completing.generator, "option": completing.generator_option},
+)
 def generate(
-    problem: Problem,
-    generator: Annotated[
-        str | None, typer.Option(help="See `schedopt list`.", autocompletion=completing.generator)
-    ] = None,
-    seed: Seed = 0,
-    count: Annotated[int, typer.Option(help="How many, with seeds counting up from --seed.")] = 1,
-    option: GeneratorOptions = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file; a folder where --count is given.")
-    ] = None,
+    problem: str,
+    *,
+    generator: str | None = None,
+    seed: int = 0,
+    count: int = 1,
+    option: list[str] | None = None,
+    output: Path | None = None,
 ) -> None:
     """Make random instances; the same seed makes the same instance.
 
     Without --output the instance goes to standard output.
+
+    Parameters
+    ----------
+    generator : See `schedopt list`.
+    count : How many, with seeds counting up from --seed.
+    output : A file; a folder where --count is given.
     """
     from schedopt.verbs.generate import generate as run
 
@@ -102,14 +93,13 @@ def generate(
     say(f"wrote {count} instances to {output}")
 
 
-@app.command(epilog="Example: schedopt convert jobs.csv --option processors=100 -o night.json")
+@verb("schedopt convert jobs.csv --option processors=100 -o night.json")
 def convert(
-    files: Annotated[
-        list[Path], typer.Argument(help="A table of jobs (.csv, .parquet), workflows, or a log.")
-    ],
-    name: Annotated[str | None, typer.Option(help="The instance's name.")] = None,
-    option: Options = None,
-    output: Output = None,
+    files: list[Path],
+    *,
+    name: str | None = None,
+    option: list[str] | None = None,
+    output: Path | None = None,
 ) -> None:
     """Turn public trace formats, and tables of jobs, into instance files.
 
@@ -119,6 +109,11 @@ def convert(
     reward, groups, seats:NAME. Several workflows make one instance. A log in the Standard Workload
     Format becomes what --option problem=msfq, epoch or dssp asks for. Without --output the
     instance goes to standard output.
+
+    Parameters
+    ----------
+    files : A table of jobs (.csv, .parquet), workflows, or a log.
+    name : The instance's name.
     """
     from schedopt.verbs.convert import convert as run
 
@@ -127,20 +122,16 @@ def convert(
     write_instance(run(files, name=name, options=options, tell=say), output)
 
 
-@app.command(epilog="Example: schedopt plot result.json --instance night.json --output night.png")
-def plot(
-    files: Annotated[
-        list[Path], typer.Argument(help="An instance, results (several too), or rows of a bench.")
-    ],
-    instance: Annotated[
-        Path | None, typer.Option(help="The results' instance: its deadline and its groups.")
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help=".png (the default), .svg, .pdf or .html."),
-    ] = None,
-) -> None:
-    """Draw an instance's jobs, results beside each other, or performance profiles of a bench."""
+@verb("schedopt plot result.json --instance night.json --output night.png")
+def plot(files: list[Path], *, instance: Path | None = None, output: Path | None = None) -> None:
+    """Draw an instance's jobs, results beside each other, or performance profiles of a bench.
+
+    Parameters
+    ----------
+    files : An instance, results (several too), or rows of a bench.
+    instance : The results' instance: its deadline and its groups.
+    output : .png (the default), .svg, .pdf or .html.
+    """
     from schedopt.instances.files import located
     from schedopt.verbs.plot import FORMATS, save
     from schedopt.verbs.plot import plot as draw
@@ -151,19 +142,16 @@ def plot(
     say(f"wrote {target}")
 
 
-@app.command(epilog="Example: schedopt reproduce dssp/figure-3 dssp/theorem-4 --quick")
+@verb(
+    "schedopt reproduce dssp/figure-3 dssp/theorem-4 --quick",
+    complete={"names": completing.reproduction},
+)
 def reproduce(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Such as dssp/figure-3, or dssp, or all.", autocompletion=completing.reproduction
-        ),
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer instances, in seconds.")] = False,
-    json: Json = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A folder for the plots.")
-    ] = None,
+    names: list[str] | None = None,
+    *,
+    quick: bool = False,
+    json: bool = False,
+    output: Path | None = None,
 ) -> None:
     """Run a paper's figures and theorems, and print its claims beside what is found here.
 
@@ -171,25 +159,81 @@ def reproduce(
     and `all` in full.
 
     Exit status: 0 every claim holds, 1 one does not, 2 there is no such reproduction.
+
+    Parameters
+    ----------
+    names : Such as dssp/figure-3, or dssp, or all.
+    quick : Fewer instances, in seconds.
+    output : A folder for the plots.
     """
     from schedopt.terminal import listings
     from schedopt.verbs.reproduce import recorded
     from schedopt.verbs.reproduce import reproduce as run
 
     if not names and not quick and output is None:
-        if json:
-            print_json(recorded())
-        else:
-            listings.ledger(recorded())
+        tell(recorded(), json, listings.ledger)
         raise typer.Exit(FOUND)
     if names == ["all"]:
         names = None
     if output is not None:
         folder(output)
     found = run(names or (), quick=quick, output=output, watch=lambda name: say(f"{name} ..."))
-    if json:
-        print_json(found)
-    else:
-        listings.reproductions(found)
+    tell(found, json, listings.reproductions)
     held = all(claim["holds"] is not False for entry in found for claim in entry["claims"])
     raise typer.Exit(FOUND if held else FAILED)
+
+
+@verb("schedopt list policies", name="list", complete={"section": completing.section})
+def list_(section: str | None = None, *, json: bool = False) -> None:
+    """List problems, formulations, solvers, policies, constraint kinds, generators and examples.
+
+    Parameters
+    ----------
+    section : Only this section.
+    """
+    from schedopt.terminal import listings
+    from schedopt.verbs import contents
+
+    wanted = None if section is None else [pick(section, contents.SECTIONS, "a section")]
+    sections = contents.sections(wanted)
+    tell(sections, json, listings.contents)
+
+
+@verb("schedopt explain fair-share", complete={"name": completing.explained})
+def explain(name: str, *, json: bool = False) -> None:
+    """Say what a side constraint or a policy is: its fields, JSON to paste, its source.
+
+    Parameters
+    ----------
+    name : A side constraint, policy, formulation or generator.
+    """
+    from schedopt.terminal import listings
+    from schedopt.verbs.explain import explain as run
+
+    entries = run(name)
+    if json and len(entries) == 1:
+        print_json(entries[0])
+    else:
+        tell(entries, json, listings.explained)
+
+
+@verb("schedopt doctor")
+def doctor(*, json: bool = False) -> None:
+    """Say versions, and whether each solver loads and solves a tiny model right."""
+    from schedopt.terminal import listings
+    from schedopt.verbs.doctor import examine
+
+    findings = examine()
+    tell(findings, json, listings.doctor)
+    raise typer.Exit(0 if all(finding.ok for finding in findings) else FAILED)
+
+
+@verb("schedopt warm")
+def warm(*, json: bool = False) -> None:
+    """Compile every kernel now, so that no first solve waits for it; once for each version."""
+    from schedopt.terminal import listings, progress
+    from schedopt.verbs.warm import warm as run
+
+    with progress.bar("runs") as advance:
+        found = run(advance)
+    tell(found, json, listings.warmed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand
@@ -12,85 +12,18 @@ from schedopt.cli import completing, delivering
 from schedopt.cli.common import (
     FAILED,
     INTERRUPTED,
-    Constraints,
-    File,
-    Json,
-    PolicyFiles,
-    Seed,
-    TimeLimit,
-    app,
     declared,
     deliver,
     named_in,
     say,
     split,
     status,
+    verb,
     writable,
 )
 from schedopt.instances.errors import InputError, printable
 
-EXAMPLE_OF_SOLVE = "Example: schedopt solve instances/dssp/night.json.gz --option fill=0.9"
-
-
-FormulationName = Annotated[
-    str | None, typer.Option(help="See `schedopt list`.", autocompletion=completing.formulation)
-]
-SolverName = Annotated[
-    str | None, typer.Option(help="See `schedopt list`.", autocompletion=completing.solver)
-]
-FormulationOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option",
-        help="An option of the formulation, as KEY=VALUE; repeatable.",
-        autocompletion=completing.formulation_option,
-    ),
-]
-
-Explain = Annotated[
-    bool,
-    typer.Option("--explain", help="Say why jobs are left out, and what each rule costs."),
-]
-Certificate = Annotated[
-    bool, typer.Option("--certificate", help="Add what `check` can re-prove the bound from.")
-]
-Confirm = Annotated[
-    bool, typer.Option("--confirm", help="Solve again by another method; both must agree.")
-]
-Write = Annotated[
-    Path | None,
-    typer.Option(help="Write the model as .lp or .mps; with --time-limit 0, hardly solve it."),
-]
-Report = Annotated[
-    Path | None, typer.Option(help="An .html page of this one result: pictures, tables.")
-]
-Vary = Annotated[
-    list[str] | None,
-    typer.Option(help="PLACE=VALUES as `whatif` takes them: curves for --report; repeatable."),
-]
-PlanOutput = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", help="Write it: .json, or the plan as .csv or .parquet."),
-]
-
-
-PolicyNames = Annotated[
-    str,
-    typer.Option(
-        help="One name, or several with commas between.", autocompletion=completing.policies
-    ),
-]
-PolicyOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option",
-        help="An option of the policies, as KEY=VALUE; repeatable.",
-        autocompletion=completing.policy_option,
-    ),
-]
-Jobs = Annotated[
-    int, typer.Option(help="Cores for a long simulation; the answer is the same for any.")
-]
+EXAMPLE_OF_SOLVE = "schedopt solve instances/dssp/night.json.gz --option fill=0.9"
 
 
 class _Solve(TyperCommand):
@@ -103,34 +36,47 @@ class _Solve(TyperCommand):
         from schedopt.verbs.contents import formulations_in_words
 
         words = [escape(line) for line in formulations_in_words()]
-        self.epilog: str | None = "\n\n".join(["\n".join(words), EXAMPLE_OF_SOLVE])
+        self.epilog: str | None = "\n\n".join(["\n".join(words), f"Example: {EXAMPLE_OF_SOLVE}"])
         return super().get_help(ctx)
 
 
-@app.command(cls=_Solve, epilog=EXAMPLE_OF_SOLVE)
+@verb(EXAMPLE_OF_SOLVE, cls=_Solve, complete={"option": completing.formulation_option})
 def solve(
-    file: File,
-    formulation: FormulationName = None,
-    solver: SolverName = None,
-    constraints: Constraints = None,
-    time_limit: TimeLimit = None,
-    gap: Annotated[float, typer.Option(help="The relative gap that is good enough.")] = 0.0,
-    threads: Annotated[int | None, typer.Option(help="Threads of the solver.")] = None,
-    seed: Seed = 0,
-    option: FormulationOptions = None,
-    certificate: Certificate = False,
-    confirm: Confirm = False,
-    explain: Explain = False,
-    write: Write = None,
-    report: Report = None,
-    vary: Vary = None,
-    json: Json = False,
-    output: PlanOutput = None,
+    file: Path,
+    *,
+    formulation: str | None = None,
+    solver: str | None = None,
+    constraints: list[Path] | None = None,
+    time_limit: float | None = None,
+    gap: float = 0.0,
+    threads: int | None = None,
+    seed: int = 0,
+    option: list[str] | None = None,
+    certificate: bool = False,
+    confirm: bool = False,
+    explain: bool = False,
+    write: Path | None = None,
+    report: Path | None = None,
+    vary: list[str] | None = None,
+    json: bool = False,
+    output: Path | None = None,
 ) -> None:
     """Find the optimum, prove it, and check it.
 
     Exit status: 0 a solution was found, 3 proven infeasible, 4 stopped without a solution,
     130 interrupted (what was found is still written), 1 the check failed, 2 bad input.
+
+    Parameters
+    ----------
+    threads : Threads of the solver.
+    option : An option of the formulation, as KEY=VALUE; repeatable.
+    certificate : Add what `check` can re-prove the bound from.
+    confirm : Solve again by another method; both must agree.
+    explain : Say why jobs are left out, and what each rule costs.
+    write : Write the model as .lp or .mps; with --time-limit 0, hardly solve it.
+    report : An .html page of this one result: pictures, tables.
+    vary : PLACE=VALUES as `whatif` takes them: curves for --report; repeatable.
+    output : Write it: .json, or the plan as .csv or .parquet.
     """
     from schedopt.instances.files import load
     from schedopt.terminal.progress import live, ticking
@@ -169,22 +115,33 @@ def solve(
     raise typer.Exit(status(result))
 
 
-@app.command(epilog="Example: schedopt evaluate instances/dssp/night.json.gz --policy greedy,core")
+@verb(
+    "schedopt evaluate instances/dssp/night.json.gz --policy greedy,core",
+    complete={"policy": completing.policies, "option": completing.policy_option},
+)
 def evaluate(
-    file: File,
-    policy: PolicyNames,
-    policy_file: PolicyFiles = None,
-    seed: Seed = 0,
-    option: PolicyOptions = None,
-    constraints: Constraints = None,
-    jobs: Jobs = 1,
-    json: Json = False,
-    output: PlanOutput = None,
+    file: Path,
+    *,
+    policy: str,
+    policy_file: list[Path] | None = None,
+    seed: int = 0,
+    option: list[str] | None = None,
+    constraints: list[Path] | None = None,
+    jobs: int = 1,
+    json: bool = False,
+    output: Path | None = None,
 ) -> None:
     """Tell what policies get on an instance, and which side constraints they break.
 
     Exit status: 0 each policy has a solution, 2 bad input or a policy that does not apply,
     130 interrupted (the replications of a simulation that are done are still written).
+
+    Parameters
+    ----------
+    policy : One name, or several with commas between.
+    option : An option of the policies, as KEY=VALUE; repeatable.
+    jobs : Cores for a long simulation; the answer is the same for any.
+    output : Write it: .json, or the plan as .csv or .parquet.
     """
     from schedopt.instances.files import load
     from schedopt.terminal.progress import bar
@@ -225,17 +182,16 @@ def evaluate(
     raise typer.Exit(0 if all(result.solution for result in results) else 2)
 
 
-@app.command(epilog="Example: schedopt check instances/dssp/night.json.gz result.json")
-def check(
-    file: File,
-    result: Annotated[Path, typer.Argument(help="A result document.")],
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Fail where it answers another question than the file.")
-    ] = False,
-) -> None:
+@verb("schedopt check instances/dssp/night.json.gz result.json")
+def check(file: Path, result: Path, strict: bool = False) -> None:
     """Recompute a result from the raw instance, without any solver.
 
     Exit status: 0 it holds, 1 it does not or was not judged in full, 2 bad input.
+
+    Parameters
+    ----------
+    result : A result document.
+    strict : Fail where it answers another question than the file.
     """
     from schedopt.instances.files import load
     from schedopt.verbs.check import answered, differences, reports

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from schedopt.analysis.contenders import all_scores
+from schedopt.analysis.contenders import all_scores, grouped
 from schedopt.analysis.profiles import ratio
 from schedopt.analysis.summary import Standing
 from schedopt.pictures.style import lines
@@ -25,21 +25,13 @@ COLUMNS = (
 """What the script knows of a row; `case` is its instance's place in the list of them."""
 
 
-def by_file(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Return the rows of each instance file."""
-    cases: dict[str, list[Row]] = {}
-    for row in rows:
-        cases.setdefault(row.file, []).append(row)
-    return cases
-
-
 def data(
     rows: Sequence[Row],
     standings: Sequence[Standing],
     pictures: Mapping[str, Sequence[Picture]],
 ) -> dict[str, Any]:
     """Return what the script reads; a row's policy is its contender."""
-    cases = by_file(rows)
+    cases = grouped(rows, "file")
     place = {file: i for i, file in enumerate(cases)}
     number = {row.key: i for i, row in enumerate(rows)}
     drawn = iter(range(sum(map(len, pictures.values()))))

@@ -15,7 +15,7 @@ from string import Template
 import msgspec
 
 from schedopt import __version__
-from schedopt.analysis.contenders import by_problem, contenders, sense_of
+from schedopt.analysis.contenders import contenders, grouped, sense_of
 from schedopt.analysis.pairs import against
 from schedopt.analysis.summary import Standing, overview, ranked, summary
 from schedopt.analysis.tables import measured_tables
@@ -24,7 +24,7 @@ from schedopt.formats import counted
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import write_bytes
 from schedopt.report import drawings
-from schedopt.report.data import as_script, by_file, data, packed, packed_pictures
+from schedopt.report.data import as_script, data, packed, packed_pictures
 from schedopt.report.drawings import Picture
 from schedopt.report.sections import failed, measured_section, problem_section, words
 from schedopt.sweep.plan import Sweep, problem_plans
@@ -90,16 +90,12 @@ def page(
     pictures: Mapping[str, Sequence[Picture]],
     failures: Sequence[str] = (),
 ) -> str:
-    """Return the page.
-
-    ``pictures``: for each instance file that has some, its pictures; ``failures``: a line for each
-    instance that could not be used.
-    """
+    """Return the page, with the pictures of each instance's file that has some."""
     rows = by_contender(rows)
-    standings, cases = summary(rows), list(by_file(rows))
-    plotly = _plotly()
+    standings, cases = summary(rows), list(grouped(rows, "file"))
+    plotly, plotly_packed = _plotly()
     return Template(asset("page.html")).substitute(
-        policy=content_policy(script(), plotly.source),
+        policy=content_policy(script(), plotly),
         style=asset("page.css"),
         version=escape(__version__),
         count=f"{counted(len(rows), 'run')} on {counted(len(cases), 'instance')}",
@@ -110,16 +106,16 @@ def page(
         failures=failed(failures),
         data=as_script(data(rows, standings, pictures)),
         pictures=packed_pictures(pictures, cases),
-        plotly=plotly.packed,
+        plotly=plotly_packed,
         script=script(),
     )
 
 
 def _sections(rows: Sequence[Row], standings: Sequence[Standing]) -> Iterator[str]:
-    grouped = by_problem(rows)
+    by_problem = grouped(rows, "problem")
     for what in overview(rows):
         found = [standing for standing in standings if standing.problem == what.problem]
-        pairs = against(grouped[what.problem], ranked(found)[0].contender)
+        pairs = against(by_problem[what.problem], ranked(found)[0].contender)
         yield problem_section(what, sense_of(what.problem), found, pairs)
 
 
@@ -133,7 +129,7 @@ def _drawn(
     rows: Sequence[Row], sweep: Sweep, most: int, progress: Advance | None
 ) -> Iterator[tuple[str, list[Picture]]]:
     """Yield instance files with their pictures, as they are drawn."""
-    cases = by_file(rows)
+    cases = grouped(rows, "file")
     wanted = drawings.chosen(cases, most)
     of = problem_plans(sweep, dict.fromkeys(row.problem for row in rows))
     for number, file in enumerate(wanted, start=1):
@@ -160,11 +156,6 @@ def script(parts: tuple[str, ...] = SCRIPTS) -> str:
     return '"use strict";\n(() => {\n' + "\n".join(map(asset, parts)) + "})();\n"
 
 
-class _Plotly(msgspec.Struct, frozen=True):
-    source: str
-    packed: str
-
-
 def need_plotly() -> None:
     """Refuse to make a report without what draws its charts."""
     if find_spec("plotly") is None:
@@ -175,13 +166,13 @@ def need_plotly() -> None:
 
 
 @cache
-def _plotly() -> _Plotly:
+def _plotly() -> tuple[str, str]:
     """Return plotly's script, and packed as the page carries it: at two fifths of its size."""
     need_plotly()
     from plotly.offline import get_plotlyjs
 
     source = str(get_plotlyjs())
-    return _Plotly(source, packed(source))
+    return source, packed(source)
 
 
 def content_policy(*scripts: str) -> str:

@@ -1,19 +1,25 @@
-"""What there is, whether it works, and what the papers' reproductions found."""
+"""What there is, in words; whether it works; what reproductions found; what the archive holds."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from json import dumps
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from rich.table import Table
 from rich.text import Text
 
-from schedopt.formats import duration
+from schedopt.formats import duration, number, percent
 from schedopt.instances.errors import printable
+from schedopt.problems.shown import ShownTable
 from schedopt.terminal.console import out, say, show, text
 
 if TYPE_CHECKING:
+    from schedopt.archive.judging import Verdict
     from schedopt.verbs.doctor import Finding
+    from schedopt.verbs.explain import Explained
     from schedopt.verbs.warm import Warmed
 
 Told = Mapping[str, Any]
@@ -48,8 +54,6 @@ def _said(words: Sequence[str], key: str) -> Iterator[str]:
 
 def doctor(findings: Sequence[Finding]) -> None:
     """Show what the doctor found."""
-    from rich.table import Table
-
     grid = Table.grid(padding=(0, 2))
     for finding in findings:
         mark = text("works", "green") if finding.ok else text("FAILS", "red")
@@ -59,8 +63,6 @@ def doctor(findings: Sequence[Finding]) -> None:
 
 def warmed(found: Sequence[Warmed]) -> None:
     """Show what compiling took, problem by problem."""
-    from schedopt.problems.shown import ShownTable
-
     rows = tuple((entry.problem, str(entry.runs), duration(entry.seconds)) for entry in found)
     title = "kernels, compiled and kept"
     show(ShownTable(title=title, heads=("problem", "runs", "time"), rows=rows))
@@ -68,8 +70,6 @@ def warmed(found: Sequence[Warmed]) -> None:
 
 def reproductions(found: Sequence[Told]) -> None:
     """Show reproductions: each claim, the paper's numbers, ours, and the verdict."""
-    from rich.table import Table
-
     for entry in found:
         out.print()
         say(f"{entry['name']}: {entry['title']}", "bold")
@@ -85,11 +85,132 @@ def reproductions(found: Sequence[Told]) -> None:
 
 def ledger(found: Sequence[Told]) -> None:
     """Show all entries of the ledger, a line for each, with the recorded verdict."""
-    from schedopt.problems.shown import ShownTable
-
     rows = tuple(
         (entry["name"], entry["title"], str(len(entry["claims"])), entry["verdict"])
         for entry in found
     )
     show(ShownTable(title="", heads=("entry", "title", "claims", "verdict"), rows=rows))
     say("as last recorded, in full; run an entry again by its name, or `all`")
+
+
+def explained(entries: Sequence[Explained]) -> None:
+    """Show each thing that bears a name."""
+    for i, entry in enumerate(entries):
+        if i:
+            out.print()
+        _entry(entry)
+
+
+def _entry(entry: Explained) -> None:
+    of = "" if entry.what == "problem" else ", ".join(entry.problems)
+    head = Text.assemble((entry.name, "bold"), f": a {entry.what}{of and f' of {of}'}")
+    out.print(head)
+    say(entry.definition)
+    if entry.source:
+        say(f"source: {entry.source}")
+    _fields("fields", entry.fields)
+    _fields("options", entry.options)
+    _engines(entry.engines)
+    for head_of, code in (
+        ("example", _json(entry.example)),
+        ("in Python", entry.python),
+        ("use", entry.use),
+    ):
+        if code:
+            say(head_of, "bold")
+            out.print(text(f"  {code}"), soft_wrap=True)
+
+
+def _fields(title: str, fields: Sequence[Told]) -> None:
+    if not fields:
+        return
+    say(title, "bold")
+    grid = Table.grid(padding=(0, 2))
+    for field in fields:
+        grid.add_row(
+            text(f"  {field['name']}", "cyan"),
+            text(_when(field)),
+            text("; ".join(filter(None, (field["takes"], field.get("says", ""))))),
+        )
+    out.print(grid)
+
+
+def _engines(engines: Sequence[Told]) -> None:
+    """Show the table of engines, in the order in which they are asked."""
+    if not engines:
+        return
+    say("engines: the first that accepts, answers", "bold")
+    heads = ("engine", "accepts", "proves", "certificate", "confirmed by")
+    keys = ("name", "accepts", "proves", "certificate", "confirmed_by")
+    rows = tuple(tuple(str(engine[key] or "") for key in keys) for engine in engines)
+    show(ShownTable(title="", heads=heads, rows=rows))
+
+
+def _when(field: Told) -> str:
+    """Say whether a field has to be there, or what holds where it is not."""
+    if field.get("required"):
+        return "required"
+    default = field.get("default")
+    return "optional" if default in (None, {}, [], ()) else f"default {_json(default)}"
+
+
+def _json(value: Any) -> str:
+    return "" if value is None else dumps(value, ensure_ascii=False)
+
+
+def groups(found: Sequence[Told]) -> None:
+    """Show the groups."""
+    rows = tuple(
+        (
+            entry["group"],
+            entry["title"],
+            *(str(entry[key]) for key in ("instances", "proven", "certified", "open")),
+            percent(entry["widest_gap"]),
+        )
+        for entry in found
+    )
+    heads = ("group", "what", "instances", "proven", "re-proved", "open", "widest gap")
+    show(ShownTable(title="", heads=heads, rows=rows))
+    total = Counter(
+        {key: sum(entry[key] for entry in found) for key in ("instances", "proven", "open")}
+    )
+    say(f"{total['instances']} instances: {total['proven']} proven, {total['open']} open")
+
+
+def known(found: Told) -> None:
+    """Show what is known of a group or of an instance."""
+    if "entries" not in found:
+        for key, value in found.items():
+            say(f"{key}: {value}")
+        return
+    say(f"{found['name']} {found['version']}: {found['title']}", "bold")
+    say(f"source: {found['source']}; licence: {found['licence']}")
+    rows = tuple(
+        (
+            entry["name"],
+            entry["status"],
+            number(entry["objective"]),
+            number(entry["bound"]),
+            "unknown" if entry["gap"] is None else percent(entry["gap"]),
+            entry["certificate"] or "believed",
+            entry["objective_by"]["by"],
+            entry["objective_by"]["date"],
+        )
+        for entry in found["entries"]
+    )
+    heads = ("instance", "status", "best known", "bound", "gap", "bound re-proved from", "by", "on")
+    show(ShownTable(title="", heads=heads, rows=rows))
+
+
+def verdicts(found: Sequence[Verdict]) -> None:
+    """Show what became of each entry that does not hold, and how many hold."""
+    for verdict in found:
+        for line in verdict.wrong:
+            say(f"{verdict.group}/{verdict.name}: {line}", "red")
+    sound = [verdict for verdict in found if not verdict.wrong]
+    reproved = sum(verdict.bound == "re-proved" for verdict in sound)
+    proven = sum(verdict.status == "proven" for verdict in sound)
+    say(
+        f"{len(sound)} of {len(found)} entries hold: {proven} proven, {len(sound) - proven} open; "
+        f"{reproved} bounds re-proved, the others believed"
+    )

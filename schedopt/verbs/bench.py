@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from schedopt.analysis.row_table import RowTable
 from schedopt.instances.constraints import Constraint
@@ -137,14 +137,16 @@ def bench(
     plan, failures = _planned([*files, *generated], sweep)
     rows = Rows(output, [run.key for task in plan for run in task.runs])
     todo = [left for task in plan if (left := _left(task, rows)).runs]
-    for line in _slow(todo):
-        (tell or _quiet)(line)
+    if tell:
+        for line in _slow(todo):
+            tell(line)
     try:
         outcomes = computed(todo, jobs, grace, cluster)
         for task, why in filled(rows, outcomes, len(plan) - len(todo), len(plan), progress):
             failures.append(why if task.source.label in why else f"{task.source.label}: {why}")
     finally:
         finished = RowTable(rows.finish())
+        finished.sweep = sweep
     if failures:
         raise BenchError(failures, finished)
     return finished
@@ -177,25 +179,20 @@ def _refuse(jobs: int, seeds: Sequence[int], seconds: Mapping[str, float | None]
             raise InputError("seconds, 0 or more", found=shown(value), place=name)
 
 
-class Told(NamedTuple):
-    """What planning asks of a source: its problem, its digest, and whether files stand beside."""
+Told = tuple[str, str, bool]
+"""What planning asks of a source: its problem, its digest, and whether files stand beside."""
 
-    problem: str
-    digest: str
-    beside: bool
 
-    @classmethod
-    def by(cls, source: Source) -> Told:
-        """Read a source once for all of it."""
-        file = source.opened()
-        return cls(file.problem(), file.digest(), file.beside())
+def _told(source: Source) -> Told:
+    file = source.opened()  # which reads it once
+    return file.problem(), file.digest(), file.beside()
 
 
 def task_of(
     source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan], told: Told | None = None
 ) -> Task:
     """Return what a sweep does with one instance; it is read if what it tells is not given."""
-    problem, digest, beside = told or Told.by(source)
+    problem, digest, beside = told or _told(source)
     mine = of[problem]
     if sweep.policies is None:  # all of them: all that are for such an instance
         sort = "beside" if beside else "alone"
@@ -214,10 +211,6 @@ def task_of(
     )
 
 
-def _quiet(line: str) -> None:
-    """Say nothing."""
-
-
 def _slow(tasks: Sequence[Task]) -> Iterable[str]:
     """Return a line on each policy that keeps one waiting, since no option of it is given."""
     lines = {}
@@ -231,7 +224,6 @@ def _slow(tasks: Sequence[Task]) -> Iterable[str]:
 
 
 def _left(task: Task, rows: Rows) -> Task:
-    """Return what is left of a task."""
     return replace(task, runs=tuple(run for run in task.runs if run.key not in rows))
 
 
@@ -241,10 +233,10 @@ def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[
     usable: list[tuple[Source, Told]] = []
     for source in {source.label: source for source in sources}.values():
         try:
-            usable.append((source, Told.by(source)))
+            usable.append((source, _told(source)))
         except InputError as error:
             failures.append(str(error))
-    counts = Counter(told.problem for _, told in usable)
+    counts = Counter(told[0] for _, told in usable)
     of = problem_plans(sweep, counts)
     for problem, mine in of.items():
         count = counts[problem]
@@ -254,16 +246,12 @@ def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[
 
 
 def _here(todo: Sequence[Task]) -> Iterator[list[tuple[Task, Outcome[Any]]]]:
-    """Do tasks in this very process, one after the other.
-
-    Whoever looks for garbage need not look through all that is loaded, again and again: that would
-    be a fifteenth of the time.
-    """
+    """Do tasks in this very process, one after the other."""
     try:
         for i, task in enumerate(todo):
             yield [(task, outcome(task))]
             if i == 0:
-                gc.freeze()
+                gc.freeze()  # rescanning what is loaded would take a fifteenth of the time
     finally:
         gc.unfreeze()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from schedopt.problems import problems
 
 def constraints_from(path: str | Path, problem: str) -> list[Constraint]:
     """Read side constraints of a problem from a file: a list of them, or a single one."""
-    return _constraints(path, record_of(problem).constraint_kinds())
+    return _read(path, record_of(problem).constraint_kinds())
 
 
 def constraints_of_any(path: str | Path) -> list[Constraint]:
@@ -23,22 +25,18 @@ def constraints_of_any(path: str | Path) -> list[Constraint]:
     kinds: dict[str, Any] = {}
     for record in problems():
         kinds |= record.constraint_kinds()
-    return _constraints(path, kinds)
+    return _read(path, kinds)
 
 
 def rules_from(data: bytes, problem: str) -> list[Constraint]:
     """Read side constraints of a problem from JSON: a list of them."""
-    union: Any = None
-    for kind in record_of(problem).constraint_kinds().values():
-        union = kind if union is None else union | kind
+    union: Any = reduce(or_, record_of(problem).constraint_kinds().values())
     return list(decode(data, tuple[union, ...]))
 
 
-def _constraints(path: str | Path, kinds: Mapping[str, Any]) -> list[Constraint]:
+def _read(path: str | Path, kinds: Mapping[str, Any]) -> list[Constraint]:
     data = uncommented(read_bytes(path))
-    union: Any = None
-    for kind in kinds.values():
-        union = kind if union is None else union | kind
+    union: Any = reduce(or_, kinds.values())
     if data.lstrip().startswith(b"{"):
         return [decode(data, union, file=str(path))]
     return list(decode(data, tuple[union, ...], file=str(path)))

@@ -12,9 +12,16 @@ import msgspec
 from schedopt import __version__
 from schedopt.instances.constraints import Constraint, check_added
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import load, parse
 from schedopt.instances.options import MARKS, Options, checked, most_at_once
 from schedopt.instances.protocol import AnyInstance
-from schedopt.policies.registry import Policy
+from schedopt.policies import from_file
+from schedopt.policies.registry import (
+    InterruptedRunError,
+    NotApplicableError,
+    Policy,
+    UnstableError,
+)
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.solvers.clock import now
@@ -100,39 +107,23 @@ def evaluate(
     if not 1 <= jobs <= most_at_once():
         raise InputError(f"from 1 to {most_at_once()} cores", found=shown(jobs), place="jobs")
     for path in policy_files:
-        from schedopt.policies.from_file import load as load_policies
-        from schedopt.policies.from_file import read
-
-        load_policies(read(path))
+        from_file.load(from_file.read(path))
     if isinstance(what, str | Path):
-        from schedopt.instances.files import load
-
         what = load(what)
     names = [policy] if isinstance(policy, str) else list(policy)
     added = list(constraints)
     check_added(what, added)
-    chosen = known_policies(problem_of(what).name, names, options or {}, added)
+    chosen = [problem_of(what).policy(name, added) for name in names]
+    together = {key: option for each in chosen for key, option in each.options.items()}
+    checked(options or {}, together, ", ".join(each.name for each in chosen))
     told_apart(chosen, options or {})
-    cores: dict[str, Any] = {"jobs": jobs, "watch": watch}
+    further: dict[str, Any] = {"seed": seed, "jobs": jobs, "watch": watch}
     results: list[Result] = []
     for one in chosen:
-        results.append(_evaluated(what, one, options or {}, seed, added, cores=cores))
+        results.append(_evaluated(what, one, options or {}, added, **further))
         if results[-1].termination == "interrupted":
             break
     return results[0] if isinstance(policy, str) else results
-
-
-def known_policies(
-    problem: str,
-    names: Iterable[str],
-    options: Options,
-    constraints: Sequence[Constraint] = (),
-) -> list[Policy]:
-    """Return policies by name, making sure that each option is known to one of them."""
-    chosen = [record_of(problem).policy(name, constraints) for name in names]
-    together = {key: option for policy in chosen for key, option in policy.options.items()}
-    checked(options, together, ", ".join(policy.name for policy in chosen))
-    return chosen
 
 
 def told_apart(policies: Sequence[Policy], options: Options, instances: int = 1) -> None:
@@ -163,10 +154,6 @@ def warm(policy: Policy) -> None:
 
 @cache
 def _warm(problem: str, name: str) -> None:
-    """Run a policy on a tiny instance once, so that compiling is not counted as its time."""
-    from schedopt.instances.files import parse
-    from schedopt.policies.registry import NotApplicableError
-
     try:
         policy = record_of(problem).policy(name)
         policy.run(parse(record_of(problem).tiny), **policy.trial)
@@ -178,12 +165,10 @@ def _evaluated(
     instance: AnyInstance,
     policy: Policy,
     options: Options,
-    seed: int,
     constraints: list[Constraint],
-    *,
-    cores: dict[str, Any],
+    **further: Any,
 ) -> Result:
-    from schedopt.policies.registry import InterruptedRunError, NotApplicableError, UnstableError
+    from schedopt.validation.documents import check
 
     record = record_of(policy.problem)
     own = {
@@ -200,12 +185,13 @@ def _evaluated(
         termination="not-applicable",
         solution_status="none",
         sense=record.sense,
-        seed=seed,
+        seed=further["seed"],
         options=settings,
         constraints=tuple(constraints),
     )
     warm(policy)
-    further = {**({"seed": seed} if policy.random else {}), **(cores if policy.parallel else {})}
+    takes = {"seed": policy.random, "jobs": policy.parallel, "watch": policy.parallel}
+    further = {key: value for key, value in further.items() if takes[key]}
     ended: Termination = "completed"
     began = now()
     try:
@@ -227,32 +213,19 @@ def _evaluated(
         objective=instance.objective_of(solution),
         confidence=getattr(solution, "confidence", msgspec.UNSET),
         solution=solution,
-        message=getattr(solution, "note", msgspec.UNSET),
     )
-    return _judged(instance, done, constraints, began, solved)
+    report = check(instance, done.claim(), constraints)
+    missing = [*report.unchecked, *report.unjudged]
+    note = getattr(solution, "note", "")
+    return msgspec.structs.replace(
+        done,
+        seconds=Seconds(solve=solved - began, check=now() - solved),
+        checked=not missing,
+        violations=tuple(report.violations),
+        message="; ".join([*([str(note)] if note else []), *missing]) or msgspec.UNSET,
+    )
 
 
 def _asks(policy: Policy, key: str) -> bool:
     """Tell whether an option changes what is asked; the name of a file to write does not."""
     return key in policy.options and policy.options[key].asks and not policy.options[key].written
-
-
-def _judged(
-    instance: AnyInstance,
-    result: Result,
-    constraints: list[Constraint],
-    began: float,
-    solved: float,
-) -> Result:
-    from schedopt.validation.documents import check
-
-    report = check(instance, result.claim(), constraints)
-    notes = [str(result.message)] if result.message else []
-    seconds = Seconds(solve=solved - began, check=now() - solved)
-    return msgspec.structs.replace(
-        result,
-        seconds=seconds,
-        checked=not (report.unchecked or report.unjudged),
-        violations=tuple(report.violations),
-        message="; ".join([*notes, *report.unchecked, *report.unjudged]) or msgspec.UNSET,
-    )

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from schedopt.analysis.contenders import contenders
+from schedopt.analysis.contenders import contenders, grouped
 from schedopt.analysis.profiles import profiles
 from schedopt.analysis.summary import summary
-from schedopt.report.data import by_file, problems
+from schedopt.report.data import problems
 from schedopt.report.writing import by_contender, page
 from schedopt.sweep.rows import Row
 from schedopt.terminal import bench_tables, console
@@ -149,7 +149,7 @@ def test_the_terminal_and_the_page_say_the_same(rows: list[Row]) -> None:
 def test_the_profile_begins_with_the_wins_and_the_page_has_its_ratios(rows: list[Row]) -> None:
     named, found = by_contender(rows), profiles(rows)
     standings = {standing.contender: standing for standing in summary(rows)}
-    place = {file: i for i, file in enumerate(by_file(named))}
+    place = {file: i for i, file in enumerate(grouped(named, "file"))}
     told = problems(named, list(standings.values()), place)
     for profile in found:
         standing = standings[profile.contender]
