@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from builders.msfq import at_load, one_or_all
+from builders.refusals import refusal
 
 from schedopt.instances import files
-from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import (
     BoundedPareto,
     Deterministic,
@@ -119,7 +119,6 @@ def test_traces_are_read_in_order(tmp_path: Path) -> None:
 def test_bad_traces_are_refused_with_their_line(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "bad.csv"
     path.write_text(text)
-    with pytest.raises(InputError) as caught:
-        read_trace(path, at_load(4, 0.5))
-    assert says in str(caught.value)
-    assert "bad.csv" in str(caught.value)
+    error = refusal(read_trace, path, at_load(4, 0.5))
+    assert says in str(error)
+    assert "bad.csv" in str(error)
