@@ -201,8 +201,8 @@ WRONG: dict[str, tuple[str | bytes, str, str | None, str]] = {
         HEADER + '"a\nb",1,1,1,1,fx\nc,x,1,1,1,fx\n', "line 4, column 'reward'", "'x'", "a finite",
     ),
     "a huge cell": (
-        HEADER + "x" * 200_000 + ",1,1,1,1,fx\n", "line 2", "field larger than field limit (131072)",
-        "CSV",
+        HEADER + "x" * 200_000 + ",1,1,1,1,fx\n", "line 2",
+        "field larger than field limit (131072)", "CSV",
     ),
     "overflow": (
         HEADER + "a,1e308,1,1,1,fx\nb,1e308,1,1,1,fx\n", "jobs", "an overflow", "finite sums",
