@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from builders.jobtable import table, told
+from builders.refusals import refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -147,11 +148,10 @@ def test_cells_of_times_and_seats(
     if expected is None:
         table(tmp_path, lines, start="2026-11-22T20:00")
         return
-    with pytest.raises(InputError) as caught:
-        table(tmp_path, lines, start="2026-11-22T20:00", **given)
-    assert caught.value.place == f"line 2, column {column!r}"
-    assert expected in caught.value.expected
-    assert caught.value.file == str(tmp_path / "jobs.csv")
+    error = refusal(table, tmp_path, lines, start="2026-11-22T20:00", **given)
+    assert error.place == f"line 2, column {column!r}"
+    assert expected in error.expected
+    assert error.file == str(tmp_path / "jobs.csv")
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 import pytest
+from builders.refusals import refusal
 
 from schedopt.instances.constraints import AtMost, FairShare, Require, Resource, label
 from schedopt.instances.dssp import Instance, Job, placing
+from schedopt.instances.dssp.rewards import REWARDS, banded, linear, size
 from schedopt.instances.errors import InputError, joined, shown
 
 
@@ -98,9 +100,8 @@ def test_a_constraint_is_called_by_its_name_or_its_kind_and_position() -> None:
 
 def test_equal_names_of_constraints_are_refused_in_python_too() -> None:
     twice = (Require(name="x", jobs=("a",)), AtMost(name="x", jobs=("a",), count=1))
-    with pytest.raises(InputError) as caught:
-        night(job("a"), constraints=twice)
-    assert caught.value.place == "constraints[1].name"
+    error = refusal(night, job("a"), constraints=twice)
+    assert error.place == "constraints[1].name"
 
 
 def test_a_default_name_may_not_be_taken_either() -> None:
@@ -134,3 +135,29 @@ def test_long_values_are_shown_short() -> None:
 
 def test_keys_at_their_default_are_not_written() -> None:
     assert msgspec.json.encode(job("a")) == b'{"name":"a","reward":1.0,"stages":[[1.0]]}'
+
+
+# --- rewards of section 5.1 --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("priority", "reward"), [(0, 500), (120, 380), (500, 0), (777, 0)])
+def test_linear(priority: float, reward: float) -> None:
+    assert linear(priority, 3.0) == reward
+
+
+@pytest.mark.parametrize(
+    ("priority", "reward"),
+    [(0, 1e5), (99, 1e5), (100, 1e3), (199.5, 1e3), (200, 10), (299, 10), (300, 1), (499, 1)],
+)
+def test_banded(priority: float, reward: float) -> None:
+    assert banded(priority, 3.0) == reward
+
+
+def test_size_is_the_demand_and_needs_no_priority() -> None:
+    assert size(None, 17.5) == 17.5
+
+
+@pytest.mark.parametrize("name", ["linear", "banded"])
+def test_a_priority_is_needed(name: str) -> None:
+    with pytest.raises(InputError, match="a priority for each job"):
+        REWARDS[name](None, 1.0)

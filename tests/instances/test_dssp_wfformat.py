@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from builders.effort import examples
+from builders.refusals import refusal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -157,9 +158,7 @@ WRONG["not wfformat"] = ({"problem": "dssp"}, "", None, "a key 'workflow'")
 def test_refused(case: str, tmp_path: Path) -> None:
     content, place, found, expected = WRONG[case]
     path = saved(tmp_path, content)
-    with pytest.raises(InputError) as caught:
-        wfformat.convert(path, processors=1, deadline=1)
-    error = caught.value
+    error = refusal(wfformat.convert, path, processors=1, deadline=1)
     assert error.file == str(path)
     assert error.place == place
     if found is not None:

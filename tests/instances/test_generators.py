@@ -1,52 +1,100 @@
-"""Generators: the stated facts of the render nights, the families' definitions, the seeds."""
+"""Generators: seeds and options of all; the facts of render nights; the families' definitions."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
+from builders.refusals import refusal
 
+import schedopt
 from schedopt.instances import files
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.generators import GENERATORS, TEAMS, render_season
 from schedopt.instances.dssp.rewards import banded, linear
-from schedopt.instances.errors import InputError
+from schedopt.instances.recipes import Recipe
 
 FAMILIES = ("uncorrelated", "weakly-correlated", "strongly-correlated", "subset-sum")
 HOUR = 3600.0
+RECIPES: dict[str, dict[str, Recipe]] = {
+    problem: import_module(f"schedopt.instances.{problem}.generators").GENERATORS
+    for problem in files.PROBLEMS
+}
+every = pytest.mark.parametrize(
+    ("problem", "name"), [(problem, name) for problem in RECIPES for name in RECIPES[problem]]
+)
 
 
-@pytest.mark.parametrize("name", GENERATORS)
-def test_a_seed_fixes_the_instance(name: str) -> None:
-    make = GENERATORS[name]
-    assert files.encode(make(7)) == files.encode(make(7))
-    assert files.encode(make(7)) != files.encode(make(8))
+@every
+def test_a_seed_fixes_the_instance_which_can_be_read_back(problem: str, name: str) -> None:
+    made, again, other = (schedopt.generate(problem, name, seed=seed) for seed in (7, 7, 8))
+    assert made == again
+    assert files.encode(made) == files.encode(again) != files.encode(other)
+    assert files.parse(files.encode(made)) == made
 
 
-@pytest.mark.parametrize("name", GENERATORS)
-def test_nothing_depends_on_or_changes_the_global_state(name: str) -> None:
+@every
+def test_nothing_depends_on_or_changes_the_global_state(problem: str, name: str) -> None:
+    make = RECIPES[problem][name]
     np.random.seed(1)
-    first, state = GENERATORS[name](3), np.random.get_state()[1].tolist()  # type: ignore[index,union-attr]
+    first, state = make(3), np.random.get_state()[1].tolist()  # type: ignore[index,union-attr]
     np.random.seed(2)
-    assert GENERATORS[name](3) == first
+    assert make(3) == first
     np.random.seed(1)
     assert np.random.get_state()[1].tolist() == state  # type: ignore[index,union-attr]
 
 
-@pytest.mark.parametrize("name", GENERATORS)
-def test_what_is_generated_can_be_read_back(name: str) -> None:
-    instance = GENERATORS[name](5)
-    assert files.parse(files.encode(instance)) == instance
+@every
+def test_every_recipe_says_what_it_is(problem: str, name: str) -> None:
+    recipe = RECIPES[problem][name]
+    assert recipe.name == name
+    assert recipe.summary
+    assert recipe.source
+    for option in recipe.options.values():
+        assert option.default is None or option.accepts(option.default)
 
 
-def test_every_recipe_says_what_it_is() -> None:
-    for name, recipe in GENERATORS.items():
-        assert recipe.name == name
-        assert recipe.summary
-        assert recipe.source
-        for option in recipe.options.values():
-            assert option.default is None or option.accepts(option.default)
+@pytest.mark.parametrize(
+    ("recipe", "options", "place", "words"),
+    [
+        ("dssp/render-night", {"night": 2}, "option", "an option of render-night"),
+        ("dssp/render-night", {"nights": 0}, "option nights", "from 1 to 1000"),
+        ("dssp/render-night", {"nights": True}, "option nights", ""),
+        ("dssp/render-night", {"reward": "cubic"}, "option reward", "one of linear, size, banded"),
+        ("dssp/render-night", {"reward": 3}, "option reward", ""),
+        ("dssp/render-night", {"deadline": 10**400}, "option deadline", "seconds above 0"),
+        ("dssp/render-night", {"stages": 1}, "option stages", "true (task lengths)"),
+        ("dssp/uncorrelated", {"fraction": 0}, "option fraction", ""),
+        ("dssp/uncorrelated", {"fraction": 1.5}, "option fraction", "at most 1"),
+        ("dssp/uncorrelated", {"jobs": 2.0}, "option jobs", ""),
+        ("dssp/subset-sum", {"groups": -1}, "option groups", "0 for none"),
+        ("epoch/uniform", {"nodes": 0}, "option nodes", ": N"),
+        ("epoch/uniform", {"jobs": 0}, "option jobs", ""),
+        ("epoch/uniform", {"load": 0}, "option load", ""),
+        ("epoch/uniform", {"inequity": -1}, "option inequity", ""),
+        ("epoch/uniform", {"inequity": True}, "option inequity", ""),
+        ("epoch/planted", {"nodes": 8, "most": 9}, "option most", "to `nodes`, 8"),
+        ("epoch/planted", {"nodes": 7, "inequity": 0, "most": 6}, "option inequity", "divisor"),
+        ("msfq/one-or-all", {"k": 1}, "option k", "from 2 to 10^6"),
+        ("msfq/one-or-all", {"load": 1.0}, "option load", "between 0 and 1"),
+        ("msfq/one-or-all", {"p1": 0.0}, "option p1", ""),
+        ("msfq/one-or-all", {"cores": 3}, "option", "an option of one-or-all"),
+        ("msfq/multi-class", {"k": 7, "classes": 4}, "option classes", "divisors"),
+        ("msfq/lublin-feitelson", {"jobs": 0}, "option jobs", "from 1 to 10^7"),
+    ],
+)
+def test_wrong_options(recipe: str, options: dict[str, Any], place: str, words: str) -> None:
+    problem, name = recipe.split("/")
+    error = refusal(RECIPES[problem][name], 1, **options)
+    assert error.place == place
+    assert words in error.expected
+
+
+@pytest.mark.parametrize("seed", [-1, 1.0, True, "1"])
+def test_wrong_seeds(seed: Any) -> None:
+    assert refusal(GENERATORS["subset-sum"], seed).place == "seed"
 
 
 def test_a_season_has_the_stated_size() -> None:
@@ -183,32 +231,3 @@ def test_groups_of_a_knapsack() -> None:
 def test_a_tiny_knapsack() -> None:
     instance = GENERATORS["subset-sum"](0, jobs=1, range=1, fraction=0.1)
     assert instance.deadline == 1.0
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "place"),
-    [
-        ("render-night", {"night": 2}, "option"),
-        ("render-night", {"nights": 0}, "option nights"),
-        ("render-night", {"nights": True}, "option nights"),
-        ("render-night", {"reward": "cubic"}, "option reward"),
-        ("render-night", {"reward": 3}, "option reward"),
-        ("render-night", {"deadline": 10**400}, "option deadline"),
-        ("render-night", {"stages": 1}, "option stages"),
-        ("uncorrelated", {"fraction": 0}, "option fraction"),
-        ("uncorrelated", {"fraction": 1.5}, "option fraction"),
-        ("uncorrelated", {"jobs": 2.0}, "option jobs"),
-        ("subset-sum", {"groups": -1}, "option groups"),
-    ],
-)
-def test_wrong_options(name: str, options: dict[str, Any], place: str) -> None:
-    with pytest.raises(InputError) as caught:
-        GENERATORS[name](1, **options)
-    assert caught.value.place == place
-
-
-@pytest.mark.parametrize("seed", [-1, 1.0, True, "1"])
-def test_wrong_seeds(seed: Any) -> None:
-    with pytest.raises(InputError) as caught:
-        GENERATORS["subset-sum"](seed)
-    assert caught.value.place == "seed"

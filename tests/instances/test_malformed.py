@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
+from builders.refusals import refusal
 
 from schedopt.instances import files
 from schedopt.instances.errors import InputError
@@ -197,9 +198,7 @@ def test_text(case: str, tmp_path: Path) -> None:
     text, place, found, expected = TEXTS[case]
     path = tmp_path / "night.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(InputError) as caught:
-        files.load(path)
-    error = caught.value
+    error = refusal(files.load, path)
     assert error.place == place
     if found != "":  # "": whatever the object was
         assert error.found == found
@@ -210,10 +209,9 @@ def test_text(case: str, tmp_path: Path) -> None:
 
 
 def refused(path: Path) -> InputError:
-    with pytest.raises(InputError) as caught:
-        files.load(path)
-    assert caught.value.file == str(path)
-    return caught.value
+    error = refusal(files.load, path)
+    assert error.file == str(path)
+    return error
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

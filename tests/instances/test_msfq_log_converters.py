@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import Any
 
 import pytest
 from builders.effort import examples
+from builders.refusals import refusal
+from builders.swf import line, saved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,25 +20,6 @@ from schedopt.instances.msfq.log_converters import convert
 from schedopt.instances.msfq.swf import convert as convert_swf
 
 REAL = Path(files.__file__).resolve().parents[1].parent / "shared" / "data" / "swf"
-HEADER = "; Computer: Toy\n; MaxNodes: 4\n; MaxProcs: 8\n"
-
-
-def line(number: int, submit: float, run: float, used: float = 1, **more: float) -> str:
-    """Make a line; what is not said is -1."""
-    fields: list[float] = [-1] * (21 if "nodes" in more else 18)
-    fields[0], fields[1], fields[3], fields[4] = number, submit, run, used
-    places = {"asked": 7, "planned": 8, "status": 10, "user": 11, "group": 12, "queue": 14,
-              "nodes": 20}  # fmt: skip
-    for key, value in more.items():
-        fields[places[key]] = value
-    return " ".join(f"{value:g}" for value in fields)
-
-
-def swf_log(folder: Path, *lines: str, header: str = HEADER, name: str = "toy.swf") -> Path:
-    path = folder / name
-    data = (header + "\n".join(lines) + "\n").encode()
-    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    return path
 
 
 def said(queue: Instance) -> list[str]:
@@ -46,7 +28,7 @@ def said(queue: Instance) -> list[str]:
 
 
 def test_every_job_of_a_log(tmp_path: Path) -> None:
-    path = swf_log(
+    path = saved(
         tmp_path,
         line(1, 0, 60, 2, planned=100, user=3, group=1, queue=0),
         line(2, 10, 30, -1, asked=4, user=4, planned=20),
@@ -136,10 +118,9 @@ def test_a_rule_may_refuse(tmp_path: Path, rule: str) -> None:
 
 
 def test_a_log_of_no_usable_job_says_why(tmp_path: Path) -> None:
-    path = swf_log(tmp_path, line(1, 0, -1), line(2, 5, 10, 9), line(3, -4, 1))
-    with pytest.raises(InputError) as error:
-        convert(path)
-    assert str(error.value) == (
+    path = saved(tmp_path, line(1, 0, -1), line(2, 5, 10, 9), line(3, -4, 1))
+    error = refusal(convert, path)
+    assert str(error) == (
         f"{path}: found none of 3: 1 left out, of unknown run time; 1 left out, of a submit time "
         "below 0; 1 left out, wider than the machine's 8 processors; expected a job or more that "
         "can be replayed"
@@ -148,28 +129,27 @@ def test_a_log_of_no_usable_job_says_why(tmp_path: Path) -> None:
 
 def test_the_longer_form_tells_of_nodes(tmp_path: Path) -> None:
     lines = [line(1, 0, 10, 8, nodes=2), line(2, 1, 10, 4, nodes=1)]
-    assert convert(swf_log(tmp_path, *lines)).jobs.need.tolist() == [8, 4]
-    queue = convert(swf_log(tmp_path, *lines), unit="nodes")
+    assert convert(saved(tmp_path, *lines)).jobs.need.tolist() == [8, 4]
+    queue = convert(saved(tmp_path, *lines), unit="nodes")
     assert (queue.servers, queue.jobs.need.tolist()) == (4, [2, 1])
-    classes = convert_swf(swf_log(tmp_path, *lines))
+    classes = convert_swf(saved(tmp_path, *lines))
     assert [job.need for job in classes.classes] == [4, 8]
     with pytest.raises(InputError, match="a log of 21 fields, the last of which is nodes"):
-        convert(swf_log(tmp_path, line(1, 0, 10)), unit="nodes")
+        convert(saved(tmp_path, line(1, 0, 10)), unit="nodes")
 
 
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        ("1 2 3", "line 5: found 3: '1 2 3'; expected the 18 fields"),
-        (line(1, 0, 1).replace("1", "x", 1), "line 5: found 'x'; expected a number (field 1)"),
-        (line(1, 0, 1) + "e", "line 5: found '-1e'; expected a number (field 18)"),
+        ("1 2 3", "line 7: found 3: '1 2 3'; expected the 18 fields"),
+        (line(1, 0, 1).replace("1", "x", 1), "line 7: found 'x'; expected a number (field 1)"),
+        (line(1, 0, 1) + "e", "line 7: found '-1e'; expected a number (field 18)"),
         (line(1, 0, 1).replace(" -1", " nan", 1), "found 'nan'"),
     ],
 )
 def test_a_broken_line_is_named(tmp_path: Path, bad: str, words: str) -> None:
-    with pytest.raises(InputError) as error:
-        convert(swf_log(tmp_path, line(0, 0, 1), bad))
-    assert words in str(error.value)
+    error = refusal(convert, saved(tmp_path, line(0, 0, 1), bad))
+    assert words in str(error)
 
 
 SACCT = """JobID|JobName|User|Account|Partition|State|Submit|Start|End|Elapsed|AllocCPUS|NNodes|Timelimit
@@ -273,9 +253,8 @@ def test_columns_are_named_by_options(tmp_path: Path) -> None:
         ({"user": "Id", "queu": "Id"}, "option"),
         ({"run": "Who"}, "line 2, column 'Who': found 'a;b', and 1 more like it"),
     ):
-        with pytest.raises(InputError) as error:
-            convert(path, processors=4, **{k: v for k, v in (named | options).items() if v})
-        assert words in str(error.value)
+        given = {key: title for key, title in (named | options).items() if title}
+        assert words in str(refusal(convert, path, processors=4, **given))
 
 
 @pytest.mark.parametrize(
@@ -298,7 +277,7 @@ def test_options_are_checked(tmp_path: Path, options: dict[str, Any], words: str
 
 
 def test_a_log_becomes_classes_or_jobs(tmp_path: Path) -> None:
-    path = swf_log(tmp_path, line(1, 0, 60, 2), line(2, 10, 30, 1))
+    path = saved(tmp_path, line(1, 0, 60, 2), line(2, 10, 30, 1))
     assert len(convert_swf(path).classes) == 2
     assert len(convert_swf(path, **{"as": "jobs"}).jobs) == 2
     assert {"as", "needs", "wide", "unit", "submit"} <= set(swf.OPTIONS)
@@ -319,7 +298,7 @@ def test_every_job_is_taken_or_counted(
         line(i, submit, run, used, planned=planned)
         for i, (submit, run, used, planned) in enumerate(rows)
     ]
-    path = swf_log(tmp_path_factory.mktemp("log"), *lines)
+    path = saved(tmp_path_factory.mktemp("log"), *lines)
     try:
         queue = convert(path)
         taken, notes = len(queue.jobs), said(queue)

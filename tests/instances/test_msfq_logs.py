@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from builders.effort import examples
+from builders.refusals import refusal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -135,16 +136,14 @@ def test_jobs_go_along_to_another_process(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_counted_and_named(tmp_path: Path, text: str, words: str) -> None:
-    with pytest.raises(InputError) as error:
-        load(logged(tmp_path, text))
-    assert words in str(error.value)
-    assert str(error.value).startswith(str(tmp_path / "toy.csv"))
+    error = refusal(load, logged(tmp_path, text))
+    assert words in str(error)
+    assert str(error).startswith(str(tmp_path / "toy.csv"))
 
 
 def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as error:
-        load(logged(tmp_path, "submit,need,run\n5,9,1\n4,1,-1\n3,1,1\n"))
-    words = str(error.value)
+    error = refusal(load, logged(tmp_path, "submit,need,run\n5,9,1\n4,1,-1\n3,1,1\n"))
+    words = str(error)
     assert "1 job with a need of more than 4" in words
     assert "2 jobs with a submit time before the one above (first: row 1, 4)" in words
     assert "1 job with a run time that is no number > 0 (first: row 1, -1)" in words

@@ -10,7 +10,6 @@ import pytest
 from scipy.stats import gamma, kstest
 
 import schedopt
-from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, load
 from schedopt.instances.msfq import rigid
 
@@ -91,5 +90,3 @@ def test_it_is_written_with_its_table_and_read_again(tmp_path: Path) -> None:
     again = load(tmp_path / "log.json")
     assert (again.jobs.submit == queue.jobs.submit).all()
     assert (drawn(50).jobs.run == queue.jobs.run).all()
-    with pytest.raises(InputError, match="jobs"):
-        drawn(0)

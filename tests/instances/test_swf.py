@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +10,8 @@ from typing import Any
 
 import pytest
 from builders.effort import examples
+from builders.refusals import refusal
+from builders.swf import HEADER, line, saved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -26,25 +27,6 @@ from schedopt.instances.msfq.traces import read_trace
 from schedopt.instances.swf import read_log
 
 REAL = Path(files.__file__).resolve().parents[1].parent / "shared" / "data" / "swf"
-HEADER = "; Version: 2.2\n; Computer: Toy\n; MaxNodes: 4\n; MaxProcs: 8\n; Note: made up\n"
-
-
-def line(
-    number: int,
-    submit: float,
-    run: float,
-    used: float = 1,
-    **more: float,
-) -> str:
-    """Make a line; what is not said is -1."""
-    fields: list[float] = [-1] * 18
-    fields[0], fields[1], fields[3], fields[4] = number, submit, run, used
-    places = {"wait": 2, "asked": 7, "planned": 8, "status": 10, "user": 11, "group": 12}
-    for key, value in more.items():
-        fields[places[key]] = value
-    return " ".join(f"{value:g}" for value in fields)
-
-
 LINES = [
     line(1, 0, 60, 2, wait=0, planned=100, status=1, user=3, group=1),
     line(2, 10, 30, -1, wait=5, asked=4, status=1, user=4, group=1),
@@ -57,16 +39,9 @@ LINES = [
 ]
 
 
-def saved(tmp_path: Path, lines: list[str] = LINES, name: str = "toy.swf") -> Path:
-    path = tmp_path / name
-    data = (HEADER + "\n".join(lines) + "\n\n").encode()
-    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    return path
-
-
 @pytest.mark.parametrize("name", ["toy.swf", "toy.swf.gz", "TOY.SWF"])
 def test_jobs_that_ran_are_taken_and_the_others_counted(tmp_path: Path, name: str) -> None:
-    log = read_log(saved(tmp_path, name=name))
+    log = read_log(saved(tmp_path, *LINES, name=name))
     assert [(e.name, e.processors, e.run) for e in log.entries] == [
         ("1", 2, 60.0),
         ("2", 4, 30.0),
@@ -83,8 +58,16 @@ def test_jobs_that_ran_are_taken_and_the_others_counted(tmp_path: Path, name: st
     assert log.entries[3].group is None
 
 
+@pytest.mark.parametrize("ending", [b"\r\n", b"\r"])
+def test_lines_may_end_as_on_other_machines(tmp_path: Path, ending: bytes) -> None:
+    path = saved(tmp_path, *LINES)
+    plain = read_log(path), queues.convert(path, **{"as": "jobs"})
+    path.write_bytes(path.read_bytes().replace(b"\n", ending))
+    assert (read_log(path), queues.convert(path, **{"as": "jobs"})) == plain
+
+
 def test_a_window(tmp_path: Path) -> None:
-    path = saved(tmp_path)
+    path = saved(tmp_path, *LINES)
     names = [e.name for e in read_log(path, start=10, end=100).entries]
     assert names == ["2", "6"]
     assert [e.name for e in read_log(path, jobs=2).entries] == ["1", "2"]
@@ -93,7 +76,7 @@ def test_a_window(tmp_path: Path) -> None:
 
 
 def test_a_queue_of_classes_by_need(tmp_path: Path) -> None:
-    queue = queues.convert(saved(tmp_path), name="queue")
+    queue = queues.convert(saved(tmp_path, *LINES), name="queue")
     assert (queue.name, queue.servers) == ("queue", 8)
     assert [job.need for job in queue.classes] == [2, 3, 4]
     pairs, threes, fours = queue.classes
@@ -104,17 +87,17 @@ def test_a_queue_of_classes_by_need(tmp_path: Path) -> None:
 
 
 def test_needs_in_powers_and_sizes_as_they_are(tmp_path: Path) -> None:
-    queue = queues.convert(saved(tmp_path), needs="powers", sizes="empirical", processors=6)
+    queue = queues.convert(saved(tmp_path, *LINES), needs="powers", sizes="empirical", processors=6)
     assert [job.need for job in queue.classes] == [2, 4]
     assert queue.classes[1].sizes.values == (30.0, 25.0)  # type: ignore[union-attr]
     assert "rounded up" in (queue.description or "")
-    wide = saved(tmp_path, [line(1, 0, 1, 5), line(2, 1, 1, 1)])
+    wide = saved(tmp_path, line(1, 0, 1, 5), line(2, 1, 1, 1))
     assert [j.need for j in queues.convert(wide, needs="powers", processors=6).classes] == [1, 6]
 
 
 def test_a_trace_is_written_and_played(tmp_path: Path) -> None:
     target = tmp_path / "arrivals.csv"
-    queue = queues.convert(saved(tmp_path), needs="powers", trace=str(target))
+    queue = queues.convert(saved(tmp_path, *LINES), needs="powers", trace=str(target))
     rows = list(csv.DictReader(target.read_text().splitlines()))
     assert [row["need"] for row in rows] == ["2", "4", "4", "2"]
     trace = read_trace(target, queue)
@@ -126,11 +109,11 @@ def test_a_trace_is_written_and_played(tmp_path: Path) -> None:
 
 def test_jobs_that_come_all_at_once_have_no_rate(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="at two times or more"):
-        queues.convert(saved(tmp_path, [line(1, 5, 1), line(2, 5, 1)]))
+        queues.convert(saved(tmp_path, line(1, 5, 1), line(2, 5, 1)))
 
 
 def test_the_jobs_present_at_a_time(tmp_path: Path) -> None:
-    path = saved(tmp_path)
+    path = saved(tmp_path, *LINES)
     jobs = sets.convert(path, inequity=0)
     assert [(job.name, job.minimum) for job in jobs.jobs] == [("1", 2), ("2", 4), ("6", 3)]
     assert (jobs.nodes, jobs.inequity) == (8, 0)
@@ -139,13 +122,13 @@ def test_the_jobs_present_at_a_time(tmp_path: Path) -> None:
     assert [job.name for job in sets.convert(path, at=129).jobs] == ["7"]  # it waited for 20
     with pytest.raises(InputError, match="a job or more at that time"):
         sets.convert(path, at=130)
-    unknown = saved(tmp_path, [line(1, 0, 10), line(2, 10, 10)])
+    unknown = saved(tmp_path, line(1, 0, 10), line(2, 10, 10))
     assert "2 of unknown wait, taken as none" in (sets.convert(unknown).description or "")
     assert [job.name for job in sets.convert(unknown).jobs] == ["1"]
 
 
 def test_a_night_of_single_stages(tmp_path: Path) -> None:
-    night = nights.convert(saved(tmp_path), deadline=100, reward="linear")
+    night = nights.convert(saved(tmp_path, *LINES), deadline=100, reward="linear")
     assert [job.name for job in night.jobs] == ["1", "2", "6", "7"]
     assert night.jobs[1].stages == ((30.0,) * 4,)
     assert [job.reward for job in night.jobs] == [500.0, 499.0, 498.0, 497.0]
@@ -158,7 +141,7 @@ def test_a_night_of_single_stages(tmp_path: Path) -> None:
 
 
 def test_planning_by_what_users_asked_for(tmp_path: Path) -> None:
-    night = nights.convert(saved(tmp_path), deadline=100, predicted=True)
+    night = nights.convert(saved(tmp_path, *LINES), deadline=100, predicted=True)
     assert (night.jobs[0].demand, night.jobs[0].critical_path) == (200.0, 100.0)
     assert night.jobs[3].planned_critical_path == 8.0  # it asked for less than it took
     assert night.jobs[1].demand is None
@@ -192,17 +175,15 @@ def changed(position: int, value: str) -> str:
     ],
 )
 def test_refused_with_the_line(tmp_path: Path, bad: str, found: str, expected: str) -> None:
-    path = saved(tmp_path, [LINES[0], bad])
-    with pytest.raises(InputError) as caught:
-        read_log(path)
-    error = caught.value
+    path = saved(tmp_path, LINES[0], bad)
+    error = refusal(read_log, path)
     assert (error.file, error.place) == (str(path), "line 7")
     assert (error.found or "").startswith(found)
     assert expected in error.expected
 
 
 def test_time_does_not_go_backwards(tmp_path: Path) -> None:
-    path = saved(tmp_path, [line(1, 5, 1), line(2, 4, 1)])
+    path = saved(tmp_path, line(1, 5, 1), line(2, 4, 1))
     with pytest.raises(InputError, match=r"line 7: found 4\.0; expected a submit time .* of 5 or"):
         read_log(path)
 
@@ -236,16 +217,15 @@ def test_a_machine_that_nobody_tells_of(tmp_path: Path) -> None:
 def test_wrong_options(tmp_path: Path, options: dict[str, Any], says: str) -> None:
     from schedopt.verbs.convert import convert
 
-    with pytest.raises(InputError) as caught:
-        convert([saved(tmp_path)], options=options)
-    assert says in str(caught.value)
+    error = refusal(convert, [saved(tmp_path, *LINES)], options=options)
+    assert says in str(error)
 
 
 @pytest.mark.parametrize(
     ("problem", "more"), [("msfq", []), ("epoch", ["at=40"]), ("dssp", ["deadline=90"])]
 )
 def test_the_verb(tmp_path: Path, problem: str, more: list[str]) -> None:
-    words = ["convert", str(saved(tmp_path)), "--output", str(tmp_path / "out.json")]
+    words = ["convert", str(saved(tmp_path, *LINES)), "--output", str(tmp_path / "out.json")]
     for option in [f"problem={problem}", *more]:
         words += ["--option", option]
     assert CliRunner().invoke(app, [*words, "--name", "mine"]).exit_code == 0
@@ -260,7 +240,7 @@ def test_the_verb(tmp_path: Path, problem: str, more: list[str]) -> None:
 def test_days_become_nights(tmp_path: Path) -> None:
     lines = [line(1, 0, 60, user=3), line(2, 90_000, 50, user=4), line(3, 180_000, 40, user=3),
              line(4, 300_000, 30, user=4)]  # fmt: skip
-    path = saved(tmp_path, lines)
+    path = saved(tmp_path, *lines)
     season = nights.convert(path, deadline=100, nights=3, patience=1)
     assert season.nights == 3
     assert [(job.first_night, job.last_night) for job in season.jobs] == [(1, 2), (2, 3), (3, 3)]
