@@ -212,8 +212,8 @@ def _arc_flow(instance: Any) -> float | None:
     engine.changeColsCost(columns, every, np.array(graph.cost))
     whole = np.full(columns, highspy.HighsVarType.kInteger)
     engine.changeColsIntegrality(columns, every, whole)
-    for lower, row in graph.rows():
-        engine.addRow(lower, np.inf, len(row), list(row), list(row.values()))
+    for lower, entries in graph.rows():
+        engine.addRow(lower, np.inf, len(entries), list(entries), list(entries.values()))
     engine.run()
     if engine.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
