@@ -2,19 +2,20 @@
 
 Run it by ``python -m benchmarks.coverage``. Each system is simulated with many seeds, none of which
 was looked at when the intervals were made (that was up to 202,000). An interval that is withheld,
-since the run is too short for one, counts neither way.
+since the run is too short for one, counts neither way. ``--loads`` takes one server alone, at the
+four loads.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from math import sqrt
 from typing import NamedTuple
 
-from rich.table import Table
+import typer
 
-from benchmarks.timing import out, verdict
+from benchmarks.msfq import at_load
+from benchmarks.tables import Measured, judged, measurement, row
 from schedopt.formulations.msfq.system import one_or_all
 from schedopt.instances.msfq import Hyperexponential, Instance, JobClass
 from schedopt.policies.msfq.registration import plan
@@ -38,17 +39,7 @@ class System(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """What the seeds gave.
-
-    Attributes
-    ----------
-    given : int
-        Intervals that were not withheld.
-    held : int
-        Those of them that hold the mean.
-    width : float
-        Their mean half-width, as a fraction of the mean; 0 where none was given.
-    """
+    """Intervals that were given, those of them that hold, and the mean relative half-width."""
 
     given: int
     held: int
@@ -79,20 +70,10 @@ def single(load: float, scv: float = 1.0) -> System:
 
 def several(load: float, k: int, threshold: int) -> System:
     """Return a one-or-all system under MSFQ, whose exact chain is known."""
-    rate = load / (0.9 / k + 0.1)
-    queue = Instance(
-        name="one-or-all",
-        servers=k,
-        classes=(
-            JobClass(need=1, arrival_rate=0.9 * rate, service_rate=1.0),
-            JobClass(need=k, arrival_rate=0.1 * rate, service_rate=1.0),
-        ),
-    )
+    queue = at_load(k, {1: 0.9, k: 0.1}, load)
     small, large = exact(one_or_all(queue, "coverage"), threshold)
-    mean = 0.9 * small + 0.1 * large
-    return System(
-        f"MSFQ, k {k}, l {threshold}", load, queue, "msfq", {"threshold": threshold}, mean
-    )
+    options, mean = {"threshold": threshold}, 0.9 * small + 0.1 * large
+    return System(f"MSFQ, k {k}, l {threshold}", load, queue, "msfq", options, mean)
 
 
 def coverage(system: System, arrivals: int, seeds: range) -> Coverage:
@@ -100,9 +81,8 @@ def coverage(system: System, arrivals: int, seeds: range) -> Coverage:
     widths, held = [], 0
     chosen = plan(system.queue, system.policy, **system.options)
     for seed in seeds:
-        found = summary(
-            system.queue, play(system.queue, chosen, arrivals=arrivals, seed=seed), arrivals
-        )
+        played = play(system.queue, chosen, arrivals=arrivals, seed=seed)
+        found = summary(system.queue, played, arrivals)
         if found.confidence is not None:
             widths.append(found.confidence / system.mean)
             held += abs(found.mean_response_time - system.mean) <= found.confidence
@@ -119,39 +99,30 @@ def systems() -> Iterator[System]:
     yield several(0.9, 32, 31)
 
 
-def main() -> None:
-    """Print the table, and whether M/M/1 is within the limits."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--arrivals", type=int, default=100_000)
-    parser.add_argument("--seeds", type=int, default=2000)
-    parser.add_argument("--first-seed", type=int, default=300_000)
-    parser.add_argument("--loads", action="store_true", help="one server alone, at the four loads")
-    given = parser.parse_args()
-    seeds = range(given.first_seed, given.first_seed + given.seeds)
-    title = (
-        f"95% intervals of {len(seeds)} runs of {given.arrivals:,} arrivals, seeds from {seeds[0]}"
-    )
-    columns = ("system", "load", "given", "hold", "hold of all, 95%", "mean half-width")
-    table = Table(*columns, title=title, title_justify="left")
+@measurement
+def intervals(arrivals: int, seeds: range, alone: bool) -> Measured:
+    """Print how many intervals hold, and whether those of M/M/1 are within the limits."""
+    yield f"95% intervals of {len(seeds)} runs of {arrivals:,} arrivals, seeds from {seeds[0]}"
     within = True
-    for system in map(single, LOADS) if given.loads else systems():
-        found = coverage(system, given.arrivals, seeds)
-        if system.name == "M/M/1" and found.given:
-            within = within and LOW <= found.share <= HIGH
-        shown = f"{found.share:.1%}" if found.given else "withheld"
-        width = f"{found.width:.1%}" if found.given else ""
-        of_all = " to ".join(f"{limit:.1%}" for limit in found.limits) if found.given else ""
-        table.add_row(
-            system.name,
-            f"{system.load:g}",
-            f"{found.given / given.seeds:.0%}",
-            shown,
-            of_all,
-            width,
-        )
-    out.print(table)
-    verdict(within, f"M/M/1: {LOW:.0%} to {HIGH:.0%} of the intervals hold, or they are withheld")
+    for system in map(single, LOADS) if alone else systems():
+        found = coverage(system, arrivals, seeds)
+        beside = {"given": f"{found.given / len(seeds):.0%}"}
+        if found.given:
+            beside["hold of all, 95%"] = " to ".join(f"{limit:.1%}" for limit in found.limits)
+            beside["mean half-width"] = f"{found.width:.1%}"
+            if system.name == "M/M/1":
+                within = within and LOW <= found.share <= HIGH
+        hold = f"{found.share:.1%} hold" if found.given else "withheld"
+        yield row(f"{system.name}, load {system.load:g}", hold, **beside)
+    yield judged(f"M/M/1: {LOW:.0%} to {HIGH:.0%} of the intervals hold, or are withheld", within)
+
+
+def main(
+    arrivals: int = 100_000, seeds: int = 2000, first_seed: int = 300_000, loads: bool = False
+) -> None:
+    """Print the table; with --loads of one server alone, at the four loads."""
+    intervals(arrivals, range(first_seed, first_seed + seeds), loads)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -182,7 +182,10 @@ def uniform() -> Measured:
 
 def _direct(instance: Any) -> float | None:
     """Solve the direct model with CP-SAT, as it stands."""
-    result = solve(Partition(instance), solver="model", threads=WORKERS, time_limit=LIMIT)
+    from schedopt.solvers import Limits, cpsat
+
+    model = Partition(instance, model="direct")
+    result = cpsat.solve(model, Limits(threads=WORKERS, time_limit=LIMIT))
     return result.objective if result.proven else None
 
 
@@ -209,8 +212,8 @@ def _arc_flow(instance: Any) -> float | None:
     engine.changeColsCost(columns, every, np.array(graph.cost))
     whole = np.full(columns, highspy.HighsVarType.kInteger)
     engine.changeColsIntegrality(columns, every, whole)
-    for lower, terms in graph.rows():
-        engine.addRow(lower, np.inf, len(terms), list(terms), list(terms.values()))
+    for lower, entries in graph.rows():
+        engine.addRow(lower, np.inf, len(entries), list(entries), list(entries.values()))
     engine.run()
     if engine.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None

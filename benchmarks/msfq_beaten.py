@@ -7,11 +7,11 @@ time. One line in the end, and exit status 1 where a bound was beaten.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 
 import numpy as np
+import typer
 
 from schedopt.formulations.msfq import LogBound
 from schedopt.instances.msfq import Bracketed, Instance
@@ -62,19 +62,16 @@ def beaten(queue: Instance, *, prove: bool) -> list[str]:
     return wrong
 
 
-def main() -> None:
-    words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("--logs", type=int, default=10_000)
-    count = words.parse_args().logs
+def main(logs: int = 10_000) -> None:
+    """Replay every policy on so many random logs."""
     began, wrong = time.perf_counter(), []
-    for seed in range(count):
+    for seed in range(logs):
         wrong += beaten(drawn(seed), prove=seed % 10 == 0)
-    for line in wrong[:20]:
-        print(line)
-    print(f"{count:,} random logs under {len(LOG_POLICIES)} policies, estimates given and exact: "
+    print(*wrong[:20], sep="\n", end="\n" if wrong else "")
+    print(f"{logs:,} random logs under {len(LOG_POLICIES)} policies, estimates given and exact: "
           f"{len(wrong)} beat a bound; {time.perf_counter() - began:.0f} s")  # fmt: skip
     sys.exit(1 if wrong else 0)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

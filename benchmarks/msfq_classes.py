@@ -8,30 +8,24 @@ the bound, in percent.
 
 from __future__ import annotations
 
-import argparse
 import time
 
+import typer
+
 import schedopt
-from schedopt.instances.msfq import Instance, JobClass
+from benchmarks.msfq import at_load
+from benchmarks.tables import Measured, measurement, row
+from schedopt.instances.msfq import Instance
 
-SYSTEMS = (
-    (6, (1, 2, 6), (0.6, 0.3, 0.1)),
-    (8, (1, 2, 8), (0.6, 0.3, 0.1)),
-    (8, (1, 2, 4, 8), (0.5, 0.25, 0.2, 0.05)),
-    (15, (1, 3, 5, 15), (0.5, 0.25, 0.2, 0.05)),
+SYSTEMS: tuple[tuple[int, dict[int, float]], ...] = (
+    (6, {1: 0.6, 2: 0.3, 6: 0.1}),
+    (8, {1: 0.6, 2: 0.3, 8: 0.1}),
+    (8, {1: 0.5, 2: 0.25, 4: 0.2, 8: 0.05}),
+    (15, {1: 0.5, 3: 0.25, 5: 0.2, 15: 0.05}),
 )
-LOADS = (0.5, 0.7, 0.8, 0.9)
+"""Servers, and which part of the jobs has which need; the last is the paper's, section 6.3."""
+
 POLICIES = ("adaptive-quickswap", "msf", "first-fit", "fcfs", "class-thresholds")
-
-
-def system(k: int, needs: tuple[int, ...], parts: tuple[float, ...], load: float) -> Instance:
-    """Return a system of unit sizes; the last of `SYSTEMS` is the paper's, section 6.3."""
-    rate = load * k / sum(need * part for need, part in zip(needs, parts, strict=True))
-    classes = tuple(
-        JobClass(need=need, arrival_rate=part * rate, service_rate=1.0)
-        for need, part in zip(needs, parts, strict=True)
-    )
-    return Instance(name=f"{k}-{load:g}", servers=k, classes=classes)
 
 
 def above(queue: Instance, policy: str, bound: float, arrivals: int) -> str:
@@ -43,28 +37,31 @@ def above(queue: Instance, policy: str, bound: float, arrivals: int) -> str:
     return "-" if got is None else f"{got / bound - 1:.1%}"
 
 
-def main() -> None:
-    words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("--limit", type=float, default=30.0, help="seconds for an optimal policy")
-    words.add_argument("--arrivals", type=int, default=2_000_000)
-    words.add_argument("--loads", default=",".join(map(str, LOADS)))
-    given = words.parse_args()
-    print("needs load bound found ± gap", *POLICIES, "seconds", sep="\t")
-    for k, needs, parts in SYSTEMS:
-        for load in map(float, given.loads.split(",")):
+@measurement
+def classes(limit: float, arrivals: int, loads: str) -> Measured:
+    """Bound the optimum of each system at each load, and simulate the policies."""
+    yield f"several classes: the bound by {limit:g} s of search, and how far policies are above it"
+    for k, parts in SYSTEMS:
+        for load in map(float, loads.split(",")):
             began = time.perf_counter()
-            queue = system(k, needs, parts, load)
-            best = schedopt.solve(queue, formulation="optimal-policy", time_limit=given.limit)
+            queue = at_load(k, parts, load)
+            best = schedopt.solve(queue, formulation="optimal-policy", time_limit=limit)
             bound = best.bound or 0.0
-            found = ["-", "-", "-"]
+            beside = {"found": "-", "±": "-", "gap": "-"}
             if best.objective is not None:
                 half = best.solution.confidence or 0.0
-                found = [f"{best.objective:.4f}", f"{half:.4f}", f"{best.gap:.2%}"]
-            others = [above(queue, name, bound, given.arrivals) for name in POLICIES]
-            name = ",".join(map(str, needs))
-            print(name, load, f"{bound:.4f}", *found, *others,
-                  f"{time.perf_counter() - began:.0f}", sep="\t", flush=True)  # fmt: skip
+                beside = {"found": f"{best.objective:.4f}", "±": f"{half:.4f}"}
+                beside["gap"] = f"{best.gap:.2%}"
+            beside |= {name: above(queue, name, bound, arrivals) for name in POLICIES}
+            seconds = time.perf_counter() - began
+            needs = ",".join(map(str, parts))
+            yield row(f"{needs}, load {load}", f"{bound:.4f}", **beside, seconds=seconds)
+
+
+def main(limit: float = 30.0, arrivals: int = 2_000_000, loads: str = "0.5,0.7,0.8,0.9") -> None:
+    """Print the table; the limit is the seconds for an optimal policy."""
+    classes(limit, arrivals, loads)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

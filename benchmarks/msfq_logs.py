@@ -10,11 +10,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import schedopt
+from benchmarks.tables import Measured, measurement, row
+from benchmarks.timing import best_of
 from schedopt.instances.msfq import Instance, Preempted
 from schedopt.instances.msfq.log_converters import convert
 from schedopt.instances.msfq.logs import Jobs
@@ -40,51 +43,42 @@ def models() -> Iterator[Instance]:
     yield Instance(name=name, servers=servers, log="log.parquet").with_jobs(jobs)
 
 
-def table(queue: Instance) -> None:
+@measurement
+def policies(queue: Instance) -> Measured:
     """Print what every policy gets on a log, and how far that is above all bounds."""
-    print(f"\n{queue.description or queue.name}")
-    print(f"{len(queue.jobs):,} jobs, load {queue.load:.3f} on {queue.servers} servers")
-    began = time.perf_counter()
-    solved = schedopt.solve(queue, certificate=True)
+    seconds, solved = best_of(1, partial(schedopt.solve, queue, certificate=True))
     least = solved.bound or 0.0
     known = ", ".join(f"{name} {value:.2f}" for name, value in solved.solution.bounds.items())
-    print(f"bounds: {known} ({'re-proved' if solved.bound_checked else 'believed'})")
-    print(f"best policy: {solved.solution.policy}, {solved.objective:.1f}")
-    print(f"({time.perf_counter() - began:.2f} s)")
-    head = ("policy", "response", "+-", "over bound", "wait", "slowdown", "loss", "jobs/s")
-    print("{:20}{:>11}{:>9}{:>12}{:>10}{:>10}{:>8}{:>12}".format(*head))
+    yield (
+        f"{queue.description or queue.name}\n"
+        f"{len(queue.jobs):,} jobs, load {queue.load:.3f} on {queue.servers} servers\n"
+        f"bounds: {known} ({'re-proved' if solved.bound_checked else 'believed'})\n"
+        f"best policy: {solved.solution.policy}, {solved.objective:.1f} ({seconds:.2f} s)"
+    )
     for name in POLICIES:
-        run = registered("msfq")[name].run
+        work = partial(registered("msfq")[name].run, queue)
         try:
-            run(queue)  # compiled before it is timed
-            began = time.perf_counter()
-            got = run(queue)
+            work()  # compiled before it is timed
+            seconds, got = best_of(1, work)
         except NotApplicableError as reason:
-            print(f"{name:20}{reason}")
+            yield row(name, str(reason))
             continue
-        rate = len(queue.jobs) / (time.perf_counter() - began)
-        if isinstance(got, Preempted):  # of which the bound need not hold
-            print(
-                f"{name:20}{got.mean_response_time:11.1f}{got.confidence or 0:9.1f}{'preempts':>12}"
-                f"{'':10}{got.mean_bounded_slowdown:10.2f}{'':8}{rate:12,.0f}"
-            )
-            continue
-        over = got.mean_response_time / least - 1
-        print(
-            f"{name:20}{got.mean_response_time:11.1f}{got.confidence or 0:9.1f}{over:12.2%}"
-            f"{got.mean_wait:10.1f}{got.mean_bounded_slowdown:10.2f}{got.loss_of_capacity:8.2%}"
-            f"{rate:12,.0f}"
-        )
+        beside = {"+-": got.confidence or 0.0, "over bound": "preempts"}
+        if not isinstance(got, Preempted):  # of which the bound need not hold
+            beside["over bound"] = f"{got.mean_response_time / least - 1:.2%}"
+            beside |= {"wait": got.mean_wait, "loss": f"{got.loss_of_capacity:.2%}"}
+        beside |= {"slowdown": got.mean_bounded_slowdown, "jobs/s": len(queue.jobs) / seconds}
+        yield row(name, f"{got.mean_response_time:,.1f}", **beside)
 
 
 def main() -> None:
     began = time.perf_counter()
     given = [Path(path) for path in sys.argv[1:]]
     for path in given or sorted(LOGS.glob("*.swf*")):
-        table(convert(path))
+        policies(convert(path))
     for queue in () if given else models():
-        table(queue)
-    print(f"\n{time.perf_counter() - began:.0f} s in all")
+        policies(queue)
+    print(f"{time.perf_counter() - began:.0f} s in all")
 
 
 if __name__ == "__main__":

@@ -10,14 +10,18 @@ with the same limit, is not solved again, so that an interrupted run goes on whe
 
 from __future__ import annotations
 
-import argparse
-import json
-import time
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from statistics import median
+from typing import Annotated
+
+import msgspec
+import typer
 
 import schedopt
 from benchmarks.msfq_logs import LOGS
+from benchmarks.tables import Measured, measurement, resumed, row
+from benchmarks.timing import best_of, spent
 from schedopt.formulations.msfq import Window
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.log_converters import convert
@@ -25,8 +29,11 @@ from schedopt.instances.msfq.log_converters import convert
 COUNT = 40
 TARGET = 0.9
 
+Key = tuple[str, int, float]
+"""Log, first row and time limit."""
 
-class Measured(NamedTuple):
+
+class Cell(msgspec.Struct, frozen=True):
     """What came of a window: seconds by clock, and of processor time."""
 
     log: str
@@ -36,6 +43,11 @@ class Measured(NamedTuple):
     gap: float
     seconds: float
     work: float
+
+    @property
+    def key(self) -> Key:
+        """Which window it is."""
+        return self.log, self.first, self.limit
 
 
 def places(queues: list[Instance], windows: int, *, by_rows: bool) -> list[tuple[Instance, int]]:
@@ -48,76 +60,64 @@ def places(queues: list[Instance], windows: int, *, by_rows: bool) -> list[tuple
             found += [(queue, number * size // many) for number in range(many)]
         return found
     for number in range(windows):
-        row = number * sum(rows) // windows
+        first = number * sum(rows) // windows
         for queue, size in zip(queues, rows, strict=True):
-            if row < size:
-                found.append((queue, row))
+            if first < size:
+                found.append((queue, first))
                 break
-            row -= size
+            first -= size
     return found
 
 
-def measured(queue: Instance, first: int, limit: float) -> Measured:
+def solved(queues: dict[str, Instance], key: Key) -> Cell:
     """Solve a window."""
-    began, worked = time.perf_counter(), time.process_time()
+    name, first, limit = key
+    queue = queues[name]
     model = Window(queue, first=first, count=min(COUNT, len(queue.jobs)))
-    result = schedopt.solve(model, time_limit=limit)
+    solve = partial(schedopt.solve, model, time_limit=limit)
+    work, (seconds, result) = spent(partial(best_of, 1, solve))
     gap = 1.0 if result.gap is None else result.gap
-    clock, work = time.perf_counter() - began, time.process_time() - worked
-    return Measured(queue.name, first, limit, result.proven, gap, clock, work)
+    return Cell(*key, result.proven, gap, seconds, work)
 
 
-def told(name: str, got: list[Measured], limit: float) -> str:
+@measurement
+def windows_of(queues: list[Instance], keys: list[Key], output: Path | None) -> Measured:
     """Say how many windows are proven, how soon, and how near the others are."""
-    proven = sorted(one.seconds for one in got if one.proven)
-    gaps = sorted(one.gap for one in got if not one.proven)
-    lines = [
-        f"{name}: {len(proven)} of {len(got)} windows of {COUNT} jobs proven within {limit:g} s, "
-        f"{len(proven) / len(got):.1%}; {sum(one.work for one in got):.0f} s of processor time"
-    ]
-    if proven:
-        lines.append(
-            f"  proven: half within {proven[len(proven) // 2]:.2f} s, last {proven[-1]:.1f} s"
-        )
-    if gaps:
-        lines.append(f"  others: half within {gaps[len(gaps) // 2]:.3%}, all within {gaps[-1]:.3%}")
-    return "\n".join(lines)
+    work = partial(solved, {queue.name: queue for queue in queues})
+    cells = resumed(output, Cell, lambda cell: cell.key, keys, work)
+    yield f"windows of {COUNT} jobs proven within {keys[0][2]:g} s"
+    every = [cells[key] for key in keys]
+    for name in (*(queue.name for queue in queues), "together"):
+        mine = [cell for cell in every if name in (cell.log, "together")]
+        if not mine:
+            continue
+        proven = [cell.seconds for cell in mine if cell.proven]
+        gaps = [cell.gap for cell in mine if not cell.proven]
+        told = {"proven": f"{len(proven)} of {len(mine)}"}
+        if proven:
+            told["half within, the last"] = f"{median(proven):.2f} s, {max(proven):.1f} s"
+        if gaps:
+            told["others: half within, all"] = f"{median(gaps):.3%}, {max(gaps):.3%}"
+        least = TARGET if name == "together" else None
+        seconds = sum(cell.work for cell in mine)
+        yield row(name, len(proven) / len(mine), least=least, **told, processor_time_s=seconds)
 
 
-def main() -> None:
-    words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("logs", nargs="*", type=Path)
-    words.add_argument("--windows", type=int, default=1000)
-    words.add_argument("--limit", type=float, default=60.0, help="seconds for a window")
-    words.add_argument("--part", default="1/1")
-    words.add_argument("--by-rows", action="store_true")
-    words.add_argument("--output", type=Path, help="a line of JSON for each window")
-    given = words.parse_args()
-    first, every = map(int, given.part.split("/"))
-    queues = [convert(path) for path in given.logs or sorted(LOGS.glob("*.swf*"))]
-    chosen = places(queues, given.windows, by_rows=given.by_rows)[first - 1 :: every]
-    began = time.perf_counter()
-    known: dict[tuple[str, int], Measured] = {}
-    if given.output and given.output.exists():
-        for line in given.output.read_text().splitlines():
-            one = Measured(**json.loads(line))
-            if one.limit == given.limit:
-                known[one.log, one.first] = one
-    got: list[Measured] = []
-    for queue, row in chosen:
-        one = known.get((queue.name, row)) or measured(queue, row, given.limit)
-        if given.output and (queue.name, row) not in known:
-            with given.output.open("a") as file:
-                file.write(json.dumps(one._asdict()) + "\n")
-        got.append(one)
-    for queue in queues:
-        mine = [one for one in got if one.log == queue.name]
-        if mine:
-            print(told(queue.name, mine, given.limit))
-    proven = sum(one.proven for one in got)
-    print(f"together: {proven} of {len(got)}, {proven / len(got):.1%} (target {TARGET:.0%}); "
-          f"{time.perf_counter() - began:.0f} s")  # fmt: skip
+def main(
+    logs: Annotated[list[Path] | None, typer.Argument()] = None,
+    *,
+    windows: int = 1000,
+    limit: float = 60.0,
+    part: str = "1/1",
+    by_rows: bool = False,
+    output: Path | None = None,
+) -> None:
+    """Print how many windows are proven; the limit is the seconds for a window."""
+    first, every = map(int, part.split("/"))
+    queues = [convert(path) for path in logs or sorted(LOGS.glob("*.swf*"))]
+    chosen = places(queues, windows, by_rows=by_rows)[first - 1 :: every]
+    windows_of(queues, [(queue.name, row, limit) for queue, row in chosen], output)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

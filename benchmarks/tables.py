@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import NamedTuple, ParamSpec, TypeVar
 
 import msgspec
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from benchmarks.timing import machine
 
-out = Console(width=100)
+out = Console(width=120)
 PACKAGES = ("highspy", "ortools", "pyomo", "numba")
 
 
@@ -115,37 +115,46 @@ def measurement(rows: Callable[P, Measured]) -> Callable[P, list[Row]]:
         for one in rows(*args, **options):
             if isinstance(one, str):
                 if tables:
-                    out.print(laid_out(*tables[-1]))
+                    show(*tables[-1])
                 tables.append((one, []))
             else:
                 tables[-1][1].append(one)
                 every.append(one)
-        out.print(laid_out(*tables[-1]))
+                if sys.stderr.isatty():
+                    print(f"{one.what}: {cell(one.seen)} {one.unit}", file=sys.stderr)
+        show(*tables[-1])
         _JUDGED.extend(row for row in every if row.met is not None)
         return every
 
     return printed
 
 
-def laid_out(title: str, rows: Sequence[Row]) -> Table:
-    """Return rows as a table."""
-    cells = [
-        {
-            "": one.what,
-            "seen": f"{cell(one.seen)} {one.unit}".strip(),
-            "asked": one.asked,
-            "is": {True: "[green]met[/]", False: "[red]missed[/]", None: ""}[one.met],
-            **{heading: cell(value) for heading, value in one.beside.items()},
-        }
-        for one in rows
-    ]
+def show(title: str, rows: Sequence[Row]) -> None:
+    """Print rows as a table, and below it those that sum up: nothing stands beside them."""
+    wide = [one for one in rows if one.beside] or rows
+    cells = [_cells(one) for one in wide]
     table = Table(title=title, title_justify="left")
     for heading in dict.fromkeys(heading for of in cells for heading in of):
         if any(of.get(heading) for of in cells):
-            table.add_column(heading, justify="left" if heading in ("", "is") else "right")
+            justify: JustifyMethod = "right" if heading else "left"
+            table.add_column(heading, justify=justify, overflow="fold")
     for of in cells:
         table.add_row(*(of.get(str(column.header), "") for column in table.columns))
-    return table
+    out.print(table)
+    for one in rows:
+        if one not in wide:
+            out.print("{}: {seen}; {asked}".format(one.what, **_cells(one)), highlight=False)
+    out.print()
+
+
+def _cells(one: Row) -> dict[str, str]:
+    marks = {True: "[green]met[/]", False: "[red]missed[/]", None: ""}
+    return {
+        "": one.what,
+        "seen": f"{cell(one.seen)} {one.unit}".strip(),
+        "asked": f"{one.asked} {marks[one.met]}".strip(),
+        **{heading: cell(value) for heading, value in one.beside.items()},
+    }
 
 
 def run(*tables: Callable[[], object], packages: tuple[str, ...] = PACKAGES) -> None:
@@ -159,7 +168,7 @@ def run(*tables: Callable[[], object], packages: tuple[str, ...] = PACKAGES) -> 
     missed = [row for row in _JUDGED if not row.met]
     out.print(f"{len(_JUDGED) - len(missed)} of {len(_JUDGED)} targets met", highlight=False)
     if missed:
-        out.print(laid_out("missed", missed))
+        show("missed", missed)
 
 
 def resumed(
