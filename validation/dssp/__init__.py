@@ -15,7 +15,7 @@ from schedopt.instances.dssp import (
     SideConstraint,
 )
 from schedopt.solvers.result import Document
-from schedopt.validation.dssp import schedule, season, selection
+from schedopt.validation.dssp import schedule, selection
 from schedopt.validation.report import Report
 
 SENSE = "maximize"
@@ -42,10 +42,8 @@ def check(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check a selection, a schedule or a season: see `selection`, `schedule` and `season`."""
-    if isinstance(solution, SelectedNights):
-        season.check(night, solution, claim, constraints, report)
-    elif isinstance(solution, Scheduled):
+    """Check a selection, a schedule or a season: see `selection` and `schedule`."""
+    if isinstance(solution, Scheduled):
         schedule.check(night, solution, claim, constraints, report)
     else:
         selection.check(night, solution, claim, constraints, report)

@@ -35,10 +35,8 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.blocks import Block, TooManyError, costs_at_least
-from schedopt.validation.dssp.chosen import facts_of
-from schedopt.validation.dssp.facts import Facts
-from schedopt.validation.dssp.program import FREE, ROOMY, Night, Program, Row, Whole, whole
-from schedopt.validation.dssp.season_program import Season
+from schedopt.validation.dssp.facts import Facts, alone, facts_of
+from schedopt.validation.dssp.program import FREE, ROOMY, Program, Row, Whole, whole
 
 ROUNDING = Fraction(1, 10**14)
 """Of a claim: what a sum of rewards in double precision may be off by."""
@@ -119,15 +117,9 @@ class _Proof:
     ) -> None:
         if claim.sense != "maximize":
             raise NotShownError(f"reward is maximized, not {claim.sense}d")
-        facts: Facts
-        program: Program
-        if claim.formulation == "season":
-            program = Season(instance, constraints, given.rows, claim)
-            facts = program.facts
-        else:
-            facts, rules = _bounded(instance, constraints, claim)
-            program = Night(facts, rules, given.rows)
-        self.program = program
+        season = instance if claim.formulation == "season" else None
+        facts, rules = _bounded(instance, constraints, claim)
+        self.program = program = Program(facts, rules, given.rows, season)
         self.nodes = given.nodes
         self.values: Values = np.full(len(program.names), FREE, dtype=np.int8)
         self.rows = dict(program.rows)
@@ -283,6 +275,8 @@ def _bounded(
     a schedule's jobs are those of a selection from what happens, up to the time after which nothing
     is paid; side constraints speak of what was planned, and of the deadline, but for seats.
     """
+    if claim.formulation == "season":
+        return facts_of(alone(instance), claim), constraints
     if claim.formulation == "selection":
         return facts_of(instance, claim), constraints
     if claim.formulation != "schedule":

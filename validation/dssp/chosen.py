@@ -1,52 +1,21 @@
-"""What selections and schedules have in common: names, demand, shares, side constraints."""
+"""What all results are asked: names, demand, shares, side constraints, and what fits a night."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
+from math import fsum
 from operator import attrgetter
 
 from schedopt.instances.constraints import Constraint, label
-from schedopt.instances.dssp import Instance, Selected, refuse_nights
-from schedopt.instances.errors import InputError, shown
-from schedopt.solvers.result import Document
+from schedopt.instances.dssp import Instance, Job, Selected
+from schedopt.instances.errors import shown
 from schedopt.validation.dssp.constraints import UnknownKindError, broken
 from schedopt.validation.dssp.facts import Facts
 from schedopt.validation.report import Report, same
 
-MOST = int(sys.float_info.max)
-"""The largest double; a fraction is sooner compared with a whole number than with that."""
-
-
-FEW = 1000
-"""Jobs up to which the facts of an instance are kept: policies and optimum are checked in turn."""
-
-_LATEST: list[tuple[Instance, float, Facts]] = []
-"""The instance that was checked last."""
-
-
-def facts_of(night: Instance, claim: Document) -> Facts:
-    """Return the facts of an instance under the document's option ``fill``, which is r.
-
-    Raises
-    ------
-    InputError
-        If ``fill`` is not a number above 0, or r·P·D overflows.
-    """
-    refuse_nights(night, "a selection, or a schedule,")
-    fill = claim.options.get("fill", 1.0)
-    if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < float("inf"):
-        raise InputError("a number above 0", found=shown(fill), place="options.fill")
-    for checked, r, facts in _LATEST:
-        if checked is night and r == fill:
-            return facts
-    facts = Facts(night, fill)
-    if facts.capacity > MOST:
-        raise InputError("a finite r·P·D", found=shown(fill), place="options.fill")
-    if len(night.jobs) <= FEW:
-        _LATEST[:] = [(night, fill, facts)]
-    return facts
+MARGIN = 1e-12
+"""Of a critical path: far more than what adding up and rounding decimals can do to it."""
 
 
 def check_chosen(
@@ -113,3 +82,46 @@ def _shares(facts: Facts, chosen: frozenset[str], solution: Selected, report: Re
             if not same(claimed.get(by, {}).get(group, -1.0), ours, 1.0):
                 wrong.append(f"{by} {group}")
     report.expect(not wrong, f"shares: wrong for {', '.join(wrong)}")
+
+
+def check_fit(facts: Facts, chosen: frozenset[str], report: Report) -> None:
+    """Check that jobs fit the machine, between any two times, and each its own time."""
+    due = chosen
+    if facts.windowed:
+        due = frozenset(name for name in chosen if facts.due[name] <= facts.deadline)
+        _windows(facts, chosen, report)
+    needed = facts.total(due)
+    if needed > facts.capacity:
+        report.violations.append(
+            f"capacity: the selected jobs need {float(needed):.17g} of {float(facts.capacity):.17g}"
+        )
+    for job in facts.night.jobs:
+        if job.name in chosen and not _surely_in_time(job, facts.night):
+            path, length = facts.critical_path[job.name], facts.due[job.name]
+            length -= facts.release[job.name]
+            over = f"has a critical path of {float(path):.17g}, over {float(length):.17g}"
+            report.expect(path <= length, f"deadline: {job.name} {over}")
+
+
+def _surely_in_time(job: Job, night: Instance) -> bool:
+    """Tell whether a path from time 0 is in time whatever rounding does.
+
+    Predicted ones are ordered as their decimals are; sums are given a margin.
+    """
+    if job.release:
+        return False
+    deadline = night.deadline if job.deadline is None else job.deadline
+    if job.critical_path is not None:
+        return job.critical_path <= deadline
+    return fsum(map(max, job.stages or ())) * (1 + MARGIN) <= deadline
+
+
+def _windows(facts: Facts, chosen: Collection[str], report: Report) -> None:
+    """Check what fits between releases and deadlines of jobs' own."""
+    for start, end, asked in facts.overfull({n: facts.demand[n] for n in chosen}, facts.rate):
+        if start > 0 or end != facts.deadline:
+            room, a, b = float(facts.rate * (end - start)), float(start), float(end)
+            report.violations.append(
+                f"capacity: the selected jobs need {float(asked):.17g} of {room:.17g} "
+                f"from {a:.17g} to {b:.17g}"
+            )

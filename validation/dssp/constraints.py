@@ -1,7 +1,8 @@
-"""Whether a selection keeps each side constraint, judged from the raw instance alone."""
+"""Whether selections keep each side constraint, judged from the raw instance alone."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import singledispatch
 
@@ -22,6 +23,9 @@ from schedopt.instances.decimals import as_written, total
 from schedopt.validation.dssp.facts import Facts
 
 Chosen = frozenset[str]
+Period = tuple[str, Mapping[int, Fraction], Fraction]
+"""Until when a share is taken, what each night counts for, and what the past does."""
+Wanting = Callable[[Collection[str], Mapping[int, Fraction]], bool]
 
 
 class UnknownKindError(Exception):
@@ -54,60 +58,94 @@ def broken(constraint: Constraint, facts: Facts, chosen: Chosen) -> list[str]:
 
 @broken.register
 def _(constraint: FairShare, facts: Facts, chosen: Chosen) -> list[str]:
-    base = facts.capacity if constraint.of == "capacity" else facts.total(chosen)
-    used, of = used_before(constraint)
-    base += of
-    found: list[str] = []
-    named = {*constraint.at_most, *constraint.at_least}
-    asked = [
-        (group, constraint.at_most.get(group), constraint.at_least.get(group)) for group in named
-    ]
-    if constraint.each is not None:
-        others = {
-            job.groups[constraint.by] for job in facts.night.jobs if constraint.by in job.groups
-        }
-        each = constraint.each
-        asked += [(group, each.at_most, each.at_least) for group in others - named]
-    for group, most, least in sorted(asked):
-        tonight, before = (
-            _of_group(facts, chosen, constraint.by, group),
-            used.get(group, Fraction(0)),
-        )
-        mine = tonight + before
-        if most is not None and mine > as_written(most) * base:
-            found.append(f"{group} gets {_part(mine, base)}, at most {most:.6g} asked")
-        if least is None:
-            continue
-        jobs = facts.members(constraint.by, group)
-        possible = facts.total(job for job in jobs if facts.fits(job))
-        if mine < as_written(least) * base and tonight < possible:
-            found.append(f"{group} gets {_part(mine, base)}, at least {least:.6g} asked")
-    return found
+    def wanting(members: Collection[str], _: object) -> bool:
+        possible = facts.total(job for job in members if facts.fits(job))
+        return facts.total(chosen.intersection(members)) < possible
+
+    return [f"{gets}, {asked}" for gets, _, asked in unfair(constraint, facts, [chosen], wanting)]
 
 
-def used_before(constraint: FairShare) -> tuple[dict[str, Fraction], Fraction]:
-    """Return what each group used before and of how much, as it counts tonight.
+def unfair(
+    rule: FairShare, facts: Facts, nights: Sequence[Chosen], wanting: Wanting
+) -> Iterator[tuple[str, str, str]]:
+    """Yield how nights break a fair share: what a group gets, when, and what is asked.
 
-    A window of tonight alone has no past; with a half-life the past is one night old, and what it
-    counts for is a whole multiple of 2^-40.
+    Parameters
+    ----------
+    rule : FairShare
+    facts : Facts
+    nights : sequence of set of str
+        The jobs of each night.
+    wanting : callable
+        Tells whether some of a group's jobs could have been run on the nights that count, and were
+        not: a group without such jobs is owed nothing.
     """
-    if constraint.window == 1:
-        return {}, Fraction(0)
-    counts = Fraction(1)
-    if constraint.half_life is not None:
-        counts = Fraction(round(2.0 ** (40 - 1 / constraint.half_life)), 2**40)
-    used = {group: counts * as_written(amount) for group, amount in constraint.past.items()}
-    if constraint.past_total is None:
-        return used, sum(used.values(), Fraction(0))
-    return used, counts * as_written(constraint.past_total)
+    bounds = bounded(rule, facts)
+    for when, counted, before in over(rule, len(nights)):
+        base = past_total(rule) * before
+        for n, counts in counted.items():
+            used = facts.total(nights[n - 1]) if rule.of == "selected" else facts.capacity
+            base += counts * used
+        for group, (most, least) in sorted(bounds.items()):
+            members = facts.members(rule.by, group)
+            mine = as_written(rule.past.get(group, 0.0)) * before
+            for n, counts in counted.items():
+                mine += counts * facts.total(nights[n - 1].intersection(members))
+            gets = f"{group} gets {float(mine / base) if base else 0.0:.6g}"
+            if most is not None and mine > as_written(most) * base:
+                yield gets, when, f"at most {most:.6g} asked"
+            if least is not None and mine < as_written(least) * base and wanting(members, counted):
+                yield gets, when, f"at least {least:.6g} asked"
 
 
-def _part(mine: Fraction, base: Fraction) -> str:
-    return f"{float(mine / base) if base else 0.0:.6g}"
+def bounded(rule: FairShare, facts: Facts) -> dict[str, tuple[float | None, float | None]]:
+    """Return the cap and the floor of each group that has one."""
+    bounds = {
+        group: (rule.at_most.get(group), rule.at_least.get(group))
+        for group in {**rule.at_most, **rule.at_least}
+    }
+    if rule.each is not None:
+        for job in facts.night.jobs:
+            group = job.groups.get(rule.by)
+            if group is not None and group not in rule.at_most | rule.at_least:
+                bounds[group] = (rule.each.at_most, rule.each.at_least)
+    return bounds
 
 
-def _of_group(facts: Facts, chosen: Chosen, by: str, group: str) -> Fraction:
-    return facts.total(job for job in facts.members(by, group) if job in chosen)
+def over(rule: FairShare, nights: int) -> Iterator[Period]:
+    """Yield what a fair share is of: until when, what each night counts for, and the past."""
+    has_past = rule.past_total is not None or len(rule.past) > 0
+    one = Fraction(1)
+    for last in range(1, nights + 1):
+        if rule.half_life is not None:
+            counts = {n: _faded(last - n, rule.half_life) for n in range(1, last + 1)}
+            yield f"on night {last}", counts, _faded(last, rule.half_life)
+        elif rule.window is None:
+            yield f"on night {last}", {last: one}, Fraction(last == 1)
+        elif last >= rule.window:
+            first = last - rule.window + 1
+            counts = dict.fromkeys(range(first, last + 1), one)
+            yield f"on nights {first} to {last}", counts, Fraction(0)
+        elif has_past or last == nights:
+            counts = dict.fromkeys(range(1, last + 1), one)
+            yield f"until night {last}", counts, Fraction(has_past)
+
+
+def _faded(age: int, half_life: float) -> Fraction:
+    """Return 2^(-age/half_life) to the nearest multiple of 2^-40."""
+    return Fraction(round(2.0 ** (40.0 - age / half_life)), 2**40)
+
+
+def past_total(rule: FairShare) -> Fraction:
+    """Return what there was to use before the first night."""
+    if rule.past_total is not None:
+        return as_written(rule.past_total)
+    return sum((as_written(used) for used in rule.past.values()), Fraction(0))
+
+
+def beyond(rule: FairShare, group: str, share: Fraction) -> Fraction:
+    """Return what a group used before the first night beyond a share of what there was."""
+    return as_written(rule.past.get(group, 0.0)) - share * past_total(rule)
 
 
 @broken.register

@@ -5,16 +5,29 @@ What numbers mean, and which rule has which tolerance, is said in `instances.dss
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, zip_longest
 from operator import attrgetter
 
+import msgspec
 import numpy as np
 
 from schedopt.instances.decimals import FEW, Whole, as_written, few_sums, total
-from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp import Instance, Job, refuse_nights
+from schedopt.instances.errors import InputError, shown
+from schedopt.solvers.result import Document
+
+Nights = dict[str, range]
+"""The nights of each job."""
+
+MOST = int(sys.float_info.max)
+"""The largest double; a fraction is sooner compared with a whole number than with that."""
+
+KEPT = 1000
+"""Jobs up to which the facts of an instance are kept: policies and optimum are checked in turn."""
 
 
 class Facts:
@@ -145,6 +158,47 @@ class Facts:
             for key in job.groups.items():
                 found.setdefault(key, []).append(job.name)
         return found
+
+
+_LATEST: list[tuple[Instance, float, Facts]] = []
+"""The instance that was checked last."""
+
+
+def facts_of(night: Instance, claim: Document) -> Facts:
+    """Return the facts of an instance under the document's option ``fill``, which is r.
+
+    Raises
+    ------
+    InputError
+        If ``fill`` is not a number above 0, or r·P·D overflows.
+    """
+    refuse_nights(night, "a selection, or a schedule,")
+    fill = claim.options.get("fill", 1.0)
+    if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < float("inf"):
+        raise InputError("a number above 0", found=shown(fill), place="options.fill")
+    for checked, r, facts in _LATEST:
+        if checked is night and r == fill:
+            return facts
+    facts = Facts(night, fill)
+    if facts.capacity > MOST:
+        raise InputError("a finite r·P·D", found=shown(fill), place="options.fill")
+    if len(night.jobs) <= KEPT:
+        _LATEST[:] = [(night, fill, facts)]
+    return facts
+
+
+def alone(season: Instance) -> Instance:
+    """Return the jobs of a season as those of one night without side constraints."""
+    jobs = (msgspec.structs.replace(job, first_night=1, last_night=None) for job in season.jobs)
+    return msgspec.structs.replace(season, nights=1, constraints=(), jobs=tuple(jobs))
+
+
+def nights_of(season: Instance) -> Nights:
+    """Return the nights of each job."""
+    return {
+        job.name: range(job.first_night, (job.last_night or season.nights) + 1)
+        for job in season.jobs
+    }
 
 
 def _demands(jobs: Sequence[Job]) -> Whole:

@@ -21,36 +21,22 @@ from schedopt.instances.constraints import (
     Together,
 )
 from schedopt.instances.decimals import as_written
-from schedopt.validation.dssp.constraints import used_before
+from schedopt.validation.dssp.constraints import beyond, bounded, over
 from schedopt.validation.dssp.facts import Facts
 
-FIELDS: Mapping[type[Constraint], frozenset[str]] = {
-    FairShare: frozenset(
-        {
-            "name",
-            "by",
-            "at_most",
-            "at_least",
-            "of",
-            "each",
-            "past",
-            "past_total",
-            "window",
-            "half_life",
-        }
-    ),
-    Require: frozenset({"name", "jobs"}),
-    Forbid: frozenset({"name", "jobs"}),
-    Imply: frozenset({"name", "if_", "then"}),
-    Together: frozenset({"name", "jobs"}),
-    Apart: frozenset({"name", "jobs"}),
-    AtMost: frozenset({"name", "jobs", "by", "group", "count"}),
-    AtLeast: frozenset({"name", "jobs", "by", "group", "count"}),
-    Seats: frozenset({"name", "capacity", "use"}),
-    Resource: frozenset({"name", "capacity", "use"}),
+FIELDS: Mapping[type[Constraint], str] = {
+    FairShare: "name by at_most at_least of each past past_total window half_life",
+    Require: "name jobs",
+    Forbid: "name jobs",
+    Imply: "name if_ then",
+    Together: "name jobs",
+    Apart: "name jobs",
+    AtMost: "name jobs by group count",
+    AtLeast: "name jobs by group count",
+    Seats: "name capacity use",
+    Resource: "name capacity use",
 }
 """What is known of each kind; one that says more is left out."""
-
 
 ENERGY = "energy from "
 
@@ -93,7 +79,9 @@ def windows(facts: Facts, asked: Sequence[str], start: str) -> Iterator[tuple[st
 def known(rule: Constraint) -> bool:
     """Tell whether all that a side constraint says is known here."""
     fields = FIELDS.get(type(rule))
-    return fields is not None and rule == type(rule)(**{f: getattr(rule, f) for f in fields})
+    return fields is not None and rule == type(rule)(
+        **{f: getattr(rule, f) for f in fields.split()}
+    )
 
 
 @singledispatch
@@ -104,16 +92,10 @@ def parts(rule: Constraint, facts: Facts, asked: Sequence[str]) -> Iterator[Part
 
 @parts.register
 def _(rule: FairShare, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
-    groups = dict.fromkeys(job.groups[rule.by] for job in facts.night.jobs if rule.by in job.groups)
-    named = {*rule.at_most, *rule.at_least}
-    each = None if rule.each is None else rule.each
-    for group in groups:
-        most, least = rule.at_most.get(group), rule.at_least.get(group)
-        if each is not None and group not in named:
-            most, least = each.at_most, each.at_least
-        for bound, floor in ((most, False), (least, True)):
-            if bound is not None:
-                yield from _share(rule, facts, group, as_written(bound), floor=floor)
+    for group, bounds in bounded(rule, facts).items():
+        for share, floor in zip(bounds, (False, True), strict=True):
+            if share is not None:
+                yield from _share(rule, facts, group, as_written(share), floor=floor)
 
 
 def _share(
@@ -128,16 +110,16 @@ def _share(
     what = f"{rule.by} {group} at {'least' if floor else 'most'}"
     if not possible:
         return
-    used, more = used_before(rule)
-    over = used.get(group, Fraction(0)) - share * more
+    _, _, before = next(over(rule, 1))
+    spent = before * beyond(rule, group, share)
     if rule.of == "selected":  # in units of the demands, and of the share
         parts, whole = share.numerator, share.denominator
         body = {n: (whole - parts if n in mine else -parts) * d for n, d in facts.units.items()}
-        over *= whole * facts.scale
-        yield Part(what, body, -over, None, possible) if floor else Part(what, body, None, -over)
+        bound = -spent * whole * facts.scale
+        yield Part(what, body, bound, None, possible) if floor else Part(what, body, None, bound)
         return
     body = {name: facts.units[name] for name in possible}
-    bound = (share * facts.capacity - over) * facts.scale
+    bound = (share * facts.capacity - spent) * facts.scale
     if floor:
         yield Part(what, body, min(bound, Fraction(sum(body.values()))), None)
     else:

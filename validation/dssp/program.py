@@ -1,12 +1,13 @@
-"""A selection as rows of whole numbers, written anew from the instance for re-proving bounds.
+"""Selections as rows of whole numbers, written anew from the instance for re-proving bounds.
 
-What is not known here is left out: then more selections are allowed, and a bound on them bounds the
-others too. Each row is in lowest terms, its bounds rounded inwards, as sums of whole numbers allow.
+A column is a job, or a job on a night. What is not known here is left out: then more selections are
+allowed, and a bound on them bounds the others too. Each row is in lowest terms, its bounds rounded
+inwards, as sums of whole numbers allow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,10 +17,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.constraints import Constraint, label
+from schedopt.instances.constraints import Constraint, FairShare, Resource, Seats, label
 from schedopt.instances.decimals import Whole as Decimals
 from schedopt.instances.decimals import as_written, lowest
-from schedopt.validation.dssp.facts import Facts
+from schedopt.instances.dssp import Instance
+from schedopt.validation.dssp.constraints import beyond, bounded, over
+from schedopt.validation.dssp.facts import Facts, nights_of
 from schedopt.validation.dssp.parts import Part, known, parts, windows
 
 Whole = NDArray[Any]
@@ -85,14 +88,21 @@ class Row:
 class Program:
     """Maximise rewards of columns that are 0 or 1 under rows.
 
+    The rows of a selection are ``capacity``; ``count``, which follows from it; ``capacity from A to
+    B``, of jobs that live between the two; and the name of a side constraint, a colon, and the part
+    of it. A season has them for each night n, with ``, night n``, or for the nights that a fair
+    share is taken over; what is said of all nights has no such end. And it has ``once: JOB``.
+
     Parameters
     ----------
-    names : list of str
-        The columns.
-    earned : ndarray of int
-        The position of the job that each of them earns the reward of.
     facts : Facts
-        Of the raw instance.
+        Of the raw instance; of a season as if all jobs were of one night.
+    constraints : sequence of Constraint
+        All side constraints.
+    asked : sequence of str
+        The keys of rows that are asked for: of the many windows only these are written.
+    season : Instance, optional
+        The raw instance, where there are several nights.
 
     Attributes
     ----------
@@ -105,13 +115,67 @@ class Program:
         By key.
     """
 
-    def __init__(self, names: list[str], earned: NDArray[np.intp], facts: Facts) -> None:
-        self.names = names
+    def __init__(
+        self,
+        facts: Facts,
+        constraints: Sequence[Constraint],
+        asked: Sequence[str],
+        season: Instance | None = None,
+    ) -> None:
+        jobs, able = facts.night.jobs, selectable(facts)
+        self.facts, self._asked, self._season = facts, asked, season
+        self._nights = range(1, 2) if season is None else range(1, season.nights + 1)
+        self._of_job = {} if season is None else nights_of(season)
         self.rows: dict[str, Row] = {}
-        rewards = Decimals.of(np.array([job.reward for job in facts.night.jobs], dtype=np.float64))
+        self._able = [jobs[j].name for j in able.tolist()]
+        rewards = Decimals.of(np.array([job.reward for job in jobs], dtype=np.float64))
         common = int(np.gcd.reduce(rewards.numbers)) or 1
         self.scale = Fraction(rewards.scale, common)
-        self._earned = rewards.numbers[earned] // common
+        self.names, job = self._able.copy(), np.arange(len(able))
+        night = np.ones(len(able), dtype=np.intp)
+        if season is not None:
+            self.names = [x for name in self._able for x in self._columns[name].values()]
+            pairs = [(i, n) for i, name in enumerate(self._able) for n in self._columns[name]]
+            job, night = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        self._earned = rewards.numbers[able[job]] // common
+        for n in self._nights:
+            self._capacity(n, np.flatnonzero(night == n), able[job])
+        for name in self._able if season is not None else ():
+            once = Part(f"once: {name}", {name: Fraction(1)}, None, Fraction(1))
+            self._throughout("", once)
+        for position, rule in enumerate(constraints):
+            if known(rule):
+                self._state(label(rule, position), rule)
+
+    def _capacity(self, n: int, columns: NDArray[np.intp], earned: NDArray[np.intp]) -> None:
+        """Write what fits into a night, given its columns, and the job of each column."""
+        facts = self.facts
+        if not plain(facts):
+            jobs = facts.night.jobs
+            due = [facts.due[jobs[j].name] <= facts.deadline for j in earned[columns].tolist()]
+            columns = columns[np.array(due, dtype=bool)]
+        sizes, room = facts.whole.numbers[earned[columns]], floor(facts.capacity * facts.scale)
+        self.rows[f"capacity{self._end(n)}"] = Row.at_most(columns, sizes, room)
+        if "count" in self._asked and self._season is None:
+            some = (sizes > 0).astype(np.int64)
+            self.rows["count"] = Row.at_most(columns, some, _most(sizes[some == 1], room))
+        for key, window in windows(facts, self._asked_on(n), "capacity from "):
+            inside = {name: facts.demand[name] for name in window.jobs}
+            self._on(n, "", Part(key, inside, None, facts.rate * window.length))
+
+    def _end(self, n: int) -> str:
+        return "" if self._season is None else f", night {n}"
+
+    def _asked_on(self, n: int) -> list[str]:
+        end = self._end(n)
+        return [key.removesuffix(end) for key in self._asked if key.endswith(end)]
+
+    @cached_property
+    def _columns(self) -> Mapping[str, Mapping[int, str]]:
+        """The column of each job that can be selected, on each of its nights."""
+        if self._season is None:
+            return {name: {1: name} for name in self._able}
+        return {name: {n: f"{name}, night {n}" for n in self._of_job[name]} for name in self._able}
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -132,7 +196,7 @@ class Program:
         """Return the place of a column, None where there is none of that name."""
         return self._index.get(name)
 
-    def lifted(self, key: str, body: Body, lower: Fraction, sets: Iterable[list[str]]) -> None:
+    def _lifted(self, key: str, body: Body, lower: Fraction, sets: Iterable[Sequence[str]]) -> None:
         """Write a row that need not hold where a column of each of some sets is 1."""
         groups = [[name for name in columns if name in self._index] for columns in sets]
         open_, body = [c for name, c in body.items() if name in self._index], dict(body)
@@ -141,13 +205,13 @@ class Program:
             self.names.append(key)
             for columns in groups:
                 one_of = {key: Fraction(1)} | dict.fromkeys(columns, Fraction(-1))
-                self.write(f"{key}: {columns[0]}", one_of, None, Fraction(0))
+                self._write(f"{key}: {columns[0]}", one_of, None, Fraction(0))
             body[key] = max(Fraction(0), lower - sum((c for c in open_ if c < 0), Fraction(0)))
-            self.write(key, body, lower, None)
+            self._write(key, body, lower, None)
         elif not all(groups):
-            self.write(key, body, lower, None)
+            self._write(key, body, lower, None)
 
-    def write(
+    def _write(
         self,
         key: str,
         body: Body,
@@ -158,6 +222,75 @@ class Program:
         if key not in self.rows:  # a second of one key is left out
             known = {self._index[name]: c for name, c in body.items() if name in self._index}
             self.rows[key] = Row.of(known, lower, upper)
+
+    def _state(self, name: str, rule: Constraint) -> None:
+        """Write a side constraint."""
+        if isinstance(rule, FairShare) and self._season is not None:
+            self._share(name, rule)
+        elif isinstance(rule, Resource | Seats):  # each night has all of it
+            for n in self._nights:
+                for part in parts(rule, self.facts, self._asked_on(n)):
+                    self._on(n, f"{name}: ", part)
+        else:  # of whether jobs are run at all
+            for part in parts(rule, self.facts, self._asked):
+                self._throughout(f"{name}: ", part)
+
+    def _on(self, n: int, start: str, part: Part) -> None:
+        """Write a row over jobs as one over the columns of a night."""
+        here = {self._columns.get(job, {}).get(n, ""): c for job, c in part.body.items()}
+        self._write(f"{start}{part.what}{self._end(n)}", here, part.lower, part.upper)
+
+    def _throughout(self, start: str, part: Part) -> None:
+        """Write a row over jobs as one over all their columns."""
+        key, here = f"{start}{part.what}", {x: c for j, c in part.body.items() for x in self._of(j)}
+        if part.unless_all and part.lower is not None:
+            self._lifted(key, here, part.lower, map(self._of, part.unless_all))
+        else:
+            self._write(key, here, part.lower, part.upper)
+
+    def _of(self, job: str) -> list[str]:
+        return list(self._columns.get(job, {}).values())
+
+    def _share(self, name: str, rule: FairShare) -> None:
+        """Write the caps and floors of a fair share over the nights that it is taken over."""
+        for _, every, before in over(rule, len(self._nights)):
+            counted = {n: counts for n, counts in every.items() if counts}
+            for group, bounds in bounded(rule, self.facts).items():
+                for share, side in zip(bounds, ("most", "least"), strict=True):
+                    if share is None:
+                        continue
+                    key = f"{name}: {rule.by} {group} at {side}, {_when(rule, counted)}"
+                    part = as_written(share)
+                    bound = -before * beyond(rule, group, part)
+                    if rule.of == "capacity":
+                        bound += part * self.facts.capacity * sum(counted.values())
+                    body = dict(self._used(rule, group, part, counted))
+                    if side == "most":
+                        self._write(key, body, None, bound)
+                    elif waiting := self._waiting(rule, group, counted):
+                        self._lifted(key, body, bound, map(self._of, waiting))
+
+    def _waiting(self, rule: FairShare, group: str, counted: Mapping[int, Fraction]) -> list[str]:
+        """Return the jobs that lift a floor when all of them are run: those that could run then."""
+        facts = self.facts
+        return [
+            job
+            for job in facts.members(rule.by, group)
+            if facts.fits(job)
+            and facts.demand[job] > 0
+            and any(n in self._of_job[job] for n in counted)
+        ]
+
+    def _used(
+        self, rule: FairShare, group: str, share: Fraction, counted: Mapping[int, Fraction]
+    ) -> Iterator[tuple[str, Fraction]]:
+        """Yield what each column adds to what a group uses, less its share of what is selected."""
+        mine = set(self.facts.members(rule.by, group))
+        for job, columns in self._columns.items():
+            part = Fraction(job in mine) - (share if rule.of == "selected" else 0)
+            for n, name in columns.items():
+                if n in counted and part:
+                    yield name, part * counted[n] * self.facts.demand[job]
 
 
 def selectable(facts: Facts) -> NDArray[np.intp]:
@@ -183,51 +316,12 @@ def plain(facts: Facts) -> bool:
     return not facts.windowed and facts.deadline == as_written(facts.night.deadline)
 
 
-class Night(Program):
-    """The program of a selection.
-
-    Its rows are ``capacity``; ``count``, which follows from it; ``capacity from A to B``, of jobs
-    that live between the two; and the name of a side constraint, a colon, and the part of it.
-
-    Parameters
-    ----------
-    facts : Facts
-        Of the raw instance.
-    constraints : sequence of Constraint
-        All side constraints.
-    asked : sequence of str
-        The keys of rows that are asked for: of the many windows only these are written.
-    """
-
-    def __init__(
-        self, facts: Facts, constraints: Sequence[Constraint], asked: Sequence[str]
-    ) -> None:
-        jobs, able = facts.night.jobs, selectable(facts)
-        super().__init__([jobs[j].name for j in able.tolist()], able, facts)
-        due = np.arange(len(able))
-        if not plain(facts):
-            late = [facts.due[name] > facts.deadline for name in self.names]
-            due = np.flatnonzero(~np.array(late, dtype=bool))
-        sizes, room = facts.whole.numbers[able[due]], floor(facts.capacity * facts.scale)
-        self.rows["capacity"] = Row.at_most(due, sizes, room)
-        if "count" in asked:
-            some = (sizes > 0).astype(np.int64)
-            self.rows["count"] = Row.at_most(due, some, _most(sizes[some == 1], room))
-        for key, window in windows(facts, asked, "capacity from "):
-            inside = {name: facts.demand[name] for name in window.jobs}
-            self.write(key, inside, None, facts.rate * window.length)
-        for position, rule in enumerate(constraints):
-            if known(rule):
-                for part in parts(rule, facts, asked):
-                    self._state(label(rule, position), part)
-
-    def _state(self, name: str, part: Part) -> None:
-        """Write a part of a side constraint; one that can be lifted, with a column that does."""
-        key = f"{name}: {part.what}"
-        if part.unless_all and part.lower is not None:
-            self.lifted(key, part.body, part.lower, [[job] for job in part.unless_all])
-        else:
-            self.write(key, part.body, part.lower, part.upper)
+def _when(rule: FairShare, counted: Mapping[int, Fraction]) -> str:
+    """Return how keys name the nights that a fair share is taken over."""
+    first, last = min(counted), max(counted)
+    if rule.half_life is not None:
+        return f"up to night {last}"
+    return f"night {last}" if first == last else f"nights {first} to {last}"
 
 
 def whole(numbers: Sequence[int]) -> Whole:
@@ -250,4 +344,4 @@ def _most(sizes: Whole, room: int) -> int:
     return int(np.searchsorted(np.cumsum(np.sort(held(sizes))), room, side="right"))
 
 
-__all__ = ["FREE", "Night", "Program", "Row", "Whole", "held", "plain", "selectable", "whole"]
+__all__ = ["FREE", "Program", "Row", "Whole", "held", "plain", "selectable", "whole"]

@@ -14,7 +14,8 @@ from math import fsum
 from schedopt.instances.constraints import Constraint, Seats, label
 from schedopt.instances.dssp import Instance, PlacedTask, Scheduled
 from schedopt.solvers.result import Document
-from schedopt.validation.dssp.chosen import check_chosen, facts_of
+from schedopt.validation.dssp.chosen import check_chosen
+from schedopt.validation.dssp.facts import facts_of
 from schedopt.validation.report import Report, same
 
 ROUNDING = 1e-9

@@ -1,43 +1,43 @@
-"""The checker for selections: capacity, deadline, reward, shares and every side constraint.
+"""The checker for selections, of one night or of several: capacity, deadlines, reward, rules.
 
-Everything is recomputed from the instance's raw fields; nothing is shared with what chose the jobs.
+Everything is recomputed from the instance's raw fields; nothing is shared with what chose the jobs,
+and what a fair share is taken over is worked out anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from math import fsum
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 
-from schedopt.instances.constraints import Constraint, Seats, label
-from schedopt.instances.decimals import total
-from schedopt.instances.dssp import Instance, Job, Selected
+from schedopt.instances.constraints import Constraint, FairShare, Resource, Seats, label
+from schedopt.instances.decimals import as_written, total
+from schedopt.instances.dssp import Instance, ScheduledNights, Selected, SelectedNights, one_night
 from schedopt.solvers.result import Document
-from schedopt.validation.dssp.chosen import check_chosen, facts_of
-from schedopt.validation.dssp.constraints import unseated
-from schedopt.validation.dssp.facts import Facts
-from schedopt.validation.report import Report
-
-MARGIN = 1e-12
-"""Of a critical path: far more than what adding up and rounding decimals can do to it."""
+from schedopt.validation.dssp import schedule
+from schedopt.validation.dssp.chosen import check_chosen, check_fit
+from schedopt.validation.dssp.constraints import UnknownKindError, broken, unfair, unseated
+from schedopt.validation.dssp.facts import Facts, Nights, alone, facts_of, nights_of
+from schedopt.validation.report import Report, same
 
 ROUNDING = 1e-14
 """Of the objective: what a sum of rewards in double precision may be off by."""
 
 
 def check(
-    night: Instance,
-    solution: Selected,
+    instance: Instance,
+    solution: Selected | SelectedNights,
     claim: Document,
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check a selection, and add what is wrong to the report.
+    """Check a selection, or one for each night, and add what is wrong to the report.
 
     Parameters
     ----------
-    night : Instance
+    instance : Instance
         The raw instance.
-    solution : Selected
+    solution : Selected or SelectedNights
         What was chosen.
     claim : Document
         The document: its objective, and its option ``fill``, which is r.
@@ -51,54 +51,139 @@ def check(
     InputError
         If ``fill`` is not a number above 0.
     """
-    facts = facts_of(night, claim)
+    if isinstance(solution, SelectedNights):
+        _season(instance, solution, claim, constraints, report)
+    else:
+        _night(solution, facts_of(instance, claim), claim.objective, constraints, report)
+
+
+def _night(
+    solution: Selected,
+    facts: Facts,
+    objective: float | None,
+    constraints: Sequence[Constraint],
+    report: Report,
+) -> None:
     chosen = check_chosen(solution, facts, constraints, report)
-    due = chosen
-    if facts.windowed:
-        due = frozenset(name for name in chosen if facts.due[name] <= facts.deadline)
-        _check_windows(facts, chosen, report)
-    needed = facts.total(due)
-    if needed > facts.capacity:
-        report.violations.append(
-            f"capacity: the selected jobs need {float(needed):.17g} of {float(facts.capacity):.17g}"
-        )
-    jobs = [job for job in night.jobs if job.name in chosen]
-    for job in jobs:
-        if not _surely_in_time(job, night):
-            path, length = facts.critical_path[job.name], facts.due[job.name]
-            length -= facts.release[job.name]
-            over = f"has a critical path of {float(path):.17g}, over {float(length):.17g}"
-            report.expect(path <= length, f"deadline: {job.name} {over}")
+    check_fit(facts, chosen, report)
     for position, constraint in enumerate(constraints):
         if isinstance(constraint, Seats):
             name = label(constraint, position)
             report.violations.extend(f"{name}: {w}" for w in unseated(constraint, facts, chosen))
-    reward = float(total([job.reward for job in jobs]))
+    reward = float(total([job.reward for job in facts.night.jobs if job.name in chosen]))
     report.expect(
-        claim.objective is not None and abs(claim.objective - reward) <= ROUNDING * reward,
-        f"objective: the selected jobs earn {reward:.17g}, not {claim.objective}",
+        objective is not None and abs(objective - reward) <= ROUNDING * reward,
+        f"objective: the selected jobs earn {reward:.17g}, not {objective}",
     )
 
 
-def _surely_in_time(job: Job, night: Instance) -> bool:
-    """Tell whether a path from time 0 is in time whatever rounding does.
+def _season(
+    season: Instance,
+    solution: SelectedNights,
+    claim: Document,
+    constraints: Sequence[Constraint],
+    report: Report,
+) -> None:
+    one, nights = alone(season), nights_of(season)
+    facts = facts_of(one, claim)
+    given = len(solution.nights)
+    report.expect(given == season.nights, f"nights: {given}, and there are {season.nights}")
+    worth = Fraction(0)
+    for n, night in enumerate(solution.nights, start=1):
+        chosen = Selected(
+            selected=night.selected,
+            demand=night.demand,
+            capacity=solution.capacity,
+            shares=night.shares,
+        )
+        known = [name for name in night.selected if name in facts.demand]
+        reward = sum((as_written(one.jobs[one.index[name]].reward) for name in known), Fraction(0))
+        worth += reward
+        own = Report()
+        _night(chosen, facts, float(reward), (), own)
+        report.violations += [f"night {n}: {what}" for what in own.violations]
+    _once(nights, solution, report)
+    stated = claim.objective if claim.objective is not None else float("nan")
+    least, most = float(worth), float(worth)
+    if isinstance(solution, ScheduledNights):
+        least, most = _run(season, solution, claim, constraints, report)
+    near = least <= stated <= most or same(least, stated) or same(most, stated)
+    report.expect(near, f"objective: {most:.12g}, not {stated}")
+    for position, constraint in enumerate(constraints):
+        name = label(constraint, position)
+        try:
+            found = list(_broken(constraint, facts, nights, solution))
+        except UnknownKindError as error:
+            report.unjudged.append(f"{name}: {error}")
+        else:
+            report.violations.extend(f"{name}: {what}" for what in found)
 
-    Predicted ones are ordered as their decimals are; sums are given a margin.
-    """
-    if job.release:
-        return False
-    deadline = night.deadline if job.deadline is None else job.deadline
-    if job.critical_path is not None:
-        return job.critical_path <= deadline
-    return fsum(map(max, job.stages or ())) * (1 + MARGIN) <= deadline
+
+def _run(
+    season: Instance,
+    solution: ScheduledNights,
+    claim: Document,
+    constraints: Sequence[Constraint],
+    report: Report,
+) -> tuple[float, float]:
+    """Check each night's schedule; return what they earn, from least to most as times round."""
+    least, most = 0.0, 0.0
+    given, asked = len(solution.schedules), len(solution.nights)
+    report.expect(given == asked, f"schedules: {given} of {asked} nights")
+    for n, (night, ran) in enumerate(
+        zip(solution.nights, solution.schedules, strict=False), start=1
+    ):
+        known = [name for name in night.selected if name in season.index]
+        own = Report()
+        own.expect(
+            set(known) == set(ran.selected), "the schedule is of other jobs than are selected"
+        )
+        if known:
+            tonight = one_night(season, known, constraints)
+            ends, slack = schedule.run(tonight, ran, claim, tonight.constraints, own)
+            low, high = schedule.earned(tonight, ends, slack)
+            least, most = least + low, most + high
+        else:
+            own.expect(not ran.tasks and not ran.completion, "there is nothing to run")
+        report.violations += [f"night {n}: {what}" for what in own.violations]
+        report.unchecked += [f"night {n}: {what}" for what in own.unchecked]
+        report.unjudged += [f"night {n}: {what}" for what in own.unjudged]
+    return least, most
 
 
-def _check_windows(facts: Facts, chosen: Collection[str], report: Report) -> None:
-    """Check what fits between releases and deadlines of jobs' own."""
-    for start, end, asked in facts.overfull({n: facts.demand[n] for n in chosen}, facts.rate):
-        if start > 0 or end != facts.deadline:
-            room, a, b = float(facts.rate * (end - start)), float(start), float(end)
-            report.violations.append(
-                f"capacity: the selected jobs need {float(asked):.17g} of {room:.17g} "
-                f"from {a:.17g} to {b:.17g}"
-            )
+def _once(nights: Nights, solution: SelectedNights, report: Report) -> None:
+    """Check that each job is run once at most, on one of its nights."""
+    times = Counter(solution.selected)
+    twice = [name for name, count in times.items() if count > 1]
+    report.expect(not twice, f"run on two nights: {', '.join(twice)}")
+    for n, night in enumerate(solution.nights, start=1):
+        for name in night.selected:
+            of = nights.get(name, range(n, n + 1))
+            report.expect(n in of, f"night {n}: {name} is for nights {of[0]} to {of[-1]}")
+
+
+def _broken(
+    rule: Constraint, facts: Facts, nights: Nights, solution: SelectedNights
+) -> Iterator[str]:
+    """Say how a season breaks a side constraint."""
+    run = frozenset(solution.selected)
+    chosen = [frozenset(night.selected) for night in solution.nights]
+
+    def wanting(members: Iterable[str], counted: Iterable[int]) -> bool:
+        return any(
+            facts.fits(name) and facts.demand[name] > 0 and any(n in nights[name] for n in counted)
+            for name in members
+            if name not in run
+        )
+
+    if isinstance(rule, FairShare):
+        for gets, when, asked in unfair(rule, facts, chosen, wanting):
+            yield f"{gets} of what counts {when}, {asked}"
+    elif isinstance(rule, Resource | Seats):
+        for n, night in enumerate(chosen, start=1):
+            for what in broken(rule, facts, night):
+                yield f"night {n}: {what}"
+    elif hasattr(rule, "broken"):
+        raise UnknownKindError(f"no checker knows {rule.kind()} over nights")
+    else:
+        yield from broken(rule, facts, run)
