@@ -182,10 +182,7 @@ def uniform() -> Measured:
 
 def _direct(instance: Any) -> float | None:
     """Solve the direct model with CP-SAT, as it stands."""
-    from schedopt.solvers import Limits, cpsat
-
-    model = Partition(instance, model="direct")
-    result = cpsat.solve(model, Limits(threads=WORKERS, time_limit=LIMIT))
+    result = solve(Partition(instance), solver="model", threads=WORKERS, time_limit=LIMIT)
     return result.objective if result.proven else None
 
 
