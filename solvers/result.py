@@ -212,6 +212,22 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """Whether the objective is the optimum, not only the best that was found."""
         return self.solution_status == "optimal"
 
+    @property
+    def credit(self) -> str:
+        """Who found the solution, gave the bound and proved the optimum, in words."""
+        did: dict[str, list[str]] = {}
+        for what in ("found", "bounded", "proved"):
+            who = getattr(self, f"{what}_by") or None
+            if who is not None:
+                did.setdefault(who, []).append(what)
+        told = [f"{_listed(whats)} by {who}" for who, whats in did.items()]
+        return ", ".join(told) or f"by {self.solver or self.policy}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Return words as a sentence lists them."""
+    return ", ".join(words[:-1]) + " and " * (len(words) > 1) + words[-1]
+
 
 _OWN = attrgetter(*Outcome.__struct_fields__)
 
@@ -270,6 +286,8 @@ class Result(Framed, Outcome, Generic[S], frozen=True, kw_only=True):
     def _facts(self) -> list[tuple[str, str]]:
         who = self.policy or f"{self.formulation} with {self.solver}"
         facts = [("instance", f"{self.instance} ({self.problem})"), ("found by", str(who))]
+        if self.proved_by and self.proved_by != self.solver:
+            facts.append(("proved by", str(self.proved_by)))
         facts.append(("outcome", f"{self.solution_status} ({self.termination})"))
         for key in ("objective", "confidence", "bound", "gap"):
             value = getattr(self, key)

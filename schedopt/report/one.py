@@ -126,6 +126,7 @@ def _facts(instance: AnyInstance, result: Result) -> str:
             "bound",
             "" if result.bound is None else f"{number(result.bound)}, gap {percent(result.gap)}",
         ),
+        ("by", result.credit),
         *record.lines(instance, result),
         ("rules that cannot hold together", ", ".join(result.conflict)),
         ("violations", "; ".join(result.violations)),

@@ -271,6 +271,8 @@ def _blank(task: Task, run: Run, instance: AnyInstance, reference: Result) -> Ro
         reference_seconds=reference.seconds.build + reference.seconds.solve,
         reference_formulation=reference.formulation or None,
         reference_solver=reference.solver or None,
+        reference_bounded_by=reference.bounded_by or None,
+        reference_proved_by=reference.proved_by or None,
         key=run.key,
         options=dict(run.options),
     )

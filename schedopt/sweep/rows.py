@@ -59,8 +59,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Why a policy does not apply.
     file : str
         Where the instance is, or what it was generated from.
-    reference_formulation, reference_solver : str or None
-        Which formulation the reference is of, and which solver found it.
+    reference_formulation, reference_solver, reference_bounded_by, reference_proved_by : str or None
+        Which formulation the reference is of, and which engines found, bounded and proved it.
     key : str
         A digest of all that the row depends on, by which a bench knows what is done.
     options : dict
@@ -95,6 +95,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     key: str
     reference_formulation: str | None = None
     reference_solver: str | None = None
+    reference_bounded_by: str | None = None
+    reference_proved_by: str | None = None
     options: dict[str, Any] = {}
     termination: str = "completed"
     confidence: float | None = None

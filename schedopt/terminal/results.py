@@ -64,7 +64,7 @@ def _dropped(shown: ShownTable) -> None:
 
 def _outcome(document: Result) -> list[tuple[str, str, str]]:
     """Return what every result says, each with the style of its value."""
-    who = document.policy or f"{document.formulation} with {document.solver}"
+    who = document.policy or f"{document.formulation}: {document.credit}"
     ended = f"{document.solution_status} ({document.termination})"
     sure = f"   ± {number(document.confidence)} (95%)" if document.confidence else ""
     took = document.seconds
