@@ -8,17 +8,17 @@ there they are judged, and build/figure-6.json is what ``schedopt reproduce --js
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-import time
+from functools import partial
 from itertools import product
 from pathlib import Path
 
 import msgspec
-from rich.table import Table
+import typer
 
-from benchmarks.timing import machine, out
+from benchmarks.tables import Measured, measurement, resumed, row
+from benchmarks.timing import best_of
 from schedopt.formats import duration, number
 from schedopt.instances.files import write_bytes
 from schedopt.instances.msfq import Simulated
@@ -33,6 +33,8 @@ from schedopt.validation.reproduce.msfq_figures import (
 )
 from schedopt.verbs.reproduce import told
 
+Key = tuple[float, str, int]
+
 
 class Point(msgspec.Struct, frozen=True):
     """A policy at a rate, and in how many seconds it was simulated."""
@@ -43,73 +45,60 @@ class Point(msgspec.Struct, frozen=True):
     seconds: float
     found: Simulated
 
-
-def kept(file: Path, arrivals: int) -> dict[tuple[float, str], Point]:
-    """Return what a file holds of so many arrivals; a last line cut short counts for nothing."""
-    found: dict[tuple[float, str], Point] = {}
-    for line in file.read_bytes().splitlines() if file.exists() else ():
-        try:
-            point = msgspec.json.decode(line, type=Point)
-        except msgspec.DecodeError:
-            continue
-        if point.arrivals == arrivals:
-            found[point.rate, point.label] = point
-    return found
+    @property
+    def key(self) -> Key:
+        """Which point it is."""
+        return self.rate, self.label, self.arrivals
 
 
-def simulate(file: Path, arrivals: int, jobs: int) -> dict[tuple[float, str], Point]:
-    """Simulate what a file does not hold yet, and add it."""
-    found = kept(file, arrivals)
-    for rate, label in product(BORG_RATES, COMPARED):
-        if (rate, label) in found:
-            continue
-        began = time.perf_counter()
-        with bar("arrivals") as watch:
-            result = borg_point(rate, label, arrivals=arrivals, jobs=jobs, watch=watch)
-        point = Point(rate, label, arrivals, time.perf_counter() - began, result)
-        with file.open("ab") as lines:
-            lines.write(msgspec.json.encode(point) + b"\n")
-        found[rate, label] = point
-        out.print(f"rate {rate:g}, {label}: {duration(point.seconds)}", highlight=False)
-    return found
+def simulate(file: Path, arrivals: int, jobs: int) -> dict[Key, Point]:
+    """Simulate what a file does not hold yet of so many arrivals, and add it."""
+    todo = [(rate, label, arrivals) for rate, label in product(BORG_RATES, COMPARED)]
+    points = resumed(file, Point, lambda point: point.key, todo, partial(_simulated, jobs))
+    return {key: points[key] for key in todo}
 
 
-def main() -> None:
-    """Simulate what is missing, print the points, and write what the ledger says of them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--file", type=Path, default=Path("build/figure-6.jsonl"))
-    parser.add_argument("--arrivals", type=lambda text: int(float(text)), default=BORG_ARRIVALS)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    given = parser.parse_args()
-    given.file.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        points = simulate(given.file, given.arrivals, given.jobs)
-    except KeyboardInterrupt:
-        sys.exit(f"interrupted; run it again to go on, {given.file} keeps what is done")
-    spent = sum(point.seconds for point in points.values())
-    table = Table(
-        "rate",
-        *COMPARED,
-        title=f"(figure 6) {given.arrivals:,} arrivals",
-        title_justify="left",
-    )
+def _simulated(jobs: int, key: Key) -> Point:
+    rate, label, arrivals = key
+    with bar("arrivals") as watch:
+        work = partial(borg_point, rate, label, arrivals=arrivals, jobs=jobs, watch=watch)
+        seconds, found = best_of(1, work)
+    return Point(rate, label, arrivals, seconds, found)
+
+
+@measurement
+def figure_6(points: dict[Key, Point], arrivals: int) -> Measured:
+    """Print every point."""
+    seconds = sum(point.seconds for point in points.values())
+    yield f"(figure 6) {arrivals:,} arrivals, {len(points)} points in {duration(seconds)}"
     for rate in BORG_RATES:
-        cells = [points[rate, label].found for label in COMPARED]
-        table.add_row(f"{rate:g}", *(_shown(found) for found in cells))
-    out.print(machine("numba"), highlight=False)
-    out.print(table)
-    out.print(f"{len(points)} points in {duration(spent)}", highlight=False)
-    outcome = figure_6_of(
-        {rate: {label: points[rate, label].found for label in COMPARED} for rate in BORG_RATES}
-    )
-    entry = told(ledger()["msfq/figure-6"], outcome, quick=False, seconds=spent)
-    write_bytes(given.file.with_suffix(".json"), msgspec.json.encode([entry]))
+        shown = {}
+        for label in COMPARED:
+            found = points[rate, label, arrivals].found
+            sure = f" ± {number(found.confidence)}" if found.confidence else ""
+            shown[label] = f"{number(found.weighted_response_time)}{sure}"
+        yield row(f"rate {rate:g}", **shown)
 
 
-def _shown(found: Simulated) -> str:
-    sure = f" ± {number(found.confidence)}" if found.confidence else ""
-    return f"{number(found.weighted_response_time)}{sure}"
+def main(
+    file: Path = Path("build/figure-6.jsonl"),
+    arrivals: float = BORG_ARRIVALS,
+    jobs: int = os.cpu_count() or 1,
+) -> None:
+    """Simulate what is missing, print the points, and write what the ledger says of them."""
+    count = int(arrivals)
+    try:
+        points = simulate(file, count, jobs)
+    except KeyboardInterrupt:
+        sys.exit(f"interrupted; run it again to go on, {file} keeps what is done")
+    figure_6(points, count)
+    rates = {
+        rate: {label: points[rate, label, count].found for label in COMPARED} for rate in BORG_RATES
+    }
+    seconds = sum(point.seconds for point in points.values())
+    entry = told(ledger()["msfq/figure-6"], figure_6_of(rates), quick=False, seconds=seconds)
+    write_bytes(file.with_suffix(".json"), msgspec.json.encode([entry]))
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -8,22 +8,24 @@ line through the logarithms, over the sizes of a tenth of a millisecond and more
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import log10
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich.table import Table
 
-from benchmarks.timing import machine, out
+import schedopt
+from benchmarks.msfq_replay import log
+from benchmarks.tables import Measured, measurement, out, row
+from benchmarks.timing import best_of, machine, peak_mb
+from schedopt.policies.hesrpt.closed import hesrpt_times
+from schedopt.sweep.sources import generated
 
 PICTURE = Path(__file__).parent.parent / "docs" / "growth.png"
 LIMIT = 60.0
@@ -35,27 +37,18 @@ BEND = 0.35
 
 
 FIXED = "a call's own cost up to there"
+Work = Callable[[], Any]
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of work.
+class Kind(NamedTuple):
+    """A kind of work: what its sizes count, which there are, and what prepares one of a size.
 
-    Attributes
-    ----------
-    unit : str
-        What sizes count.
-    sizes : tuple of int
-        From small to large, over some four decades.
-    prepare : callable
-        Takes a size and returns the work, a function without arguments, whose time counts.
-    why : str
-        What makes its exponent change, where it does.
+    ``why`` says what makes its exponent change, where it does.
     """
 
     unit: str
     sizes: tuple[int, ...]
-    prepare: Callable[[int], Callable[[], Any]]
+    prepare: Callable[[int], Work]
     why: str = FIXED
 
 
@@ -69,101 +62,71 @@ class Point(NamedTuple):
 
 
 def _generated(problem: str, name: str, **options: Any) -> Any:
-    from schedopt.verbs.generate import generate
-
-    return generate(problem, name, seed=1, options=options)
+    return schedopt.generate(problem, name, seed=1, options=options)
 
 
-def reading(size: int) -> Callable[[], Any]:
+def reading(size: int) -> Work:
     """Read a file of jobs."""
-    from schedopt.instances.files import dump, load
-
     path = Path(tempfile.mkdtemp()) / "jobs.json"
-    dump(_generated("dssp", "uncorrelated", jobs=size), path)
-    return lambda: load(path)
+    schedopt.dump(_generated("dssp", "uncorrelated", jobs=size), path)
+    return partial(schedopt.load, path)
 
 
-def knapsack(size: int) -> Callable[[], Any]:
+def knapsack(size: int) -> Work:
     """Select without side constraints."""
-    import schedopt
-
     night = _generated("dssp", "uncorrelated", jobs=size)
-    return lambda: schedopt.solve(night, solver="core", time_limit=LIMIT)
+    return partial(schedopt.solve, night, solver="core", time_limit=LIMIT)
 
 
-def shares(size: int) -> Callable[[], Any]:
+def shares(size: int) -> Work:
     """Select under the caps of twenty teams."""
-    import schedopt
-
     night = _generated("dssp", "uncorrelated", jobs=size, groups=20)
     rule = schedopt.FairShare(by="team", at_most={f"team-{i:02}": 0.03 for i in range(1, 11)})
-    return lambda: schedopt.solve(night, constraints=[rule], time_limit=LIMIT)
+    return partial(schedopt.solve, night, constraints=[rule], time_limit=LIMIT)
 
 
-def dispatch(size: int) -> Callable[[], Any]:
+def dispatch(size: int) -> Work:
     """Dispatch tasks, the longest critical path first."""
-    import schedopt
-
     one = _generated("dssp", "render-night")
     per_night = sum(len(stage) for job in one.jobs for stage in job.stages)
     nights = max(1, round(size / per_night))
     night = one if nights == 1 else _generated("dssp", "render-night", nights=nights)
-    return lambda: schedopt.evaluate(night, "lcpf")
+    return partial(schedopt.evaluate, night, "lcpf")
 
 
-def simulation(size: int) -> Callable[[], Any]:
+def simulation(size: int) -> Work:
     """Simulate arrivals at a queue, each job's time kept."""
-    import schedopt
-
     queue = schedopt.example("one-or-all")
-    return lambda: schedopt.evaluate(queue, "msfq", options={"arrivals": size})
+    return partial(schedopt.evaluate, queue, "msfq", options={"arrivals": size})
 
 
-def replay(size: int) -> Callable[[], Any]:
+def replay(size: int) -> Work:
     """Replay a log under EASY."""
-    import schedopt
-    from schedopt.instances.msfq.logs import Jobs
-
-    random = np.random.default_rng(1)
-    need = 2 ** random.integers(0, 6, size)
-    run = random.lognormal(7, 1.5, size).round() + 1
-    gaps = random.exponential(float((need * run).mean()) / (0.8 * 128), size)
-    bare = schedopt.msfq.Instance(name="log", servers=128, log="log.parquet")
-    queue = bare.with_jobs(Jobs.of(np.cumsum(gaps).round(), need, run))
-    return lambda: schedopt.evaluate(queue, "easy")
+    return partial(schedopt.evaluate, log(size), "easy", options={"estimates": "exact"})
 
 
-def closed_form(size: int) -> Callable[[], Any]:
+def closed_form(size: int) -> Work:
     """Find heSRPT's completion times in closed form; its shares in every epoch are n^2 numbers."""
-    from schedopt.policies.hesrpt.closed import hesrpt_times
-
     jobs = _generated("hesrpt", "pareto", jobs=size)
-    return lambda: hesrpt_times(jobs.sizes, 0.5, 1e6)
+    return partial(hesrpt_times, jobs.sizes, 0.5, 1e6)
 
 
-def orders(size: int) -> Callable[[], Any]:
+def orders(size: int) -> Work:
     """Certify an allocation over all completion orders, each job with a speedup of its own."""
-    import schedopt
-
     jobs = _generated("hesrpt", "mixed", jobs=size)
-    return lambda: schedopt.solve(jobs, time_limit=LIMIT)
+    return partial(schedopt.solve, jobs, time_limit=LIMIT)
 
 
-def partition(size: int) -> Callable[[], Any]:
+def partition(size: int) -> Work:
     """Pack jobs into epochs."""
-    import schedopt
-
     jobs = _generated("epoch", "uniform", jobs=size, load=max(1.0, size / 8))
-    return lambda: schedopt.solve(jobs, time_limit=LIMIT)
+    return partial(schedopt.solve, jobs, time_limit=LIMIT)
 
 
-def rows(size: int) -> Callable[[], Any]:
+def rows(size: int) -> Work:
     """Compare two selectors with the optimum on small instances."""
-    import schedopt
-    from schedopt.sweep.sources import generated
-
     made = generated("dssp", "uncorrelated", seeds=range(size), options={"jobs": 30})
-    return lambda: schedopt.bench(generated=made, policies=["greedy", "greedy-half"])
+    return partial(schedopt.bench, generated=made, policies=["greedy", "greedy-half"])
 
 
 ORDERS = "a search: how long it takes depends on the draw too"
@@ -186,19 +149,12 @@ def measure(kind: Kind, size: int) -> Point:
     """Measure one size in this process: the least of three times, of one where it takes long."""
     kind.prepare(kind.sizes[0])()
     work = kind.prepare(size)
-    before = _peak()
-    times: list[float] = []
-    while not times or (len(times) < 3 and sum(times) < 5):
-        began = time.perf_counter()
-        done = work()
-        times.append(time.perf_counter() - began)
+    before = peak_mb()
+    seconds, done = best_of(1, work)
+    if seconds < 2.5:
+        seconds = min(seconds, best_of(2, work)[0])
     proven = getattr(done, "proven", True) or getattr(done, "policy", None) is not None
-    return Point(size, min(times), max(0.0, _peak() - before), bool(proven))
-
-
-def _peak() -> float:
-    """Return the peak memory of this process so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return Point(size, seconds, max(0.0, peak_mb() - before), bool(proven))
 
 
 def series(name: str, largest: int) -> list[Point]:
@@ -262,36 +218,30 @@ def draw(found: dict[str, list[Point]]) -> None:
     figure.savefig(PICTURE, dpi=90, pil_kwargs={"optimize": True})
 
 
-def main(largest: int = 10**9) -> None:
-    """Measure, print the table, and draw."""
-    out.print(machine("highspy", "ortools", "numba"), highlight=False)
-    table = Table(title="growth", title_justify="left")
-    for heading in ("work", "largest", "seconds", "MB", "exponent", "bend", "why"):
-        justify = "left" if heading in ("work", "bend", "why") else "right"
-        table.add_column(heading, justify=justify)
+@measurement
+def growth(largest: int = 10**9) -> Measured:
+    """Measure every kind of work, print the table, and draw."""
+    yield "growth"
     found: dict[str, list[Point]] = {}
     for name, kind in KINDS.items():
         points = found[name] = series(name, largest)
-        last, slope = points[-1], exponent(points)
-        table.add_row(
-            name,
-            f"{last.size:,} {kind.unit}",
-            f"{last.seconds:.3g}" + ("" if last.proven else " (not proven)"),
-            f"{last.memory:,.0f}",
-            "" if slope is None else f"{slope:.2f}",
-            turn := bend(points),
-            kind.why if turn else "",
-        )
-    out.print(table)
+        last, slope, turn = points[-1], exponent(points), bend(points)
+        beside = {
+            "largest": f"{last.size:,} {kind.unit}" + ("" if last.proven else " (not proven)"),
+            "MB": last.memory,
+            "exponent": "" if slope is None else f"{slope:.2f}",
+            "bend": turn,
+            "why": kind.why if turn else "",
+        }
+        yield row(name, last.seconds, "s", **beside)
     draw(found)
-    out.print(f"drawn: {PICTURE.name}", highlight=False)
 
 
 if __name__ == "__main__":
     match sys.argv[1:]:
         case [name, size]:
             print(json.dumps(measure(KINDS[name], int(size))))
-        case [largest]:
-            main(int(float(largest)))
-        case _:
-            main()
+        case sizes:
+            out.print(machine("highspy", "ortools", "numba"), highlight=False)
+            growth(*(int(float(largest)) for largest in sizes))
+            out.print(f"drawn: {PICTURE.name}", highlight=False)

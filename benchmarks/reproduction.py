@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.reproduction`` runs everything in full; ``--quick`` on fewer instances;
 ``--results FILE ...`` takes documents of ``schedopt reproduce --json`` in place of a run, the later
-ones for entries that are in several.
+ones for entries that are in several. ``--plots FOLDER`` writes all plots.
 """
 
 from __future__ import annotations
@@ -30,17 +30,13 @@ def main() -> None:
     if given.results is None:
         if given.plots:
             given.plots.mkdir(parents=True, exist_ok=True)
-        run = reproduce(
-            quick=given.quick,
-            output=given.plots,
-            watch=lambda name: print(name, "...", file=sys.stderr),
-        )
+        watch = lambda name: print(name, "...", file=sys.stderr)  # noqa: E731
+        run = reproduce(quick=given.quick, output=given.plots, watch=watch)
         texts = [msgspec.json.encode(run)]
     else:
         texts = [file.read_bytes() for file in given.results]
-    entries = {
-        entry.name: entry for text in texts for entry in msgspec.json.decode(text, type=list[Entry])
-    }
+    documents = [msgspec.json.decode(text, type=list[Entry]) for text in texts]
+    entries = {entry.name: entry for document in documents for entry in document}
     if missing := [name for name in ledger() if name not in entries]:
         sys.exit(f"no result of {', '.join(missing)}")
     write_bytes(FILE, record([entries[name] for name in ledger()]))

@@ -8,19 +8,17 @@ users in place of teams.
 
 from __future__ import annotations
 
-import argparse
-import json
 import warnings
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from math import fsum
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from rich.table import Table
+import typer
 
-from benchmarks.timing import machine, out
+from benchmarks.tables import Measured, measurement, out, resumed, row
+from benchmarks.timing import machine
 
 SHARE = 0.3
 """What each team or user gets at most."""
@@ -59,51 +57,51 @@ class Cell(NamedTuple):
         return swf.convert(self.source, deadline=NIGHT, nights=self.nights, patience=PATIENCE)
 
 
-def measured(cell: Cell, limit: float) -> dict[str, Any]:
+def measured(limit: float, cell: Cell) -> dict[str, Any]:
     """Return what a season brings, by memory: the clairvoyant's best and bound, and the policies'.
 
-    Parameters
-    ----------
-    cell : Cell
-    limit : float
-        Seconds for each clairvoyant optimum, of one thread.
+    The limit is the seconds for each clairvoyant optimum, of one thread.
     """
     import schedopt
     from schedopt.formulations.dssp import Season
     from schedopt.instances.constraints import FairShare
     from schedopt.instances.fair_share import Each
-    from schedopt.solvers.dssp.selection.binary import engine
+    from schedopt.solvers import door
     from schedopt.solvers.result import Limits
 
     warnings.simplefilter("ignore")
     season = cell.make()
     by = "team" if "team" in season.groups else "user"
     rows: dict[str, dict[str, Any]] = {}
-    found: list[Any] = []
+    known: list[Any] = []
     alone: float | None = None
     for name, memory in (*MEMORIES, (FREE, None)):
-        rules = []
-        if memory is not None:
+        rules: list[Any] = []
+        if memory is None:
+            greedy, free = (schedopt.evaluate(season, p) for p in ("nightly-greedy", "nightly"))
+            known += [greedy, free]
+            costs = {"greedy": greedy.objective, "alone": free.objective}
+        else:
             rule: dict[str, Any] = {"by": by, "each": Each(at_most=SHARE), **memory}
             rules.append(FairShare(name="fair", **rule))
-        row: dict[str, Any] = {}
-        if memory is None:
-            for key, policy in (("greedy", "nightly-greedy"), ("alone", "nightly")):
-                run = schedopt.evaluate(season, policy)
-                row[key] = run.objective
-                found.append(run.solution)
-        else:
             if alone is None:  # shares of each night alone: the same whatever is remembered
                 alone = schedopt.evaluate(season, "nightly", constraints=rules).objective
-            carried = schedopt.evaluate(season, "nightly-carried", constraints=rules)
-            found.append(carried.solution)
-            row |= {"carried": carried.objective, "alone": alone}
-        model = Season(season).add(*rules)
-        best = engine.solve(model, Limits(time_limit=limit, threads=1), hints=found)
-        found.append(best.solution)
-        row |= {"best": best.objective, "bound": best.bound, "seconds": best.seconds.solve}
-        rows[name] = row
+            known.append(schedopt.evaluate(season, "nightly-carried", constraints=rules))
+            costs = {"carried": known[-1].objective, "alone": alone}
+        model, start = Season(season).add(*rules), _best(season, rules, known)
+        best = door.solve(model, Limits(time_limit=limit, threads=1), start=lambda: start)  # noqa: B023
+        known.append(best)
+        costs |= {"best": best.objective, "bound": best.bound, "seconds": best.seconds.solve}
+        rows[name] = costs
     return {**cell._asdict(), "limit": limit, "jobs": len(season.jobs), "rows": tightened(rows)}
+
+
+def _best(season: Any, rules: list[Any], known: list[Any]) -> Any:
+    """Return the best of the solutions that keep the rules."""
+    from schedopt.validation.documents import check
+
+    keep = [one for one in known if not check(season, one.document(), rules).violations]
+    return max(keep, key=lambda one: one.objective).solution if keep else None
 
 
 def tightened(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -131,21 +129,20 @@ def interval(low: float, high: float) -> str:
     return f"{first}%" if first == last else f"{first} to {last}%"
 
 
-def line(rows: Sequence[dict[str, Any]], name: str) -> list[str]:
-    """Return the cells of a memory: means over seasons."""
-    here = [(row[name], row[FREE]) for row in (lifted(row["rows"]) for row in rows)]
+def summed_up(seasons: Sequence[dict[str, Any]], name: str) -> dict[str, object]:
+    """Return what a memory costs: means over seasons."""
+    here = [(rows[name], rows[FREE]) for rows in (lifted(season["rows"]) for season in seasons)]
     proven = sum(one["bound"] <= one["best"] * (1 + 1e-9) for one, _ in here)
-    fairness, myopia, alone = "", "", ""
-    if name == FREE:
-        alone = interval(*_between(here, "alone"))
-        myopia = interval(*_between(here, "greedy"))
-    else:
-        low = _mean([max(0.0, 1 - one["bound"] / free["best"]) for one, free in here])
-        high = _mean([1 - one["best"] / free["bound"] for one, free in here])
-        fairness = interval(low, high)
-        myopia, alone = interval(*_between(here, "carried")), interval(*_between(here, "alone"))
+    low = _mean([max(0.0, 1 - one["bound"] / free["best"]) for one, free in here])
+    high = _mean([1 - one["best"] / free["bound"] for one, free in here])
     gap = max(one["bound"] / one["best"] - 1 for one, _ in here)
-    return [fairness, myopia, alone, f"{proven} of {len(here)}", f"{max(gap, 0):.2%}"]
+    return {
+        "fairness": "" if name == FREE else interval(low, high),
+        "myopia": interval(*_between(here, "greedy" if name == FREE else "carried")),
+        "each night alone": interval(*_between(here, "alone")),
+        "proven": f"{proven} of {len(here)}",
+        "worst gap": f"{max(gap, 0):.2%}",
+    }
 
 
 def _between(here: Sequence[tuple[dict[str, Any], Any]], policy: str) -> tuple[float, float]:
@@ -158,26 +155,22 @@ def _mean(values: Sequence[float]) -> float:
     return fsum(values) / len(values)
 
 
-def told(done: Sequence[dict[str, Any]]) -> None:
+@measurement
+def seasons(done: Sequence[dict[str, Any]]) -> Measured:
     """Print a table for each source: a row for each length of season and each memory."""
-    heads = ("nights", "memory", "fairness", "myopia", "each night alone", "proven", "worst gap")
-    for source in dict.fromkeys(row["source"] for row in done):
-        here = [row for row in done if row["source"] == source]
-        limit = max(row["limit"] for row in here)
+    for source in dict.fromkeys(season["source"] for season in done):
+        here = [season for season in done if season["source"] == source]
+        limit = max(season["limit"] for season in here)
         what = "5 teams" if source == "synthetic" else "users"
-        title = f"{Path(source).name}: each of its {what} at most {SHARE:.0%}; % of the reward; "
-        table = Table(*heads, title=f"{title}{limit:g} s at most", title_justify="left")
-        for nights in sorted({row["nights"] for row in here}):
-            rows = [row for row in here if row["nights"] == nights]
+        yield (
+            f"{Path(source).name}: each of its {what} at most {SHARE:.0%}; % of the reward; "
+            f"{limit:g} s at most"
+        )
+        for nights in sorted({season["nights"] for season in here}):
+            same = [season for season in here if season["nights"] == nights]
+            label = f"{nights} nights ({len(same)})" if len(same) > 1 else f"{nights} nights"
             for name in SHOWN:
-                label = f"{nights} ({len(rows)})" if len(rows) > 1 else str(nights)
-                table.add_row(label, name, *line(rows, name))
-        out.print(table)
-    out.print(
-        "fairness: what the clairvoyant loses to the rule; myopia: what nightly-carried loses "
-        "beyond that\n(no rule: nightly-greedy); each night alone: what nightly loses, whose "
-        "shares remember nothing"
-    )
+                yield row(f"{label}, {name}", **summed_up(same, name))
 
 
 def todo(logs: Sequence[str], seeds: int) -> Iterator[Cell]:
@@ -189,31 +182,29 @@ def todo(logs: Sequence[str], seeds: int) -> Iterator[Cell]:
                 yield from (Cell(log, nights, 0) for log in logs)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is left, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--limit", type=float, default=12.0, help="seconds for each optimum")
-    parser.add_argument("--log", action="append", default=[], help="a log (.swf, .swf.gz)")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--file", type=Path, default=Path("build/seasons.jsonl"))
-    given = parser.parse_args(arguments)
-    given.file.parent.mkdir(parents=True, exist_ok=True)
-    lines = given.file.read_text().splitlines() if given.file.exists() else []
-    done = [json.loads(text) for text in lines if text.endswith("}")]
-    seen = {(row["source"], row["nights"], row["seed"]) for row in done}
-    left = [cell for cell in todo(given.log, given.seeds) if cell not in seen]
+def main(
+    seeds: int = 5,
+    limit: float = 12.0,
+    log: Annotated[list[str] | None, typer.Option()] = None,
+    jobs: int = 2,
+    file: Path = Path("build/seasons.jsonl"),
+) -> None:
+    """Measure what is left with so many processes, and print the tables.
+
+    The limit is the seconds for each optimum; logs are .swf or .swf.gz.
+    """
     out.print(machine("highspy"), highlight=False)
-    spawn = get_context("spawn")
-    with ProcessPoolExecutor(given.jobs, mp_context=spawn) as pool, given.file.open("a") as log:
-        for made in as_completed([pool.submit(measured, cell, given.limit) for cell in left]):
-            row = made.result()
-            done.append(row)
-            log.write(json.dumps(row) + "\n")
-            log.flush()
-            out.print(f"{Path(row['source']).name}, {row['nights']} nights, {row['seed']}: done")
-    told(done)
+    key = lambda season: Cell(season["source"], season["nights"], season["seed"])  # noqa: E731
+    cells = todo(log or (), seeds)
+    work = partial(measured, limit)
+    done = resumed(file, dict[str, Any], key, cells, work, jobs=jobs)
+    seasons(list(done.values()))
+    out.print(
+        "fairness: what the clairvoyant loses to the rule; myopia: what nightly-carried loses "
+        "beyond that\n(no rule: nightly-greedy); each night alone: what nightly loses, whose "
+        "shares remember nothing"
+    )
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rich.table import Table
-
 import schedopt
-from benchmarks.timing import agree, machine, out
+from benchmarks.tables import Measured, measurement, row, run
+from benchmarks.timing import agree
 from schedopt.solvers.door import engines
 from schedopt.verbs.generate import generate
 
@@ -63,47 +62,38 @@ CASES: dict[str, Callable[[int], Case]] = {
 }
 
 
-def main(seeds: tuple[int, ...] = (1, 2, 3)) -> None:
+SEEDS = (1, 2, 3)
+
+
+@measurement
+def solvers() -> Measured:
     """Print, for each kind of model, what each solver took and how far it came."""
-    out.print(machine("highspy", "ortools", "pyomo"), highlight=False)
-    names = [engine.name for engine in engines("dssp", "selection") if engine.available]
-    table = Table(
-        "model",
-        "solver",
-        "proven",
-        "seconds",
-        "largest gap",
-        title=f"{len(seeds)} seeds each, {LIMIT:.0f} s at most; seconds of solving",
-        title_justify="left",
-    )
+    yield f"{len(SEEDS)} seeds each, {LIMIT:.0f} s at most; seconds of solving"
     for title, make in CASES.items():
-        cases = [make(seed) for seed in seeds]
+        cases = [make(seed) for seed in SEEDS]
         optima: list[set[float]] = [set() for _ in cases]
-        for name in names:
+        for engine in engines("dssp", "selection"):
+            if not engine.available:
+                continue
+            limits = {"solver": engine.name, "time_limit": LIMIT}
             try:
                 runs = [
-                    schedopt.solve(night, solver=name, constraints=rules, time_limit=LIMIT)
-                    for night, rules in cases
+                    schedopt.solve(night, constraints=rules, **limits) for night, rules in cases
                 ]
             except schedopt.InputError:  # it does not take such models
                 continue
-            for found, run in zip(optima, runs, strict=True):
-                if run.proven and run.objective is not None:
-                    found.add(run.objective)
-            seconds = sorted(run.seconds.solve for run in runs)
-            gaps = [run.gap for run in runs]
-            known = [gap for gap in gaps if gap is not None]
-            table.add_row(
-                title,
-                name,
-                f"{sum(run.proven for run in runs)} of {len(runs)}",
-                f"{seconds[0]:.2f} to {seconds[-1]:.2f}",
-                f"{max(known):.1e}" if len(known) == len(gaps) else "unknown",
-            )
-        for found in optima:
-            agree(*found)
-    out.print(table)
+            for known, result in zip(optima, runs, strict=True):
+                if result.proven and result.objective is not None:
+                    known.add(result.objective)
+            seconds = [result.seconds.solve for result in runs]
+            gaps = [result.gap for result in runs if result.gap is not None]
+            worst = f"{max(gaps):.1e}" if len(gaps) == len(runs) else "unknown"
+            proven = f"{sum(result.proven for result in runs)} of {len(runs)}"
+            beside = {"proven": proven, "quickest": min(seconds), "largest gap": worst}
+            yield row(f"{title}: {engine.name}", max(seconds), "s", **beside)
+        for known in optima:
+            agree(*known)
 
 
 if __name__ == "__main__":
-    main()
+    run(solvers, packages=("highspy", "ortools", "pyomo"))

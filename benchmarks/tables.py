@@ -120,13 +120,17 @@ def measurement(rows: Callable[P, Measured]) -> Callable[P, list[Row]]:
             else:
                 tables[-1][1].append(one)
                 every.append(one)
-                if sys.stderr.isatty():
-                    print(f"{one.what}: {cell(one.seen)} {one.unit}", file=sys.stderr)
+                _progress(f"{one.what}: {cell(one.seen)} {one.unit}")
         show(*tables[-1])
         _JUDGED.extend(row for row in every if row.met is not None)
         return every
 
     return printed
+
+
+def _progress(said: str) -> None:
+    if sys.stderr.isatty():
+        print(said, file=sys.stderr)
 
 
 def show(title: str, rows: Sequence[Row]) -> None:
@@ -188,8 +192,11 @@ def resumed(
     left = [one for one in todo if one not in done]
     if file:
         file.parent.mkdir(parents=True, exist_ok=True)
-    for row in _worked(left, work, jobs):
+        if file.exists() and not file.read_bytes().endswith(b"\n"):
+            file.write_bytes(file.read_bytes() + b"\n")
+    for number, row in enumerate(_worked(left, work, jobs), start=1):
         done[key(row)] = row
+        _progress(f"{number} of {len(left)} done")
         if file:
             with file.open("ab") as lines:
                 lines.write(msgspec.json.encode(row) + b"\n")
