@@ -37,19 +37,10 @@ def as_written(number: float) -> Fraction:
 
 
 def scale_of(numbers: Floats, most: float = 1e22) -> int:
-    """Return the least power of ten that makes the decimals whole.
+    """Return the least power of ten that makes finite decimals whole.
 
-    Parameters
-    ----------
-    numbers : ndarray of float
-        Finite.
-    most : float
-        The largest scale to try, at most 10^22, the last that a double holds.
-
-    Returns
-    -------
-    int
-        0 where none does, or where they would have more than 15 digits.
+    It is at most ``most``, up to 10^22, the last that a double holds; 0 where none does, or where
+    they would have more than 15 digits.
     """
     largest = float(np.abs(numbers).max(initial=0.0))
     for places in range(23):

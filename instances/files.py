@@ -164,14 +164,7 @@ def _parsed(data: bytes, file: str | None) -> AnyInstance:
 def beside(data: bytes, *, file: str | None = None, problem: str | None = None) -> tuple[str, ...]:
     """Return the names of the files beside it without which an instance's text says too little.
 
-    Parameters
-    ----------
-    data : bytes
-        The text.
-    file : str, optional
-        Where it is from, for messages.
-    problem : str, optional
-        The problem that it says it is an instance of, where that is known.
+    ``problem`` is what the text says it is an instance of, where that is known.
     """
     if not hasattr(instance_type(problem or problem_of(data, file=file)), "read_beside"):
         return ()

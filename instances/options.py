@@ -77,19 +77,7 @@ class OptionsWith(dict[str, Option]):
 def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -> dict[str, Any]:
     """Return the given options, each known and right; those not given are left out.
 
-    Parameters
-    ----------
-    given : mapping
-        Option values by name.
-    known : mapping of str to Option
-        What may be given.
-    whose : str
-        What takes the options, for the message.
-
-    Raises
-    ------
-    InputError
-        If one is unknown or its value is not right.
+    `InputError` says which is unknown to ``whose``, which takes them, or whose value is not right.
     """
     for key, value in given.items():
         if key not in known:

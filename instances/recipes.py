@@ -51,19 +51,10 @@ class Recipe:
     beside: bool = False
 
     def __call__(self, seed: int, **options: Any) -> Any:
-        """Make the instance of a seed.
+        """Make the instance of a seed, 0 or more; options that are left out keep their default.
 
-        Parameters
-        ----------
-        seed : int
-            0 or more; the same seed and options give the same instance.
-        **options
-            As listed in `options`; those left out keep their default.
-
-        Raises
-        ------
-        InputError
-            If the seed or an option is not right.
+        The same seed and options give the same instance. `InputError` says what is not right of
+        them.
         """
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise InputError("a whole number, 0 or more", found=shown(seed), place="seed")

@@ -27,16 +27,6 @@ def schema(problem: str) -> dict[str, Any]:
     It refuses unknown keys, wrong types, and what ``SCHEMA`` of the constraints and of the problem
     says beyond these. What spans several objects (unique names, references to jobs and groups,
     finite sums) it cannot say: loading a file checks these too.
-
-    Parameters
-    ----------
-    problem : str
-        A problem, such as ``dssp``.
-
-    Raises
-    ------
-    InputError
-        If there is no such problem.
     """
     record = instance_type(problem)
     components = msgspec.json.schema(record)

@@ -20,17 +20,7 @@ MANY, ROUNDS = 64, 16
 
 
 def steady_order(keys: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return what ``np.argsort(keys, kind="stable")`` does: equal keys stay as they are.
-
-    Parameters
-    ----------
-    keys : ndarray of float, shape (n,)
-        Not NaN.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-    """
+    """Return ``np.argsort(keys, kind="stable")``, shape (n,), of keys that are not NaN."""
     count = len(keys)
     if count <= FEW:
         return np.argsort(keys, kind="stable")

@@ -26,7 +26,6 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
     Parameters
     ----------
     night : Instance
-        The instance.
     chosen : array_like
         Positions of the jobs, or a boolean mask of shape (J,).
     fill : float
@@ -55,16 +54,9 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
 def selected_nights(
     season: Instance, nights: Sequence[Sequence[int]], fill: float = 1.0
 ) -> SelectedNights:
-    """Return the record of a selection for each night.
+    """Return the record of a selection for each night, of positions of the jobs run on it.
 
-    Parameters
-    ----------
-    season : Instance
-        The instance.
-    nights : sequence of sequence of int
-        Positions of the jobs that are run on each.
-    fill : float
-        The selection parameter r, of whose capacity shares are taken.
+    Shares are of the capacity with the selection parameter r, ``fill``.
     """
     return SelectedNights(
         nights=tuple(
@@ -76,15 +68,9 @@ def selected_nights(
 
 
 def one_night(season: Instance, names: Iterable[str], rules: Sequence[Constraint]) -> Instance:
-    """Return an instance of the jobs of one night of several, with the seats that they hold.
+    """Return an instance of some jobs, by name, of one night of several, with the seats they hold.
 
-    Parameters
-    ----------
-    season : Instance
-    names : iterable of str
-        The jobs that are run on it, one or more.
-    rules : sequence of Constraint
-        All side constraints; those that are no seats say nothing of how a night is run.
+    ``rules`` are all side constraints: those that are no seats say nothing of how a night is run.
     """
     run = set(names)
     held = [

@@ -188,13 +188,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return within
 
     def capacity(self, fill: float = 1.0) -> float:
-        """Return r·P·D, the processor time that a selection may use (equation 2).
-
-        Parameters
-        ----------
-        fill : float
-            The selection parameter r.
-        """
+        """Return r·P·D, the processor time that a selection may use (equation 2)."""
         return fill * self.processors * self.deadline
 
     @cached_property

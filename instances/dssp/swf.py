@@ -56,10 +56,6 @@ def convert(
 
     Parameters
     ----------
-    path : str or Path
-        The log.
-    name : str, optional
-        The instance's name; the file's stem if left out.
     deadline : float
         D, in seconds. It has no default: a log does not know it.
     reward : {"size", "linear", "banded"}

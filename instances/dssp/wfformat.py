@@ -16,6 +16,7 @@ Source: WfFormat 1.5, with tasks in ``workflow.specification`` and runtimes in
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from graphlib import CycleError, TopologicalSorter
 from math import fsum, isfinite
 from pathlib import Path
 from typing import Annotated
@@ -319,29 +320,10 @@ def _runtimes(
 
 
 def _order(parents: tuple[tuple[int, ...], ...], ids: Sequence[str], place: str) -> tuple[int, ...]:
-    """Order the tasks, predecessors first (Kahn's algorithm)."""
-    children: list[list[int]] = [[] for _ in parents]
-    waiting = [len(before) for before in parents]
-    for task, before in enumerate(parents):
-        for parent in before:
-            children[parent].append(task)
-    order = [task for task, count in enumerate(waiting) if count == 0]
-    for task in order:  # grows as it is walked
-        for child in children[task]:
-            waiting[child] -= 1
-            if waiting[child] == 0:
-                order.append(child)
-    if len(order) < len(parents):
-        task = _on_cycle(parents, waiting)
+    """Order the tasks, predecessors first."""
+    try:
+        return tuple(TopologicalSorter(dict(enumerate(parents))).static_order())
+    except CycleError as error:
+        task = min(error.args[1])
         words, found = "no cycle of dependencies", f"one through {shown(ids[task])}"
-        raise InputError(words, found=found, place=f"{place}[{task}]")
-    return tuple(order)
-
-
-def _on_cycle(parents: tuple[tuple[int, ...], ...], waiting: Sequence[int]) -> int:
-    """Find a task on a cycle: walking back among those that still wait, one comes again."""
-    task, seen = next(i for i, count in enumerate(waiting) if count), set[int]()
-    while task not in seen:
-        seen.add(task)
-        task = next(parent for parent in parents[task] if waiting[parent])
-    return task
+        raise InputError(words, found=found, place=f"{place}[{task}]") from None

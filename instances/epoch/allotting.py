@@ -69,7 +69,6 @@ def partitioned(
     Parameters
     ----------
     instance : Instance
-        Nodes, inequity and minima.
     epochs : iterable of sequence of int
         The positions of each epoch's jobs.
     inequity : int, optional

@@ -35,10 +35,6 @@ def convert(
 
     Parameters
     ----------
-    path : str or Path
-        The log.
-    name : str, optional
-        The instance's name; the file's stem if left out.
     at : float, optional
         The time, in seconds of the log; the first at which most jobs are present if left out.
     inequity : int

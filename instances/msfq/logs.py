@@ -138,15 +138,11 @@ class Jobs:
         return self.estimate is not None and bool(np.isfinite(self.estimate).any())
 
     def planned(self, estimates: str = "given") -> Floats:
-        """Return how long a policy believes that each job will run.
+        """Return how long a policy believes that each job will run, with estimates given or exact.
 
         With ``given`` that is the user's estimate, the run time itself where there is none, and
         never less than the run time: a job that would outrun its estimate is known to be longer, so
         that no reservation is broken by it.
-
-        Parameters
-        ----------
-        estimates : {"given", "exact"}
         """
         if estimates == "exact" or self.estimate is None:
             return self.run

@@ -248,13 +248,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         return self.log is None and all(isinstance(job.sizes, Exponential) for job in self.classes)
 
     def weights(self, objective: str | None = None) -> tuple[float, ...]:
-        """Return what each class weighs in E[T] (λ_j/λ) or E[T^w] (ρ_j/ρ).
-
-        Parameters
-        ----------
-        objective : {"mean", "weighted"}, optional
-            The instance's own by default.
-        """
+        """Return what each class weighs in E[T] (mean: λ_j/λ) or E[T^w] (weighted: ρ_j/ρ)."""
         of = [
             job.arrival_rate if (objective or self.objective) == "mean" else job.work
             for job in self.classes

@@ -29,17 +29,8 @@ OPTIONS = log_converters.OPTIONS | CLASSES | {"as": KIND}
 def convert(path: str | Path, **options: Any) -> Instance:
     """Make an instance of a log: a class for each need, or with ``as=jobs`` every job.
 
-    Parameters
-    ----------
-    path : str or Path
-        A log in the Standard Workload Format; as jobs also a dump of ``sacct -P`` or a CSV.
-    **options : object
-        Those of `classes`, or of `instances.msfq.log_converters.convert`.
-
-    Raises
-    ------
-    InputError
-        With the file, the line, what was found and what was expected.
+    As jobs it may also be a dump of ``sacct -P`` or a CSV. Options are those of `classes`, or of
+    `instances.msfq.log_converters.convert`; errors are those of either.
     """
     given = {key: value for key, value in options.items() if key != "as"}
     checked({"as": options.get("as", "classes")}, {"as": KIND}, "convert")
@@ -64,10 +55,6 @@ def classes(
 
     Parameters
     ----------
-    path : str or Path
-        The log.
-    name : str, optional
-        The instance's name; the file's stem if left out.
     needs : {"exact", "powers"}
         A class for each number of processors, or for each power of two (rounded up, though never
         beyond the machine), which keeps classes few.

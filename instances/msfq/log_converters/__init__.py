@@ -44,16 +44,10 @@ OPTIONS = COMMON | {key: option for _, own in READERS.values() for key, option i
 def convert(path: str | Path, **options: Any) -> Instance:
     """Make an instance of a log that holds its jobs, one by one.
 
-    What was left out, cut off or shifted stands in the instance's description.
-
-    Parameters
-    ----------
-    path : str or Path
-        A log in the Standard Workload Format, a dump of ``sacct -P``, or a CSV; perhaps gzipped.
-    **options : object
-        See `OPTIONS`: ``format`` where it cannot be told from the file; ``processors`` where the
-        log does not say how many the machine has; ``log``, the name of the table beside the
-        instance.
+    The log is in the Standard Workload Format, a dump of ``sacct -P``, or a CSV; perhaps gzipped.
+    Options are those of `OPTIONS`: ``format`` where it cannot be told from the file; ``processors``
+    where the log does not say how many the machine has; ``log``, the name of the table beside the
+    instance. What was left out, cut off or shifted stands in the instance's description.
 
     Raises
     ------
