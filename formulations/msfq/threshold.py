@@ -76,6 +76,7 @@ class Threshold:
     name: ClassVar[str] = "threshold"
     engine: ClassVar[str] = "numeric"
     goal_changed: ClassVar[bool] = False
+    tolerance: ClassVar[float] = 0.0
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {
         "method": Option("exact", "exact, area or paper", lambda v: v in METHODS),

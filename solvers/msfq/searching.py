@@ -15,7 +15,7 @@ from schedopt.instances.msfq import OptimalTable, Simulated, Thresholded
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import smallest_conflict
 from schedopt.solvers.driving import drive, version
-from schedopt.solvers.result import Limits, Result, Seconds
+from schedopt.solvers.result import Limits, Result, Seconds, gap
 from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
@@ -85,8 +85,7 @@ def searched(
     if search.infeasible:
         stopped = "infeasible"
         conflict = tuple(smallest_conflict(list(model.side()), search.holds))
-    if model.changed and not model.goal_changed:
-        message = message or "the best of what the changed model allows: its bound is none of ours"
+    message = message or changes_in(model, search.value)
     result = make_result(
         model,
         run,
@@ -98,10 +97,19 @@ def searched(
         options={},
         message=message,
     )
-    if result.proven and stopped == "completed":  # near enough for the formulation
+    apart = gap(search.value, search.bound)
+    near = model.goal_changed and apart is not None and apart <= model.tolerance
+    if stopped == "completed" and (result.proven or near):  # near enough for the formulation
         stopped = "optimal"
     seconds = Seconds(build=model.seconds, solve=now() - began)
     return msgspec.structs.replace(result, termination=stopped, seconds=seconds, conflict=conflict)
+
+
+def changes_in(model: Threshold | OptimalPolicy | ClassPolicy, value: float | None) -> str:
+    """Say what was optimized where the user changed the model; ``value`` is its own objective."""
+    if model.goal_changed:
+        return f"the model's own objective was optimized, {value}; this is the instance's"
+    return "the best of what the model still allows: no bound is the instance's" * model.changed
 
 
 def packed(values: NDArray[np.float64], level: int) -> str:

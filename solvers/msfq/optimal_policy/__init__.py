@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schedopt.solvers.door import Engine, anything, never
+from schedopt.solvers.door import Engine, never
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import ClassPolicy, OptimalPolicy
+
+
+def is_readable(model: OptimalPolicy | ClassPolicy) -> bool:
+    """Refuse a process in which more was changed than costs."""
+    _ = model.changed  # raises where it was
+    return True
 
 
 def fits_finite(model: OptimalPolicy | ClassPolicy) -> bool:
@@ -15,14 +21,16 @@ def fits_finite(model: OptimalPolicy | ClassPolicy) -> bool:
     from schedopt.formulations.msfq import OptimalPolicy
     from schedopt.solvers.msfq.optimal_policy import finite
 
-    return isinstance(model, OptimalPolicy) and finite.most_large(model.system.k) is not None
+    if not (is_readable(model) and isinstance(model, OptimalPolicy)):
+        return False
+    return finite.most_large(model.system.k) is not None
 
 
 def fits_program(model: OptimalPolicy | ClassPolicy) -> bool:
     """Tell whether a linear program over states need not be too large."""
     from schedopt.solvers.msfq.optimal_policy import program
 
-    return program.box_of(model) is not None
+    return is_readable(model) and program.box_of(model) is not None
 
 
 _HERE = "schedopt.solvers.msfq.optimal_policy"
@@ -30,7 +38,7 @@ ENGINES = (
     Engine(
         "queues",
         solve=f"{_HERE}.solving:solve",
-        accepts=anything,
+        accepts=is_readable,
         when="any system, with other costs too",
         proves="the optimum of one-or-all systems between bounds, for any number of jobs; of "
         "several classes a bound, beside a policy that is simulated",

@@ -22,6 +22,7 @@ from schedopt.instances.msfq import OptimalTable
 from schedopt.solvers.clock import now
 from schedopt.solvers.msfq.linear import Program, Solved, version
 from schedopt.solvers.msfq.optimal_policy.tables import as_table
+from schedopt.solvers.msfq.searching import changes_in
 from schedopt.solvers.result import Result, Seconds
 from schedopt.solvers.running import Run, make_result
 
@@ -71,6 +72,9 @@ def solve(model: OptimalPolicy | ClassPolicy, given: Given) -> Result:
         )
     enough = known and not any(full)
     solution = flows.table(model, solved) if known and isinstance(model, OptimalPolicy) else None
+    message = changes_in(model, flows.cost(solved) if known else None)
+    if known and not enough:
+        message = "there is not enough room for jobs that wait"
     result = make_result(
         model,
         run,
@@ -80,7 +84,7 @@ def solve(model: OptimalPolicy | ClassPolicy, given: Given) -> Result:
         solution=solution,
         bound=flows.cost(solved) if enough else None,
         options={},
-        message="" if enough or not known else "there is not enough room for jobs that wait",
+        message=message,
     )
     seconds = Seconds(build=model.seconds, solve=now() - run.began)
     return msgspec.structs.replace(result, seconds=seconds)

@@ -40,7 +40,7 @@ ENGINES = (
         when="exact curves of few servers that are not busy: "
         + ", ".join(f"{k} to a load of {load}" for k, load in LIGHT.items()),
         proves="the least of the curve, each value from the Markov chain with so much room that "
-        "there is none for at most 1e-10 of all time",
+        "there is none for at most 1e-12 of all time",
         needs=("scipy",),
     ),
 )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 States = NDArray[np.intp]
 ROOM, GROWTH = 24, 3.0
 """Jobs of each class that there is room for at first, and how much more at most the next time."""
-LOST = 1e-10
+LOST = 1e-12
 """The part of all time in which there may be no more room for a class."""
 
 
