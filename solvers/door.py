@@ -394,6 +394,7 @@ def _joined(model: Formulation, first: Result, second: Result, before: float) ->
         result,
         trace=trace,
         seconds=seconds,
+        options=second.options | {"time_limit": first.options.get("time_limit")},
         solver=result.found_by or result.proved_by or second.solver,
         gap=gap(result.objective, result.bound),
     )

@@ -9,8 +9,7 @@ from schedopt.formulations.epoch.partition import Partition
 from schedopt.formulations.epoch.rectangles import Rectangles
 from schedopt.instances.constraints import Apart
 from schedopt.instances.epoch.widths import steps
-from schedopt.solvers.epoch.blocks import blocks
-from schedopt.solvers.epoch.bounding import leaders, narrowest
+from schedopt.solvers.epoch.bounding import blocks, leaders, narrowest
 from schedopt.solvers.epoch.items import Items, first_fit, items
 from schedopt.solvers.result import Limits, Result
 

@@ -1,4 +1,4 @@
-"""A partition as a nested covering by slot patterns, the form in which CP-SAT proves most.
+"""A partition as CP-SAT proves most: a covering by slot patterns, or who is with which leader.
 
 A pattern is a maximal way to fill one epoch with slots, each for a job of its width or less.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from schedopt.formulations.protocol import Hints, Settings, Value
 from schedopt.instances.arithmetic import divisors
 from schedopt.instances.epoch import Instance
 from schedopt.solvers.clock import now
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import LinearExprT
 
 Pattern = tuple[tuple[int, int], ...]
 """Slots as (width, count), the widest first."""
@@ -42,21 +46,14 @@ class Slots(Partition):
     instance : Instance
         Without side constraints.
     patterns : sequence of Pattern
-        All maximal ways to fill an epoch, or all that matter.
-    most : int
-        Epochs that suffice.
-    within : int, optional
-        Ask whether there is a partition into at most so many epochs, in place of the fewest.
+        All maximal ways to fill an epoch.
     """
 
-    def __init__(
-        self, instance: Instance, patterns: Sequence[Pattern], most: int, within: int | None = None
-    ) -> None:
+    def __init__(self, instance: Instance, patterns: Sequence[Pattern]) -> None:
         super().__init__(instance)
         minima = self.instance.minima.tolist()
         self.sizes: list[int] = sorted(set(minima), reverse=True)
         self.patterns = patterns
-        self._most, self._within = most, within
         self._slots = np.array(
             [[sum(n for w, n in p if w >= size) for size in self.sizes] for p in patterns],
             dtype=np.int64,
@@ -68,36 +65,19 @@ class Slots(Partition):
         """That it is not the declared model."""
         return {"model": "slots"}
 
-    def question(self, epochs: int) -> Slots:
-        """Return the question whether there is a partition into at most so many epochs.
-
-        Patterns that leave more nodes without use than all these epochs can spare are left out.
-        """
-        instance = self.instance
-        spare = epochs * instance.nodes - int(instance.minima.sum())
-        some = [p for p in self.patterns if instance.nodes - self._used(p) <= spare]
-        return Slots(instance, some, epochs, within=epochs)
-
-    def _used(self, pattern: Pattern) -> int:
-        """Return the largest sum of minima that a pattern has slots for."""
-        return sum(n * next((s for s in self.sizes if s <= w), 0) for w, n in pattern)
-
     def _build(self) -> None:
         from ortools.sat.python.cp_model import LinearExpr
 
-        model, nodes = self.model, self.instance.nodes
-        self.y = [model.new_int_var(0, self._most, f"y{list(p)}") for p in self.patterns]
+        model, jobs = self.model, len(self.instance.jobs)
+        self.y = [model.new_int_var(0, jobs, f"y{list(p)}") for p in self.patterns]
         for slots, need in zip(self._slots.T.tolist(), self._needed.tolist(), strict=True):
             used = [(y, n) for y, n in zip(self.y, slots, strict=True) if n]
             ys, counts = [y for y, _ in used], [n for _, n in used]
             model.add(LinearExpr.weighted_sum(ys, counts) >= need)
         if self.instance.inequity == 0:
             every = [sum(n for _, n in p) for p in self.patterns]
-            model.add(LinearExpr.weighted_sum(self.y, every) == len(self.instance.jobs))
-        if self._within is None:
-            model.minimize(nodes * LinearExpr.sum(self.y))
-        else:
-            model.add(LinearExpr.sum(self.y) <= self._within)
+            model.add(LinearExpr.weighted_sum(self.y, every) == jobs)
+        model.minimize(self.instance.nodes * LinearExpr.sum(self.y))
 
     def _epochs(self, value: Value) -> Epochs:
         """Give the jobs, the largest first, the slots, the widest first."""
@@ -127,21 +107,60 @@ class Slots(Partition):
             yield y, float(times[i])
 
 
-def covering(model: Partition, most: int | None = None, seconds: float = inf) -> Slots | None:
+class Leaders(Partition):
+    """Who is with which leader, and nothing of allotments, which follow from that (see `fits`).
+
+    Jobs of one size that no side constraint tells apart have their leaders in order.
+    """
+
+    @property
+    def options(self) -> Settings:
+        """That it is not the declared model."""
+        return {"model": "leaders"}
+
+    def _build(self) -> None:
+        from ortools.sat.python.cp_model import Domain, LinearExpr
+
+        model, nodes, k = self.model, self.instance.nodes, self.instance.inequity
+        minima, order = self.instance.minima.tolist(), self.instance.descending
+        for i, e in enumerate(order):
+            members = order[i:]
+            x = [model.new_bool_var(f"x[{j},{e}]") for j in members]
+            self._x.update({(j, e): inside for j, inside in zip(members, x, strict=True)})
+            for inside in x[1:]:
+                model.add_implication(inside, x[0])
+            if k == 0:
+                ways = [h for h in divisors(nodes) if h * minima[e] <= nodes]
+                several = Domain.from_values([0, *ways])
+                model.add_linear_expression_in_domain(LinearExpr.sum(x), several)
+            else:
+                widths = [max(minima[j], minima[e] - k, 1) for j in members]
+                model.add(LinearExpr.weighted_sum(x, widths) <= nodes * x[0])
+        for i, j in enumerate(order):  # every job is in one epoch
+            model.add_exactly_one(self._x[j, e] for e in order[: i + 1])
+        model.minimize(nodes * sum(self._x[e, e] for e in order))
+        told = {job for rule in self.rules.values() for _, job in rule.jobs_named()}
+        place_of: dict[int, LinearExprT] = {}  # of the last job of a size, among leaders
+        for i, j in enumerate(order):
+            if self.instance.jobs[j].name not in told:
+                place = sum(n * self._x[j, e] for n, e in enumerate(order[: i + 1]))
+                model.add(place_of.get(minima[j], 0) <= place)
+                place_of[minima[j]] = place
+
+
+def covering(model: Partition, seconds: float = inf) -> Slots | None:
     """Return a partition without side constraints as a covering, None where that is too large.
 
     Parameters
     ----------
     model : Partition
-    most : int, optional
-        Epochs that suffice, where that is known.
     seconds : float
         Time after which to give up.
     """
     instance = model.instance
     minima = instance.minima[instance.descending].tolist()
     found = patterns(minima, instance.nodes, instance.inequity, MOST_PATTERNS, seconds)
-    return None if found is None else Slots(instance, found, most or len(minima))
+    return None if found is None else Slots(instance, found)
 
 
 def patterns(

@@ -12,6 +12,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.epoch import completion
 from schedopt.solvers.epoch.completion import Data, Memory, Stack
 from schedopt.solvers.epoch.items import Items
+from schedopt.solvers.epoch.multipliers import Multipliers
 
 MOST_CELLS = 1 << 26
 """Cells of all knapsack tables beyond which there is no search."""
@@ -24,6 +25,9 @@ PATIENCE = 100_000
 
 CHUNK = 2_000
 """Steps before the clock is looked at for the first time."""
+
+FIRST = 400_000
+"""Steps of bin completion before the multipliers have their turn."""
 
 
 class Completion:
@@ -103,13 +107,6 @@ class Completion:
                 break
         return self.least >= self._most
 
-    def raise_bound(self, least: int) -> None:
-        """Take over a bound that another method has proven."""
-        if least > self.least:
-            self.least = least
-            if self._target < least:
-                self._restart(least)
-
     def _restart(self, target: int) -> None:
         """Go on with another number of epochs, after the largest with the least."""
         if target >= self._most:
@@ -130,6 +127,28 @@ class Completion:
             gone = (stack.left[d] - stack.left[d + 1]).tolist()
             epochs.append([j for t, n in enumerate(gone) for _ in range(n) for j in left[t].pop(0)])
         return epochs
+
+
+class Packing(Completion):
+    """Bin completion, and multipliers that raise the bound where that does not end at once."""
+
+    def __init__(self, items: Items, least: int, known: list[list[int]] | None) -> None:
+        super().__init__(items, least, known)
+        self._multipliers: Multipliers | None = None
+        self._bounded = items.inequity == 0
+
+    def advance(self, seconds: float) -> bool:
+        """Work for about that long; tell whether the fewest epochs are known, or that none do."""
+        if self._bounded or self.steps < FIRST or self.epochs is None:
+            return super().advance(seconds)
+        if self._multipliers is None:
+            self._multipliers = Multipliers(self.items, len(self.epochs), self.epochs)
+        self._bounded = self._multipliers.advance(seconds)
+        if self._multipliers.best is not None and self._multipliers.best.epochs > self.least:
+            self.least = self._multipliers.best.epochs
+            if self._target < self.least:
+                self._restart(self.least)
+        return self.least >= self._most
 
 
 def _widest(items: Items) -> int:

@@ -17,9 +17,8 @@ from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
 from schedopt.solvers.deciding import left
 from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.driving import STEP, Search, drive, version
-from schedopt.solvers.epoch.blocks import blocks, dealt
-from schedopt.solvers.epoch.bounding import least_of, least_overhead, narrowest
-from schedopt.solvers.epoch.covering import Slots, covering
+from schedopt.solvers.epoch.bounding import blocks, dealt, least_of, least_overhead, narrowest
+from schedopt.solvers.epoch.covering import Leaders, Slots, covering
 from schedopt.solvers.epoch.engines import few_pieces
 from schedopt.solvers.epoch.filling import Filling
 from schedopt.solvers.epoch.items import Items, first_fit, items
@@ -29,14 +28,14 @@ from schedopt.solvers.running import Run, make_result
 SHARE = {"partition": 0.5, "rectangles": 0.75}
 """Parts of the time limit for a search of our own, where CP-SAT may follow."""
 
-QUESTION, WRITING = 0.5, 0.25
-"""Parts of what is left then: for whether the bound can be met, and for writing the covering."""
-
 LONGEST = 30.0
-"""Seconds that what comes before something else may have at most."""
+"""Seconds that it may have at most then."""
+
+WRITING = 0.25
+"""The part of what is left that CP-SAT's covering may take to be written."""
 
 MOST_JOBS = 1_000
-"""Jobs up to which CP-SAT is given the direct model, which grows with their square."""
+"""Jobs up to which CP-SAT is told who may lead whom, which grows with their square."""
 
 TRIVIAL = "nothing had to be searched"
 
@@ -64,8 +63,7 @@ def partition(model: Partition, given: Given) -> Result[Partitioned] | HandOn:
     bound = float(packed.nodes * least)
     if known is not None and len(known) <= least:
         return work.ended("optimal", record(known), bound, TRIVIAL)
-    from schedopt.solvers.epoch.packing import Packing
-    from schedopt.solvers.epoch.search import Completion
+    from schedopt.solvers.epoch.search import Completion, Packing
 
     if not Completion.fits(packed):
         message = "too many nodes and jobs to search for epochs"
@@ -76,7 +74,7 @@ def partition(model: Partition, given: Given) -> Result[Partitioned] | HandOn:
     stopped, message = work.driven(search, SHARE["partition"] if waits else None)
     handing = False
     if waits and stopped == "time-limit" and not work.late:
-        handing = covering(model, len(search.epochs or ()), work.left(WRITING)) is not None
+        handing = covering(model, work.left(WRITING)) is not None
         if not handing:
             stopped, message = work.driven(search)
     if stopped == "optimal" and search.epochs is None:
@@ -113,7 +111,7 @@ def rectangles(model: Rectangles, given: Given) -> Result[Scheduled] | HandOn:
 
 
 def partition_by_cpsat(model: Partition, given: Given) -> Result[Partitioned]:
-    """Let CP-SAT search: a covering by slots where there are no rules, else the direct model.
+    """Let CP-SAT search: for slots where there are no rules, else for leaders; or directly.
 
     It is told the bound and a start, except where it confirms another's result.
     """
@@ -121,35 +119,25 @@ def partition_by_cpsat(model: Partition, given: Given) -> Result[Partitioned]:
 
     began, limits, instance = now(), given.limits, model.instance
     start, bound = given.solution, given.bound
+    packed = items(instance, model.rules.values())
     if not given.confirming and bound is None:
-        packed = items(instance, model.rules.values())
         start, bound = given.start(), least_overhead(instance)
         if packed is not None:
             known, least = _known(model, packed, start)
             start = None if known is None else partitioned(instance, known)
             bound = float(packed.nodes * least)
     told = None if bound is None else float(bound)
-    met = start is not None and start.overhead == told
-    form: Slots | None = None
-    if model.wanted == "auto" and not model.rules and not met:
-        limit = limits.time_limit
-        form = covering(model, seconds=inf if given.alone or limit is None else WRITING * limit)
-    if form is not None and told is not None:  # first, whether the bound can be met
-        part = left(limits, began).time_limit
-        part = LONGEST if part is None else min(LONGEST, QUESTION * part)
-        asked = form.question(round(told / instance.nodes))
-        answer = cpsat.solve(asked, replace(limits, time_limit=part, gap=0.0), bound=told)
-        if answer.proven:
-            return answer
-        if answer.termination == "interrupted":
-            result = cpsat.solve(model, limits, hint=start, bound=told, search=False)
-            return msgspec.structs.replace(result, termination="interrupted")
-        told += instance.nodes * (answer.termination == "infeasible")
-    if form is None and len(instance.jobs) > MOST_JOBS and not met:
-        result = cpsat.solve(model, limits, hint=start, bound=told, search=False)
+    form, limit = model, limits.time_limit
+    if model.wanted == "auto" and packed is not None:
+        seconds = inf if given.alone or limit is None else WRITING * limit
+        slots = None if model.rules else covering(model, seconds)
+        form = slots or Leaders(instance).add(*model.added)
+    few = isinstance(form, Slots) or len(instance.jobs) <= MOST_JOBS
+    result = cpsat.solve(form, left(limits, began), hint=start, bound=told, search=few)
+    if not few and not result.proven:
         message = "too many jobs to write a model of all epochs that they may lead"
-        return msgspec.structs.replace(result, termination="completed", message=message)
-    return cpsat.solve(form or model, left(limits, began), hint=start, bound=told)
+        result = msgspec.structs.replace(result, termination="completed", message=message)
+    return result
 
 
 def rectangles_by_cpsat(model: Rectangles, given: Given) -> Result[Scheduled]:

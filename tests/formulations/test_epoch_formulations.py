@@ -17,38 +17,36 @@ from schedopt.solvers.epoch.bounding import least_epochs
 from schedopt.solvers.epoch.items import first_fit, items
 
 
+@settings(max_examples=examples(150))
+@given(some_packing(most=7, rules=True))
+def test_all_engines_find_the_fewest_epochs(instance: Instance) -> None:
+    """With side constraints and without, for any inequity; a conflict is one."""
+    best = fewest(instance)
+    for solver in ("epochs", "cp-sat", "model", None):
+        model = Partition(instance, model="auto" if solver else "direct")
+        result = solve(model, solver=solver, threads=1)
+        assert (result.proved_by, result.violations) == (solver or "cp-sat", ())
+        if best is None:
+            assert result.termination == "infeasible"
+            assert result.conflict
+            assert fewest(without(instance, result.conflict)) is None
+        else:
+            assert result.proven
+            assert result.objective == result.bound == instance.nodes * best
+
+
 @settings(max_examples=examples(120))
 @given(some_packing())
-def test_all_engines_find_the_fewest_epochs(instance: Instance) -> None:
-    best = fewest(instance)
+def test_the_bound_and_the_start_hold(instance: Instance) -> None:
+    best, packed = fewest(instance), items(instance, ())
     assert best is not None
-    minima = instance.minima[instance.descending].tolist()
-    nodes, k = instance.nodes, instance.inequity
-    assert least_epochs(minima, nodes, k) <= best
-    packed = items(instance, ())
     assert packed is not None
-    assert k == 0 or best <= len(first_fit(packed))
-    for solver in ("epochs", "cp-sat", "model"):
-        result = solve(Partition(instance), solver=solver, threads=1)
-        assert result.proven
-        assert result.objective == result.bound == nodes * best
-        assert (result.proved_by, result.violations) == (solver, ())
-    assert solve(instance, threads=1).proved_by == "epochs"
-
-
-@settings(max_examples=examples(80))
-@given(some_packing(most=6, rules=True))
-def test_side_constraints(instance: Instance) -> None:
-    best = fewest(instance)
+    minima = instance.minima[instance.descending].tolist()
+    assert least_epochs(minima, instance.nodes, instance.inequity) <= best
+    assert instance.inequity == 0 or best <= len(first_fit(packed))
     result = solve(instance, threads=1)
-    assert result.violations == ()
-    if best is None:
-        assert result.termination == "infeasible"
-        assert result.conflict
-        assert fewest(without(instance, result.conflict)) is None
-        return
-    assert result.proven
-    assert result.objective == instance.nodes * best
+    assert (result.proven, result.proved_by) == (True, "epochs")
+    assert (result.objective, result.violations) == (instance.nodes * best, ())
 
 
 def test_a_conflict_does_not_rest_on_the_bound_of_a_rule_outside_it() -> None:
@@ -90,7 +88,7 @@ def test_planted_optima_are_proven(inequity: int) -> None:
 
 def test_cp_sat_covers_by_slots_unless_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = GENERATORS["planted"](1, nodes=24, epochs=4, inequity=2, most=6)
-    for most, form in ((60_000, "slots"), (3, "auto")):
+    for most, form in ((60_000, "slots"), (3, "leaders")):
         monkeypatch.setattr("schedopt.solvers.epoch.covering.MOST_PATTERNS", most)
         result = solve(Partition(instance), solver="cp-sat", threads=1)
         assert (result.options["model"], result.solver) == (form, "cp-sat")

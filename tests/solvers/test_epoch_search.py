@@ -16,8 +16,7 @@ from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.policies.epoch.dynamic import dp_epochs
 from schedopt.policies.registry import NotApplicableError
 from schedopt.solvers import Limits, door
-from schedopt.solvers.epoch.blocks import blocks
-from schedopt.solvers.epoch.bounding import least_of
+from schedopt.solvers.epoch.bounding import blocks, least_of
 from schedopt.solvers.epoch.items import first_fit, items
 from schedopt.solvers.epoch.multipliers import Multipliers
 from schedopt.solvers.epoch.search import Completion
@@ -136,28 +135,6 @@ def test_the_search_stops_when_it_is_told_to() -> None:
     search = Completion(packed, 20, start)
     assert not search.advance(0.0)
     assert search.bound == 20_000 <= (search.value or 0) <= 1000 * len(start)
-
-
-@settings(max_examples=examples(60))
-@given(some_packing(most=7, rules=True))
-def test_engines_agree(instance: Instance) -> None:
-    """Also where k = 0."""
-    best = fewest(instance)
-    for form, engine in (
-        ("auto", "epochs"),
-        ("auto", "cp-sat"),
-        ("auto", "model"),
-        ("direct", None),
-    ):
-        model = Partition(instance, model=form)
-        result = door.solve(model, Limits(threads=1), solver=engine)
-        assert result.solver == engine or engine is None
-        if best is None:
-            assert result.termination == "infeasible"
-            assert result.conflict
-        else:
-            assert result.proven
-            assert result.objective == best * instance.nodes
 
 
 def test_a_conflict_is_found_without_a_solver() -> None:
