@@ -7,21 +7,17 @@ any two methods disagree. Every other selection goes through HiGHS first, howeve
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
 from benchmarks import agreeing
-from benchmarks.tables import out
+from benchmarks.tables import Measured, measurement, out, resumed, row
 from schedopt.instances.decimals import as_written
 
 PART = 50
@@ -32,6 +28,7 @@ NEAR = 1e-6
 """What optima in floating point may differ by."""
 SECONDS = 60.0
 """What either method may take; what is not proven by then is withheld."""
+WORDS = ("agreed", "infeasible", "withheld", "disagreed")
 KINDS = ("none", *agreeing.RULES, "windows", *RARE)
 
 
@@ -40,11 +37,7 @@ def verdict(kind: str, seed: int) -> str:
     from schedopt import solve
     from schedopt.problems import problem, problem_of
 
-    drawn = {
-        "epoch": agreeing.partition,
-        "hesrpt": agreeing.allocation,
-        "msfq": agreeing.queue,
-    }
+    drawn = {"epoch": agreeing.partition, "hesrpt": agreeing.allocation, "msfq": agreeing.queue}
     instance: Any = drawn[kind](seed) if kind in drawn else agreeing.selection(kind, seed)
     asked = "highs" if kind not in drawn and seed % 2 else None
     first = solve(instance, threads=1, time_limit=SECONDS, solver=asked)
@@ -92,12 +85,12 @@ def part(kind: str, start: int, count: int = PART) -> dict[str, Any]:
     quarrels = []
     for seed in range(start, start + count):
         try:
-            found = verdict(kind, seed)
+            said = verdict(kind, seed)
         except Exception as error:  # noqa: BLE001  whatever it is, it is the finding
-            found = f"{type(error).__name__}: {error}"
-        known = found in ("agreed", "infeasible", "withheld")
-        counts[found if known else "disagreed"] += 1
-        quarrels += [] if known else [[seed, found[:300]]]
+            said = f"{type(error).__name__}: {error}"
+        known = said in WORDS[:-1]
+        counts[said if known else WORDS[-1]] += 1
+        quarrels += [] if known else [[seed, said[:300]]]
     return {"kind": kind, "start": start, "count": count, **counts, "quarrels": quarrels}
 
 
@@ -112,38 +105,37 @@ def todo(total: int) -> Iterator[tuple[str, int]]:
         turn += 1
 
 
+@measurement
+def agreed(done: Sequence[dict[str, Any]]) -> Measured:
+    """Print the counts by kind."""
+    yield "two methods"
+    for kind in (*KINDS, "all"):
+        parts = [part for part in done if kind in (part["kind"], "all")]
+        counts = {word: sum(part.get(word, 0) for part in parts) for word in WORDS}
+        yield row(kind, sum(part["count"] for part in parts), "instances", **counts)
+
+
+def told(done: Sequence[dict[str, Any]]) -> int:
+    """Print the counts and the quarrels; return how many disagreements there were."""
+    every = agreed(done)[-1]
+    for one in done:
+        for seed, said in one["quarrels"]:
+            out.print(f"{one['kind']} {seed}: {said}", markup=False)
+    return int(str(every.beside[WORDS[-1]]))
+
+
+def _part(of: tuple[str, int]) -> dict[str, Any]:
+    return part(*of)
+
+
 def main() -> None:
     """Run what is left, and print what came of it."""
     total = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     file = Path(sys.argv[2] if len(sys.argv) > 2 else "build/agree.jsonl")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    lines = file.read_text().splitlines() if file.exists() else []
-    done = [json.loads(line) for line in lines if line.endswith("}")]
-    seen = {(row["kind"], row["start"]) for row in done}
-    left = [each for each in todo(total) if each not in seen]
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool, file.open("a") as log:
-        for row in pool.map(part, *zip(*left, strict=True)) if left else ():
-            done.append(row)
-            log.write(json.dumps(row) + "\n")
-            log.flush()
-    sys.exit(1 if told(done) else 0)
-
-
-def told(done: list[dict[str, Any]]) -> int:
-    """Print the counts by kind; return how many disagreements there were."""
-    words = ("agreed", "infeasible", "withheld", "disagreed")
-    table = Table("kind", "instances", *words, title="two methods", title_justify="left")
-    for kind in KINDS:
-        rows = [row for row in done if row["kind"] == kind]
-        cells = [sum(row.get(word, 0) for row in rows) for word in ("count", *words)]
-        table.add_row(kind, *(f"{cell:,}" for cell in cells))
-    sums = [sum(row.get(word, 0) for row in done) for word in ("count", *words)]
-    table.add_row("all", *(f"{cell:,}" for cell in sums))
-    out.print(table)
-    for row in done:
-        for seed, found in row["quarrels"]:
-            out.print(f"{row['kind']} {seed}: {found}", markup=False)
-    return sums[-1]
+    key = lambda one: (one["kind"], one["start"])  # noqa: E731
+    jobs = os.cpu_count() or 1
+    done = resumed(file, dict[str, Any], key, todo(total), _part, jobs=jobs)
+    sys.exit(1 if told([*done.values()]) else 0)
 
 
 if __name__ == "__main__":

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
-from rich.table import Table
 
-from benchmarks.timing import out, verdict
+from benchmarks.tables import Measured, measurement, row
+from benchmarks.timing import spent
 from schedopt import check, generate, solve
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.errors import InputError
@@ -39,61 +39,61 @@ LIMIT = 60.0
 """Seconds for a solve, and for the making of a certificate."""
 
 
-class Kind(NamedTuple):
-    """An instance of a kind of formulation."""
-
-    name: str
-    instance: Any
-    formulation: str | None = None
-
-
-def _knapsack(family: str, jobs: int) -> Kind:
-    return Kind(
-        f"{family}, {jobs:,} jobs", generate("dssp", family, seed=1, options={"jobs": jobs})
-    )
-
-
-def _shared(name: str, teams: int, options: Mapping[str, Any]) -> Kind:
-    """Return nights whose teams may each have a little less than they would take."""
-    night: Any = generate("dssp", seed=1, options={"teams": teams, "stages": False, **options})
+def _shared(night: Any) -> FairShare:
+    """Return a rule by which teams may each have a little less than they would take."""
     solution: Any = solve(night).solution
     shares = solution.shares["team"]
-    rule = FairShare(by="team", at_most={team: 0.9 * share for team, share in shares.items()})
-    return Kind(name, msgspec.structs.replace(night, constraints=(rule,)))
+    return FairShare(by="team", at_most={team: 0.9 * share for team, share in shares.items()})
 
 
-def _season(nights: int) -> Kind:
-    season: Any = generate("dssp", "season", seed=1, options={"nights": nights})
-    rule = FairShare(by="team", each=Each(at_most=0.3), window=2)
-    return Kind(f"season, {nights} nights", msgspec.structs.replace(season, constraints=(rule,)))
+def _over_nights(_: Any) -> FairShare:
+    return FairShare(by="team", each=Each(at_most=0.3), window=2)
 
 
-def _queue(k: int, formulation: str) -> Kind:
-    options = {"k": k, "load": 0.7}
-    return Kind(
-        f"{formulation}, k = {k}", generate("msfq", "one-or-all", options=options), formulation
-    )
+class Kind(NamedTuple):
+    """What is solved: a generator's instance at seed 1, perhaps under a rule, as a formulation."""
+
+    name: str
+    problem: str
+    generator: str | None = None
+    options: dict[str, Any] = {}  # noqa: RUF012
+    formulation: str | None = None
+    rule: Callable[[Any], FairShare] | None = None
+
+    def make(self) -> Any:
+        """Return the instance."""
+        instance: Any = generate(self.problem, self.generator, seed=1, options=self.options)
+        rules = (self.rule(instance),) if self.rule else ()
+        return msgspec.structs.replace(instance, constraints=rules) if rules else instance
 
 
-KINDS: tuple[Callable[[], Kind], ...] = (
+TEAMS = {"teams": 20, "stages": False, "nights": 56}
+KINDS = (
     *(
-        partial(_knapsack, family, jobs)
+        Kind(f"{family}, {jobs:,} jobs", "dssp", family, {"jobs": jobs})
         for family in ("uncorrelated", "weakly-correlated", "strongly-correlated", "subset-sum")
         for jobs in (40, 1_000, 10_000)
     ),
-    partial(_shared, "fair share, a night", 3, {}),
-    partial(_shared, "fair share, 2,388 jobs, 20 teams", 20, {"nights": 56}),
-    partial(_season, 2),
-    partial(_season, 3),
-    lambda: Kind("a schedule", generate("dssp"), "schedule"),
-    lambda: Kind("allocation, one law", generate("hesrpt")),
-    lambda: Kind("allocation, mixed laws", generate("hesrpt", "mixed", options={"jobs": 7})),
-    lambda: Kind("partition, uniform", generate("epoch", "uniform")),
-    lambda: Kind("partition, planted", generate("epoch", "planted")),
-    lambda: Kind("rectangles", generate("epoch", "binomial"), "rectangles"),
-    *(partial(_queue, k, "threshold") for k in (4, 16, 32, 64)),
-    *(partial(_queue, k, "optimal-policy") for k in (2, 4)),
-    lambda: Kind("bound of a log", generate("msfq", "lublin-feitelson", options={"jobs": 500})),
+    Kind("fair share, a night", "dssp", None, {"teams": 3, "stages": False}, rule=_shared),
+    Kind("fair share, 2,388 jobs, 20 teams", "dssp", None, TEAMS, rule=_shared),
+    *(
+        Kind(f"season, {nights} nights", "dssp", "season", {"nights": nights}, rule=_over_nights)
+        for nights in (2, 3)
+    ),
+    Kind("a schedule", "dssp", formulation="schedule"),
+    Kind("allocation, one law", "hesrpt"),
+    Kind("allocation, mixed laws", "hesrpt", "mixed", {"jobs": 7}),
+    Kind("partition, uniform", "epoch", "uniform"),
+    Kind("partition, planted", "epoch", "planted"),
+    Kind("rectangles", "epoch", "binomial", formulation="rectangles"),
+    *(
+        Kind(f"{what}, k = {k}", "msfq", "one-or-all", {"k": k, "load": 0.7}, what)
+        for what, k in (
+            *(("threshold", k) for k in (4, 16, 32, 64)),
+            *(("optimal-policy", k) for k in (2, 4)),
+        )
+    ),
+    Kind("bound of a log", "msfq", "lublin-feitelson", {"jobs": 500}),
 )
 
 
@@ -111,101 +111,72 @@ def _solved(instance: Any, formulation: str | None) -> tuple[Any, Any]:
     return model, problem(model.problem).solve(model, None, Limits(LIMIT))
 
 
-def _spent(work: Callable[[], Any]) -> tuple[float, Any]:
-    began = time.process_time()
-    done = work()
-    return 1e3 * (time.process_time() - began), done
-
-
 def _measured(kind: Kind) -> tuple[float, float, float, str]:
     """Return the CPU milliseconds of solving, making and checking, in turns, and what is said."""
     least = [float("inf")] * 3
+    instance = kind.make()
     began, said = time.perf_counter(), ""
     for turn in range(6):
-        given = _anew(kind.instance)
-        solved, (model, result) = _spent(partial(_solved, given, kind.formulation))
+        solved, (model, result) = spent(partial(_solved, _anew(instance), kind.formulation))
         record = problem(model.problem)
         try:
-            made, found = _spent(partial(record.certificate, model, result, Limits(LIMIT)))
+            made, proof = spent(partial(record.certificate, model, result, Limits(LIMIT)))
         except NoCertificateError as why:
-            return solved, float("nan"), float("nan"), str(why)
+            return 1e3 * solved, float("nan"), float("nan"), str(why)
         document = result.document()
-        if found is not None:
-            document = msgspec.structs.replace(document, certificate=found)
+        if proof is not None:
+            document = msgspec.structs.replace(document, certificate=proof)
         curve.cache_clear()  # the checker keeps a curve that it has recomputed
-        checked, report = _spent(partial(check, _anew(kind.instance), document))
+        checked, report = spent(partial(check, _anew(instance), document))
         said = report.bound
         if turn:  # what is compiled, or loaded, is there by now
             least = [min(pair) for pair in zip(least, (solved, made, checked), strict=True)]
         if turn > 1 and time.perf_counter() - began > 5:
             break
-    return least[0], least[1], least[2], said
+    solved, made, checked = (1e3 * seconds for seconds in least)
+    return solved, made, checked, said
 
 
-def costs() -> None:
+@measurement
+def costs() -> Measured:
     """Print what making and checking cost beside solving, for each kind of formulation."""
-    table = Table(title="certificates: CPU ms, least of 5 turns", title_justify="left")
-    for heading in ("kind", "solve", "make", "of it", "check", "of it", "bound"):
-        table.add_column(heading, justify="left" if heading in ("kind", "bound") else "right")
-    dear, slow = {}, {}
-    for of in KINDS:
-        kind = of()
+    yield "certificates: CPU ms of solving, least of 5 turns, and making and checking over it"
+    dearest = slowest = (0.0, "")
+    for kind in KINDS:
         solved, made, checked, said = _measured(kind)
-        if made > MAKING * solved:
-            dear[kind.name] = made / solved
-        if checked > CHECKING * solved:
-            slow[kind.name] = checked / solved
-        cells = (f"{solved:.2f}", f"{made:.2f}", f"{made / solved:.2f}")
-        table.add_row(
-            kind.name, *cells, f"{checked:.2f}", f"{checked / solved:.2f}", said.split(",")[0]
-        )
-    out.print(table)
-    for over, target in (
-        (dear, f"making takes at most {MAKING:g} times the solve"),
-        (slow, "checking takes less than the solve"),
-    ):
-        told = "; ".join(f"{name}: {ratio:.1f}" for name, ratio in over.items())
-        verdict(not over, f"{target}{f' ({told})' if told else ''}")
+        making, checking = made / solved, checked / solved
+        dearest = max(dearest, (making, kind.name))
+        slowest = max(slowest, (checking, kind.name))
+        beside = {"make ms": made, "of it": making, "check ms": checked, "of it ": checking}
+        yield row(kind.name, solved, "ms", **beside, bound=said.split(",")[0])
+    yield row(f"making over solving, at most ({dearest[1]})", dearest[0], most=MAKING)
+    yield row(f"checking over solving, at most ({slowest[1]})", slowest[0], most=CHECKING)
 
 
-def generated(seeds: int) -> None:
+@measurement
+def generated(seeds: int) -> Measured:
     """Print how many of what ``generate`` makes at default sizes are re-proved."""
-    table = Table(
-        title=f"generated at default sizes, {seeds} seeds, {LIMIT:.0f} s", title_justify="left"
-    )
-    for heading in ("problem", "generator", "re-proved", "believed", "seconds", "why"):
-        table.add_column(heading, justify="left" if heading in ("problem", "generator", "why")
-                         else "right")  # fmt: skip
+    yield f"generated at default sizes, {seeds} seeds, {LIMIT:.0f} s: how many are re-proved"
     proved = whole = 0
     for record in problems():
         for name in record.generators():
-            began, believed, why = time.perf_counter(), 0, ""
-            for seed in range(seeds):
-                given = generate(record.name, name, seed=seed)
-                try:
+            began, done, why = time.perf_counter(), 0, ""
+            try:
+                for seed in range(seeds):
+                    given = generate(record.name, name, seed=seed)
                     result = solve(given, certificate=True, time_limit=LIMIT)
-                except InputError as error:
-                    why = f"no formulation takes it: {error}"
-                    break
-                if not result.bound_checked:
-                    believed += 1
-                    why = str(result.message or "")
-            spent = (time.perf_counter() - began) / seeds
-            if why.startswith("no formulation"):
-                table.add_row(record.name, name, "", "", "", why[:60])
+                    done += result.bound_checked
+                    why = why if result.bound_checked else str(result.message or "")
+            except InputError as error:
+                yield row(f"{record.name} {name}", why=f"no formulation takes it: {error}"[:60])
                 continue
-            cells = (str(seeds - believed), str(believed or ""), f"{spent:.1f}", why[:60])
-            table.add_row(record.name, name, *cells)
-            proved, whole = proved + seeds - believed, whole + seeds
-    out.print(table)
-    verdict(proved >= ENOUGH * whole, f"{ENOUGH:.0%} are re-proved ({proved} of {whole})")
-
-
-def main() -> None:
-    """Print both tables."""
-    costs()
-    generated(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+            seconds = (time.perf_counter() - began) / seeds
+            what = f"{record.name} {name}"
+            yield row(what, done, f"of {seeds}", seconds_each=seconds, why=why[:60])
+            proved, whole = proved + done, whole + seeds
+    yield row("part that is re-proved", proved / whole, least=ENOUGH)
 
 
 if __name__ == "__main__":
-    main()
+    costs()
+    generated(int(sys.argv[1]) if len(sys.argv) > 1 else 5)

@@ -9,17 +9,19 @@ a floor that bind, contradict each other or do neither, is solved by HiGHS and b
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
 import highspy
-from rich.table import Table
 
 import schedopt
-from benchmarks.timing import machine, out
+from benchmarks.rivals import highs
+from benchmarks.tables import Measured, all_of, measurement, out
+from benchmarks.timing import machine, spent
 from schedopt.solvers.mip.named import SOLVERS
 
 JOBS = 25
@@ -72,11 +74,7 @@ def read_alone(night: schedopt.dssp.Instance, folder: Path) -> Answer:
     """Return what HiGHS says of the written model."""
     path = folder / "night.mps"
     schedopt.write(night, path)
-    highspy.Highs.resetGlobalScheduler(True)  # else the first run's number of threads stays
-    engine = highspy.Highs()
-    engine.silent()
-    engine.setOptionValue("mip_rel_gap", 0.0)
-    engine.setOptionValue("threads", 1)
+    engine = highs(threads=1)
     engine.readModel(str(path))
     engine.run()
     if engine.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
@@ -94,44 +92,45 @@ def same(one: Answer, other: Answer) -> bool:
     return abs(one[1] - other[1]) <= NEAR * max(1.0, abs(one[1]))
 
 
-def main() -> None:
+@measurement
+def engines(count: int, others: Sequence[str]) -> Measured:
     """Print how often each agreed with HiGHS, and with what."""
+    ends: dict[str, Counter[str]] = {name: Counter() for name in (*others, FILE)}
+    seconds: Counter[str] = Counter()
+    quarrels = []
+    with TemporaryDirectory() as folder:
+        for seed in range(count):
+            night = fair_night(seed)
+            took, expected = spent(partial(solved, night, "highs"))
+            seconds["highs"] += took
+            for name, told in ends.items():
+                work = partial(solved, night, name)
+                if name == FILE:
+                    work = partial(read_alone, night, Path(folder))
+                took, answer = spent(work)
+                seconds[name] += took
+                told[expected[0] if same(expected, answer) else "disagreed"] += 1
+                if not same(expected, answer):
+                    quarrels.append(f"seed {seed}: highs {expected}, {name} {answer}")
+    yield f"{JOBS} jobs, a cap and a floor, beside HiGHS ({seconds['highs']:.1f} s)"
+    for name, told in ends.items():
+        heads = {"same optimum": "optimal", "both infeasible": "infeasible"}
+        beside = {head: told[ended] for head, ended in heads.items()}
+        agreed = sum(beside.values())
+        yield all_of(name, agreed, count, **beside, CPU_s=seconds[name])
+    for quarrel in quarrels:
+        out.print(quarrel, markup=False)
+
+
+def main() -> None:
+    """Compare those that are here; exit 1 where two differ."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 500
     others = sys.argv[2:] or ["scip"]
     here = [name for name in others if SOLVERS[name].available]
     for name in set(others) - set(here):
         out.print(f"{name} is not here")
-    ends: dict[str, Counter[str]] = {name: Counter() for name in (*here, FILE)}
-    seconds: Counter[str] = Counter()
-    quarrels = []
     out.print(machine("highspy"), highlight=False)
-    with TemporaryDirectory() as folder:
-        for seed in range(count):
-            night = fair_night(seed)
-            began = time.process_time()
-            expected = solved(night, "highs")
-            seconds["highs"] += time.process_time() - began
-            for name, told in ends.items():
-                began = time.process_time()
-                found = read_alone(night, Path(folder)) if name == FILE else solved(night, name)
-                seconds[name] += time.process_time() - began
-                told[expected[0] if same(expected, found) else "disagreed"] += 1
-                if not same(expected, found):
-                    quarrels.append(f"seed {seed}: highs {expected}, {name} {found}")
-    heads = ("beside HiGHS", "nights", "same optimum", "both infeasible", "disagreed", "CPU s")
-    table = Table(*heads, title=f"{JOBS} jobs, a cap and a floor", title_justify="left")
-    for name, told in ends.items():
-        cells = (told["optimal"], told["infeasible"], told["disagreed"])
-        table.add_row(name, str(count), *map(str, cells), f"{seconds[name]:.1f}")
-    out.print(table)
-    for quarrel in quarrels:
-        out.print(quarrel, markup=False)
-    unsure = [
-        name
-        for name, told in ends.items()
-        if sum(told.values()) != told["optimal"] + told["infeasible"]
-    ]
-    sys.exit(1 if unsure else 0)
+    sys.exit(0 if all(row.met for row in engines(count, here)) else 1)
 
 
 if __name__ == "__main__":

@@ -89,9 +89,10 @@ def judged(what: str, met: bool) -> Row:
     return Row(what, "yes" if met else "no", "", "yes", met, {})
 
 
-def all_of(what: str, done: int, count: int) -> Row:
+def all_of(what: str, done: int, count: int, **beside: object) -> Row:
     """Return a measurement of which all are asked for."""
-    return Row(what, done, f"of {count}", "all", done == count, {})
+    beside = {heading.replace("_", " "): value for heading, value in beside.items()}
+    return Row(what, done, f"of {count}", "all", done == count, beside)
 
 
 def cell(value: object) -> str:
