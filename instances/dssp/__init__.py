@@ -12,16 +12,17 @@ from schedopt.instances.dssp.answers import (
     SelectedNight,
     SelectedNights,
 )
-from schedopt.instances.dssp.bounding import bounding
 from schedopt.instances.dssp.jobs import Job, Stages
-from schedopt.instances.dssp.placing import one_night, scheduled, selected, selected_nights
+from schedopt.instances.dssp.placing import (
+    bounding,
+    one_night,
+    scheduled,
+    selected,
+    selected_nights,
+)
 from schedopt.instances.dssp.records import FILL, Instance, SideConstraint
 from schedopt.instances.dssp.tasks import Tasks
-from schedopt.instances.dssp.windows import (
-    Window,
-    refuse_nights,
-    windows,
-)
+from schedopt.instances.dssp.windows import Window, refuse_nights, windows
 
 __all__ = [
     "FILL",

@@ -7,6 +7,10 @@ two sorts after the start; or a date and time of ISO 8601 (``2026-11-23T06:00``,
 offset such as ``+01:00`` or ``Z``). Times of day and dates need to know the start, and dates one
 with a date. A stamp without an offset is read off a clock that nobody moves: give offsets where
 one is put back or forward in the night.
+
+Tasks have a short notation: ``12x0.5h; 1x2h`` is a stage of twelve tasks, then one of one. A
+semicolon ends a stage. A stage is one or more parts joined by ``+`` or a comma: ``12x0.5h`` is
+twelve tasks of half an hour, ``2h`` is one task of two hours. ``×`` and ``*`` do for ``x``.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from datetime import datetime, time, timedelta
 from fractions import Fraction
 from math import isfinite
 
+from schedopt.instances.dssp.jobs import Stages
 from schedopt.instances.errors import InputError, shown
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -179,3 +184,40 @@ def _seconds(text: str) -> Fraction | None:
         at = found.end()
     descending = sorted(set(seen), key=SECONDS.__getitem__, reverse=True)
     return total if seen and seen == descending else None
+
+
+# --- tasks --------------------------------------------------------------------------------------
+
+MOST_TASKS = 1_000_000
+"""Tasks of one job: more are a slip of the finger."""
+
+EXPECTED = "stages such as 12x0.5h; 1x2h (or, with a column 'task_time', how many tasks there are)"
+_TASKS = re.compile(r"(\d+)\s*[xX×*]\s*(.+)", re.ASCII)
+
+
+def stages_of(text: str, clock: Clock) -> Stages:
+    """Return the stages of a job, whose lengths a clock reads; `InputError` with the wrong part."""
+    if re.fullmatch(r"\d+", text):
+        raise InputError(EXPECTED, found=shown(text))
+    written = text.removesuffix(";")
+    made: list[tuple[float, ...]] = []
+    room = MOST_TASKS
+    for stage in written.split(";"):
+        tasks: list[float] = []
+        for part in re.split(r"[+,]", stage):
+            count, length = _tasks(part.strip(), clock, room)
+            room -= count
+            tasks += [length] * count
+        made.append(tuple(tasks))
+    return tuple(made)
+
+
+def _tasks(text: str, clock: Clock, room: int) -> tuple[int, float]:
+    found = _TASKS.fullmatch(text)
+    digits, length = found.groups() if found else ("1", text)
+    if len(digits) > 7 or not 1 <= int(digits) <= room:
+        raise InputError(f"from 1 to {room} tasks", found=shown(text))
+    try:
+        return int(digits), clock.length(length.strip(), "tasks")
+    except InputError:
+        raise InputError(EXPECTED, found=shown(text) if text else "an empty part") from None

@@ -8,11 +8,10 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from schedopt.instances.cells import Cells
-from schedopt.instances.dssp.clock import LENGTH, NUMBER, Clock
+from schedopt.instances.dssp.clock import LENGTH, MOST_TASKS, NUMBER, Clock, stages_of
 from schedopt.instances.dssp.columns import SEATS, Columns, counted
 from schedopt.instances.dssp.jobs import Job, Stages
 from schedopt.instances.dssp.rewards import REWARDS
-from schedopt.instances.dssp.tasktext import MOST, stages_of
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.options import is_number
 
@@ -121,12 +120,12 @@ class Rows:
         if row.text("task_time"):
             count = row.count("tasks", least=1)
             length = row.read("task_time", lambda text: self.clock.length(text, "task_time"))
-            stages: Stages = ((length,) * min(count, MOST + 1),)
+            stages: Stages = ((length,) * min(count, MOST_TASKS + 1),)
         else:
             stages = row.read("tasks", lambda text: stages_of(text, self.clock))
         self._tasks += sum(map(len, stages))
-        if self._tasks > MOST:
-            raise row.wrong("tasks", f"at most {MOST:,} tasks in a table")
+        if self._tasks > MOST_TASKS:
+            raise row.wrong("tasks", f"at most {MOST_TASKS:,} tasks in a table")
         return stages
 
     def _length(self, row: _Row, column: str) -> float | None:

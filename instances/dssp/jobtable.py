@@ -6,7 +6,7 @@ Columns, of which a table has ``name``, a ``reward`` or a ``priority``, and ``ta
 ``name``, ``reward``, ``priority``
     As in an instance. Without rewards they are made from the priorities: see the option ``reward``.
 ``tasks``
-    Stages in a short notation such as ``12x0.5h; 1x2h``: see `instances.dssp.tasktext`. With a
+    Stages in a short notation such as ``12x0.5h; 1x2h``: see `instances.dssp.clock`. With a
     column ``task_time`` it is a number: one stage of so many tasks, each of that length.
 ``demand``, ``critical_path``
     T_1 and T_∞; beside ``tasks`` what was predicted.

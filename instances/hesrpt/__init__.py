@@ -4,7 +4,6 @@ Source: Berg, Vesilo and Harchol-Balter, "heSRPT: Optimal Parallel Scheduling of
 Sizes", 2019.
 """
 
-from schedopt.instances.hesrpt.fitting import Fit, fit
 from schedopt.instances.hesrpt.records import (
     Allocated,
     Epoch,
@@ -14,7 +13,16 @@ from schedopt.instances.hesrpt.records import (
     allocated,
     check_meaning,
 )
-from schedopt.instances.hesrpt.speedups import Amdahl, Power, Speedup, Table, Whole, points
+from schedopt.instances.hesrpt.speedups import (
+    Amdahl,
+    Fit,
+    Power,
+    Speedup,
+    Table,
+    Whole,
+    fit,
+    points,
+)
 
 __all__ = [
     "Allocated",

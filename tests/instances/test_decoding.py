@@ -12,7 +12,7 @@ from builders.refusals import refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedopt.instances import decoding, files, repeated_keys
+from schedopt.instances import decoding, files
 from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Result
 
@@ -63,7 +63,7 @@ def test_a_repeated_key_is_named_with_its_place(case: str) -> None:
 
 @pytest.mark.parametrize("case", TWICE)
 def test_it_is_named_in_a_large_text_too(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeated_keys, "LARGE", 0)
+    monkeypatch.setattr(decoding, "LARGE", 0)
     test_a_repeated_key_is_named_with_its_place(case)
 
 
@@ -106,7 +106,7 @@ bundled = st.sampled_from(["night", "teams", "two-shots", "together", "floors", 
 @given(bundled, st.data())
 def test_a_key_repeated_anywhere_in_a_large_instance_is_found(name: str, data: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(repeated_keys, "LARGE", 0)
+        patch.setattr(decoding, "LARGE", 0)
         text = files.read_bytes(f"example:{name}")
         whole = files.parse(text)
         again = files.encode(whole)
@@ -124,7 +124,7 @@ def _first_value(text: bytes) -> Any:
 
 
 def test_a_large_instance_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeated_keys, "LARGE", 0)
+    monkeypatch.setattr(decoding, "LARGE", 0)
     texts = [files.encode(files.load(f"example:{name}")) for name in ("night", "mixed", "fig8")]
     asked = []
     plain = msgspec.json.decode

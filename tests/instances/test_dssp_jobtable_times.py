@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.dssp.clock import Clock, start_of
+from schedopt.instances.dssp.clock import Clock, stages_of, start_of
 from schedopt.instances.dssp.jobtable import convert
-from schedopt.instances.dssp.tasktext import stages_of
 from schedopt.instances.errors import InputError
 
 FARM = """name,reward,team,tasks,release,deadline,seats:houdini
