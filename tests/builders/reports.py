@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from schedopt.sweep.rows import Row
 
 EVIL = (
@@ -36,10 +38,15 @@ def row(**words: Any) -> Row:
     }
     both = blank | words
     both.setdefault("file", f"{both['instance']}.json")
-    both["key"] = f"{both['file']} {both['policy']} {both['seed']}"
+    told = ("problem", "file", "policy", "seed", "options")
+    both["key"] = " ".join(str(both.get(name)) for name in told)
     if both["objective"] is None:
         both["gap"] = None
     return Row(**both)
+
+
+def timeless(rows: list[Row]) -> list[Row]:
+    return [msgspec.structs.replace(row, seconds=0.0, reference_seconds=0.0) for row in rows]
 
 
 def rows_of_known_gaps() -> list[Row]:

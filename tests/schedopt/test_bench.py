@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
+from builders.reports import timeless
 
 from schedopt.formulations.constraints import FairShare
 from schedopt.instances.errors import InputError
@@ -28,10 +28,6 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
         dump(generate("dssp", seed=seed, options={"stages": False}), folder / f"n{seed}.json")
     (folder / "schema.json").write_text("{}")
     return folder
-
-
-def timeless(rows: list[Row]) -> list[Row]:
-    return [msgspec.structs.replace(row, seconds=0.0, reference_seconds=0.0) for row in rows]
 
 
 def test_rows_are_what_solve_and_evaluate_say(nights: Path) -> None:

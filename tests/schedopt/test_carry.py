@@ -9,10 +9,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from typer.testing import CliRunner
+from builders.cli import run
 
 import schedopt
-from schedopt.cli import app
 from schedopt.instances import files
 from schedopt.instances.dssp import Instance, selected_nights
 from schedopt.instances.errors import InputError
@@ -26,29 +25,20 @@ def rule(**memory: Any) -> schedopt.FairShare:
 
 def nights_of(count: int, seed: int) -> list[Instance]:
     draw = random.Random(seed)  # noqa: S311
-    return [
-        files.parse(
-            files.encode(
-                {
-                    "problem": "dssp",
-                    "name": f"n{n}",
-                    "processors": 3,
-                    "deadline": 5,
-                    "jobs": [
-                        {
-                            "name": f"n{n}-j{j}",
-                            "reward": draw.randrange(1, 9),
-                            "demand": draw.randrange(1, 6),
-                            "critical_path": 1,
-                            "groups": {"team": ("fx", "light")[j % 2]},
-                        }
-                        for j in range(8)
-                    ],
-                }
+    found = []
+    for n in range(1, count + 1):
+        jobs = tuple(
+            schedopt.dssp.Job(
+                name=f"n{n}-j{j}",
+                reward=draw.randrange(1, 9),
+                demand=draw.randrange(1, 6),
+                critical_path=1,
+                groups={"team": ("fx", "light")[j % 2]},
             )
+            for j in range(8)
         )
-        for n in range(1, count + 1)
-    ]
+        found.append(Instance(name=f"n{n}", processors=3, deadline=5, jobs=jobs))
+    return found
 
 
 @pytest.mark.parametrize("memory", [{"half_life": 2.5}, {"window": 3}, {"window": 1}])
@@ -93,26 +83,17 @@ def test_from_results_to_the_rules_of_tonight_on_the_command_line(tmp_path: Path
     for night in (first, second):
         files.dump(night, tmp_path / f"{night.name}.json")
     (tmp_path / "cap.json").write_bytes(files.encode([rule()]))
-    run = CliRunner().invoke
-
-    def at(name: str) -> str:
-        return str(tmp_path / name)
-
-    ended = run(app, ["solve", at("n1.json"), "--constraints", at("cap.json"), "-o", at("r1.json")])
-    assert ended.exit_code == 0
-    ended = run(app, ["carry", at("r1.json"), "--half-life", "7d", "--output", at("rules.json")])
-    assert ended.exit_code == 0, ended.output
-    told = json.loads((tmp_path / "rules.json").read_bytes())
-    used = json.loads((tmp_path / "r1.json").read_bytes())["solution"]["shares"]["team"]["fx"] * 15
+    at = tmp_path.joinpath
+    run("solve", at("n1.json"), "--constraints", at("cap.json"), "-o", at("r1.json"))
+    run("carry", at("r1.json"), "--half-life", "7d", "--output", at("rules.json"))
+    told = json.loads(at("rules.json").read_bytes())
+    used = json.loads(at("r1.json").read_bytes())["solution"]["shares"]["team"]["fx"] * 15
     assert told[0]["past"]["fx"] == pytest.approx(used)
     assert (told[0]["past_total"], told[0]["half_life"]) == (15, 7)
     assert told[0]["at_most"] == {"fx": 0.4}
-    ended = run(
-        app, ["solve", at("n2.json"), "--constraints", at("rules.json"), "-o", at("r2.json")]
-    )
-    assert ended.exit_code == 0
-    ended = run(app, ["carry", at("r1.json"), at("r2.json"), "--window", "7", "--json"])
-    assert json.loads(ended.stdout)[0]["past_total"] == 30
+    run("solve", at("n2.json"), "--constraints", at("rules.json"), "-o", at("r2.json"))
+    both = run("carry", at("r1.json"), at("r2.json"), "--window", "7", "--json")
+    assert json.loads(both.stdout)[0]["past_total"] == 30
 
 
 def test_a_usage_table_tells_the_same(tmp_path: Path) -> None:

@@ -13,14 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import pytest
+from builders.reports import timeless
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump
 from schedopt.policies.from_file import load_only
 from schedopt.sweep import dask as clusters
-from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import generated
 from schedopt.verbs.bench import BenchError, bench
 from schedopt.verbs.generate import generate
@@ -68,10 +67,6 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def timeless(rows: list[Row]) -> list[Row]:
-    return [msgspec.structs.replace(row, seconds=0.0, reference_seconds=0.0) for row in rows]
 
 
 def test_the_same_rows_from_one_process_four_and_a_cluster_that_loses_a_worker(

@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from builders.cli import run
 
 import schedopt
-from schedopt.cli import app
 from schedopt.instances import files
 from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
@@ -17,19 +16,18 @@ from schedopt.sweep.varying import Vary, combinations
 
 
 def night() -> Instance:
-    jobs = [
-        {
-            "name": f"j{j}",
-            "reward": reward,
-            "demand": demand,
-            "critical_path": 1,
-            "groups": {"team": ("fx", "light")[j % 2]},
-        }
+    jobs = tuple(
+        schedopt.dssp.Job(
+            name=f"j{j}",
+            reward=reward,
+            demand=demand,
+            critical_path=1,
+            groups={"team": ("fx", "light")[j % 2]},
+        )
         for j, (reward, demand) in enumerate([(9, 5), (4, 3), (7, 4), (3, 3), (5, 2), (2, 1)])
-    ]
-    rules = [{"kind": "fair-share", "name": "cap", "by": "team", "at_most": {"fx": 0.5}}]
-    document = {"problem": "dssp", "name": "n", "processors": 2, "deadline": 5}
-    return files.parse(files.encode({**document, "jobs": jobs, "constraints": rules}))
+    )
+    cap = schedopt.FairShare(name="cap", by="team", at_most={"fx": 0.5})
+    return Instance(name="n", processors=2, deadline=5, jobs=jobs, constraints=(cap,))
 
 
 def test_each_row_is_what_solving_says() -> None:
@@ -54,35 +52,29 @@ def test_each_row_is_what_solving_says() -> None:
 def test_on_processes_and_resumed(tmp_path: Path) -> None:
     output, source = tmp_path / "rows.jsonl", tmp_path / "n.json"
     files.dump(night(), source)
-    plain = schedopt.whatif(source, ["processors=1:4:1", "option.fill=0.5,1"], output=output)
+    varied = ["processors=1:4:1", "option.fill=0.5,1"]
+    plain = schedopt.whatif(source, varied, output=output)
     lines = output.read_bytes().splitlines(keepends=True)
     output.write_bytes(b"".join(lines[:3]) + lines[3][:20])  # as a kill leaves it
     calls: list[int] = []
-    again = schedopt.whatif(
-        source,
-        ["processors=1:4:1", "option.fill=0.5,1"],
-        output=output,
-        jobs=2,
-        progress=lambda done, total: calls.append(done),
-    )
+    watched = {"output": output, "progress": lambda done, total: calls.append(done)}
+    again = schedopt.whatif(source, varied, jobs=2, **watched)
     assert [row.objective for row in again] == [row.objective for row in plain]
     assert again[:3] == plain[:3] and calls == [4, 5, 6, 7, 8]
     with pytest.raises(InputError, match="others"):
         schedopt.whatif(source, ["processors=1,2"], output=output)
-    run = CliRunner().invoke
     picture = tmp_path / "curves.svg"
-    assert run(app, ["plot", str(output), "--output", str(picture)]).exit_code == 0
+    run("plot", output, "--output", picture)
     assert b"option.fill 0.5" in picture.read_bytes() or picture.stat().st_size > 5000
 
 
 def test_units_places_and_a_table(tmp_path: Path) -> None:
     files.dump(night(), tmp_path / "n.json")
-    run = CliRunner().invoke
-    given = ["whatif", str(tmp_path / "n.json"), "--vary", "deadline=5,2h,90m", "--unit", "m"]
-    rows = [json.loads(line) for line in run(app, [*given, "--json"]).stdout.splitlines()]
+    given = ["whatif", tmp_path / "n.json", "--vary", "deadline=5,2h,90m", "--unit", "m"]
+    rows = [json.loads(line) for line in run(*given, "--json").stdout.splitlines()]
     assert [row["values"]["deadline"] for row in rows] == [5, 120, 90]
     table = tmp_path / "rows.csv"
-    assert run(app, [*given, "--output", str(table)]).exit_code == 0
+    run(*given, "--output", table)
     assert table.read_text().startswith("instance,deadline,objective,bound")
     rows_of_reward = schedopt.whatif(night(), ["jobs.j3.reward=3,30"])
     assert rows_of_reward[1].objective > (rows_of_reward[0].objective or 0)  # type: ignore[operator]

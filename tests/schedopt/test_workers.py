@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
+from builders.reports import timeless
 
 from schedopt.formulations.constraints import Constraint, FairShare
 from schedopt.instances.dssp import Instance
@@ -30,10 +30,6 @@ from schedopt.verbs.generate import generate
 
 ROOT = Path(__file__).parent.parent.parent
 FEW = generated("dssp", "uncorrelated", seeds=range(12), options={"jobs": 50})
-
-
-def timeless(rows: list[Row]) -> list[Row]:
-    return [msgspec.structs.replace(row, seconds=0.0, reference_seconds=0.0) for row in rows]
 
 
 def by_instance(rows: list[Row]) -> dict[str, Row]:

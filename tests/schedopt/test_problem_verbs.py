@@ -1,0 +1,245 @@
+"""The verbs on hesrpt, epoch and msfq, as a user types them; dssp has most of the other files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders.cli import ROOT, refused, run
+from builders.msfq import at_load, one_or_all
+
+from schedopt import bench, evaluate, plot, solve
+from schedopt.instances.files import dump
+from schedopt.instances.msfq.generators import GENERATORS
+from schedopt.sweep.rows import read_rows
+
+EPOCH, HESRPT, MSFQ = (ROOT / "instances" / name for name in ("epoch", "hesrpt", "msfq"))
+FEW = ["--option", "arrivals=20000"]
+
+
+def said(*words: object, status: int = 0) -> Any:
+    """Run a verb with --json, and return what it prints."""
+    return json.loads(run(*words, "--json", status=status).stdout)
+
+
+def rows_of(*words: object) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in run("bench", *words, "--json").stdout.splitlines()]
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Path:
+    dump(at_load(3, 0.6), tmp_path / "q.json")
+    return tmp_path / "q.json"
+
+
+@pytest.mark.parametrize(
+    ("file", "words", "expected"),
+    [
+        (EPOCH / "fig3.json", ["--formulation", "partition"], {"objective": 48}),
+        (EPOCH / "fig3.json", ["--formulation", "rectangles"], {"objective": 36}),
+        (HESRPT / "teams.json", [], {"certified": "all"}),
+        (MSFQ / "small.json", [], {"termination": "optimal"}),
+        (MSFQ / "small.json", ["--option", "method=area"], {"termination": "optimal"}),
+        (MSFQ / "small.json", ["--option", "variant=lazy"], {"termination": "optimal"}),
+    ],
+    ids=["partition", "rectangles", "allocation", "exact", "area", "lazy"],
+)
+def test_solve_check_and_plot(
+    file: Path, words: list[str], expected: dict[str, object], tmp_path: Path
+) -> None:
+    result = tmp_path / "r.json"
+    run("solve", file, *words, "--output", result)
+    document = json.loads(result.read_text())
+    told = document["solution"] | document
+    assert {key: told[key] for key in expected} == expected
+    assert "holds" in run("check", file, result).stdout
+    for target in ("r.png", "r.svg"):
+        run("plot", result, "--instance", file, "--output", tmp_path / target)
+        run("plot", file, "--output", tmp_path / target)
+    assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+    assert b"svg" in (tmp_path / "r.svg").read_bytes()
+    assert "a file that exists" in refused("check", file, tmp_path / "none")
+
+
+def test_an_allocation_says_what_it_is() -> None:
+    assert "over all completion orders" in run("solve", HESRPT / "teams.json").stdout
+    solution = said("solve", HESRPT / "teams.json")["solution"]
+    assert solution["order"][0] == "tune"
+    assert set(solution["epochs"][0]) == {"start", "end", "share"}
+
+
+def test_one_order_is_certified_for_itself_alone() -> None:
+    words = ["solve", HESRPT / "not-shortest-first.json"]
+    one = said(*words, "--option", "order=short-but-serial,long-but-parallel")
+    assert one["solution"]["certified"] == "given"
+    assert one["objective"] > said(*words)["objective"]
+
+
+def test_a_threshold_says_what_it_is(queue: Path) -> None:
+    solution = said("solve", queue)["solution"]
+    assert {"threshold", "mean_response_time", "weighted_response_time", "classes", "curve",
+            "method", "variant", "assumption_ok"} <= solution.keys()  # fmt: skip
+    assert len(solution["curve"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("file", "conflict"),
+    [
+        (EPOCH / "cannot-share.json", ["both large"]),
+        (HESRPT / "floors.json", ["a fifth each"]),
+        (None, ["large"]),
+    ],
+)
+def test_a_conflict_exits_3_and_is_named(
+    file: Path | None, conflict: list[str], queue: Path, tmp_path: Path
+) -> None:
+    rule = {"kind": "response-time", "need": 3, "at_most": 1.1, "name": "large"}
+    (tmp_path / "c.json").write_text(json.dumps(rule))
+    words = [file] if file else [queue, "--constraints", tmp_path / "c.json"]
+    assert said("solve", *words, status=3)["conflict"] == conflict
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["solve", EPOCH / "fig3.json", "--option", "model=none"], "model"),
+        (["solve", EPOCH / "fig3.json", "--option", "colour=red"], "colour"),
+        (["solve", HESRPT / "twins.json", "--option", "order=a"], "names of all jobs"),
+        (["solve", HESRPT / "twins.json", "--solver", "highs"], "a solver of allocation"),
+        (["solve", HESRPT / "twins.json", "--option", "fill=1"], "an option of allocation"),
+        (["solve", HESRPT / "twins.json", "--constraints", "RULE"], "require"),
+        (["evaluate", "QUEUE", "--policy", "msfq", "--option", "threshold=3"], "from 0 to 2"),
+        (["evaluate", "QUEUE", "--policy", "msfq", "--option", "threshold=1.5"], "from 0 to k - 1"),
+        (["evaluate", "QUEUE", "--policy", "msf", "--option", "trace=no-such.csv"], "no-such.csv"),
+        (["evaluate", "QUEUE", "--policy", "no-such"], "a policy of msfq"),
+        (["solve", "SEVERAL"], "one-or-all"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_wrong_is_refused(
+    words: list[object], says: str, queue: Path, tmp_path: Path
+) -> None:
+    places: dict[object, Path] = {"QUEUE": queue}
+    places |= {name: tmp_path / f"{name}.json" for name in ("RULE", "SEVERAL")}
+    places["RULE"].write_text('{"kind": "require", "jobs": ["a"]}')
+    run("generate", "msfq", "--generator", "multi-class", "--seed", 3, "-o", places["SEVERAL"])
+    assert says in refused(*(places.get(word, word) for word in words))
+
+
+def test_what_generate_makes_is_solved(tmp_path: Path) -> None:
+    file = tmp_path / "some.json"
+    words = ("--generator", "planted", "--option", "nodes=32", "--option", "epochs=4")
+    run("generate", "epoch", *words, "--seed", 2, "--output", file)
+    assert said("solve", file)["objective"] == 4 * 32
+    run("generate", "msfq", "--option", "k=4", "--option", "load=0.5", "-o", file)
+    run("solve", file)
+
+
+def test_every_policy_of_hesrpt_is_evaluated_and_benched() -> None:
+    names = "hesrpt,helrpt,srpt,equi,hell,knee,replan"
+    found = said("evaluate", HESRPT / "twins.json", "--policy", names)
+    assert [entry["policy"] for entry in found] == names.split(",")
+    assert all(entry["checked"] and not entry["violations"] for entry in found)
+    rows = rows_of(HESRPT / "twins.json", HESRPT / "mixed.json")
+    assert len(rows) == 14
+    twins = {row["policy"]: row for row in rows if row["instance"] == "twins"}
+    assert twins["hesrpt"]["gap"] == pytest.approx(0, abs=1e-9)
+    assert all(row["reference_proven"] for row in rows)
+    not_applicable = next(r for r in rows if (r["instance"], r["policy"]) == ("mixed", "hesrpt"))
+    assert not_applicable["objective"] is None
+    assert "option p" in not_applicable["message"]
+
+
+def test_policies_of_epoch_are_drawn_and_rectangles_have_no_gap(tmp_path: Path) -> None:
+    results, picture = tmp_path / "runs.json", tmp_path / "p.png"
+    names = "buddy-star,equi-epoch,paper-search,dp"
+    run("evaluate", EPOCH / "fig8.json", "--policy", names, "-o", results)
+    run("plot", results, "--output", picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    none = said("evaluate", EPOCH / "fig7.json", "--policy", "buddy", status=2)
+    assert (none["termination"], none["objective"]) == ("not-applicable", None)
+    assert "no power of two" in none["message"]
+    found = rows_of(EPOCH / "fig3.json", EPOCH / "fig8.json")
+    rows = {(row["instance"], row["policy"]): row for row in found}
+    assert rows["fig8", "heuristic-epoch"]["gap"] == 0.5
+    assert rows["fig8", "paper-search"]["gap"] == 0
+    assert rows["fig3", "buddy"]["gap"] is None
+    assert rows["fig3", "buddy"]["objective"] == 36
+
+
+def test_a_simulation_tells_how_sure_it_is(queue: Path) -> None:
+    document = said("evaluate", queue, "--policy", "msf", *FEW)
+    assert document["confidence"] == document["solution"]["confidence"] > 0
+    assert document["bound"] is None
+    assert document["termination"] == "completed"
+    several = said("evaluate", queue, "--policy", "msf,nmsr", *FEW)
+    assert [d["policy"] for d in several] == ["msf", "nmsr"]
+
+
+def test_unstable_is_2_from_evaluate_and_0_from_bench(tmp_path: Path) -> None:
+    path = tmp_path / "u.json"
+    dump(one_or_all(2, 1.5, 0.5), path)
+    done = run("evaluate", path, "--policy", "msf", status=2)
+    assert "need 1: 0.75, need 2: 0.5" in done.stderr
+    rows = rows_of(path)
+    assert {row["objective"] for row in rows} == {None}
+    unstable = [row for row in rows if row["termination"] == "unstable"]
+    assert len(unstable) >= 5
+    assert all("need 2: 0.5" in row["message"] for row in unstable)
+    others = {row["termination"] for row in rows} - {"unstable"}
+    assert others <= {"not-applicable"}, "policies for logs"
+
+
+def test_bench_says_which_reference_it_used(tmp_path: Path) -> None:
+    dump(at_load(2, 0.6), tmp_path / "q2.json")
+    dump(at_load(2, 0.6, objective="weighted"), tmp_path / "q2w.json")
+    dump(at_load(8, 0.9), tmp_path / "q8.json")
+    dump(GENERATORS["multi-class"](1, load=0.5), tmp_path / "several.json")
+    output = tmp_path / "rows.parquet"
+    files = sorted(tmp_path.glob("*.json"))
+    rows = bench(files, policies=["msf"], options={"arrivals": 200_000}, output=output)
+    best = "optimal-policy"
+    assert [row.reference_formulation for row in rows] == [best, best, "threshold", None]
+    assert all(row.gap is not None and row.gap > -0.1 for row in rows[:3])
+    assert rows[3].gap is None
+    assert rows[3].objective is not None
+    assert [row.reference_proven for row in rows] == [True, True, False, False]
+    assert read_rows(output) == rows
+
+
+def test_the_best_threshold_is_a_proven_reference_for_msfq_alone(tmp_path: Path) -> None:
+    dump(at_load(8, 0.85), tmp_path / "q.json")
+    few = {"arrivals": 20_000}
+    rows = bench(tmp_path / "q.json", policies=["msf", "msfq", "first-fit"], options=few)
+    assert [row.reference_proven for row in rows] == [False, True, False]
+    assert [row.reference_bound is None for row in rows] == [True, False, True]
+    assert len({row.reference for row in rows}) == 1
+    (row,) = bench(tmp_path / "q.json", policies=["msfq"], options={**few, "method": "area"})
+    assert not row.reference_proven, "an approximation proves nothing"
+    (lazy,) = bench(tmp_path / "q.json", policies=["msfq"], options={**few, "variant": "lazy"})
+    assert lazy.reference_proven
+    assert lazy.reference != row.reference
+
+
+def test_every_document_of_msfq_has_a_picture() -> None:
+    two, three = at_load(2, 0.5), at_load(3, 0.5)
+    results = [
+        solve(three),
+        solve(two, formulation="optimal-policy"),
+        evaluate(three, "msf", options={"arrivals": 20_000}),
+    ]
+    for what in (three, MSFQ / "borg-cell-b.json", *results):
+        figure = plot(what)
+        assert figure.axes
+        assert figure.axes[0].get_title() or figure.get_suptitle()
+
+
+def test_who_knows_sizes_is_not_measured_against_those_who_do_not() -> None:
+    options = {"arrivals": 20_000}
+    found = bench(["example:small"], policies=["backfilling", "msf"], options=options)
+    gaps = {row.policy: row.gap for row in found}
+    assert {row.reference_formulation for row in found} == {"optimal-policy"}
+    assert gaps["backfilling"] is None
+    assert gaps["msf"] is not None
