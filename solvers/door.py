@@ -367,9 +367,12 @@ def _joined(model: Formulation, first: Result, second: Result, before: float) ->
     """Return the result of an engine after another's: the better solution, the tighter bound."""
     result = second
     opposite: Sense = "minimize" if model.sense == "maximize" else "maximize"
-    if first.objective is not None and (
-        second.objective is None or not better(model.sense, second.objective, first.objective)
-    ):
+    alike = (second.objective, second.found_by) == (first.objective, first.found_by)
+    if (
+        first.objective is not None
+        and not alike
+        and (second.objective is None or not better(model.sense, second.objective, first.objective))
+    ):  # of the same solution the later record says more
         kept = msgspec.structs.replace(
             result, solution=first.solution, objective=first.objective, found_by=first.found_by
         )
