@@ -33,8 +33,7 @@ def solved(queue: Instance, required: bool) -> Expected | None:
     NotApplicableError
         If it is required and cannot be had.
     """
-    from schedopt.solvers.msfq.fcfs import MOST_PHASES, UnsettledError, fcfs
-    from schedopt.solvers.msfq.fcfs_phases import TooManyPhasesError
+    from schedopt.solvers.msfq.fcfs import MOST_PHASES, TooManyPhasesError, UnsettledError, fcfs
 
     if not queue.memoryless:
         if required:

@@ -74,8 +74,7 @@ def region(queue: Instance, policy: str) -> Region:
 
 def _saturated(queue: Instance) -> Region | None:
     """λ over the rate of the saturated system, in parts as the work; None for too many phases."""
-    from schedopt.solvers.msfq.fcfs import saturated_rate
-    from schedopt.solvers.msfq.fcfs_phases import TooManyPhasesError
+    from schedopt.solvers.msfq.fcfs import TooManyPhasesError, saturated_rate
 
     try:
         load = queue.arrival_rate / saturated_rate(queue)

@@ -70,7 +70,7 @@ def some_log(draw: Random, most: int, units: tuple[float, ...]) -> Instance:
 
 def log_bound(draw: Random) -> LogBound:
     """Draw a log to be bounded."""
-    return LogBound(some_log(draw, 6, (1.0, 1.0, 0.1)), rounds=60)
+    return LogBound(some_log(draw, 6, (1.0,)), rounds=60)
 
 
 def window(draw: Random) -> Window:

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from schedopt import bench, check, evaluate
 from schedopt.instances.msfq import Expected, Instance, JobClass, Simulated
 from schedopt.policies.msfq.stability import region
-from schedopt.solvers.msfq.fcfs import fcfs, saturated_rate
-from schedopt.solvers.msfq.fcfs_phases import TooManyPhasesError
+from schedopt.solvers.msfq.fcfs import TooManyPhasesError, fcfs, saturated_rate
 from schedopt.validation.msfq.first_come import times
 
 RATES = st.floats(0.1, 10.0)

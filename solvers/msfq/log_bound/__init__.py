@@ -9,16 +9,17 @@ from schedopt.solvers.door import Engine, anything
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import LogBound
 
-MOST = 500_000
-"""Starts, each as often as its job runs for a tick, up to which a column for each is written."""
+MOST, FEW = 200_000, 20_000
+"""Starts, each as often as its job runs for a tick, up to which a column for each is written; and
+up to which that takes so little time that it is done unasked."""
 
 
-def has_few_starts(model: LogBound) -> bool:
+def has_few_starts(model: LogBound, most: int = MOST) -> bool:
     """Tell whether a log is so short, in ticks, that there can be a column for each start."""
     ticks = model.ticks
     last = int(ticks.submit[-1]) + int(ticks.run.sum())
     pairs = zip(ticks.submit.tolist(), ticks.run.tolist(), strict=True)
-    return ticks.exact and sum((last - submit) * (run + 1) for submit, run in pairs) <= MOST
+    return ticks.exact and sum((last - submit) * (run + 1) for submit, run in pairs) <= most
 
 
 _HERE = "schedopt.solvers.msfq.log_bound"
@@ -27,7 +28,7 @@ ENGINES = (
         "server-prices",
         solve=f"{_HERE}.bracket:solve",
         accepts=anything,
-        when="any log",
+        when=f"any log; the linear program follows up to {FEW:,} starts times ticks",
         proves="a bound on all schedules that preempt nobody, beside what the best policy gets",
         certificate="server-prices",
         certify=f"{_HERE}.bracket:certify",

@@ -10,7 +10,9 @@ import numpy as np
 
 from schedopt.instances.msfq import Bracketed
 from schedopt.solvers.clock import now
+from schedopt.solvers.door import HandOn
 from schedopt.solvers.driving import drive, version
+from schedopt.solvers.msfq.log_bound import FEW, has_few_starts
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
 from schedopt.solvers.msfq.log_bound.relaxations import relaxed
 from schedopt.solvers.result import Limits, Result, Seconds, Termination
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from schedopt.solvers.door import Certificate, Given
 
 
-def solve(model: LogBound, given: Given) -> Result:
+def solve(model: LogBound, given: Given) -> Result | HandOn:
     """Bound what any schedule could have got; the model is left with the prices that prove most.
 
     Prices start from the schedule of the best policy; without one there is no solution.
@@ -29,7 +31,9 @@ def solve(model: LogBound, given: Given) -> Result:
     run, hint = Run(given.limits), given.start()
     search = BoundSearch(model, hint)
     stopped, message = drive(search, run)
-    return bracketed(model, run, hint, search.bounds, stopped, by=version(), message=message)
+    result = bracketed(model, run, hint, search.bounds, stopped, by=version(), message=message)
+    more = result.termination == "completed" and has_few_starts(model, FEW)
+    return HandOn(result, result.bound) if more else result
 
 
 def bracketed(

@@ -16,10 +16,11 @@ import numpy as np
 
 from schedopt.formulations.msfq.log_bound import Prices
 from schedopt.formulations.msfq.ticks import Ticks, Ticks64
+from schedopt.instances.msfq import Bracketed
 from schedopt.solvers.msfq.linear import Program, version
 from schedopt.solvers.msfq.log_bound.bracket import bracketed
 from schedopt.solvers.msfq.log_bound.relaxations import rounded_down
-from schedopt.solvers.result import Result, Termination
+from schedopt.solvers.result import Result
 from schedopt.solvers.running import Run
 
 if TYPE_CHECKING:
@@ -45,13 +46,16 @@ def solve(model: LogBound, given: Given) -> Result:
             busy = [(free[time], need) for time in range(start, start + length)]
             program.column(weight * (start + length - submit), [(once, 1.0), *busy])
     solved = program.solve(given.limits, run.began)
-    bounds: dict[str, float] = {}
-    if solved.stopped == "optimal":
+    hint: Bracketed | None = given.solution or given.start()
+    bounds = {} if hint is None else dict(hint.bounds)
+    stopped = solved.stopped
+    if stopped == "optimal":
         worth = np.rint(-solved.prices[:last] * UNIT).astype(np.int64)
-        model.model = Prices(np.arange(last + 1), np.maximum(worth, 0), UNIT)
-        bounds["prices"] = max(0.0, proven(ticks, model.model))
-    stopped: Termination = "completed" if solved.stopped == "optimal" else solved.stopped
-    return bracketed(model, run, given.start(), bounds, stopped, by=version())
+        prices = Prices(np.arange(last + 1), np.maximum(worth, 0), UNIT)
+        bound, stopped = proven(ticks, prices), "completed"
+        if bound > bounds.get("prices", 0.0):
+            bounds["prices"], model.model = bound, prices
+    return bracketed(model, run, hint, bounds, stopped, by=version())
 
 
 def proven(ticks: Ticks, prices: Prices) -> float:
