@@ -127,6 +127,19 @@ class Asked:
     options: Mapping[str, Any]
     added: Sequence[Constraint] = ()
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Asked) and self.question == other.question
+
+    def __hash__(self) -> int:
+        return hash(self.formulation)
+
+    @classmethod
+    def told(cls, question: Question) -> Asked:
+        """Return what was asked as a document tells it."""
+        asked = cls(None, question.formulation, question.options)
+        asked.__dict__["question"] = question
+        return asked
+
     @cached_property
     def question(self) -> Question:
         """The question, as a document tells it."""

@@ -16,7 +16,7 @@ from schedopt.instances.decoding import convert
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.files import instance_type
 from schedopt.instances.identity import identity
-from schedopt.solvers.result import Document, Outcome, Result
+from schedopt.solvers.result import Asked, Document, Outcome, Result
 from schedopt.validation.report import Refuted, Report, same
 
 
@@ -80,7 +80,7 @@ def _asked(
     A question that is not what the document says elsewhere is a violation; one of another file, or
     with other side constraints than the file's, is a difference.
     """
-    question = result.question
+    question = getattr(result, "question", UNSET)
     if not question:
         report.differences += _further(rules, instance.constraints)
         return rules
@@ -192,6 +192,7 @@ def result_of(document: Document) -> Result[Any]:
     own = {name: getattr(document, name) for name in Outcome.__struct_fields__}
     return Result(
         **own,
+        asked=Asked.told(document.question) if document.question else None,
         constraints=convert(document.constraints, checker.CONSTRAINTS, "constraints"),
         solution=as_record(document) if document.solution else None,
     )
@@ -207,11 +208,12 @@ def as_record(result: Document) -> Any:
     """
     checker = _checker(result.problem)
     kind = checker.solution_type(result.solution)
-    if result.formulation and result.formulation not in checker.ANSWERS:
-        known = listing(checker.ANSWERS)
+    known_answers: Mapping[str, tuple[type, ...]] = getattr(checker, "ANSWERS", {})
+    if result.formulation and known_answers and result.formulation not in known_answers:
+        known = listing(known_answers)
         found = shown(result.formulation)
         raise InputError(f"a formulation of {result.problem}{known}", found=found)
-    answers = checker.ANSWERS[result.formulation] if result.formulation else (kind,)
+    answers = known_answers.get(result.formulation or "", (kind,))
     return convert(result.solution, kind if kind in answers else answers[0], "solution")
 
 

@@ -183,7 +183,7 @@ def evaluate(
 
 
 @verb("schedopt check instances/dssp/night.json.gz result.json")
-def check(file: Path, result: Path, strict: bool = False) -> None:
+def check(file: Path, result: Path, *, strict: bool = False) -> None:
     """Recompute a result from the raw instance, without any solver.
 
     Exit status: 0 it holds, 1 it does not or was not judged in full, 2 bad input.

@@ -168,8 +168,6 @@ def _evaluated(
     constraints: list[Constraint],
     **further: Any,
 ) -> Result:
-    from schedopt.validation.documents import check
-
     record = record_of(policy.problem)
     own = {
         key: _named(policy, key, value, instance.name)
@@ -214,9 +212,22 @@ def _evaluated(
         confidence=getattr(solution, "confidence", msgspec.UNSET),
         solution=solution,
     )
+    return _checked(instance, done, constraints, began, solved)
+
+
+def _checked(
+    instance: AnyInstance,
+    done: Result,
+    constraints: Sequence[Constraint],
+    began: float,
+    solved: float,
+) -> Result:
+    """Return a result as the checker leaves it."""
+    from schedopt.validation.documents import check
+
     report = check(instance, done.claim(), constraints)
     missing = [*report.unchecked, *report.unjudged]
-    note = getattr(solution, "note", "")
+    note = getattr(done.solution, "note", "")
     return msgspec.structs.replace(
         done,
         seconds=Seconds(solve=solved - began, check=now() - solved),

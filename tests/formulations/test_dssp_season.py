@@ -270,5 +270,5 @@ def test_native_constraints_and_the_default_formulation() -> None:
         expr=model.model.x["a", 1] + model.model.x["a", 2] <= 0
     )
     assert schedopt.solve(model).objective == 5
-    with pytest.raises(InputError, match="an engine of season"):
+    with pytest.raises(InputError, match="a solver of season"):
         schedopt.solve(instance, solver="core")

@@ -79,7 +79,7 @@ def test_packing_fills_the_end_of_a_night() -> None:
     model = Schedule(night)
     result = solve(model, threads=1, time_limit=60)
     assert result.proven
-    assert not model._written  # the first schedules meet the bound, which no dispatcher's does
+    assert not model._model  # the first schedules meet the bound, which no dispatcher's does
 
 
 def test_it_ends_where_the_target_is_met() -> None:
@@ -104,7 +104,7 @@ def test_releases_deadlines_and_seats_are_kept(monkeypatch: pytest.MonkeyPatch) 
         assert result.bound is not None
         assert result.solution is not None
         assert result.objective <= result.bound * (1 + 1e-9)
-        assert not model._written  # CP-SAT had nothing to do
+        assert not model._model  # CP-SAT had nothing to do
 
 
 def test_side_constraints_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,6 +69,17 @@ class Msfq(Problem["Instance"]):
             return tried.best_policy(model.instance)
         return tried.best_order(model) if isinstance(model, Window) else None
 
+    def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
+        """Recompute an exact curve as the checker does, which is quick; else as the table says."""
+        from schedopt.formulations.msfq import Threshold
+
+        if isinstance(model, Threshold) and model.method == "exact":
+            from schedopt.problems.msfq import confirming
+
+            if recomputed := confirming.recomputed(model, result):
+                return recomputed
+        return super().confirm(model, result, limits)
+
     def question(
         self,
         instance: Instance,

@@ -1,0 +1,40 @@
+"""The best threshold once more, by the checker's own exact method."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from schedopt.solvers.result import Result
+
+if TYPE_CHECKING:
+    from schedopt.formulations.msfq import Threshold
+
+
+def recomputed(model: Threshold, result: Result) -> Result | None:
+    """Return a result with the least of the recomputed curve, None where it is not recomputed.
+
+    Parameters
+    ----------
+    model : Threshold
+    result : Result
+        What is to be confirmed; its solution is kept.
+    """
+    from schedopt.validation.msfq.solved import least, recomputed
+
+    found = recomputed(model.instance, model.variant)
+    if found is None:
+        return None
+    _, best = least(model.instance, [*model.instance.constraints, *model.added], found)
+    possible = isfinite(best)
+    return msgspec.structs.replace(
+        result,
+        solver="recomputation",
+        termination="optimal" if possible else "infeasible",
+        solution_status="optimal" if possible else "none",
+        objective=best if possible else None,
+        bound=best if possible else None,
+        gap=0.0 if possible else None,
+    )
