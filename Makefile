@@ -73,7 +73,6 @@ schema: $(READY) ## write the JSON Schemas anew from the record types
 	$(BIN)/python -m instances.schema
 
 agree: $(READY)  ## 100,000 random instances by two methods each, and 3,000 forged results, resumable
-	$(BIN)/python -m benchmarks.engines
 	$(BIN)/python -m benchmarks.agree
 	$(BIN)/python -m benchmarks.forging
 

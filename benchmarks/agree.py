@@ -2,7 +2,9 @@
 
 ``python -m benchmarks.agree [COUNT [FILE]]``: so many instances in all, in parts that are written
 to a file (build/agree.jsonl) as they are done; run again, it goes on where it stopped. Exit 1 if
-any two methods disagree. Every other selection goes through HiGHS first, however small it is.
+any two methods disagree. Every other selection goes through HiGHS first, however small it is. Of
+the kind ``solvers`` are nights with a cap and a floor that bind, contradict each other or do
+neither: solved by HiGHS, by SCIP where it is installed, and by HiGHS alone from a written .mps.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks import agreeing
@@ -29,7 +32,7 @@ NEAR = 1e-6
 SECONDS = 60.0
 """What either method may take; what is not proven by then is withheld."""
 WORDS = ("agreed", "infeasible", "withheld", "disagreed")
-KINDS = ("none", *agreeing.RULES, "windows", *RARE)
+KINDS = ("none", *agreeing.RULES, "windows", "solvers", *RARE)
 
 
 def verdict(kind: str, seed: int) -> str:
@@ -59,6 +62,46 @@ def verdict(kind: str, seed: int) -> str:
     return "agreed" if _same(instance, first, second) else f"{first.objective} {second.objective}"
 
 
+def by_solvers(seed: int) -> str:
+    """Solve a night by several solvers, and from a file."""
+    from schedopt import solve
+    from schedopt.solvers.mip.named import SOLVERS
+
+    night = agreeing.fair_night(seed)
+    names = [name for name in ("highs", "scip") if SOLVERS[name].available]
+    results = [solve(night, solver=name, threads=1, time_limit=SECONDS) for name in names]
+    for name, result in zip(names, results, strict=True):
+        if result.violations:
+            return f"{name}, violations: {result.violations}"
+    answers = [(result.termination, result.objective) for result in results]
+    answers.append(_read_alone(night))
+    ends = {ended for ended, _ in answers}
+    values = [value for _, value in answers if value is not None]
+    apart = max(values) - min(values) if values else 0.0
+    if len(ends) > 1 or apart > 1e-9 * max([1.0, *map(abs, values)]):
+        return f"{', '.join(names)}, HiGHS alone: {answers}"
+    return {"optimal": "agreed", "infeasible": "infeasible"}.get(ends.pop(), "withheld")
+
+
+def _read_alone(night: Any) -> tuple[str, float | None]:
+    """Return what HiGHS says of the written model."""
+    import highspy
+
+    from benchmarks.rivals import highs
+    from schedopt import write
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "night.mps"
+        write(night, path)
+        engine = highs(threads=1)
+        engine.readModel(str(path))
+        engine.run()
+    if engine.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
+        return "infeasible", None
+    ended = "optimal" if engine.getModelStatus() == highspy.HighsModelStatus.kOptimal else "other"
+    return ended, float(engine.getInfo().objective_function_value)
+
+
 def _limits() -> Any:
     from schedopt.solvers.result import Limits
 
@@ -85,7 +128,7 @@ def part(kind: str, start: int, count: int = PART) -> dict[str, Any]:
     quarrels = []
     for seed in range(start, start + count):
         try:
-            said = verdict(kind, seed)
+            said = by_solvers(seed) if kind == "solvers" else verdict(kind, seed)
         except Exception as error:  # noqa: BLE001  whatever it is, it is the finding
             said = f"{type(error).__name__}: {error}"
         known = said in WORDS[:-1]

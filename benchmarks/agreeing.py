@@ -209,3 +209,30 @@ def queue(seed: int) -> msfq.Instance:
         ),
         constraints=(rule,) if draw.random() < 0.5 else (),
     )
+
+
+def fair_night(seed: int, jobs: int = 25) -> dssp.Instance:
+    """Draw jobs of three teams under a cap and a floor."""
+    random = Random(seed)  # noqa: S311
+    cap = FairShare(
+        by="team", at_most={random.choice(TEAMS): random.randrange(1, 9) / 10}, name="cap"
+    )
+    floor = FairShare(
+        by="team", at_least={random.choice(TEAMS): random.randrange(5) / 10}, name="floor"
+    )
+    return dssp.Instance(
+        name=f"fair-{seed}",
+        processors=random.randrange(1, 5),
+        deadline=10.0,
+        constraints=(cap, floor),
+        jobs=tuple(
+            dssp.Job(
+                name=f"j{j}",
+                reward=random.randrange(30),
+                demand=random.randrange(1, 80) / random.choice([1, 2, 10]),
+                critical_path=1.0,
+                groups={"team": TEAMS[j] if j < len(TEAMS) else random.choice(TEAMS)},
+            )
+            for j in range(jobs)
+        ),
+    )

@@ -1,7 +1,8 @@
 """Make the archive's instances, and solve what is not proven yet (``make archive-solve``).
 
-Instances that are there stay as they are, whatever became of their generators: they are frozen. A
-result takes the place of another only where it is better, or its bound is re-proved.
+recipes.json says how the instances of each group are made and solved. Instances that are there stay
+as they are, whatever became of their generators: they are frozen. A result takes the place of
+another only where it is better, or its bound is re-proved.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import gzip
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -38,16 +38,15 @@ from schedopt.solvers.result import Document
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
-HOME = Path(__file__).parent.parent / "archive"
+HERE = Path(__file__).parent
+HOME = HERE.parent / "archive"
 VERSION = "2026.11"
 LICENCE = "CC0-1.0"
 OWN = "made by schedopt's generators, with the seed that the entry names"
 Options = dict[str, Any]
-Rules = Callable[[Any, int], Sequence[Constraint]]
 
 
-@dataclass(frozen=True)
-class Recipe:
+class Recipe(msgspec.Struct, frozen=True):
     """How the instances of a group are made and solved.
 
     Attributes
@@ -55,12 +54,13 @@ class Recipe:
     title : str
     generator : str
         ``problem/generator``; ``night`` for that of `benchmarks.dssp_provable`, ``log`` for `log`.
-    seeds : range
+    seeds : int
+        The last of them; the first is 1.
     options : dict
     sweep : tuple of dict
         Options that differ from instance to instance, beside the seeds; taken in turn.
-    rules : callable, optional
-        Gives an instance and a seed side constraints.
+    rules : str, optional
+        Which of `RULES` gives an instance side constraints.
     formulation : str, optional
     seconds : float
         The time limit of each.
@@ -70,10 +70,10 @@ class Recipe:
 
     title: str
     generator: str
-    seeds: range
-    options: Options = field(default_factory=dict)
+    seeds: int
+    options: Options = {}
     sweep: tuple[Options, ...] = ({},)
-    rules: Rules | None = None
+    rules: str | None = None
     formulation: str | None = None
     seconds: float = 10.0
     unproven: bool = False
@@ -103,6 +103,9 @@ def _mixed(instance: Any, seed: int) -> list[Constraint]:
     ]
 
 
+RULES: dict[str, Callable[[Any, int], Sequence[Constraint]]] = {"caps": _caps, "mixed": _mixed}
+
+
 def log(jobs: int, servers: int, load: float, seed: int) -> Instance:
     """Draw a log: Poisson arrivals, needs that are powers of 2, lognormal runs, rough estimates."""
     draw = np.random.Generator(np.random.PCG64(seed))
@@ -115,99 +118,6 @@ def log(jobs: int, servers: int, load: float, seed: int) -> Instance:
     jobs_of_log = Jobs(submit=submit, need=need.astype(np.int32), run=run, estimate=estimate)
     name = f"msfq-logs-{seed:02d}"
     return Instance(name=name, servers=servers, log=f"{name}.parquet").with_jobs(jobs_of_log)
-
-
-KNAPSACK = {"jobs": 1000}
-RECIPES = {
-    "dssp-uncorrelated-1000": Recipe(
-        "knapsacks of 1,000 jobs, rewards and demands independent",
-        "dssp/uncorrelated", range(1, 13), KNAPSACK,
-    ),
-    "dssp-weakly-1000": Recipe(
-        "knapsacks of 1,000 jobs, rewards near the demands",
-        "dssp/weakly-correlated", range(1, 13), KNAPSACK,
-    ),
-    "dssp-strongly-1000": Recipe(
-        "knapsacks of 1,000 jobs, rewards the demand and a constant",
-        "dssp/strongly-correlated", range(1, 13), KNAPSACK,
-    ),
-    "dssp-subset-sum-1000": Recipe(
-        "knapsacks of 1,000 jobs, rewards the demand itself",
-        "dssp/subset-sum", range(1, 7), KNAPSACK,
-    ),
-    "dssp-rules-40": Recipe(
-        "40 jobs under eight kinds of side constraints",
-        "dssp/uncorrelated", range(1, 21), {"jobs": 40, "groups": 4}, rules=_mixed,
-    ),
-    "dssp-fairshare-2388": Recipe(
-        "a season of 2,388 jobs, a cap for each of 20 teams",
-        "dssp/render-night", range(1, 7), {"nights": 56, "stages": False, "teams": 20},
-        rules=_caps, seconds=20,
-    ),
-    "dssp-schedule-20": Recipe(
-        "20 jobs of 200 tasks, chosen and scheduled on 20 processors",
-        "night", range(1, 13), {"jobs": 20, "tasks": 200, "processors": 20},
-        formulation="schedule",
-    ),
-    "dssp-schedule-open": Recipe(
-        "80 jobs of 800 tasks, chosen and scheduled on 80 processors; open when they were frozen",
-        "night", range(1, 13), {"jobs": 80, "tasks": 800, "processors": 80},
-        formulation="schedule", unproven=True,
-    ),
-    "epoch-planted-8x2": Recipe(
-        "jobs that fill 8 epochs of 128 nodes, inequity 2",
-        "epoch/planted", range(1, 13), {"epochs": 8, "inequity": 2},
-    ),
-    "epoch-planted-16x4": Recipe(
-        "jobs that fill 16 epochs of 128 nodes, inequity 4",
-        "epoch/planted", range(1, 13), {"epochs": 16, "inequity": 4}, seconds=20,
-    ),
-    "epoch-planted-32x4": Recipe(
-        "jobs that fill 32 epochs of 128 nodes, inequity 4",
-        "epoch/planted", range(1, 11), {"epochs": 32, "inequity": 4}, seconds=20,
-    ),
-    "epoch-uniform-64": Recipe(
-        "64 jobs with uniform minima on 128 nodes, as in the paper's simulations",
-        "epoch/uniform", range(1, 11), {"jobs": 64}, sweep=({"load": 1.0}, {"load": 4.0}),
-    ),
-    "epoch-rectangles-6": Recipe(
-        "rectangles for 6 jobs on 16 nodes",
-        "epoch/uniform", range(1, 9), {"jobs": 6, "nodes": 16}, formulation="rectangles",
-    ),
-    "epoch-rectangles-12": Recipe(
-        "rectangles for 12 jobs on 128 nodes; open when they were frozen",
-        "epoch/uniform", range(1, 11), {"jobs": 12}, formulation="rectangles", unproven=True,
-    ),
-    "hesrpt-pareto-100": Recipe(
-        "100 jobs of Pareto sizes and one speedup, a million servers",
-        "hesrpt/pareto", range(1, 13), {"jobs": 100},
-        sweep=tuple({"p": p} for p in (0.3, 0.5, 0.7, 0.9)),
-    ),
-    "hesrpt-unequal-8": Recipe(
-        "8 jobs, each with a size, speedup and weight of its own",
-        "hesrpt/mixed", range(1, 13), {"jobs": 8},
-    ),
-    "hesrpt-unequal-12": Recipe(
-        "12 jobs, each with a size, speedup and weight of its own",
-        "hesrpt/mixed", range(1, 9), {"jobs": 12}, seconds=20,
-    ),
-    "msfq-paper": Recipe(
-        "one-or-all queues on 32 servers, mean response time, loads as in the paper's figures",
-        "msfq/one-or-all", range(1, 13), {"k": 32},
-        sweep=tuple({"load": load, "p1": p1} for p1 in (0.9, 0.5)
-                    for load in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95)),
-    ),
-    "msfq-weighted": Recipe(
-        "one-or-all queues on 32 servers, response time weighted by load",
-        "msfq/one-or-all", range(1, 9), {"k": 32, "objective": "weighted"},
-        sweep=tuple({"load": load} for load in (0.5, 0.7, 0.8, 0.9)),
-    ),
-    "msfq-logs": Recipe(
-        "synthetic logs of 400 jobs on 64 servers, all nonpreemptive schedules; open when frozen",
-        "log", range(1, 11), {"jobs": 400, "servers": 64},
-        sweep=({"load": 0.6}, {"load": 0.8}, {"load": 0.95}), formulation="bound", unproven=True,
-    ),
-}  # fmt: skip
 
 
 def made(recipe: Recipe, name: str, index: int, seed: int) -> tuple[Any, Made]:
@@ -223,7 +133,7 @@ def made(recipe: Recipe, name: str, index: int, seed: int) -> tuple[Any, Made]:
         whence = recipe.generator
     if recipe.generator == "log":
         return instance, Made(generator=whence, seed=seed, options=options)
-    rules = recipe.rules(instance, seed) if recipe.rules else ()
+    rules = RULES[recipe.rules](instance, seed) if recipe.rules else ()
     instance = msgspec.structs.replace(
         instance, name=name, constraints=(*instance.constraints, *rules)
     )
@@ -273,7 +183,7 @@ def wanted(recipe: Recipe, group: str, folder: Path) -> Iterator[tuple[str, Made
     """Yield each instance's name and origin, and write those that are not there."""
     (folder / "instances").mkdir(parents=True, exist_ok=True)
     (folder / "results").mkdir(exist_ok=True)
-    for index, seed in enumerate(recipe.seeds):
+    for index, seed in enumerate(range(1, recipe.seeds + 1)):
         name = f"{group}-{seed:02d}"
         instance, whence = made(recipe, name, index, seed)
         file = folder / "instances" / f"{name}.json.gz"
@@ -308,5 +218,6 @@ def build(group: str, recipe: Recipe) -> None:
 
 
 if __name__ == "__main__":
-    for one in sys.argv[1:] or RECIPES:
-        build(one, RECIPES[one])
+    recipes = msgspec.json.decode((HERE / "recipes.json").read_bytes(), type=dict[str, Recipe])
+    for one in sys.argv[1:] or recipes:
+        build(one, recipes[one])

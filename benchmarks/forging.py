@@ -23,7 +23,16 @@ import msgspec
 import numpy as np
 
 from benchmarks import agreeing
+from benchmarks.fuzzing import places
 from benchmarks.tables import out
+from schedopt import check, evaluate, generate, load, solve
+from schedopt.instances.constraints import FairShare
+from schedopt.instances.dssp import selected
+from schedopt.instances.errors import InputError
+from schedopt.instances.fair_share import Each
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.logs import Jobs
+from schedopt.solvers.result import Document, as_document
 
 BUNDLED = Path(__file__).parent.parent / "instances"
 Tree = dict[str, Any]
@@ -40,7 +49,7 @@ class Case(NamedTuple):
 @cache
 def cases() -> tuple[Case, ...]:
     """Return what is forged: all kinds of certificates."""
-    return (*_selections(), *_seasons(), *_allocations(), *_partitions(), *_queues(), *_logs())
+    return (*_selections(), *_seasons(), *_bundled(), *_queues(), *_logs())
 
 
 def plain(result: Any) -> Tree:
@@ -49,8 +58,6 @@ def plain(result: Any) -> Tree:
 
 
 def _selections() -> Iterator[Case]:
-    from schedopt import generate, load, solve
-
     nights = [
         load(BUNDLED / "dssp" / "constraints.json"),
         *(generate("dssp", seed=seed) for seed in range(2)),
@@ -68,10 +75,6 @@ def _selections() -> Iterator[Case]:
 
 
 def _seasons() -> Iterator[Case]:
-    from schedopt import evaluate, generate, solve
-    from schedopt.instances.constraints import FairShare
-    from schedopt.instances.fair_share import Each
-
     for seed, window in enumerate((1, 2, 3)):
         rule = FairShare(by="team", each=Each(at_most=0.3), window=window)
         season = generate("dssp", "season", seed=seed, options={"nights": 3})
@@ -86,10 +89,6 @@ def _seasons() -> Iterator[Case]:
 
 def _fewer(night: Any, result: Any) -> Tree | None:
     """Return the result without one of its jobs, said to be the optimum, where rules allow it."""
-    from schedopt import check
-    from schedopt.instances.dssp import selected
-    from schedopt.solvers.result import as_document
-
     for name in result.solution.selected:
         job = night.jobs[night.index[name]]
         kept = [night.index[other] for other in result.solution.selected if other != name]
@@ -110,37 +109,25 @@ def _dressed(right: Tree, other: Any) -> Tree:
     told = plain(other)
     clothed = {**right, "solution": told["solution"], "objective": told["objective"]}
     clothed.update(bound=told["objective"], gap=0.0)
-    for key in ("certified",):
-        if key in right["solution"]:
-            clothed["solution"][key] = right["solution"][key]
+    if "certified" in right["solution"]:
+        clothed["solution"]["certified"] = right["solution"]["certified"]
     return clothed
 
 
-def _allocations() -> Iterator[Case]:
-    from schedopt import evaluate, load, solve
-
-    for name in ("twins", "amdahl-twins", "mixed", "not-shortest-first"):
-        instance = load(BUNDLED / "hesrpt" / f"{name}.json")
-        right = plain(solve(instance, certificate=True))
-        worse = evaluate(instance, "equi")
-        better = worse.objective <= right["objective"] * (1 + 1e-6)
-        yield Case(instance, right, None if better else _dressed(right, worse))
-
-
-def _partitions() -> Iterator[Case]:
-    from schedopt import evaluate, load, solve
-
-    for name in ("fig8", "fig7", "three-wide", "together"):
-        instance = load(BUNDLED / "epoch" / f"{name}.json")
-        right = plain(solve(instance, threads=1, certificate=True))
-        worse = evaluate(instance, "heuristic-epoch")
-        better = worse.violations or worse.objective <= right["objective"]
-        yield Case(instance, right, None if better else _dressed(right, worse))
+def _bundled() -> Iterator[Case]:
+    for row, policy, names in (
+        ("hesrpt", "equi", ("twins", "amdahl-twins", "mixed", "not-shortest-first")),
+        ("epoch", "heuristic-epoch", ("fig8", "fig7", "three-wide", "together")),
+    ):
+        for name in names:
+            instance = load(BUNDLED / row / f"{name}.json")
+            right = plain(solve(instance, threads=1, certificate=True))
+            worse = evaluate(instance, policy)
+            better = worse.violations or worse.objective <= right["objective"] * (1 + 1e-6)
+            yield Case(instance, right, None if better else _dressed(right, worse))
 
 
 def _queues() -> Iterator[Case]:
-    from schedopt import solve
-
     for seed in range(4):
         instance = agreeing.queue(seed)
         result = solve(instance)
@@ -150,10 +137,6 @@ def _queues() -> Iterator[Case]:
 
 
 def _logs() -> Iterator[Case]:
-    from schedopt import solve
-    from schedopt.instances.msfq import Instance
-    from schedopt.instances.msfq.logs import Jobs
-
     for seed in range(3):
         draw = np.random.default_rng(seed)
         submit, need = np.sort(draw.integers(0, 40, 20)), draw.integers(1, 5, 20)
@@ -194,8 +177,6 @@ KEPT = ("selected", "order", "threshold", "nodes", "share")
 
 def document(tree: Tree) -> Any:
     """Return a document."""
-    from schedopt.solvers.result import Document
-
     return msgspec.convert(tree, Document)
 
 
@@ -250,10 +231,9 @@ def pretended(worse: Tree, draw: Random) -> Tree:
 
 def _meddle(certificate: Tree, draw: Random) -> None:
     """Change something in a certificate."""
-    places = list(_places(certificate))
-    if not places:
+    if not certificate:
         return
-    where, key = draw.choice(places)
+    where, key = draw.choice(list(places(certificate)))
     value = where[key]
     if draw.random() < 0.1:
         where[key] = deepcopy(draw.choice(STRANGE))
@@ -279,13 +259,6 @@ def _meddle(certificate: Tree, draw: Random) -> None:
         del where[key]
 
 
-def _places(node: Any) -> Iterator[tuple[Any, Any]]:
-    for key in list(node) if isinstance(node, dict) else range(len(node)):
-        yield node, key
-        if isinstance(node[key], dict | list):
-            yield from _places(node[key])
-
-
 def attempt(seed: int) -> tuple[str, str]:
     """Forge and check; return the row and what became of it: ``passes`` is what must not be."""
     draw = Random(seed)  # noqa: S311
@@ -298,9 +271,6 @@ def attempt(seed: int) -> tuple[str, str]:
 
 def judged(case: Case, forged: Tree) -> str:
     """Return what becomes of a forged result: ``passes`` is what must not be."""
-    from schedopt import check
-    from schedopt.instances.errors import InputError
-
     if forged == case.right:
         return "unchanged"
     try:

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from copy import deepcopy
 from multiprocessing import get_context
@@ -61,10 +62,9 @@ def mutated(text: bytes, draw: random.Random) -> bytes:
         return _scrambled(text, draw)
     document = json.loads(text)
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
-        places = list(_places(document))
-        if not places:
+        if not document:
             break
-        where, key = draw.choice(places)
+        where, key = draw.choice(list(places(document)))
         change = draw.random()
         if change < 0.15:
             del where[key]
@@ -89,11 +89,12 @@ def _scrambled(text: bytes, draw: random.Random) -> bytes:
     return bytes(changed)
 
 
-def _places(node: Any) -> Any:
+def places(node: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every place of a document as what holds it, and its key or position there."""
     for key in list(node) if isinstance(node, dict) else range(len(node)):
         yield node, key
-        if isinstance(node[key], dict | list) and node[key]:
-            yield from _places(node[key])
+        if isinstance(node[key], dict | list):
+            yield from places(node[key])
 
 
 def status(*words: Any) -> int:

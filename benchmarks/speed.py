@@ -1,64 +1,27 @@
-"""Side by side in one run: us and the alternatives, with ratios (``make speed``)."""
+"""Side by side in one run: us and the alternatives, with ratios (``make speed``).
+
+``python -m benchmarks.speed [TABLE ...]`` prints some of the tables.
+"""
 
 from __future__ import annotations
 
-from benchmarks import (
-    bench_rows,
-    ceilings,
-    dssp_dispatch,
-    dssp_schedule,
-    dssp_selection,
-    dssp_shares,
-    epoch,
-    hesrpt,
-    hesrpt_many,
-    hesrpt_regret,
-    limits,
-    msfq,
-    msfq_replay,
-    startup,
-)
-from benchmarks.timing import machine, out, tally
+from benchmarks import ceilings, dssp, dssp_shares, epoch, hesrpt, msfq, msfq_replay, verbs
+from benchmarks import hesrpt_many as many
+from benchmarks.hesrpt_regret import regret
+from benchmarks.tables import run
 
 TABLES = (
     ceilings.machine_limits,
-    startup.starting,
-    bench_rows.rows,
-    limits.limits,
-    limits.first,
-    dssp_shares.fair_share,
-    dssp_shares.many_teams,
-    dssp_selection.knapsack,
-    dssp_selection.strongly_correlated,
-    dssp_selection.reading,
-    dssp_selection.reading_many,
-    dssp_dispatch.dispatch,
-    dssp_schedule.schedules,
-    hesrpt.closed_form,
-    hesrpt.program,
-    hesrpt.orders,
-    hesrpt_many.gaps,
-    hesrpt_many.known,
-    hesrpt_regret.regret,
-    epoch.planted,
-    epoch.tight,
-    epoch.rectangles,
-    epoch.uniform,
-    msfq.simulators,
-    msfq.cores,
-    msfq.thresholds,
-    msfq_replay.replays,
-    msfq_replay.ten_million,
+    *(verbs.starting, verbs.rows, verbs.limits, verbs.first),
+    *(dssp_shares.fair_share, dssp_shares.many_teams),
+    *(dssp.knapsack, dssp.strongly_correlated, dssp.reading, dssp.reading_many),
+    *(dssp.dispatch, dssp.schedules),
+    *(hesrpt.closed_form, hesrpt.program, hesrpt.orders, hesrpt.unequal),
+    *(many.gaps, many.known, regret),
+    *(epoch.planted, epoch.tight, epoch.rectangles, epoch.uniform),
+    *(msfq.simulators, msfq.cores, msfq.thresholds),
+    *(msfq_replay.replays, msfq_replay.ten_million),
 )
 
-
-def main() -> None:
-    """Print the tables."""
-    out.print(machine("highspy", "ortools", "pyomo", "numba"), highlight=False)
-    for table in TABLES:
-        table()
-    tally()
-
-
 if __name__ == "__main__":
-    main()
+    run(*TABLES)

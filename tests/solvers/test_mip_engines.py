@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 import pytest
 
 import schedopt
-from benchmarks.engines import fair_night
+from benchmarks.agreeing import fair_night
 from schedopt.instances.errors import InputError
 from schedopt.solvers import Limits, mip
 from schedopt.solvers.mip.named import SOLVERS, engine_of
