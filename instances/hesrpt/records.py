@@ -177,14 +177,8 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
     def each(self, method: str, jobs: Any, values: Any) -> Floats:
         """Return ``speedup.method(value)`` for each of some jobs, each with its own speedup.
 
-        Parameters
-        ----------
-        method : str
-            ``at``, ``servers_for`` or ``knee``.
-        jobs : ndarray of int
-            Positions of jobs, shape (n,).
-        values : ndarray
-            One for each, shape (n,).
+        ``method`` is ``at``, ``servers_for`` or ``knee``; ``jobs`` are positions and ``values`` one
+        for each, shape (n,).
         """
         if len(self.speedups) == 1:
             return np.asarray(getattr(self.speedups[0], method)(values), dtype=np.float64)
@@ -202,10 +196,9 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
         if self.objective == "makespan":
             return max(ends.values())
         flows = [ends[job.name] - job.arrival for job in self.jobs]
-        total = fsum(flow * cost for flow, cost in zip(flows, self.costs.tolist(), strict=True))
         if self.objective == "mean-flow-time":
             return fsum(flows) / len(flows)
-        return total
+        return fsum(flow * cost for flow, cost in zip(flows, self.costs.tolist(), strict=True))
 
 
 def check_meaning(constraint: Any, place: str) -> None:

@@ -110,9 +110,12 @@ def clean(raw: Raw, servers: int, given: Mapping[str, Any]) -> Jobs:
     rules = {key: given.get(key, option.default) for key, option in RULES.items()}
     _window(raw, _bound(raw, given, "start", "from"), _bound(raw, given, "end", "to"))
     for rule, words, wrong in _WRONG:
-        _drop(raw, wrong(raw), words, rules[rule])
-    _zero(raw, rules["zero"])
-    _wide(raw, rules["wide"], servers)
+        _apply(raw, rules[rule], wrong(raw), words)
+    one = (", taken to be 1", "run", 1.0)
+    _apply(raw, rules["zero"], raw.run == 0, "of no run time", one=one)
+    words = f"wider than the machine's {servers} processors"
+    clip = (", taken to need all of them", "need", float(servers))
+    _apply(raw, rules["wide"], raw.need > servers, words, clip=clip)
     _order(raw, rules["unordered"])
     _estimates(raw, rules)
     if (most := given.get("jobs")) is not None:
@@ -146,22 +149,25 @@ _WRONG: tuple[tuple[str, str, Callable[[Raw], Mask]], ...] = (
 """What no job may be: the rule, the words, and which rows are so."""
 
 
-def note(raw: Raw, mask: Mask, words: str, rule: str = "") -> bool:
-    """Note how many rows a rule applies to; an error if it is to refuse them."""
-    count = int(np.count_nonzero(mask))
+def _apply(raw: Raw, rule: str, rows: Mask, words: str, **ways: tuple[str, str, Any]) -> None:
+    """Do with rows what a rule says, and note it, if there are any: refuse, drop, or a way.
+
+    A way is what is said beside the words, and the column of which these rows get other values.
+    """
+    count = int(np.count_nonzero(rows))
     if not count:
-        return False
+        return
     if rule == "refuse":
-        line = int(raw.line[np.argmax(mask)])
+        line = int(raw.line[np.argmax(rows)])
         raise InputError(f"no job {words}", found=f"{count}", place=f"line {line}")
-    raw.notes.append(f"{count} {words}")
-    return True
-
-
-def _drop(raw: Raw, mask: Mask, words: str, rule: str = "drop") -> None:
-    prefix = "" if rule == "refuse" else "left out, "
-    if note(raw, mask, prefix + words, rule):
-        raw.keep(~mask)
+    if rule == "drop":
+        raw.notes.append(f"{count} left out, {words}")
+        raw.keep(~rows)
+        return
+    said, column, values = ways[rule]
+    raw.notes.append(f"{count} {words}{said}")
+    if column:
+        setattr(raw, column, np.where(rows, values, getattr(raw, column)))
 
 
 def _bound(raw: Raw, given: Mapping[str, Any], *names: str) -> float | None:
@@ -207,68 +213,36 @@ def _at(raw: Raw, time: float) -> str:
     return f"{time:.12g} ({np.datetime64(int(raw.zero + time), 's')})"
 
 
-def _zero(raw: Raw, rule: str) -> None:
-    none = raw.run == 0
-    if rule == "one":
-        note(raw, none, "of no run time, taken to be 1")
-        raw.run[none] = 1.0
-    else:
-        _drop(raw, none, "of no run time", rule)
-
-
-def _wide(raw: Raw, rule: str, servers: int) -> None:
-    wide = raw.need > servers
-    words = f"wider than the machine's {servers} processors"
-    if rule == "clip":
-        note(raw, wide, f"{words}, taken to need all of them")
-        raw.need[wide] = servers
-    else:
-        _drop(raw, wide, words, rule)
-
-
 def _order(raw: Raw, rule: str) -> None:
     """Put jobs in the order in which they came; jumps of up to an hour are told apart."""
-    if not len(raw.submit):
-        return
     latest = np.maximum.accumulate(raw.submit)
     late = raw.submit < latest
-    steps = np.diff(raw.submit, prepend=raw.submit[0])
+    if not late.any():
+        return
+    steps = np.diff(raw.submit)
     hours = int(np.count_nonzero((steps < 0) & (steps >= -HOUR)))
     words = "submitted before a job above"
-    if late.any() and hours:
+    if hours:
         words += f" ({hours} times the log goes back by an hour or less, as clocks may in autumn)"
-    ways = {"sort": ", put in order", "raise": ", taken to come with that one"}
-    if not note(raw, late, words + ways.get(rule, ""), rule):
-        return
-    if rule == "raise":
-        raw.submit = latest
-        return
-    raw.keep(np.argsort(raw.submit, kind="stable"))
+    come = (", taken to come with that one", "submit", latest)
+    _apply(raw, rule, late, words, sort=(", put in order", "", None), **{"raise": come})
+    if rule == "sort":
+        raw.keep(np.argsort(raw.submit, kind="stable"))
 
 
 def _estimates(raw: Raw, rules: Mapping[str, str]) -> None:
     raw.estimate[~(raw.estimate > 0)] = np.nan
     none = np.isnan(raw.estimate)
     if none.all() and rules["unestimated"] == "keep":
-        if len(none):
-            raw.notes.append("no estimates")
+        raw.notes += ["no estimates"] * bool(len(none))
         return
-    rule = rules["unestimated"]
-    if rule in ("drop", "refuse"):
-        _drop(raw, none, "of unknown estimate", rule)
-    elif rule == "run":
-        note(raw, none, "of unknown estimate, taken to be the run time")
-        raw.estimate = np.where(none, raw.run, raw.estimate)
-    else:
-        note(raw, none, "of unknown estimate")
-    over, rule = raw.estimate < raw.run, rules["overrun"]
+    ran = (", taken to be the run time", "estimate", raw.run)
+    words = "of unknown estimate"
+    _apply(raw, rules["unestimated"], none, words, run=ran, keep=("", "", None))
+    ways = {
+        "raise": (", which was raised", "estimate", raw.run),
+        "clip": (", cut off there", "run", raw.estimate),
+        "keep": ("", "", None),
+    }
     words = "that ran longer than their estimate"
-    if rule in ("drop", "refuse"):
-        _drop(raw, over, words, rule)
-        return
-    ways = {"raise": ", which was raised", "clip": ", cut off there", "keep": ""}
-    note(raw, over, words + ways[rule])
-    if rule == "raise":
-        raw.estimate = np.where(over, raw.run, raw.estimate)
-    elif rule == "clip":
-        raw.run = np.where(over, raw.estimate, raw.run)
+    _apply(raw, rules["overrun"], raw.estimate < raw.run, words, **ways)
