@@ -13,6 +13,8 @@ MOST_JOBS = 60
 """Jobs up to which sets of jobs are binary numbers."""
 MOST_SETS = 1 << 18
 """Sets of last jobs up to which diagrams are made."""
+MANY = 15
+"""Jobs from which on rents leave a small gap."""
 MOST_SUBSETS = 22
 """Jobs of one speedup k^p up to which orders are searched by their sets."""
 

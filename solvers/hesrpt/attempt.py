@@ -24,6 +24,8 @@ STEP = 0.2
 """Seconds between two looks at the clock."""
 MOST_TIMELINES = 720
 """Timelines that are tried for whether side constraints can hold together."""
+BUILDING = 4e-3
+"""Seconds that it takes to build a program with arrivals, for each two jobs."""
 MOST_PROGRAMS = 2_000
 """Orders whose programs are solved before the gap that is left is reported as it is."""
 NEAR = 1e-7
@@ -99,6 +101,10 @@ class Attempt:
         """Tell whether no more time is left than is to be spared."""
         left = self.left()
         return left is not None and left <= spare
+
+    def has_time_for_a_program(self) -> bool:
+        """Tell whether a program can be built in the time that is left: no limit ends that."""
+        return not self.out_of_time(BUILDING * len(self.instance.jobs) ** 2)
 
     def ended(self) -> Termination:
         """Return why a search stops that has come to its end."""

@@ -41,6 +41,8 @@ NEAR = 1e-10
 """Costs that differ by less, relatively, count as the same."""
 WORK = 20_000
 """Jobs times epochs between two looks at the clock."""
+FEW_TO_PLAY = 1_000
+"""Jobs up to which the first play is finished whatever the time: it takes less than a second."""
 WRITING = 6e-7
 """Seconds that it takes to write and check the share of one job in one epoch."""
 
@@ -86,22 +88,28 @@ class RentSearch:
         self._played = np.zeros(0)
         self._path: tuple[Floats, Floats] = np.zeros(1), np.zeros(0)
         self.rents = Rents(self.curves, self.sizes, self.costs)
+        tops = [speed(self.curves, j, float(k)) for j, k in enumerate(self.curves.mosts)]
+        self._tops = np.array(tops)
+        self._alone = float(self.costs @ (self.sizes / self._tops)) * (1.0 - NEAR)
         self._some = max(1, WORK // len(self.sizes))
         self._steps = self._search()
 
     @property
     def bound(self) -> float:
         """What no order goes below, as far as is proven."""
-        return min(self.rents.bound, self.value)
+        return min(max(self.rents.bound, self._alone), self.value)
 
     def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether there is nothing more to try."""
+        """Work for about that long; tell whether there is nothing more to try.
+
+        Of not too many jobs something is played in any case.
+        """
         until = now() + seconds
-        return all(now() < until for _ in self._steps)
+        few = len(self.sizes) <= FEW_TO_PLAY
+        return all(now() < until or (few and self.value == inf) for _ in self._steps)
 
     def _search(self) -> Iterator[None]:
-        tops = [speed(self.curves, j, float(k)) for j, k in enumerate(self.curves.mosts)]
-        yield from self._play(self.costs / np.array(tops))
+        yield from self._play(self.costs / self._tops)
         yield from self._settle(self._start, 1.0)
         if self.value < inf:
             yield from Climb(self.rents, *coarser(*self._path, MOST_CELLS)).step(self.value)

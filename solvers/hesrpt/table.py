@@ -7,13 +7,11 @@ from schedopt.formulations.hesrpt.epochs import count_timelines
 from schedopt.formulations.hesrpt.rules import bounds_of
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers.door import Engine, Given, HandOn, anything, at_home, never
-from schedopt.solvers.hesrpt.alike import MOST_JOBS, alike, one_order
+from schedopt.solvers.hesrpt.alike import MANY, MOST_JOBS, alike, one_order
 from schedopt.solvers.result import Limits, Result
 
 FEW_SETS = 1 << 14
 """Sets of last jobs up to which diagrams end in seconds: rents come first where there are more."""
-MANY = 15
-"""Jobs from which on rents leave a small gap."""
 MOST_TIMELINES = 720
 """Programs that the declared model is enumerated over: of 6 jobs that are there from the start."""
 

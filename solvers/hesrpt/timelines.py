@@ -14,18 +14,23 @@ from schedopt.formulations.hesrpt.rules import Rules
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.door import Given
-from schedopt.solvers.hesrpt.alike import alike
+from schedopt.solvers.hesrpt.alike import MANY, alike
 from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, STEP, Attempt, attempted
 from schedopt.solvers.hesrpt.late_kernels import Late, cost_of_played, played
 from schedopt.solvers.hesrpt.late_tree_kernels import BACK, explore, tree
-from schedopt.solvers.hesrpt.orders import order_search
+from schedopt.solvers.hesrpt.orders import OneOrder, OrderTree, order_search
 from schedopt.solvers.hesrpt.prices import compiled, curves
+from schedopt.solvers.hesrpt.rents import RentSearch
 from schedopt.solvers.hesrpt.tree_kernels import NEAR, PAUSED, open_bound
 from schedopt.solvers.result import Result, Termination
 
 MOST_LEAVES = 20_000
+WORK = 12_800
+"""Nodes times jobs squared between two looks at the clock."""
 FIRST, MOST_NODES = 200, 20_000
 """Nodes that are explored before the first look at the leaves, and between two looks at most."""
+BOUNDING = 5.0
+"""Seconds for a bound on all timelines."""
 FEW_LEAVES = 20
 """Timelines, of the least bounds, among which one is tried between two looks at the clock."""
 
@@ -41,18 +46,27 @@ def as_played(instance: Instance, ends: Mapping[str, float]) -> Timeline:
     return [instance.index[name] for name in reversed(names)], arrived
 
 
-def without_arrivals(instance: Instance) -> float:
-    """Return a bound on instances with arrivals: all there from the start, waiting not paid for."""
-    each = instance.sizes / instance.each(
-        "at", np.arange(len(instance.jobs)), np.full(len(instance.jobs), float(instance.servers))
-    )
+def each_alone(instance: Instance) -> float:
+    """Return what it costs if each job has all servers from its arrival on."""
+    everyone = np.arange(len(instance.jobs))
+    every = np.full(len(everyone), float(instance.servers))
+    each = instance.sizes / instance.each("at", everyone, every)
     if instance.objective == "makespan":
         return float((instance.arrivals + each).max())
-    alone = fsum((instance.costs * each).tolist())
+    return fsum((instance.costs * each).tolist())
+
+
+def without_arrivals(instance: Instance, seconds: float) -> float:
+    """Return a bound on instances with arrivals: all there from the start, waiting not paid for."""
+    alone = each_alone(instance)
+    if instance.objective == "makespan":
+        return alone
     jobs = tuple(msgspec.structs.replace(job, arrival=0.0) for job in instance.jobs)
     early = msgspec.structs.replace(instance, jobs=jobs, constraints=())
-    search = order_search(early)
-    search.advance(5.0)
+    search: OneOrder | OrderTree | RentSearch = order_search(early)
+    if isinstance(search, OrderTree) and len(jobs) >= MANY:
+        search = RentSearch(early)
+    search.advance(seconds)
     return float(max(alone, search.bound - fsum((instance.costs * instance.arrivals).tolist())))
 
 
@@ -98,7 +112,7 @@ class TimelineSearch:
         searched.best[0] = self.value
         status, left = PAUSED, self._nodes
         while status == PAUSED and left > 0 and now() < until:
-            some = min(left, FIRST)
+            some = min(left, max(1, WORK // len(self.instance.jobs) ** 2))
             status = explore(self._curves, self._late, searched, some)
             left -= some
         self._nodes = min(2 * self._nodes, MOST_NODES)
@@ -161,9 +175,11 @@ def _by_tree(attempt: Attempt) -> Termination:
     start = attempt.given.start()
     if start is not None:
         attempt.take(start, None)
-        attempt.take_program(*as_played(attempt.instance, start.completion))
+        if attempt.has_time_for_a_program():
+            attempt.take_program(*as_played(attempt.instance, start.completion))
     if search.value < attempt.value:
         attempt.take(search.solution(), "timelines")
+    attempt.raise_to(each_alone(attempt.instance) * (1.0 - NEAR), "timelines")
     while not done and not attempt.out_of_time():
         known = search.value = min(search.value, attempt.value)
         left = attempt.left()
@@ -171,7 +187,8 @@ def _by_tree(attempt: Attempt) -> Termination:
         if search.value < known:
             attempt.take(search.solution(), "timelines")
         fresh = [leaf for leaf in search.leaves()[:FEW_LEAVES] if str(leaf[1]) not in tried]
-        if fresh and not done:  # a program is slow: one now and then, for what it finds
+        # A program is slow: one is solved now and then, for what it finds.
+        if fresh and not done and attempt.has_time_for_a_program():
             tried.add(str(fresh[0][1]))
             attempt.take_program(*fresh[0][1])
         attempt.raise_to(min(search.bound, attempt.value), "timelines")
@@ -185,7 +202,8 @@ def over_timelines(attempt: Attempt) -> Termination:
     """Solve the programs of all timelines, where there are few enough: else of one."""
     model, instance = attempt.model, attempt.instance
     order = model.last_first.tolist() if model.given else None
-    floor = without_arrivals(instance)
+    left = attempt.left()
+    floor = without_arrivals(instance, BOUNDING if left is None else min(BOUNDING, left))
     if count_timelines(instance, order) <= MOST_PROGRAMS:
         attempt.tried = list(timelines(instance, order))
         return attempt.over_programs(((floor, timeline) for timeline in attempt.tried), floor)
@@ -195,7 +213,8 @@ def over_timelines(attempt: Attempt) -> Termination:
     if start is not None:
         attempt.take(start, None)
     ends = _guessed(instance) if start is None else start.completion
-    attempt.take_program(*as_played(instance, ends))
+    if attempt.solution is None or attempt.has_time_for_a_program():
+        attempt.take_program(*as_played(instance, ends))
     return attempt.ended()
 
 
