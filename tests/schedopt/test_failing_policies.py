@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.cli import ROOT
-from typer.testing import CliRunner
+from builders.cli import ROOT, run
 
-from schedopt.cli import app
 from schedopt.instances.dssp import Instance, Selected, selected
 from schedopt.instances.errors import InputError
 from schedopt.policies import registry
@@ -138,9 +136,7 @@ def test_in_processes_that_die_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_command_line_says_so_and_writes_the_others(tmp_path: Path) -> None:
     output = tmp_path / "rows.jsonl"
-    words = ["bench", str(SHOTS), "--policy", "exits,greedy", "--output", str(output)]
-    done = CliRunner().invoke(app, words)
-    assert done.exit_code == 1
+    done = run("bench", SHOTS, "--policy", "exits,greedy", "--output", output, status=1)
     assert "exits on two-shots: SystemExit: enough" in done.stderr
     assert [row.termination for row in read_rows(output)] == ["error", "completed"]
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders.cli import run
 from builders.msfq_logs import queue_of
-from typer.testing import CliRunner
 
 import schedopt
 from schedopt.analysis.measured import measured
 from schedopt.analysis.row_table import RowTable
 from schedopt.analysis.tables import measures
-from schedopt.cli import app
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump
 from schedopt.instances.msfq.logs import Jobs, Labels
@@ -134,8 +133,6 @@ def test_starts_of_several_policies_are_several_files(log: Path, tmp_path: Path)
 
 
 def test_a_terminal_shows_it(log: Path) -> None:
-    words = ["bench", str(log), "--policy", "fcfs,saf", "--option", "resamples=20"]
-    done = CliRunner().invoke(app, words)
-    assert done.exit_code == 0, done.output
+    done = run("bench", log, "--policy", "fcfs,saf", "--option", "resamples=20")
     assert "over the bound" in done.stdout.replace("\n", " ") or "bound" in done.stdout
     assert "resampled logs" in done.stdout

@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders.cli import refused, run
 from builders.reports import EVIL, row
-from typer.testing import CliRunner
 
-from schedopt.cli import app
-from schedopt.instances.errors import InputError
 from schedopt.report import write
 from schedopt.report.data import as_script
 from schedopt.report.drawings import BUDGET, MOST, Picture, chosen, drawn, order
@@ -207,9 +205,8 @@ def test_a_file_that_is_not_what_was_benched_has_no_picture_and_says_why(tmp_pat
 def test_the_verb_writes_it_beside_what_failed(tmp_path: Path) -> None:
     bad, target = tmp_path / "bad.json", tmp_path / "report.html"
     bad.write_text('{"problem": "dssp", "name": "<b>"')
-    words = ["bench", str(DSSP / "greedy-trap.json"), str(bad), "--report", str(target), "--json"]
-    done = CliRunner().invoke(app, [*words, "--policy", "greedy,core", "--pictures", "0"])
-    assert done.exit_code == 2
+    words = ["--policy", "greedy,core", "--report", target, "--json", "--pictures", "0"]
+    done = run("bench", DSSP / "greedy-trap.json", bad, *words, status=2)
     assert len(done.stdout.splitlines()) == 2
     assert f"wrote {target}" in done.stderr
     text = target.read_text(encoding="utf-8")
@@ -229,9 +226,8 @@ def test_interrupted_while_drawing_it_is_written_with_what_there_is(
 
     monkeypatch.setattr("schedopt.report.drawings.drawn", impatient)
     target = tmp_path / "report.html"
-    files = [str(DSSP / name) for name in ("greedy-trap.json", "two-shots.json")]
-    done = CliRunner().invoke(app, ["bench", *files, "--policy", "core", "--report", str(target)])
-    assert done.exit_code == 130
+    files = [DSSP / name for name in ("greedy-trap.json", "two-shots.json")]
+    done = run("bench", *files, "--policy", "core", "--report", target, status=130)
     assert "lacks pictures" in done.stderr
     assert pictures_of(target.read_text(encoding="utf-8")) == ["<svg></svg>"]
 
@@ -258,9 +254,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_work(
         raise AssertionError("work was done")
 
     monkeypatch.setattr("schedopt.verbs.bench.bench", must_not_run)
-    words = ["bench", str(DSSP), "--report", str(tmp_path / name)]
-    done = CliRunner().invoke(app, words)
-    assert isinstance(done.exception, InputError)
+    assert refused("bench", DSSP, "--report", tmp_path / name)
 
 
 def test_no_rows_still_make_a_page(tmp_path: Path) -> None:

@@ -1,14 +1,20 @@
-"""What instances and results look like at a prompt and in a notebook."""
+"""What instances, results and numbers look like: at a prompt, in a notebook, in words; and warm."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import schedopt
-from schedopt.problems import problems
+from schedopt.formats import counted, cut, duration, natural, number, percent, signed
+from schedopt.pictures.style import COLOURS, DASHES, label, lines
+from schedopt.problems import problem, problems
+from schedopt.verbs import warm as verb
 
 
 @pytest.mark.parametrize("name", [record.name for record in problems()])
@@ -69,3 +75,90 @@ def test_a_log_and_its_replay_are_frames_of_its_jobs(tmp_path: Path) -> None:
     assert log.to_polars().rows() == [(0, 1, 5, "a"), (1, 2, 3, "b")]
     run = schedopt.evaluate(log, "fcfs")
     assert run.to_pandas()["start"].tolist() == [0, 5]
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (None, "unknown"),
+        (0.0, "0.00%"),
+        (6.2e-17, "0.00%"),
+        (-6.2e-17, "0.00%"),
+        (2e-9, "<0.0001%"),
+        (-2e-9, ">-0.0001%"),
+        (1.2e-6, "0.0001%"),
+        (9.9e-5, "0.0099%"),
+        (0.0001, "0.01%"),
+        (0.04187, "4.19%"),
+        (-0.5, "-50.00%"),
+        (12.5, "1250.00%"),
+    ],
+)
+def test_percentages(value: float | None, says: str) -> None:
+    assert percent(value) == says
+
+
+@given(st.floats(-1e6, 1e6))
+def test_a_percentage_never_has_an_exponent_and_is_near_the_number(value: float) -> None:
+    text = percent(value)
+    assert re.fullmatch(r"-?\d+\.\d\d(\d\d)?%|<0\.0001%|>-0\.0001%", text)
+    if text[0] not in "<>":
+        assert float(text[:-1]) == pytest.approx(100 * value, abs=0.5000001e-2, rel=1e-12)
+    assert signed(value).startswith("+") == (value > 1e-9)
+
+
+def test_numbers_durations_and_counts() -> None:
+    for value, says in (
+        (None, "unknown"),
+        (0.0, "0"),
+        (-0.0, "0"),
+        (12345.0, "12,345"),
+        (0.1 + 0.2, "0.3"),
+        (1234567.25, "1,234,567"),
+        (1234.5678, "1,234.57"),
+        (0.00012345678, "0.000123457"),
+        (1e20, "1e+20"),
+        (float("inf"), "inf"),
+    ):
+        assert number(value) == says
+    assert [duration(s) for s in (0, 2e-6, 0.00123, 1.5, 90, 1234, 9000)] == [
+        "0 s",
+        "2 µs",
+        "1.23 ms",
+        "1.5 s",
+        "90 s",
+        "21 min",
+        "2.5 h",
+    ]
+    assert [counted(n, "run") for n in (0, 1, 1200)] == ["0 runs", "1 run", "1,200 runs"]
+
+
+def test_names_in_pictures_are_short_and_no_mathematics() -> None:
+    assert label("$x$" + "y" * 50) == r"\$x\$" + "y" * 36 + "…"
+    assert cut("abc", 3) == "abc"
+    assert cut("abcd", 3) == "ab…"
+
+
+def test_no_two_of_many_lines_look_alike() -> None:
+    names = [str(i) for i in range(len(COLOURS) * len(DASHES))]
+    assert len(set(lines(names).values())) == len(names)
+
+
+def test_names_are_sorted_as_people_number_them() -> None:
+    names = ["team19", "team2", "a", "team18b3", "10", "team18b12", "team", "", "9", "9" * 5000]
+    assert sorted(names, key=natural) == [
+        "", "9", "10", "9" * 5000, "a", "team", "team2", "team18b3", "team18b12", "team19",
+    ]  # fmt: skip
+
+
+def test_it_says_how_many_runs_there_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    epoch = problem("epoch")
+    policies, told = dict(epoch.policies()), []
+    monkeypatch.setattr(verb, "problems", lambda: [epoch])
+    monkeypatch.setattr(verb, "SECONDS", 0.05)
+    monkeypatch.setattr(type(epoch), "generators", lambda _: {})
+    (found,) = verb.warm(lambda done, total: told.append((done, total)))
+    assert found.problem == "epoch"
+    assert found.seconds >= 0
+    assert found.runs >= len(policies) + len(epoch.formulation_homes) + 6
+    assert told[-1] == (found.runs, found.runs)
