@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from schedopt.instances.msfq import Instance
     from schedopt.policies.registry import Policy
     from schedopt.problems.shown import Lines, Tables
-    from schedopt.solvers.result import Result
+    from schedopt.solvers.result import Limits, Result
 
 QUICK = {
     "mean": ((4, 0.9), (8, 0.8), (16, 0.6), (32, 0.5)),
