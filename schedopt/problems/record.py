@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 
 from typing_extensions import TypeVar
 
-from schedopt.instances.errors import InputError, listing, shown
+from schedopt.instances.errors import InputError, shown
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
@@ -211,20 +211,6 @@ class Problem(Generic[I]):
         from schedopt.solvers import door
 
         return door.solve(model, limits, solver=solver, start=lambda: self.hint(model))
-
-    def solvers(self, model: Formulation) -> Sequence[str]:
-        """Return the solvers of a row that has no tables yet."""
-        return {
-            "cp-sat": ("cp-sat",),
-            "numeric": ("queues",),
-            "server-prices": ("server-prices",),
-            "cvxpy": ("prices", "clarabel"),
-        }[type(model).engine]
-
-    def refuse_others(self, solver: str | None, suited: Sequence[str], model: Formulation) -> None:
-        """Raise `InputError` if a solver is named that does not take the formulation."""
-        if solver is not None and solver not in suited:
-            raise InputError(f"a solver of {model.name}{listing(suited)}", found=shown(solver))
 
     def hint(self, model: Formulation) -> Any | None:
         """Return a solution to start a solver from, None where that does not pay."""
