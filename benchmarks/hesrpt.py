@@ -1,7 +1,6 @@
-"""Allocations: closed form, the program of an order, all orders, many jobs, arrivals over time.
+"""Allocations: closed form, the program of an order, and three ways over all orders.
 
-``python -m benchmarks.hesrpt [TABLE ...]``: closed_form, program, orders, unequal, known, gaps and
-regret, or some of them.
+``python -m benchmarks.hesrpt [TABLE ...]``: closed_form, program, orders and unequal, or some.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import permutations
 from math import factorial
-from typing import Any, NamedTuple
+from typing import Any
 
 import cvxpy as cp
 import msgspec
@@ -30,12 +29,9 @@ from schedopt.instances.hesrpt.generators import GENERATORS
 from schedopt.policies.hesrpt.closed import hesrpt_times, hesrpt_total
 from schedopt.policies.hesrpt.shares import hesrpt
 from schedopt.policies.hesrpt.simulator import play
-from schedopt.policies.registry import registered
-from schedopt.solvers.clock import now
 from schedopt.solvers.hesrpt.closed_form import best_by_subsets, optimum
-from schedopt.solvers.hesrpt.orders import OrderTree, order_search
+from schedopt.solvers.hesrpt.orders import OrderTree
 from schedopt.solvers.hesrpt.programs import solve_program
-from schedopt.solvers.hesrpt.rents import RentSearch
 from schedopt.verbs.solve import solve
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
@@ -251,179 +247,5 @@ def _searched(instance: Instance) -> OrderTree:
     return search
 
 
-# Over 60 jobs
-
-MANY = ((70, "mixed"), (70, "powers"), (70, "tables"), (100, "mixed"), (200, "mixed"))
-MORE = ((500, "mixed"), (1000, "mixed"))
-MANY_SEEDS, MANY_LIMIT, MOST_GAP = (1, 2), 10.0, 0.01
-"""Instances of each row, and seconds for each."""
-FEW, FEW_SEEDS = (12, 14, 16), range(1, 6)
-ALIKE = (100, 300, 1000)
-MOST_OFF = 0.001
-
-
-def unlike(jobs: int, kind: str, seed: int) -> Instance:
-    """Return jobs of speedups of their own, Pareto sizes and weights from 1 to 4.
-
-    The kinds are ``powers`` of 0.2 to 0.95, ``tables`` of eight random slopes, ``Amdahl`` of
-    parallel parts from 0.7 to 0.999, and ``mixed``, of all three.
-    """
-    random = np.random.Generator(np.random.PCG64(seed))
-    x, w = random.pareto(1.5, jobs) + 1, random.integers(1, 5, jobs)
-    speedups: list[Speedup] = []
-    for _ in range(jobs):
-        number = {"powers": 0, "Amdahl": 1, "tables": 2}.get(kind, random.integers(3))
-        speedup: Speedup = Power(p=float(random.uniform(0.2, 0.95)))
-        if number == 1:
-            speedup = Amdahl(parallel=round(float(random.uniform(0.7, 0.999)), 3))
-        elif number == 2:
-            speedup = table_of(random)
-        speedups.append(speedup)
-    return weighted(x, w, speedups)
-
-
-def alike(jobs: int) -> Instance:
-    """Return jobs of one Amdahl's law and equal weights: shortest first is optimal."""
-    random = np.random.Generator(np.random.PCG64(jobs))
-    sizes = (random.pareto(1.5, jobs) + 1).tolist()
-    return Instance(
-        name=f"{jobs} alike",
-        servers=SERVERS,
-        speedup=Amdahl(parallel=0.95),
-        objective="total-flow-time",
-        jobs=tuple(Job(name=f"j{j}", size=size) for j, size in enumerate(sizes)),
-    )
-
-
-@measurement
-def gaps() -> Measured:
-    """Print what is left between the best allocation and the bound on all orders."""
-    yield f"(h3) over 60 jobs of unequal speedups, N = {SERVERS}, limit {MANY_LIMIT:.0f} s"
-    for jobs, kind in MANY + MORE:
-        runs = [
-            best_of(1, partial(solve, unlike(jobs, kind, seed), time_limit=MANY_LIMIT))
-            for seed in MANY_SEEDS
-        ]
-        gap = max(1.0 if result.gap is None else float(result.gap) for _, result in runs)
-        slowest = max(spent for spent, _ in runs)
-        yield row(f"{jobs:,} jobs, {kind}", gap, "largest gap", most=MOST_GAP, seconds=slowest)
-
-
-@measurement
-def known() -> Measured:
-    """Search as many jobs are searched where the optimum is known another way."""
-    yield "(h4) the search for many jobs beside proven optima: how far above"
-    for jobs, by in (*((n, "diagrams") for n in FEW), *((n, "shortest first") for n in ALIKE)):
-        some = [alike(jobs)]
-        if by == "diagrams":
-            some = [unlike(jobs, ("powers", "Amdahl")[seed % 2], seed) for seed in FEW_SEEDS]
-        times, offs = [], []
-        for instance in some:
-            search = order_search(instance)
-            while not search.advance(10.0) and by == "diagrams":
-                pass
-            spent, value = _from_a_poor_order(instance, 5.0 if by == "diagrams" else 20.0)
-            times.append(spent)
-            offs.append(value / (search.bound if by == "diagrams" else search.value) - 1.0)
-        what = f"{jobs:,} jobs, optimum by {by}"
-        yield row(what, max(offs), "above it", most=MOST_OFF, seconds=max(times))
-
-
-def _from_a_poor_order(instance: Instance, seconds: float) -> tuple[float, float]:
-    """Return how long the search took from a poor order, and the cost that it found."""
-    began = now()
-    noise = np.random.Generator(np.random.PCG64(0)).lognormal(0.0, 0.5, len(instance.jobs))
-    start = np.argsort(-instance.sizes * noise / instance.costs, kind="stable")
-    search = RentSearch(instance, order=start.tolist())
-    search.advance(seconds)
-    return now() - began, search.value
-
-
-# Arrivals over time
-
-JOBS, INSTANCES = 8, 10
-POLICIES = ("hesrpt", "equi", "srpt", "hell", "knee", "replan")
-"""KNEE with the alpha that is best for the instance, which nobody online would know."""
-
-
-class Kind(NamedTuple):
-    """What jobs are drawn: their common p, or None for p and weights of their own; and the load."""
-
-    p: float | None
-    load: float
-
-
-KINDS = tuple(Kind(p, load) for p in (0.5, 0.9, None) for load in (0.5, 0.9))
-
-
-def drawn(kind: Kind, seed: int) -> Instance:
-    """Return jobs of Pareto(1.5) sizes that come at a rate of load / (mean time on all servers)."""
-    random = np.random.Generator(np.random.PCG64(seed))
-    sizes = (1.0 + random.pareto(1.5, JOBS)).round(3)
-    gaps = random.exponential(1.0, JOBS - 1)
-    powers, weights = np.full(JOBS, kind.p or 0.0), np.ones(JOBS)
-    if kind.p is None:
-        powers = random.uniform(0.3, 0.95, JOBS).round(2)
-        weights = random.integers(1, 4, JOBS, endpoint=True).astype(float)
-    mean = float(np.mean(sizes / SERVERS**powers))
-    arrivals = np.concatenate([[0.0], np.cumsum(gaps * mean / kind.load)]).round(6).tolist()
-    made = weighted(sizes, weights, [Power(p=float(p)) for p in powers])
-    jobs = tuple(
-        msgspec.structs.replace(job, arrival=at)
-        for job, at in zip(made.jobs, arrivals, strict=True)
-    )
-    return msgspec.structs.replace(made, jobs=jobs)
-
-
-def ratios(instance: Instance, best: float) -> dict[str, float]:
-    """Return the cost of each policy by the optimum; heSRPT takes the mean p where jobs differ."""
-    found = {}
-    for name in POLICIES:
-        options = {}
-        if name == "hesrpt" and instance.power is None:
-            exponents = [s.p for s in instance.speedups if isinstance(s, Power)]
-            options = {"p": float(np.mean(exponents))}
-        played = registered("hesrpt")[name].run(instance, **options)
-        found[name] = instance.objective_of(played) / best
-    return found
-
-
-@measurement
-def regret() -> Measured:
-    """Print how far online policies fall short of the clairvoyant optimum: mean and worst ratio.
-
-    Eight jobs arrive one after the other, as a Poisson process does. The optimum knows when: branch
-    and bound proves it over all timelines. Instances whose optimum is not proven in time do not
-    count, and it is said how many do.
-    """
-    yield (
-        f"(h3) {JOBS} jobs arriving over time, N = {SERVERS}, {INSTANCES} instances of each kind:"
-        " total weighted flow time by the clairvoyant optimum, mean (worst)"
-    )
-    proven, below = 0, 0
-    for kind in KINDS:
-        times: list[float] = []
-        costs: list[dict[str, float]] = []
-        for seed in range(1, INSTANCES + 1):
-            instance = drawn(kind, seed)
-            spent, result = best_of(1, partial(solve, instance, time_limit=LIMIT))
-            times.append(spent)
-            if result.proven:
-                costs.append(ratios(instance, result.objective))
-        proven += len(costs)
-        below += sum(ratio < 1.0 - 2e-6 for cost in costs for ratio in cost.values())
-        by_policy = {name: [cost[name] for cost in costs] for name in POLICIES}
-        told = {n: f"{np.mean(r):.3f} ({max(r):.2f})" if r else "-" for n, r in by_policy.items()}
-        p = "own p, weights 1-4" if kind.p is None else f"p = {kind.p:g}"
-        proven_here = f"{len(costs)} of {INSTANCES}"
-        seconds = float(np.median(times))
-        what = f"{p}, load {kind.load:g}"
-        yield row(what, seconds, "s", slowest=max(times), proven=proven_here, **told)
-    yield judged("no policy costs less than a proven optimum", below == 0)
-    yield all_of(
-        f"{JOBS} jobs with arrivals proven in {LIMIT:.0f} s", proven, INSTANCES * len(KINDS)
-    )
-
-
 if __name__ == "__main__":
-    run(closed_form, program, orders, unequal, known, gaps, regret)
+    run(closed_form, program, orders, unequal)

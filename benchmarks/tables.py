@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import NamedTuple, ParamSpec, TypeVar
 
 import msgspec
-import typer
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 
@@ -163,29 +162,14 @@ def _cells(one: Row) -> dict[str, str]:
     }
 
 
-def run(*tables: Callable[..., object], packages: tuple[str, ...] = PACKAGES) -> None:
-    """Print the tables that the command line names, or all, and how many targets were met.
-
-    What a table takes are its flags, after its name: ``planted optimal --limit 10 --weighted``.
-    """
+def run(*tables: Callable[[], object], packages: tuple[str, ...] = PACKAGES) -> None:
+    """Print the tables that the command line names, or all, and how many targets were met."""
     named = {table.__name__: table for table in tables}
-    calls: list[tuple[str, list[str]]] = []
-    for word in sys.argv[1:]:
-        if word in named:
-            calls.append((word, []))
-        elif calls:
-            calls[-1][1].append(word)
-        else:
-            sys.exit(f"no table {word}; there are {', '.join(named)}")
+    if unknown := [name for name in sys.argv[1:] if name not in named]:
+        sys.exit(f"no table {unknown[0]}; there are {', '.join(named)}")
     out.print(machine(*packages), highlight=False)
-    for name, words in calls or [(name, []) for name in named]:
-        app = typer.Typer(add_completion=False)
-        app.command()(named[name])
-        try:
-            app(words, prog_name=name)
-        except SystemExit as ended:
-            if ended.code:
-                raise
+    for name in sys.argv[1:] or named:
+        named[name]()
     missed = [row for row in _JUDGED if not row.met]
     out.print(f"{len(_JUDGED) - len(missed)} of {len(_JUDGED)} targets met", highlight=False)
     if missed:
