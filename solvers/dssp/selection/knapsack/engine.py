@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.protocol import Knapsack
-from schedopt.solvers.clock import now
-from schedopt.solvers.deciding import Decided, left
+from schedopt.solvers.deciding import Decided, concluded, left
 from schedopt.solvers.door import Given
-from schedopt.solvers.driving import Search, drive, ended
+from schedopt.solvers.driving import Search, drive, version
 from schedopt.solvers.dssp.selection.knapsack.items import in_doubles
 from schedopt.solvers.dssp.selection.knapsack.search import Core
 from schedopt.solvers.result import Result, Termination
@@ -65,10 +64,9 @@ def solve(model: Selection, given: Given, *, start: Start | None = None) -> Resu
     if start is None:
         _compile()
         start = Core
-    began = now()
     run = Run(given.limits)
     decided = _Knapsack(model, given.read, run).decided(start)
-    return ended(model, run, decided, solver="core", began=began)
+    return concluded(model, run, decided, solver="core", version=version())
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.clock import now
-from schedopt.solvers.deciding import Decided, left, outwards
+from schedopt.solvers.deciding import Decided, concluded, left, outwards
 from schedopt.solvers.door import Given, HandOn
-from schedopt.solvers.driving import drive, ended
+from schedopt.solvers.driving import drive, version
 from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import Shape
 from schedopt.solvers.dssp.selection.shares.search import SharesSearch
@@ -87,7 +87,7 @@ def _searched(
     if stopped == "optimal" and not search.near(given.limits.gap):
         stopped = "completed"
     decided = Decided(stopped, search.columns(model), search.most, search.proven, message)
-    return began, search, ended(model, run, decided, solver=given.name, began=began)
+    return began, search, concluded(model, run, decided, solver=given.name, version=version())
 
 
 def _within(limits: Limits, seconds: float) -> Limits:
