@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
+from math import inf
 
 import numpy as np
 
-from schedopt.instances.constraints import Seats
+from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
+from schedopt.validation.dssp.constraints import broken
+from schedopt.validation.dssp.facts import Facts
 
 
 def windowed_night(
@@ -107,21 +110,29 @@ Task = tuple[int, int, Fraction]
 """Job, stage and length."""
 
 
-def best_schedule(night: Instance) -> float:
+def best_schedule(night: Instance, constraints: Sequence[Constraint] = ()) -> float:
     """Return the most that schedules earn, by placing tasks in every order as early as they fit.
 
-    Some order gives an optimum, since completing earlier never earns less.
+    Some order gives an optimum, since completing earlier never earns less. It is -infinity where
+    nothing keeps the side constraints, and where jobs are late for pay without ``late``.
     """
-    seats = [rule for rule in night.constraints if isinstance(rule, Seats)]
+    rules, facts = [*night.constraints, *constraints], Facts(night, 1.0)
+    seats = [rule for rule in rules if isinstance(rule, Seats)]
     able = [
         j
         for j, job in enumerate(night.jobs)
         if all(rule.use.get(job.name, 0) <= rule.capacity for rule in seats)
     ]
     return max(
-        _best_order(night, seats, some)
-        for size in range(len(able) + 1)
-        for some in combinations(able, size)
+        (
+            _best_order(night, seats, some)
+            for size in range(len(able) + 1)
+            for some in combinations(able, size)
+            if not any(
+                broken(rule, facts, frozenset(night.jobs[j].name for j in some)) for rule in rules
+            )
+        ),
+        default=-inf,
     )
 
 
@@ -139,12 +150,16 @@ def _best_order(night: Instance, seats: list[Seats], jobs: tuple[int, ...]) -> f
         ends = {j: as_written(night.jobs[j].release) for j in jobs}
         for (j, _, length), start in placed:
             ends[j] = max(ends[j], start + length)
-        return sum(night.jobs[j].reward * night.worth(j, float(end)) for j, end in ends.items())
+        paid = {j: night.worth(j, float(end)) for j, end in ends.items()}
+        if not night.late and not all(paid.values()):
+            return -inf
+        return sum(night.jobs[j].reward * part for j, part in paid.items())
 
     def best(placed: list[tuple[Task, Fraction]], waiting: list[Task]) -> float:
-        if value(placed) < most and not night.late:
-            return 0.0  # some job is late already
-        found = 0.0 if waiting else value(placed)
+        found = value(placed)
+        if found == -inf:
+            return found
+        found = -inf if waiting else found
         for task in dict.fromkeys(waiting):
             if any(j == task[0] and s < task[1] for j, s, _ in waiting):
                 continue

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import inf, nan
 from random import Random
+
+from builders.dssp import best
+from builders.dssp_windows import best_schedule
 
 from schedopt.formulations.dssp import Schedule, Season, Selection
 from schedopt.instances.constraints import (
@@ -21,6 +26,8 @@ from schedopt.instances.constraints import (
 from schedopt.instances.dssp import Instance, Job
 
 TEAMS = ("fx", "light", "anim")
+MOST_TASKS = 6
+"""Tasks up to which all their orders are tried."""
 SIZES = (1.0, 1e-3, 1e6)
 """Units that rewards and demands are in: HiGHS, which `model` asks, has absolute tolerances."""
 
@@ -77,19 +84,39 @@ def some_night(draw: Random, *, staged: bool = False, nights: int = 1) -> Instan
     )
 
 
-def _ruled(draw: Random, night: Instance, most: int = 3) -> tuple[Instance, list[Constraint]]:
+def _ruled(
+    draw: Random,
+    night: Instance,
+    most: int = 3,
+    rule: Callable[[Random, list[str]], Constraint] = some_rule,
+) -> tuple[Instance, list[Constraint]]:
     """Return an instance with half of some drawn rules, and the other half."""
     import msgspec
 
     names = [job.name for job in night.jobs]
-    rules = [some_rule(draw, names) for _ in range(draw.randint(0, most))]
+    rules = [rule(draw, names) for _ in range(draw.randint(0, most))]
     half = draw.randint(0, len(rules))
     return msgspec.structs.replace(night, constraints=tuple(rules[:half])), rules[half:]
 
 
+def some_share(draw: Random, names: list[str]) -> Constraint:
+    """Draw caps or floors of the capacity for some teams, or one job that is required or not."""
+    share = {team: draw.choice((0.0, 0.2, 0.5, 1.0)) for team in TEAMS[: len(names)]}
+    some = dict(draw.sample(list(share.items()), draw.randint(1, len(share))))
+    each = {"at_most": draw.choice((0.1, 0.3))} if len(some) < len(share) else None
+    kinds = (
+        lambda: FairShare(by="team", at_most=some),
+        lambda: FairShare(by="team", at_least={team: part / 2 for team, part in some.items()}),
+        lambda: FairShare(by="team", at_least=some, each=each),
+        lambda: draw.choice((Require, Forbid))(jobs=(draw.choice(names),)),
+    )
+    return draw.choice(kinds)()
+
+
 def selection(draw: Random) -> Selection:
-    """Draw a selection."""
-    night, rules = _ruled(draw, some_night(draw))
+    """Draw a selection: a third are shares of teams alone."""
+    rule = some_share if draw.random() < 1 / 3 else some_rule
+    night, rules = _ruled(draw, some_night(draw), rule=rule)
     return Selection(night, fill=draw.choice((1.0, 1.0, 0.5))).add(*rules)
 
 
@@ -105,4 +132,18 @@ def schedule(draw: Random) -> Schedule:
     return Schedule(night).add(*rules)
 
 
+def best_subset(model: Selection) -> float | None:
+    """Return the optimum of a selection by trying all subsets."""
+    return best(model.instance, model.added, model.fill)
+
+
+def best_order(model: Schedule) -> float | None:
+    """Return the optimum of a schedule by trying all orders; NaN where these are too many."""
+    if len(model.instance.tasks.lengths) > MOST_TASKS:
+        return nan
+    truth = best_schedule(model.instance, model.added)
+    return None if truth == -inf else truth
+
+
+OPTIMA = {"dssp/selection": best_subset, "dssp/schedule": best_order}
 FORMULATIONS = {"dssp/selection": selection, "dssp/season": season, "dssp/schedule": schedule}

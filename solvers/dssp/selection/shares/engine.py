@@ -15,6 +15,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, concluded, left, outwards
 from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.driving import drive, version
+from schedopt.solvers.dssp.selection.binary.engine import tree
 from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import Shape
 from schedopt.solvers.dssp.selection.shares.search import SharesSearch
@@ -48,7 +49,10 @@ def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
     limits = given.limits if given.alone else _within(given.limits, PATIENCE)
     began, search, result = _searched(model, given, limits)
     late = left(given.limits, began).time_limit == 0 and search.value is not None
-    done = result.termination in ("optimal", "interrupted", "infeasible")
+    done = result.termination in ("optimal", "interrupted")
+    if given.alone and result.termination == "completed" and search.value is None:
+        given = replace(given, limits=left(given.limits, began))
+        return tree(model, given)  # which says what keeps no rules, and why
     return result if given.alone or late or done else HandOn(result, search.most)
 
 
