@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import inf
@@ -60,50 +60,6 @@ def windowed_night(
         late=((0.0, 0.5), (round(2 * unit, 9), 0.0)) if late and rng.random() < 0.5 else (),
         constraints=seats,
     )
-
-
-def best_selection(night: Instance) -> float:
-    """Return the most that jobs are worth that fit between each release and each deadline."""
-    return max(
-        sum(job.reward for job in some)
-        for size in range(len(night.jobs) + 1)
-        for some in combinations(night.jobs, size)
-        if fits(night, some)
-    )
-
-
-def fits(night: Instance, some: tuple[Job, ...]) -> bool:
-    """Tell whether jobs fit, each by itself and all that live between any two times together."""
-    demand = {job.name: sum(map(as_written, lengths(job)), Fraction(0)) for job in some}
-    for job in some:
-        path = sum((max(map(as_written, stage)) for stage in job.stages or ()), Fraction(0))
-        if as_written(job.release) + path > due(night, job):
-            return False
-    seats = [rule for rule in night.constraints if isinstance(rule, Seats)]
-    if any(rule.use.get(job.name, 0) > rule.capacity for rule in seats for job in some):
-        return False
-    for start in {as_written(job.release) for job in some}:
-        for end in {due(night, job) for job in some}:
-            inside = [j for j in some if as_written(j.release) >= start and due(night, j) <= end]
-            room = max(Fraction(0), end - start)
-            if sum(demand[job.name] for job in inside) > night.processors * room:
-                return False
-            for rule in seats:
-                held = sum(rule.use.get(job.name, 0) * demand[job.name] for job in inside)
-                if held > rule.capacity * room:
-                    return False
-    return True
-
-
-def due(night: Instance, job: Job) -> Fraction:
-    """Return by when a job must complete."""
-    return as_written(night.deadline if job.deadline is None else job.deadline)
-
-
-def lengths(job: Job) -> Iterator[float]:
-    """Yield the length of each task."""
-    for stage in job.stages or ():
-        yield from stage
 
 
 Task = tuple[int, int, Fraction]

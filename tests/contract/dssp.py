@@ -7,6 +7,8 @@ from math import inf, nan
 from random import Random
 
 from builders.dssp import best
+from builders.dssp_season import best_plan
+from builders.dssp_season import season as some_season
 from builders.dssp_windows import best_schedule
 
 from schedopt.formulations.dssp import Schedule, Season, Selection
@@ -37,6 +39,7 @@ def some_rule(draw: Random, names: list[str]) -> Constraint:
     few = tuple(draw.sample(names, draw.randint(1, min(3, len(names)))))
     one, other = draw.choice(names), draw.choice(names)
     team, share = draw.choice(TEAMS[: min(3, len(names))]), draw.choice((0.0, 0.2, 0.5, 1.0))
+    use = dict.fromkeys(few, 2.0)
     kinds = (
         lambda: FairShare(by="team", at_most={team: share}),
         lambda: FairShare(by="team", at_least={team: min(share, 0.5)}),
@@ -48,7 +51,7 @@ def some_rule(draw: Random, names: list[str]) -> Constraint:
         lambda: Apart(jobs=few),
         lambda: AtMost(jobs=few, count=draw.randint(0, 2)),
         lambda: AtLeast(by="team", group=team, count=draw.randint(0, 2)),
-        lambda: Resource(name="disk", use=dict.fromkeys(few, 2.0), capacity=draw.randint(0, 5)),
+        lambda: Resource(name=f"disk {draw.random()}", use=use, capacity=draw.randint(0, 5)),
         lambda: Seats(capacity=2, use=dict.fromkeys(few, draw.randint(1, 2))),
     )
     return draw.choice(kinds)()
@@ -64,7 +67,9 @@ def some_night(draw: Random, *, staged: bool = False, nights: int = 1) -> Instan
             tuple(size * draw.randint(0 if staged else 1, 4) for _ in range(draw.randint(1, 2)))
             for _ in range(draw.randint(1, 2))
         )
-        window = {} if nights > 1 or draw.random() < 0.7 else {"release": size * draw.randint(0, 3)}
+        window = {}
+        if nights == 1 and draw.random() < 0.3:
+            window = {"release": size * draw.randint(0, 3), "deadline": size * draw.randint(4, 16)}
         demand = size * draw.randint(1, 9)
         work = (
             {"stages": lengths}
@@ -121,7 +126,9 @@ def selection(draw: Random) -> Selection:
 
 
 def season(draw: Random) -> Season:
-    """Draw a season of two nights."""
+    """Draw a season: of fair shares with a memory, or of rules of every kind over two nights."""
+    if draw.random() < 0.5:
+        return Season(some_season(draw))
     night, rules = _ruled(draw, some_night(draw, nights=2), most=2)
     return Season(night).add(*rules)
 
@@ -137,6 +144,11 @@ def best_subset(model: Selection) -> float | None:
     return best(model.instance, model.added, model.fill)
 
 
+def best_nights(model: Season) -> float | None:
+    """Return the optimum of a season of fair shares by trying all plans; NaN of others."""
+    return nan if model.instance.name == "drawn" else best_plan(model.instance)
+
+
 def best_order(model: Schedule) -> float | None:
     """Return the optimum of a schedule by trying all orders; NaN where these are too many."""
     if len(model.instance.tasks.lengths) > MOST_TASKS:
@@ -145,5 +157,9 @@ def best_order(model: Schedule) -> float | None:
     return None if truth == -inf else truth
 
 
-OPTIMA = {"dssp/selection": best_subset, "dssp/schedule": best_order}
+OPTIMA = {
+    "dssp/selection": best_subset,
+    "dssp/season": best_nights,
+    "dssp/schedule": best_order,
+}
 FORMULATIONS = {"dssp/selection": selection, "dssp/season": season, "dssp/schedule": schedule}

@@ -17,7 +17,6 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.reductions import matching, partition
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import load
-from schedopt.verbs.generate import generate
 
 
 def a_night(
@@ -69,15 +68,6 @@ def test_theorem_2() -> None:
     without = matching(2, [(0, 0, 0), (0, 1, 1), (1, 0, 1)])
     assert solve(perfect, formulation="schedule").objective == 2.0
     assert solve(without, formulation="schedule").objective == 1.0
-
-
-def test_planted_reductions_are_yes() -> None:
-    for seed in range(3):
-        assert (
-            solve(generate("dssp", "partition", seed=seed), formulation="schedule").objective == 1
-        )
-        night = generate("dssp", "matching", seed=seed)
-        assert solve(night, formulation="schedule", time_limit=30).objective == 3
 
 
 def test_a_fair_share_added_in_python_and_a_native_constraint() -> None:
