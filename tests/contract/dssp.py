@@ -57,7 +57,9 @@ def some_rule(draw: Random, names: list[str]) -> Constraint:
     return draw.choice(kinds)()
 
 
-def some_night(draw: Random, *, staged: bool = False, nights: int = 1) -> Instance:
+def some_night(
+    draw: Random, *, staged: bool = False, nights: int = 1, windows: bool = True
+) -> Instance:
     """Draw a night of up to seven jobs: ties, nothing to do, and units far apart among them."""
     worth, size = draw.choice(SIZES), draw.choice(SIZES)
     deadline = draw.randint(3, 14)
@@ -68,7 +70,7 @@ def some_night(draw: Random, *, staged: bool = False, nights: int = 1) -> Instan
             for _ in range(draw.randint(1, 2))
         )
         window = {}
-        if nights == 1 and draw.random() < 0.3:
+        if windows and nights == 1 and draw.random() < 0.3:
             window = {"release": size * draw.randint(0, 3), "deadline": size * draw.randint(4, 16)}
         demand = size * draw.randint(1, 9)
         work = (
@@ -119,9 +121,10 @@ def some_share(draw: Random, names: list[str]) -> Constraint:
 
 
 def selection(draw: Random) -> Selection:
-    """Draw a selection: a third are shares of teams alone."""
-    rule = some_share if draw.random() < 1 / 3 else some_rule
-    night, rules = _ruled(draw, some_night(draw), rule=rule)
+    """Draw a selection: half are of shares of teams alone, for all of the night."""
+    alone = draw.random() < 0.5
+    night = some_night(draw, windows=not alone)
+    night, rules = _ruled(draw, night, rule=some_share if alone else some_rule)
     return Selection(night, fill=draw.choice((1.0, 1.0, 0.5))).add(*rules)
 
 
