@@ -97,9 +97,10 @@ def play(
     places = np.full(len(tasks.lengths), -1, dtype=np.int64)
     completion = np.full(len(night.jobs), np.nan)
     jobs, held = np.asarray(jobs, dtype=np.int64), Held.of(night)
-    plain = not len(held.capacity) and not (night.releases[jobs] > 0).any()
-    home: Any = kernels if plain else held_kernels
-    kernel: Any = home.by_draw if by_task is None else home.by_key
+    unhindered = not len(held.capacity) and not (night.releases[jobs] > 0).any()
+    plain = unhindered and by_task is not None
+    kernel: Any = held_kernels.by_draw if by_task is None else held_kernels.by_key
+    kernel = kernels.by_key if plain else kernel
     choice: Any = draws if by_task is None else by_task[order]
     by_release = jobs[np.argsort(night.releases[jobs], kind="stable")]
     kernel(

@@ -16,7 +16,14 @@ def before(a: float, i: int, b: float, j: int) -> bool:
 @compiled
 def push(keys: Any, items: Any, size: int, key: float, item: int) -> int:
     """Add an item, and return the new size."""
-    _rise(keys, items, size, key, item)
+    at = size
+    while at > 0:
+        above = (at - 1) >> 1
+        if not before(key, item, keys[above], items[above]):
+            break
+        keys[at], items[at] = keys[above], items[above]
+        at = above
+    keys[at], items[at] = key, item
     return size + 1
 
 
@@ -53,18 +60,5 @@ def pop(keys: Any, items: Any, size: int) -> int:
         keys[at], items[at] = keys[child], items[child]
         at = child
         child = 2 * at + 1
-    if size:
-        _rise(keys, items, at, keys[size], items[size])
+    push(keys, items, at, keys[size], items[size])  # from the hole it rises
     return size
-
-
-@compiled
-def _rise(keys: Any, items: Any, at: int, key: float, item: int) -> None:
-    """Put an item into a hole, from which it rises."""
-    while at > 0:
-        above = (at - 1) >> 1
-        if not before(key, item, keys[above], items[above]):
-            break
-        keys[at], items[at] = keys[above], items[above]
-        at = above
-    keys[at], items[at] = key, item

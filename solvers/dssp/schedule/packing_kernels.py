@@ -17,7 +17,7 @@ import numpy as np
 
 from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.solvers.compiling import njit
-from schedopt.solvers.dssp.schedule.dispatch_kernels import _drop, _push, _sink
+from schedopt.solvers.kernels.heap import pop, push, sink
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
 
@@ -80,7 +80,7 @@ def _advance(
         upcoming[j] = first_task[stage[j]]
         unfinished[j] = first_task[stage[j] + 1] - first_task[stage[j]]
         early += first_task[main[j]] - upcoming[j]
-        ready = _push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
+        ready = push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
     while now < until or early > 0:
         while free > 0 and ready > 0 and (now < until or early > 0):
             j = ready_jobs[0]
@@ -89,18 +89,18 @@ def _advance(
             if stage[j] < main[j]:
                 early -= 1
             if task + 1 == first_task[stage[j] + 1]:
-                ready = _drop(ready_keys, ready_jobs, ready)
+                ready = pop(ready_keys, ready_jobs, ready)
             elif keys[task + 1] != keys[task]:
-                _sink(ready_keys, ready_jobs, ready, keys[task + 1], j)
+                sink(ready_keys, ready_jobs, ready, keys[task + 1], j)
             free -= 1
             starts[task], works_on[idle[free]] = now, j
-            busy = _push(ends, workers, busy, now + lengths[task], idle[free])
+            busy = push(ends, workers, busy, now + lengths[task], idle[free])
         if busy == 0:
             break
         now = ends[0]
         while busy > 0 and ends[0] == now:
             idle[free], j = workers[0], works_on[workers[0]]
-            busy = _drop(ends, workers, busy)
+            busy = pop(ends, workers, busy)
             free += 1
             unfinished[j] -= 1
             if unfinished[j] == 0:
@@ -110,7 +110,7 @@ def _advance(
                 else:
                     upcoming[j] = first_task[stage[j]]
                     unfinished[j] = first_task[stage[j] + 1] - first_task[stage[j]]
-                    ready = _push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
+                    ready = push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
     begin[:] = now
     begin[workers[:busy]] = ends[:busy]
 
