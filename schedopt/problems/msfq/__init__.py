@@ -70,15 +70,17 @@ class Msfq(Problem["Instance"]):
         return tried.best_order(model) if isinstance(model, Window) else None
 
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
-        """Recompute an exact curve as the checker does, which is quick; else as the table says."""
+        """Solve as the table says; an exact curve that this cannot prove, as the checker does."""
         from schedopt.formulations.msfq import Threshold
 
+        other = super().confirm(model, result, limits)
+        if other is not None and (other.proven or other.termination == "infeasible"):
+            return other
         if isinstance(model, Threshold) and model.method == "exact":
             from schedopt.problems.msfq import confirming
 
-            if recomputed := confirming.recomputed(model, result):
-                return recomputed
-        return super().confirm(model, result, limits)
+            return confirming.recomputed(model, result) or other
+        return other
 
     def question(
         self,

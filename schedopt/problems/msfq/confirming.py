@@ -31,7 +31,7 @@ def recomputed(model: Threshold, result: Result) -> Result | None:
     possible = isfinite(best)
     return msgspec.structs.replace(
         result,
-        solver="recomputation",
+        solver="the checker's recomputation",
         termination="optimal" if possible else "infeasible",
         solution_status="optimal" if possible else "none",
         objective=best if possible else None,
