@@ -100,12 +100,11 @@ def by_key_until(
     Returns when each processor is free.
     """
     count = len(first_stage) - 1
-    stage = first_stage[:-1].copy()
-    upcoming, unfinished = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    stage, upcoming = first_stage[:-1].copy(), np.zeros(count, np.int64)
+    unfinished, works_on = np.zeros(count, np.int64), np.empty(processors, np.int64)
     ready_keys, ready_jobs, ready = np.empty(count), np.empty(count, np.int64), 0
     parked, aside = np.empty(count, np.int64), 0
     ends, workers, busy = np.empty(processors), np.empty(processors, np.int64), 0
-    works_on = np.empty(processors, np.int64)
     idle, free = np.arange(processors - 1, -1, -1), processors
     left, now, coming, early = capacity.copy(), 0.0, 0, 0
     for j in jobs:
