@@ -12,95 +12,52 @@ NAMES = 6
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Why one job is left out.
-
-    Attributes
-    ----------
-    job : str
-    reason : str
-        ``never`` (it cannot be chosen, whatever else is), ``rule:NAME`` (this rule keeps it out) or
-        ``outbid``.
-    words : str
-        The same for people.
-    reward : float
-        What it is worth.
-    needed : float or None
-        What it would have had to be worth to be in an optimum; None where nothing is enough, or
-        where it is not known.
-    rules : tuple of str
-        The rules that keep it out: together they cannot hold with it, or without any one of them
-        it is chosen.
-    proven : bool
-        Whether it was solved again to a proof, so that ``needed`` is exact.
-    """
+    """Why one job is left out."""
 
     job: str
+    # ``never`` (it cannot be chosen, whatever else is), ``rule:NAME`` (this rule keeps it out) or
+    # ``outbid``.
     reason: str
-    words: str
-    reward: float
+    words: str  # the same for people
+    reward: float  # what it is worth
+    # What it would have had to be worth to be in an optimum; None where nothing is enough, or
+    # where it is not known.
     needed: float | None = None
+    # The rules that keep it out: together they cannot hold with it, or without any one of them it
+    # is chosen.
     rules: tuple[str, ...] = ()
-    proven: bool = True
+    proven: bool = True  # whether it was solved again to a proof, so that ``needed`` is exact
 
 
 class RulePrice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a rule costs.
-
-    Attributes
-    ----------
-    rule : str
-    cost : float or None
-        The reward lost to it: the optimum without it, less the optimum. None: not known.
-    gains, loses : tuple of str
-        Jobs that are chosen without it alone, and with it alone, in the optima that were found.
-    groups : dict of str to float
-        Where the rule is on a grouping: how much more reward each group's jobs bring without it.
-    proven : bool
-    """
+    """What a rule costs."""
 
     rule: str
+    # The reward lost to it: the optimum without it, less the optimum. None: not known.
     cost: float | None
+    # Jobs that are chosen without it alone, and with it alone, in the optima that were found.
     gains: tuple[str, ...] = ()
     loses: tuple[str, ...] = ()
+    # Where the rule is on a grouping: how much more reward each group's jobs bring without it.
     groups: dict[str, float] = {}
     proven: bool = True
 
 
 class More(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What more of something brings: by solving again with it.
+    """What more of something brings: by solving again with it."""
 
-    Attributes
-    ----------
-    what : str
-        Such as ``1 more processor``.
-    worth : float or None
-        How much more reward; None: not known.
-    proven : bool
-    """
-
-    what: str
-    worth: float | None
+    what: str  # such as ``1 more processor``
+    worth: float | None  # how much more reward; None: not known
     proven: bool = True
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Why an answer is as it is.
+    """Why an answer is as it is."""
 
-    Attributes
-    ----------
-    left_out : tuple of LeftOut
-        One for each job that is left out, in the file's order.
-    rules : tuple of RulePrice
-    more : tuple of More
-    unproven : int
-        How many of these could not be solved to a proof in the time that there was.
-    seconds : float
-    """
-
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOut, ...]  # one for each job that is left out, in the file's order
     rules: tuple[RulePrice, ...]
     more: tuple[More, ...]
-    unproven: int
+    unproven: int  # how many of these could not be solved to a proof in the time that there was
     seconds: float
 
 

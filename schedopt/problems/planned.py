@@ -14,20 +14,11 @@ Cell = str | float | int | bool | None
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a plan.
-
-    Attributes
-    ----------
-    title : str
-    kind : type
-        ``str``, ``float``, ``int`` or ``bool``.
-    cells : sequence of Cell
-        One for each job, each of that type or None.
-    """
+    """A column of a plan."""
 
     title: str
     kind: type[str] | type[float] | type[int] | type[bool]
-    cells: Sequence[Cell]
+    cells: Sequence[Cell]  # one for each job, each of that type or None
 
 
 Plan = tuple[Column, ...]

@@ -14,23 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page.
-
-    Attributes
-    ----------
-    title : str
-    words : str
-        What the part is about, in a sentence or two; plain text.
-    pictures : tuple of (str, callable)
-        Captions, and what draws the figure.
-    tables : tuple of ShownTable
-        Each can be sorted and downloaded.
-    terms : mapping of str to str
-        What headings and words of the part mean.
-    """
+    """A part of a page."""
 
     title: str
-    words: str = ""
+    words: str = ""  # what the part is about, in a sentence or two; plain text
+    # Captions, and what draws the figure.
     pictures: tuple[tuple[str, Callable[[], Figure]], ...] = ()
-    tables: tuple[ShownTable, ...] = ()
+    tables: tuple[ShownTable, ...] = ()  # each can be sorted and downloaded
+    # What headings and words of the part mean.
     terms: Mapping[str, str] = field(default_factory=dict)

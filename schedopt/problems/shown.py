@@ -19,22 +19,12 @@ NUMERIC = re.compile(r"[-–+±<>\d.,%]+( (of|to) [-+<>\d.,%]+| (µs|ms|s|min|h)
 
 
 class ShownTable(msgspec.Struct, frozen=True, kw_only=True):
-    """A table of plain text; whoever renders it escapes it.
-
-    Attributes
-    ----------
-    title : str
-    heads : tuple of str
-        A heading for each column.
-    rows : tuple of tuple of str
-        Each as long as ``heads``.
-    values : tuple of tuple of Value
-        What sorts each cell, where that is not its text; for each row, or for none.
-    """
+    """A table of plain text; whoever renders it escapes it."""
 
     title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    heads: tuple[str, ...]  # a heading for each column
+    rows: tuple[tuple[str, ...], ...]  # each as long as ``heads``
+    # What sorts each cell, where that is not its text; for each row, or for none.
     values: tuple[tuple[Value, ...], ...] = ()
 
     def __post_init__(self) -> None:

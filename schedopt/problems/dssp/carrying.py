@@ -35,21 +35,12 @@ EARLIEST = date(1970, 1, 1).toordinal()
 
 @dataclass(frozen=True)
 class Usage:
-    """What one night used.
+    """What one night used."""
 
-    Attributes
-    ----------
-    night : int
-        Counted from anywhere.
-    capacity : Fraction or None
-        None where it is not known.
-    groups : mapping
-        For each grouping and group, the demand that was run.
-    """
-
-    night: int
-    capacity: Fraction | None
+    night: int  # counted from anywhere
+    capacity: Fraction | None  # None where it is not known
     demand: Fraction
+    # For each grouping and group, the demand that was run.
     groups: Mapping[str, Mapping[str, Fraction]]
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from schedopt.formulations.dssp import Season, Selection
 from schedopt.formulations.dssp.windows import able
+from schedopt.formulations.protocol import Formulation
 from schedopt.instances.constraints import Constraint, FairShare, Require, label
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance
@@ -38,20 +39,14 @@ Progress = Callable[[int, int], None]
 
 
 def explain(
-    model: Selection | Season, result: Result, limits: Limits, progress: Progress | None = None
-) -> Explanation:
-    """Return why each job is left out, what each rule costs, and what more of the machine brings.
+    model: Formulation, result: Result, limits: Limits, progress: Progress | None = None
+) -> Explanation | None:
+    """Return why jobs are left out, and what rules and the machine cost; None of a schedule.
 
-    Parameters
-    ----------
-    model : Selection or Season
-    result : Result
-        Its result, with a solution.
-    limits : Limits
-        Its time limit is for all further solves together.
-    progress : callable, optional
-        Called with solves done and in all.
+    The time limit is for all further solves together.
     """
+    if not isinstance(model, Selection | Season):
+        return None
     return _Explaining(model, result, limits, progress).explanation()
 
 

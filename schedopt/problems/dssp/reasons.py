@@ -41,23 +41,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a job is left out.
-
-    Attributes
-    ----------
-    kind : {"never", "rule", "outbid"}
-    rule : str
-        The name of the rule; empty for the other kinds.
-    words : str
-        The same in a few words for people.
-    shut_out : bool
-        Whether the rule admits the job in no selection.
-    """
+    """Why a job is left out."""
 
     kind: Literal["never", "rule", "outbid"]
-    rule: str = ""
-    words: str = ""
-    shut_out: bool = False
+    rule: str = ""  # the name of the rule; empty for the other kinds
+    words: str = ""  # the same in a few words for people
+    shut_out: bool = False  # whether the rule admits the job in no selection
 
     def __str__(self) -> str:
         return f"rule:{self.rule}" if self.kind == "rule" else self.kind

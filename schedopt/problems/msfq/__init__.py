@@ -9,13 +9,10 @@ from schedopt.instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from schedopt.formulations.protocol import Formulation
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.msfq import Instance
     from schedopt.policies.registry import Policy
-    from schedopt.problems.shown import Lines, Tables
     from schedopt.solvers.result import Limits, Result
 
 QUICK = {
@@ -121,36 +118,6 @@ class Msfq(Problem["Instance"]):
             return False
         knows = result.options.get("estimates") == "exact" or knows_sizes(result.policy or "")
         return reference.formulation != "optimal-policy" or not knows
-
-    def measures(self, result: Result) -> dict[str, float]:
-        """Return what a replay of a log measures."""
-        from schedopt.problems.msfq import showing
-
-        return showing.measures(result)
-
-    def lines(self, instance: Instance, result: Result) -> Lines:
-        """Yield what a result says beyond its objective."""
-        from schedopt.problems.msfq import showing
-
-        yield from showing.lines(instance, result)
-
-    def tables(self, instance: Instance, result: Result) -> Tables:
-        """Yield tables of a result."""
-        from schedopt.problems.msfq import showing
-
-        yield from showing.tables(instance, result)
-
-    def draw(self, instance: Instance) -> Figure:
-        """Draw each class's part of the arrivals and of the load."""
-        from schedopt.problems.msfq import drawing
-
-        return drawing.jobs(instance)
-
-    def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
-        """Draw the curve over thresholds, a policy's table, or response times by class."""
-        from schedopt.problems.msfq import drawing
-
-        return drawing.results(results, instance)
 
 
 RECORD = Msfq()
