@@ -24,22 +24,11 @@ SHIFT_SECONDS = 0.001
 
 
 def shifted_geometric_mean(values: Iterable[float], shift: float) -> float | None:
-    """Return the shifted geometric mean of values v_1, ..., v_n.
+    """Return the shifted geometric mean of values v_1, ..., v_n, None where one is at most -s.
 
     It is exp(mean of log(v_i + s)) - s. Where a geometric mean is ruled by the smallest values, and
-    an arithmetic mean by the largest, this one is ruled by neither; the shift s says what is small
-    (Achterberg, Constraint Integer Programming, PhD thesis, TU Berlin, 2007, appendix A).
-
-    Parameters
-    ----------
-    values : iterable of float
-    shift : float
-        s, above 0, in the unit of the values.
-
-    Returns
-    -------
-    float or None
-        None where there are no values, and where one of them is -s or below.
+    an arithmetic mean by the largest, this one is ruled by neither; the shift s > 0 says what is
+    small (Achterberg, Constraint Integer Programming, PhD thesis, TU Berlin, 2007, appendix A).
     """
     found = list(values)
     if not found or min(found) <= -shift:
@@ -55,21 +44,12 @@ def interval(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Return an interval for the mean of values that come in groups, such as runs by instance.
+    """Return an interval that aims to cover the mean of values in groups, such as runs by instance.
 
     Whole groups are resampled, since runs on one instance are not independent, and the percentiles
     of the means are read off (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section
     13.3). From `MANY` groups on it is the normal interval of a ratio of sums instead, which is what
-    the percentiles tend to.
-
-    Parameters
-    ----------
-    groups : sequence of sequence of float
-        The values of each group; none is empty.
-    level : float
-        The coverage that the interval aims at.
-    resamples, seed : int
-        The same seed gives the same interval.
+    the percentiles tend to. No group may be empty; the same seed gives the same interval.
     """
     import numpy as np
 

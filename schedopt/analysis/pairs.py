@@ -56,20 +56,8 @@ def paired(
 ) -> list[Pair]:
     """Compare two contenders instance by instance, for each problem that has both.
 
-    Parameters
-    ----------
-    rows : iterable of Row
-    a, b : str
-        As in `summary`: a policy, or a policy and its options.
-    level : float
-        The coverage that the interval aims at.
-    resamples, seed : int
-        Of the bootstrap: the same seed gives the same interval.
-
-    Raises
-    ------
-    InputError
-        If one of them is not in the rows, or there is no instance on which both have a score.
+    They are named as in `summary`. Raises `InputError` if one of them is not in the rows, or no
+    instance has a score of both.
     """
     rows = list(rows)
     who = contenders(rows)

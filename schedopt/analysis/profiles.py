@@ -44,14 +44,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def profiles(rows: Iterable[Row], *, measure: Measure = "objective") -> list[Profile]:
-    """Return the performance profile of each contender, by problem.
-
-    Parameters
-    ----------
-    rows : iterable of Row
-    measure : {"objective", "seconds"}
-        What is compared.
-    """
+    """Return the performance profile of each contender, by problem."""
     return [
         Profile(
             problem=scores.problem,

@@ -16,15 +16,7 @@ def at_home(home: str) -> Any:
 
 
 def lazily(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a module's ``__getattr__``, which imports what is asked for.
-
-    Parameters
-    ----------
-    module : str
-        The module's own name, for messages.
-    homes : mapping of str to str
-        The module that each name lives in.
-    """
+    """Return a module's ``__getattr__``, which imports names from the modules they live in."""
 
     def found(name: str) -> Any:
         if name in homes:

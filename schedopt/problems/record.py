@@ -152,11 +152,7 @@ class Problem(Generic[I]):
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
         """Return a policy by name.
 
-        Parameters
-        ----------
-        name : str
-        constraints : sequence of Constraint
-            Side constraints beyond the instance's, for policies that keep them.
+        ``constraints``: side constraints beyond the instance's, for policies that keep them.
 
         Raises
         ------
@@ -286,16 +282,8 @@ class Problem(Generic[I]):
     ) -> tuple[list[Constraint], list[str]]:
         """Return rules that know what earlier results used, and lines on what became of what.
 
-        Parameters
-        ----------
-        results : sequence of Document
-            The earliest first.
-        tables : sequence of Path
-            Tables of what was used.
-        rules : sequence of Constraint
-            The rules to carry on; those of the last result where there are none.
-        half_life, window : str or None
-            How long what was used is remembered.
+        See `schedopt.verbs.carry`; ``results``: the earliest first; ``tables``: files of what was
+        used; ``rules``: those to carry on.
 
         Raises
         ------
@@ -329,14 +317,7 @@ class Problem(Generic[I]):
     ) -> Question[I] | None:
         """Return what a policy with these options is measured against, None where nothing is known.
 
-        Parameters
-        ----------
-        instance : Instance
-        policy : Policy
-        options : mapping
-            The formulation's among them count.
-        constraints : sequence of Constraint
-            Side constraints beyond the instance's.
+        ``options``: those of the formulation count; ``constraints``: beyond the instance's.
         """
         own = self.measured_by(policy)
         return Question(instance, options={k: v for k, v in options.items() if k in own})

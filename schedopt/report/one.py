@@ -66,24 +66,11 @@ def write(
     run: Result | None = None,
     rows: Sequence[Variation] = (),
 ) -> None:
-    """Write the page of one result.
+    """Write the page of one result; ``path`` ends in .html.
 
-    Parameters
-    ----------
-    instance : Instance
-    result : Result
-        Of that instance.
-    path : path
-        A name that ends in .html.
-    run : Result, optional
-        The same as it is run, where that is known: see `schedopt.verbs.plan.carried_out`.
-    rows : sequence of Variation
-        What `schedopt.verbs.whatif.whatif` found of the same instance, to be drawn as curves.
-
-    Raises
-    ------
-    InputError
-        If the name ends otherwise, or the place cannot be written to.
+    ``run``: the same as it is run, where that is known (`schedopt.verbs.plan.carried_out`);
+    ``rows``: a what-if of the same instance, drawn as curves. Raises `InputError` if the name ends
+    otherwise, or the place cannot be written to.
     """
     named(path)
     write_bytes(Path(path), page(instance, result, run, rows).encode())

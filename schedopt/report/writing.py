@@ -48,26 +48,11 @@ def write(
 ) -> None:
     """Write rows of a bench as one page: words, tables, charts, pictures and certificates.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-        What a bench returned.
-    path : path
-        A name that ends in .html.
-    sweep : Sweep, optional
-        How the bench was run. Pictures need it: they are drawn of the policies' results and of the
-        references, which are computed again.
-    failures : sequence of str
-        A line for each instance that could not be used.
-    pictures : int
-        Instances to draw at the most; those where policies differ most.
-    progress : callable, optional
-        Called with pictures drawn and in all.
-
-    Raises
-    ------
-    InputError
-        If the name ends otherwise, or the place cannot be written to.
+    ``sweep``: how the bench was run, without which there are no pictures: they are drawn of results
+    that are computed again; ``failures``: a line for each instance that could not be used;
+    ``pictures``: instances to draw at the most, those where policies differ most; ``progress``:
+    called with pictures drawn and in all. Raises `InputError` if the name does not end in .html, or
+    the place cannot be written to.
     """
     named(path)
     rows = by_contender(rows)

@@ -159,17 +159,8 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
 def read_rows(path: str | Path, *, cut: bool = False) -> list[Row]:
     """Read the rows of a .jsonl, .csv or .parquet file that a bench wrote.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    cut : bool
-        Cut off a last line that has no end: what a killed bench leaves.
-
-    Raises
-    ------
-    InputError
-        If the file does not hold rows.
+    ``cut``: whether to cut off a last line that has no end, as a killed bench leaves it. Raises
+    `InputError` if the file does not hold rows.
     """
     path = Path(path)
     data, rest = read_bytes(path), b""

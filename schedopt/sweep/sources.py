@@ -242,10 +242,7 @@ def generated(
 ) -> list[GeneratedSource]:
     """Return a generator's instances, one for each seed.
 
-    Raises
-    ------
-    InputError
-        If problem, generator or an option is not known or not right.
+    Raises `InputError` if the problem, the generator or an option is not known or not right.
     """
     chosen = record_of(problem).generator(generator)
     given = checked(options or {}, chosen.options, chosen.name)

@@ -54,23 +54,11 @@ def carry(
 ) -> tuple[list[Constraint], list[str]]:
     """Return fair shares that know what was used before, and lines on what became of what.
 
-    Parameters
-    ----------
-    results : sequence of Document
-        The nights before, the earliest first; a season is as many nights as it has.
-    tables : sequence of Path
-        Usage tables: columns ``night`` (a whole number or a date), ``demand``, perhaps
-        ``capacity``, and a column for each grouping.
-    rules : sequence of Constraint
-        The fair shares to carry on; where there are none, those that the last result was solved
-        with; where it has none, one for each grouping that lets each group have everything.
-    half_life, window : str or None
-        One of them, in nights or days: ``7``, ``7d``.
-
-    Raises
-    ------
-    InputError
-        If something given is not right, or says nothing of any night.
+    A season counts as many nights as it has. Usage tables have columns ``night`` (a whole number or
+    a date), ``demand``, perhaps ``capacity``, and one for each grouping. Where no rules are given,
+    those of the last result are carried on; where it has none, one for each grouping that lets each
+    group have everything. Raises `InputError` if something given is not right, or says nothing of
+    any night.
     """
     life, nights = _memory(half_life, window)
     used = [*_of_results(results), *(night for table in tables for night in _of_table(table))]

@@ -91,15 +91,7 @@ def shared(documents: Sequence[Result[Any]], night: Instance | None = None) -> F
 
 
 def shares(documents: Sequence[Result[Selected]], night: Instance | None = None) -> Figure:
-    """Draw the share of the capacity that each group gets in each selection, and asks for.
-
-    Parameters
-    ----------
-    documents : sequence of Result
-        Results of one instance.
-    night : Instance, optional
-        The instance: tells what was asked for, and its fair shares.
-    """
+    """Draw the share of the capacity that each group gets in each selection, and asks for."""
     panels = _panels(documents)
     look = colours(keys(documents))
     height = 0.25 + 0.15 * len(look)
@@ -229,15 +221,7 @@ def _caps(
 
 
 def schedule(documents: Sequence[Result[Selected]], night: Instance | None = None) -> Figure:
-    """Draw schedules: their Gantt charts, completion profiles and processor releases.
-
-    Parameters
-    ----------
-    documents : sequence of Result
-        Results with tasks, of one instance.
-    night : Instance, optional
-        The instance: tells the deadline and the groups.
-    """
+    """Draw schedules: their Gantt charts, completion profiles and processor releases."""
     count = len(documents)
     figure = Figure(figsize=(9, 3.2 * count + 3.4), layout="constrained")
     grid = figure.add_gridspec(count + 1, 2, height_ratios=[1.2] * count + [1])

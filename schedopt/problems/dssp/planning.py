@@ -78,17 +78,8 @@ def dispatched(
 ) -> Result[Any] | None:
     """Return a result that says when: itself, or each night as the best dispatcher runs it.
 
-    Parameters
-    ----------
-    instance : Instance
-    result : Result
-    most : int, optional
-        Tasks up to which it is done; any number where not given.
-
-    Returns
-    -------
-    Result or None
-        None where nothing is selected at all, or where a job has no tasks.
+    None where nothing is selected at all, where a job has no tasks, or where there are more than
+    ``most`` tasks.
     """
     chosen = result.solution
     if isinstance(chosen, Scheduled):
@@ -199,19 +190,8 @@ def plan(
 ) -> Plan:
     """Return a plan, a row for each job in the file's order.
 
-    Parameters
-    ----------
-    instance : Instance
-    result : Result
-        What is chosen.
-    run : Result or None
-        The same as it is run: see `dispatched`. Where there is none, nothing is said of times;
-        else they are from each night's start.
-
-    Raises
-    ------
-    InputError
-        If the result has no solution.
+    ``run``: what is chosen, as it is run (see `dispatched`): times are from each night's start;
+    none are said without it. Raises `InputError` if the result has no solution.
     """
     chosen = result.solution
     if chosen is None:

@@ -53,15 +53,7 @@ class Reason:
 
 
 def reasons(instance: Instance, result: Result) -> dict[str, Reason]:
-    """Return why each job that a result leaves out is left out, in the file's order.
-
-    Parameters
-    ----------
-    instance : Instance
-    result : Result
-        With a solution, a selection, a schedule or a season of this instance; without one nothing
-        is said.
-    """
+    """Return why each job that a result leaves out is left out, in the file's order."""
     solution = result.solution
     if not isinstance(solution, Selected | SelectedNights):
         return {}
@@ -131,23 +123,12 @@ def _never(night: Instance, j: int) -> Reason:
 
 
 class _Judge:
-    """Judges what adding a job to a selection, and dropping others for it, would break.
-
-    Parameters
-    ----------
-    names : sequence of str
-        What each column of the program is called: a job, or a job on a night.
-    demands : sequence of int
-        Of each column.
-    program : Program
-        Its rows without a name are the machine's, the others the rules'.
-    chosen : set of int
-        The columns of the jobs that are run.
-    """
+    """Judges what adding a job to those chosen, and dropping others for it, would break."""
 
     def __init__(
         self, names: Sequence[str], demands: Sequence[int], program: Program, chosen: set[int]
     ) -> None:
+        # Rows of the program without a name are the machine's, the others the rules'.
         self.names, self.program = names, program
         self.chosen = chosen
         self.held = set(program.completed(chosen))

@@ -42,12 +42,7 @@ def jobs(instance: Any) -> Figure:
 def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
     """Draw schedules beside each other: one box for each job, as wide as its nodes.
 
-    Parameters
-    ----------
-    documents : sequence of Result
-        Results of one instance.
-    instance : Instance, optional
-        The instance: tells the minima, which are then drawn as lines in the boxes.
+    The instance, where given, tells the minima, which are then drawn as lines in the boxes.
     """
     columns = min(3, len(documents))
     rows = ceil(len(documents) / columns)
@@ -64,15 +59,7 @@ def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
 
 
 def filling(document: Any, counts: Sequence[int]) -> Figure:
-    """Draw the schedule of rectangles as it is when some of its jobs have been placed.
-
-    Parameters
-    ----------
-    document : Result
-        A result of BUDDY, whose rectangles are in the order in which they were placed.
-    counts : sequence of int
-        After how many jobs each picture is taken.
-    """
+    """Draw a schedule of BUDDY after so many of its jobs, for each count, have been placed."""
     figure = Figure(figsize=(3.2 * len(counts), 3.4), layout="constrained")
     everyone = list(document.solution.rectangles)
     colour = colours(everyone)

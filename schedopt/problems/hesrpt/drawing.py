@@ -48,12 +48,7 @@ def jobs(instance: Any) -> Figure:
 def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
     """Draw the shares of each result over time, and beside them who is left when.
 
-    Parameters
-    ----------
-    documents : sequence of Result
-        Results of one instance.
-    instance : Instance, optional
-        Its order gives the colours; else that of completion.
+    Colours follow the order of the instance, where given, else that of completion.
     """
     figure = Figure(figsize=(9, 2.6 * len(documents) + 0.6), layout="constrained")
     rows = figure.subplots(len(documents), 2, squeeze=False, sharex=True, width_ratios=[3, 2])

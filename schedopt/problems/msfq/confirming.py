@@ -14,14 +14,7 @@ if TYPE_CHECKING:
 
 
 def recomputed(model: Threshold, result: Result) -> Result | None:
-    """Return a result with the least of the recomputed curve, None where it is not recomputed.
-
-    Parameters
-    ----------
-    model : Threshold
-    result : Result
-        What is to be confirmed; its solution is kept.
-    """
+    """Return a proven optimum where a second computation of the same curve agrees, else None."""
     from schedopt.validation.msfq.solved import least, recomputed
 
     found = recomputed(model.instance, model.variant)
