@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import expm1, fsum, log1p
 
-LEVEL = 0.95
-"""The coverage that an interval aims at, unless told otherwise."""
-
-FEW = 10
-"""Instances below which a bootstrap interval is rough: it then covers less than it aims at."""
-
-MANY = 2_500
-"""Instances from which on resampling is replaced by its limit, the normal interval."""
+LEVEL = 0.95  # the coverage that an interval aims at, unless told otherwise
+FEW = 10  # instances below which a bootstrap interval is rough: it then covers less than it aims at
+MANY = 2_500  # instances from which on resampling is replaced by its limit, the normal interval
 
 RESAMPLES = 2_000
 
-SHIFT_GAP = 0.01
-"""The shift for gaps: one percent of the reference."""
-
-SHIFT_SECONDS = 0.001
-"""The shift for the times of policies: a millisecond."""
+SHIFT_GAP = 0.01  # the shift for gaps: one percent of the reference
+SHIFT_SECONDS = 0.001  # the shift for the times of policies: a millisecond
 
 
 def shifted_geometric_mean(values: Iterable[float], shift: float) -> float | None:

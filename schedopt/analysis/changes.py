@@ -16,8 +16,7 @@ from schedopt.analysis.contenders import (
 )
 from schedopt.sweep.rows import Row
 
-Value = bool | float | str | list[str] | None
-"""What a row says of something."""
+Value = bool | float | str | list[str] | None  # what a row says of something
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):

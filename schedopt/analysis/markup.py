@@ -12,8 +12,7 @@ from schedopt.instances.csv_text import guarded
 from schedopt.instances.errors import printable
 from schedopt.problems.shown import ShownTable, Value
 
-LEADING = re.compile(r"[-+]?[\d,]*\.?\d+")
-"""The number that a cell begins with."""
+LEADING = re.compile(r"[-+]?[\d,]*\.?\d+")  # the number that a cell begins with
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",

@@ -10,8 +10,7 @@ import msgspec
 from schedopt.analysis.contenders import contenders, grouped
 from schedopt.sweep.rows import Row
 
-FEWEST = 20
-"""Resampled instances that an interval takes."""
+FEWEST = 20  # resampled instances that an interval takes
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):

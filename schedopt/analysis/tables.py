@@ -45,11 +45,8 @@ BESIDE = ("beside", "instances", "better", "equal", "worse", "mean advantage", "
 PRINTED_PAIR = ("problem", "a", "b", "instances", "better", "equal", "worse",
                 "mean advantage of a", "95% interval")  # fmt: skip
 
-MOST_MEASURED = 12
-"""Measured instances that have a table of their own."""
-
-MOST_SHARES = 6
-"""Groups whose shares a terminal shows."""
+MOST_MEASURED = 12  # measured instances that have a table of their own
+MOST_SHARES = 6  # groups whose shares a terminal shows
 
 Contending = TypeVar("Contending", Standing, Profile, Pair)
 

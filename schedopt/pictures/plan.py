@@ -15,11 +15,8 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
-MOST = 60
-"""Jobs that are drawn, the earliest; bars of more could not be read."""
-
-OUT = 20
-"""Jobs that are left out and named."""
+MOST = 60  # jobs that are drawn, the earliest; bars of more could not be read
+OUT = 20  # jobs that are left out and named
 
 
 def plan(table: pl.DataFrame) -> Figure:

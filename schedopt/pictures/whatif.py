@@ -13,8 +13,7 @@ from schedopt.pictures.style import colours, label
 if TYPE_CHECKING:  # which would load all that solves
     from schedopt.sweep.varied import Variation
 
-MOST = 8
-"""Curves in a panel; of more, the first."""
+MOST = 8  # curves in a panel; of more, the first
 
 
 def curves(rows: Sequence[Variation]) -> Figure:

@@ -7,8 +7,7 @@ import msgspec
 from schedopt.formats import number
 from schedopt.problems.shown import ShownTable, Tables
 
-NAMES = 6
-"""Jobs that are named in a cell; of more, how many."""
+NAMES = 6  # jobs that are named in a cell; of more, how many
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -21,8 +21,7 @@ class Column:
     cells: Sequence[Cell]  # one for each job, each of that type or None
 
 
-Plan = tuple[Column, ...]
-"""The columns, all of one length, no two of one title."""
+Plan = tuple[Column, ...]  # the columns, all of one length, no two of one title
 
 
 def groupings(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from schedopt.solvers.result import Document, Limits, Result
 
 
-I = TypeVar("I", bound=AnyInstance, default=Any)
-"""The type of a problem's instances."""
+I = TypeVar("I", bound=AnyInstance, default=Any)  # the type of a problem's instances
 
 T = TypeVar("T")
 

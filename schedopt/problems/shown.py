@@ -7,12 +7,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-Line = tuple[str, str]
-"""What is said, such as ``threshold``, and the value in words."""
+Line = tuple[str, str]  # what is said, such as ``threshold``, and the value in words
 
 
-Value = float | str | None
-"""What a cell is sorted by; None comes last."""
+Value = float | str | None  # what a cell is sorted by; None comes last
 
 NUMERIC = re.compile(r"[-–+±<>\d.,%]+( (of|to) [-+<>\d.,%]+| (µs|ms|s|min|h))?")
 """A number, a share, an interval, a count of a count, a time: such columns align to the right."""

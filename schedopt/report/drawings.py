@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 BUDGET = 60.0
 """Seconds that the runs to be drawn took in the bench: they are made again for their solutions."""
 
-MOST = 120
-"""Pictures of a report: each takes a fifth of a second, and tens of kilobytes."""
+MOST = 120  # pictures of a report: each takes a fifth of a second, and tens of kilobytes
 
 IN_THE_WAY = (
     re.compile(r"<metadata>.*?</metadata>", re.DOTALL),

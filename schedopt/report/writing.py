@@ -30,11 +30,8 @@ from schedopt.report.sections import failed, measured_section, problem_section, 
 from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row
 
-Advance = Callable[[int, int], None]
-"""Called with how many are done and how many there are."""
-
-PICTURES = 12
-"""Instances that are drawn, unless told otherwise."""
+Advance = Callable[[int, int], None]  # called with how many are done and how many there are
+PICTURES = 12  # instances that are drawn, unless told otherwise
 
 
 def write(

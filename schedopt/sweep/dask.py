@@ -23,11 +23,8 @@ from schedopt.sweep.measure import Outcome, Task, said
 from schedopt.sweep.rows import Row
 from schedopt.sweep.workers import Group, Worker, WorkerError
 
-PATIENCE = 30.0
-"""Seconds to wait for a scheduler, and for its first worker."""
-
-BATCH_SECONDS = 0.5
-"""Seconds that a batch of tasks is meant to take."""
+PATIENCE = 30.0  # seconds to wait for a scheduler, and for its first worker
+BATCH_SECONDS = 0.5  # seconds that a batch of tasks is meant to take
 
 LOST = (OSError, TimeoutError, CancelledError, futures.CancelledError)
 """What is raised where the scheduler is gone; its futures are cancelled in either sense."""

@@ -15,11 +15,8 @@ import msgspec
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import write_bytes
 
-SYNC = 0.5
-"""Seconds between two waits for the disk."""
-
-_BEGINNING = b'{"instance":'
-"""How each row begins as a line of JSON."""
+SYNC = 0.5  # seconds between two waits for the disk
+_BEGINNING = b'{"instance":'  # how each row begins as a line of JSON
 
 
 class Keyed(Protocol):

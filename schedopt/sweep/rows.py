@@ -30,8 +30,7 @@ NUMBERS = (
     "confidence",
 )
 
-AS_JSON = ("options", "measures", "resampled")
-"""What a cell of a table holds as JSON."""
+AS_JSON = ("options", "measures", "resampled")  # what a cell of a table holds as JSON
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

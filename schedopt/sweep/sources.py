@@ -21,15 +21,11 @@ from schedopt.instances.options import Options, checked, split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 
-MOST_BESIDE = 4 * 2**30
-"""No file beside an instance is read beyond this."""
+MOST_BESIDE = 4 * 2**30  # no file beside an instance is read beyond this
 
 MOST_DIGITS = 1000
-MOST_SEEDS = 1_000_000
-"""Beyond this, a range of seeds is a slip of the pen."""
-
-TINY = 4096
-"""Bytes up to which compressing a text takes longer than sending it."""
+MOST_SEEDS = 1_000_000  # beyond this, a range of seeds is a slip of the pen
+TINY = 4096  # bytes up to which compressing a text takes longer than sending it
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from weakref import WeakSet
 
 from schedopt.instances.errors import InputError
 
-TRIAL = 2.0
-"""Seconds that a copy has to end at once."""
+TRIAL = 2.0  # seconds that a copy has to end at once
 
 _SPAWN = multiprocessing.get_context("spawn")
 _THREADS = Path("/proc/self/task")

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from schedopt.verbs.explain import Explained
     from schedopt.verbs.warm import Warmed
 
-Told = Mapping[str, Any]
-"""An entry, as a document says it."""
+Told = Mapping[str, Any]  # an entry, as a document says it
 
 VERDICTS = {True: "holds", False: "differs", None: "cannot be judged"}
 STYLES = {True: "green", False: "red", None: ""}

@@ -12,11 +12,8 @@ from schedopt.formats import number, percent
 from schedopt.solvers.result import Watch, gap
 from schedopt.terminal.console import err, text
 
-Advance = Callable[[int, int], None]
-"""Called with how many are done and how many there are."""
-
-EVERY = 10.0
-"""Seconds between two lines where standard error is no terminal."""
+Advance = Callable[[int, int], None]  # called with how many are done and how many there are
+EVERY = 10.0  # seconds between two lines where standard error is no terminal
 
 
 @contextmanager

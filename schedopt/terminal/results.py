@@ -16,12 +16,10 @@ from schedopt.terminal.console import out, say, show, text
 
 STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
 
-MOST = 40
-"""Violations that are printed; --json has them all."""
+MOST = 40  # violations that are printed; --json has them all
 
 
-DROPPED = 20
-"""What is left out and printed; a plan has it all."""
+DROPPED = 20  # what is left out and printed; a plan has it all
 
 
 def result(instance: AnyInstance, document: Result) -> None:

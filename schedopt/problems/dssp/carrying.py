@@ -25,12 +25,10 @@ from schedopt.solvers.result import Document
 DIGITS = 12
 """Significant digits of a demand that was worked out from a share, so that rounding is gone."""
 
-OWN = ("night", "demand", "capacity")
-"""The columns of a usage table that are no groupings."""
+OWN = ("night", "demand", "capacity")  # the columns of a usage table that are no groupings
 
 
-EARLIEST = date(1970, 1, 1).toordinal()
-"""A number of a night from which on it was a date."""
+EARLIEST = date(1970, 1, 1).toordinal()  # nights of this number or above are dates
 
 
 @dataclass(frozen=True)

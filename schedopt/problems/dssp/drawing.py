@@ -34,14 +34,9 @@ from schedopt.problems.dssp.planning import of_nights
 from schedopt.problems.dssp.showing import largest
 from schedopt.solvers.result import Result
 
-GROUPS = 40
-"""Groups of a grouping that are drawn; of more, those with the largest shares."""
-
-ALL = "all jobs"
-"""What stands in place of groups where jobs have none."""
-
-MANY = 2_000
-"""Tasks from which on edges would hide them."""
+GROUPS = 40  # groups of a grouping that are drawn; of more, those with the largest shares
+ALL = "all jobs"  # what stands in place of groups where jobs have none
+MANY = 2_000  # tasks from which on edges would hide them
 
 MOST_WINDOWS = 12
 """Releases, or deadlines, of jobs' own that are drawn; more would hide what they are about."""

@@ -28,8 +28,7 @@ from schedopt.solvers.result import Limits, Result
 EACH, TOGETHER = 10.0, 120.0
 """Seconds for each further solve, and for all of them, where no time limit is given."""
 
-ASKED = "asked for"
-"""The name of the requirement that asks for a job, where no rule is called so."""
+ASKED = "asked for"  # the name of the requirement that asks for a job, where no rule is called so
 
 HOUR = 3600.0
 LONG = 2 * HOUR

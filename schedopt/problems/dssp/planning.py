@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
 Chosen = Selected | SelectedNights
 
-PLAINLY = 3_000
-"""Tasks up to which the plain simulator is done before the compiled one is loaded."""
+PLAINLY = 3_000  # tasks up to which the plain simulator is done before the compiled one is loaded
 
 HOPE = " (--formulation schedule looks for a choice that can be)"
 """What may be done about late jobs."""

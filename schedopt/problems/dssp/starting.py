@@ -7,8 +7,7 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Selected
 from schedopt.policies.registry import registered
 
-STARTS = ("greedy", "greedy-half")
-"""Policies quick enough to start a solver from."""
+STARTS = ("greedy", "greedy-half")  # policies quick enough to start a solver from
 
 STARTS_FROM = 500
 """Jobs from which on a start pays: loading compiled heuristics takes a second by itself."""

@@ -15,8 +15,7 @@ from matplotlib.patches import Rectangle as Patch
 from schedopt.pictures.style import BLUE, colours, label
 from schedopt.pictures.style import names as called
 
-MANY = 64
-"""Jobs from which on names would not be readable."""
+MANY = 64  # jobs from which on names would not be readable
 
 Bar = tuple[str, float, float, float, float]
 """A job's name, its first node and how many, from when in the quantum and for how long."""

@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from schedopt.pictures.style import COLOURS, colours, label, title
 from schedopt.pictures.style import names as called
 
-MANY = 24
-"""Jobs up to which each has a colour and a name of its own."""
+MANY = 24  # jobs up to which each has a colour and a name of its own
 
 
 def jobs(instance: Any) -> Figure:

@@ -21,8 +21,7 @@ QUICK = {
 }
 """For each objective servers, and the load up to which their optimal policy takes seconds."""
 
-SOME = 128
-"""Servers up to which the exact curve does; beyond it is the approximation by area."""
+SOME = 128  # servers up to which the exact curve is quick; beyond, it is approximated by area
 
 
 class Msfq(Problem["Instance"]):

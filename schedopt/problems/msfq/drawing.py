@@ -17,8 +17,7 @@ from schedopt.solvers.result import Result
 
 OBJECTIVE = "mean response time"
 
-WINDOW = 40
-"""Waiting jobs of each class that the picture of a policy shows."""
+WINDOW = 40  # waiting jobs of each class that the picture of a policy shows
 
 
 def jobs(queue: Any) -> Figure:

@@ -15,8 +15,7 @@ from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.pictures.style import BLUE, GREEN, GREY, ORANGE, PALE, RED, keys, label, lines, title
 from schedopt.solvers.result import Result
 
-CELLS = 120
-"""Steps in time of a picture."""
+CELLS = 120  # steps in time of a picture
 UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
 
 

@@ -18,8 +18,7 @@ from schedopt.instances.msfq.log_answers import (
 from schedopt.problems.shown import Lines, ShownTable, Tables
 from schedopt.solvers.result import Result
 
-MOST = 40
-"""Classes of the table."""
+MOST = 40  # classes of the table
 
 BOUNDED = {
     "prices": "schedules that preempt nobody",
@@ -30,8 +29,7 @@ BOUNDED = {
 }
 """What each bound on a log is for."""
 
-TAIL = "99"
-"""The percentile that is shown where it was measured."""
+TAIL = "99"  # the percentile that is shown where it was measured
 
 
 def lines(queue: Instance, result: Result[Answer | LogAnswer]) -> Lines:

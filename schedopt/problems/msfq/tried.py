@@ -14,8 +14,7 @@ from schedopt.instances.msfq.logs import Floats
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import Window
 
-MANY = 200_000
-"""Jobs beyond which only policies are tried that are fast however long the queue."""
+MANY = 200_000  # jobs beyond which only policies are tried that are fast however long the queue
 FAST = ("first-fit", "easy", "easy-sjbf", "sjf", "saf", "f1")
 
 
