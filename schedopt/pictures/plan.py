@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from schedopt.formats import counted
 from schedopt.instances.errors import InputError
 from schedopt.pictures.style import COLOURS, PALE, RED, colours, label, time_unit
-from schedopt.problems.planned import FIXED
+from schedopt.problems.shown import FIXED
 
 if TYPE_CHECKING:
     import polars as pl

@@ -32,10 +32,7 @@ if TYPE_CHECKING:
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.recipes import Recipe
     from schedopt.policies.registry import Policy
-    from schedopt.problems.explained import Explanation
-    from schedopt.problems.planned import Plan
-    from schedopt.problems.sheet import Section
-    from schedopt.problems.shown import Lines, ShownTable, Tables
+    from schedopt.problems.shown import Explanation, Lines, Plan, Section, ShownTable, Tables
     from schedopt.solvers.door import Engine
     from schedopt.solvers.result import Document, Limits, Result
 
@@ -236,7 +233,8 @@ class Problem(Generic[I]):
         """Solve a formulation again by another method than a result's, None where there is none."""
         from schedopt.solvers import door
 
-        return door.confirm(model, result, limits)
+        quick: Result | None = self._told("confirming:recomputed", model, result, default=None)
+        return quick or door.confirm(model, result, limits)
 
     def explain(
         self,
@@ -387,7 +385,7 @@ class Problem(Generic[I]):
 
     def _sections(self, instance: I, result: Result) -> Iterator[Section]:
         """Yield the result's picture, and its tables."""
-        from schedopt.problems.sheet import Section
+        from schedopt.problems.shown import Section
 
         if result.solution is not None:
             pictures = (("The result", lambda: self.draw_results([result], instance)),)
@@ -397,14 +395,14 @@ class Problem(Generic[I]):
 
     def draw(self, instance: I) -> Figure:
         """Draw an instance: ``drawing.jobs``."""
-        from schedopt.pictures.plain import sizes
+        from schedopt.pictures.charts import sizes
 
         found: Figure | None = self._told("drawing:jobs", instance, default=None)
         return found or sizes(instance)
 
     def draw_results(self, results: Sequence[Result], instance: I | None = None) -> Figure:
         """Draw results with a solution, all of one instance: ``drawing.results``."""
-        from schedopt.pictures.plain import objectives
+        from schedopt.pictures.charts import objectives
 
         found: Figure | None = self._told("drawing:results", results, instance, default=None)
         return found or objectives(results)

@@ -16,10 +16,9 @@ from schedopt.analysis.tables import variations
 from schedopt.formats import number, percent
 from schedopt.instances.files import write_bytes
 from schedopt.instances.protocol import AnyInstance
-from schedopt.pictures import whatif
-from schedopt.problems import explained, problem_of
-from schedopt.problems.sheet import Section
-from schedopt.problems.shown import ShownTable
+from schedopt.pictures import charts
+from schedopt.problems import problem_of
+from schedopt.problems.shown import Explanation, Section, ShownTable, explained
 from schedopt.report.drawings import svg
 from schedopt.report.sections import defined, terms
 from schedopt.report.writing import asset, content_policy, named, script
@@ -154,9 +153,9 @@ def prices(result: Result) -> Iterator[Section]:
     """Yield why each job is left out and what each rule costs, where that was asked for."""
     if not result.explanation:
         return
-    told = msgspec.convert(result.explanation, explained.Explanation)
+    told = msgspec.convert(result.explanation, Explanation)
     words = "Each by solving again: with the job asked for, without the rule, on a larger machine."
-    tables = tuple(table.filled() for table in explained.tables(told))
+    tables = tuple(table.filled() for table in explained(told))
     yield Section("Why, and at what price", words=words, tables=tables, terms=PRICES)
 
 
@@ -167,7 +166,7 @@ def what_if(rows: Sequence[Variation]) -> Iterator[Section]:
     places = " and ".join(rows[0].values)
     words = f"The optimum, solved again for each value of {places}."
     drawn = [row for row in rows if row.objective is not None]
-    pictures = (("The optimum, and who gets what", lambda: whatif.curves(drawn)),)
+    pictures = (("The optimum, and who gets what", lambda: charts.variations(drawn)),)
     yield Section(
         "What if",
         words=words if drawn else f"{words} For none of them was anything found.",

@@ -20,7 +20,7 @@ from schedopt.instances.constraints import Constraint, FairShare, Require, label
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance
 from schedopt.problems.dssp.reasons import reasons
-from schedopt.problems.explained import Explanation, LeftOut, More, RulePrice
+from schedopt.problems.shown import Explanation, LeftOut, More, RulePrice
 from schedopt.solvers import door
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Limits, Result

@@ -29,7 +29,7 @@ from schedopt.instances.dssp import (
 )
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import reasons
-from schedopt.problems.planned import Column, Plan, groupings
+from schedopt.problems.shown import Column, Plan, groupings
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from schedopt.instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
 if TYPE_CHECKING:
-    from schedopt.formulations.protocol import Formulation
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.msfq import Instance
     from schedopt.policies.registry import Policy
-    from schedopt.solvers.result import Limits, Result
+    from schedopt.solvers.result import Result
 
 QUICK = {
     "mean": ((4, 0.9), (8, 0.8), (16, 0.6), (32, 0.5)),
@@ -55,26 +54,6 @@ class Msfq(Problem["Instance"]):
     def default_formulation(self, instance: Instance) -> str:
         """Return ``bound`` for a log, ``threshold`` for classes of jobs."""
         return "threshold" if instance.log is None else "bound"
-
-    def hint(self, model: Formulation) -> Any | None:
-        """Return the best of all policies on a log, or of the schedules that they give a window."""
-        from schedopt.formulations.msfq import LogBound, Window
-        from schedopt.problems.msfq import tried
-
-        if isinstance(model, LogBound):
-            return tried.best_policy(model.instance)
-        return tried.best_order(model) if isinstance(model, Window) else None
-
-    def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
-        """Recompute an exact curve as the checker does, which is quick; else as the table says."""
-        from schedopt.formulations.msfq import Threshold
-
-        if isinstance(model, Threshold) and model.method == "exact":
-            from schedopt.problems.msfq import confirming
-
-            if recomputed := confirming.recomputed(model, result):
-                return recomputed
-        return super().confirm(model, result, limits)
 
     def question(
         self,

@@ -10,13 +10,16 @@ import msgspec
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
-    from schedopt.formulations.msfq import Threshold
+    from schedopt.formulations.protocol import Formulation
 
 
-def recomputed(model: Threshold, result: Result) -> Result | None:
+def recomputed(model: Formulation, result: Result) -> Result | None:
     """Return a proven optimum where a second computation of the same curve agrees, else None."""
+    from schedopt.formulations.msfq import Threshold
     from schedopt.validation.msfq.solved import least, recomputed
 
+    if not isinstance(model, Threshold) or model.method != "exact":
+        return None
     found = recomputed(model.instance, model.variant)
     if found is None:
         return None

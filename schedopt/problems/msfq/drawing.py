@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from schedopt.instances.msfq import Instance, Windowed
 from schedopt.instances.msfq.answers import Answer, ClassTime, OptimalTable, Thresholded
-from schedopt.pictures.plain import objectives
+from schedopt.pictures.charts import objectives
 from schedopt.pictures.style import BLUE, ORANGE, PALE, RED, colours, keys, label, title
 from schedopt.solvers.result import Result
 
