@@ -20,7 +20,7 @@ Value = bool | float | str | list[str] | None  # what a row says of something
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is not as it was."""
+    """One difference between two rows of the same run."""
 
     problem: str
     instance: str

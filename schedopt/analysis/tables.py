@@ -107,7 +107,7 @@ def _standing(of: Standing) -> Cells:
 
 
 def between(low: float | None, high: float | None) -> str:
-    """Return an interval of fractions; nothing where there is none."""
+    """Return an interval of fractions as text, empty where there is none."""
     return "" if low is None or high is None else f"{percent(low)[:-1]} to {percent(high)}"
 
 

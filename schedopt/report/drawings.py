@@ -61,7 +61,7 @@ def order(rows: Sequence[Row]) -> list[Row]:
 
 
 def chosen(cases: Mapping[str, Sequence[Row]], most: int) -> list[str]:
-    """Return the files worth pictures: where policies differ most, as many as time allows.
+    """Return the files to draw: where policies differ most, within the time budget.
 
     ``cases``: each file's rows; ``most``: how many at the most.
     """
@@ -149,7 +149,7 @@ def _reason(error: Exception) -> str:
 
 
 def svg(figure: Figure, caption: str) -> str:
-    """Return a figure as markup that can stand in a page, the same each time."""
+    """Return a figure as markup to embed in a page, the same bytes each time."""
     import matplotlib
 
     buffer = BytesIO()

@@ -102,7 +102,7 @@ def page(
 
 
 def _facts(instance: AnyInstance, result: Result) -> str:
-    """Return what there is to say in lines: what is proven, and what the problem says."""
+    """Return the list of facts: the outcome, the bound, who proved it, what the problem adds."""
     record = problem_of(instance)
     lines = [
         ("what this is", instance.description or ""),

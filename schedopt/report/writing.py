@@ -62,7 +62,7 @@ def write(
 
 
 def named(path: str | Path) -> None:
-    """Refuse a report whose name does not say that it is a page."""
+    """Refuse a path that does not end in .html."""
     if Path(path).suffix.lower() != ".html":
         raise InputError("a report's name ending in .html", found=shown(Path(path).name))
 
@@ -102,7 +102,7 @@ def _sections(rows: Sequence[Row], standings: Sequence[Standing]) -> Iterator[st
 
 
 def by_contender(rows: Sequence[Row]) -> list[Row]:
-    """Return rows whose policy is their contender: one in several settings is several."""
+    """Return rows whose policy is their contender: the policy with its options."""
     names = contenders(rows)
     return [msgspec.structs.replace(row, policy=names[row.key]) for row in rows]
 
@@ -139,7 +139,7 @@ def script(parts: tuple[str, ...] = SCRIPTS) -> str:
 
 
 def need_plotly() -> None:
-    """Refuse to make a report without what draws its charts."""
+    """Raise `InputError` if plotly, which draws the charts, is not installed."""
     if find_spec("plotly") is None:
         raise InputError(
             "plotly, which the extra `report` brings: pip install 'schedopt[report]'",

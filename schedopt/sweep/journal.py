@@ -20,7 +20,7 @@ _BEGINNING = b'{"instance":'  # how each row begins as a line of JSON
 
 
 class Keyed(Protocol):
-    """A row: a record with a digest of all that it depends on, by which a sweep knows it."""
+    """A row with a key: a digest of all that it depends on."""
 
     @property
     def key(self) -> str:
@@ -57,15 +57,15 @@ class Journal(ABC, Generic[R]):
 
     @abstractmethod
     def _held(self, path: Path) -> list[R]:
-        """Read the rows that a file holds, and cut off a last one that has no end."""
+        """Read a file's rows, cutting off an unfinished last one."""
 
     @abstractmethod
     def _table(self, rows: Sequence[R], suffix: str) -> bytes:
-        """Return rows as a file of such an ending holds them."""
+        """Return rows as the bytes of a file with this ending."""
 
     @abstractmethod
     def _strange(self, rows: Sequence[R]) -> InputError:
-        """Return what is to be said of rows that are of something else."""
+        """Return the error for rows that are not of this sweep."""
 
     def let_go(self) -> None:
         """Close the journal in a copy of this process, where its lock would outlive this one's."""
@@ -199,7 +199,7 @@ def _keep_others_out(journal: IO[bytes], path: Path) -> None:
 
 
 def finished(data: bytes, path: Path, what: str) -> tuple[bytes, bytes]:
-    """Return the lines that have an end, and what is left: the beginning of a row."""
+    """Return the complete lines, and the unfinished row after them."""
     whole = data.rfind(b"\n") + 1
     rest = data[whole:]
     common = min(len(rest), len(_BEGINNING))

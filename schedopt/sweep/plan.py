@@ -105,7 +105,7 @@ def _policies(sweep: Sweep, problem: str, problems: Sequence[str]) -> list[Polic
 
 
 def _applies(name: str, problem: str, problems: Sequence[str]) -> bool:
-    """Tell whether a policy is of this problem; it must be of one of them all."""
+    """Tell whether a policy is of this problem; raise if it is of none of them."""
     failures = {}
     for other in problems:
         try:

@@ -251,7 +251,7 @@ def generated(
 
 
 def from_label(label: str) -> Source:
-    """Return what a row's ``file`` speaks of: a file, or what was generated."""
+    """Return the source that a row's ``file`` names: a file or a generated instance."""
     if "/" not in label or "," not in label or Path(label).exists():
         return FileSource(Path(label))
     (source,) = from_text(label)

@@ -109,7 +109,7 @@ def unready(process: BaseProcess, seconds: float) -> InputError | None:
 
 
 def leave_if_begun_by_ourselves() -> None:
-    """End a process that is only just importing the script that began it, and would begin others.
+    """Exit if this process is still importing the script that spawned it.
 
     Whoever began it says what is to be done.
     """

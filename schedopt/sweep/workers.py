@@ -90,7 +90,7 @@ class Worker:
             yield [self.compute(task, grace)]
 
     def compute(self, task: Task, grace: float | None) -> Outcome[Keyed]:
-        """Do a task, however often it takes.
+        """Do a task, starting its process again as often as it dies.
 
         A step that takes longer than the time limit and ``grace`` is ended, where there are both.
         Raises `WorkerError` if the worker is closed meanwhile.

@@ -18,7 +18,7 @@ EVERY = 10.0  # seconds between two lines where standard error is no terminal
 
 @contextmanager
 def live(what: str) -> Iterator[Watch | None]:
-    """Show incumbent, bound and gap while a solver runs; nothing where no one is looking."""
+    """Show incumbent, bound and gap while a solver runs; nothing without a terminal."""
     if not err.is_terminal:
         yield None
         return
@@ -37,7 +37,7 @@ def live(what: str) -> Iterator[Watch | None]:
 
 @contextmanager
 def bar(what: str) -> Iterator[Advance]:
-    """Show a progress bar; where no one is looking, a line now and then."""
+    """Show a progress bar; without a terminal, a line now and then."""
     columns = (
         TextColumn(what, markup=False),
         BarColumn(),
@@ -63,7 +63,7 @@ def bar(what: str) -> Iterator[Advance]:
 
 
 def ticking(what: str) -> Advance:
-    """Return what tells a line now and then, beside whatever else is shown."""
+    """Return a callback that prints a line of progress now and then."""
     said = time.monotonic()
 
     def advance(done: int, total: int) -> None:

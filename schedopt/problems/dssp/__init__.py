@@ -81,7 +81,7 @@ class Dssp(Problem["Instance"]):
         return found
 
     def measured_by(self, policy: Policy) -> Options:
-        """Return no option where jobs are run: what bounds that depends on no choice."""
+        """Return no options where jobs are run: the bound then depends on no choice."""
         return {} if _dispatches(policy) else super().measured_by(policy)
 
     def question(

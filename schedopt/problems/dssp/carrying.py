@@ -162,7 +162,7 @@ def _of_table(path: Path) -> list[Usage]:
 
 
 def _keep(capacity: dict[int, Fraction], night: int, text: str) -> None:
-    """Note the capacity of a night, which all its rows tell alike."""
+    """Record a night's capacity, which must be the same in all its rows."""
     room = _amount(text, "capacity")
     if capacity.setdefault(night, room) != room:
         raise InputError("the night's one capacity", found=shown(text), place="capacity")
@@ -177,7 +177,7 @@ def _night(text: str) -> int:
 
 
 def _called(night: int) -> str:
-    """Return a night as its table calls it: numbers so large are dates."""
+    """Return a night as its table names it: a number, or a date."""
     return f"number {night}" if night < EARLIEST else date.fromordinal(night).isoformat()
 
 
@@ -192,7 +192,7 @@ def _amount(text: str, column: str) -> Fraction:
 
 
 def _in_order(used: list[Usage], results: bool, tables: int) -> list[Usage]:
-    """Return nights by number; those of results come after those of tables."""
+    """Return nights in order; they come from results or from tables, not from both."""
     if not results or not tables:
         nights = [night.night for night in used]
         if len(set(nights)) < len(nights):

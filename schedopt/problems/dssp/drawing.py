@@ -247,7 +247,7 @@ def schedule(documents: Sequence[Result[Selected]], night: Instance | None = Non
 
 
 def _profile(axes: Any, times: Any, colour: str, who: str, *, rising: bool) -> None:
-    """Draw which part of some things has happened, or has not, by each time."""
+    """Draw the fraction of times that have passed, or are still to come, at each time."""
     part = np.arange(len(times) + 1) / max(1, len(times))
     heights = part if rising else 1 - part
     steps = np.concatenate(([0.0], np.sort(times)))

@@ -40,7 +40,7 @@ Progress = Callable[[int, int], None]
 def explain(
     model: Formulation, result: Result, limits: Limits, progress: Progress | None = None
 ) -> Explanation | None:
-    """Return why jobs are left out, and what rules and the machine cost; None of a schedule.
+    """Return why jobs are left out, and what each rule costs; None for a schedule.
 
     The time limit is for all further solves together.
     """
@@ -106,12 +106,12 @@ class _Explaining:
         return [self._called(k) for k in range(len(self.rules)) if k != i]
 
     def _called(self, k: int) -> Constraint:
-        """Return a rule under its own name, whatever comes before it."""
+        """Return a rule with its name set, so that its place no longer matters."""
         rule = self.rules[k]
         return rule if rule.name else msgspec.structs.replace(rule, name=self.names[k])
 
     def _solved(self, night: Instance, rules: Sequence[Constraint]) -> _Answer:
-        """Solve the same with other rules, or on another machine."""
+        """Solve again with other rules, or on another machine."""
         if self.progress:
             self.progress(self.done, self.total)
         self.done += 1

@@ -127,7 +127,7 @@ def dispatched(
 def _alone(
     instance: Instance, result: Result[Chosen], chosen: Chosen
 ) -> Iterator[tuple[Instance | None, Selected | SelectedNight]]:
-    """Yield what dispatchers are given of each night: they know of seats of its own alone."""
+    """Yield each night as dispatchers take it, with its own seats; None where nothing runs."""
     if isinstance(chosen, Selected):
         rules = enumerate(result.constraints, start=len(instance.constraints))
         seats = [
@@ -177,7 +177,7 @@ def _best(night: Instance, names: Sequence[str], fill: float) -> tuple[str, Sche
 def _worth(
     night: Instance, jobs: NDArray[np.int64], completion: NDArray[np.float64]
 ) -> tuple[float, int, float]:
-    """Return what a dispatcher earns, the late jobs and the end, the last two counted down."""
+    """Return a dispatcher's score: the reward, then the fewest late jobs, then the earliest end."""
     ends = completion[jobs]
     paid = [night.worth(int(j), float(end)) for j, end in zip(jobs, ends, strict=True)]
     late = int((ends > night.deadlines[jobs] * ON_TIME).sum())

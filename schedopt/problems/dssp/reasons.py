@@ -207,12 +207,12 @@ class _Judge:
         return tuple(sorted(dropped)) if pays else None
 
     def _lacks(self, i: int, change: dict[int, int]) -> bool:
-        """Tell whether a row of the machine has no room for a change."""
+        """Tell whether a row of the machine is overfull after a change."""
         row = self.program.rows[i]
         return not row.name and row.upper is not None and self.used[i] + change[i] > row.upper
 
     def _broken(self, j: int, without: Iterable[int]) -> str:
-        """Return the first rule that a job breaks, where others go for it."""
+        """Return the first rule that adding a job breaks, where others are dropped for it."""
         gone = set(without)
         held = self.program.completed((self.chosen - gone) | {j})
         change = self._change([c for c in held if c not in self.held], self.held.difference(held))

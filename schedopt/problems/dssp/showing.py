@@ -236,7 +236,7 @@ def _bounds(
 
 
 def _tonight(rule: FairShare, group: str, share: float, capacity: float) -> float:
-    """Return the share of tonight's capacity that a bound means after what was used before."""
+    """Return a bound as a share of tonight's capacity, given what was used before."""
     if rule.window == 1:
         return share
     total = sum(rule.past.values()) if rule.past_total is None else rule.past_total

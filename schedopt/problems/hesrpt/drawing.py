@@ -88,7 +88,7 @@ def _shares(axes: Any, solution: Any, names: list[str], colour: dict[str, str]) 
 
 
 def _left(axes: Any, solution: Any) -> None:
-    """Draw how many jobs are in the system, or were not yet there."""
+    """Draw how many jobs are still to complete."""
     ends = np.sort(np.array(list(solution.completion.values())))
     left = np.arange(len(ends), -1, -1)
     axes.step(np.concatenate([[0.0], ends]), left, where="post", color="black")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def recomputed(model: Formulation, result: Result) -> Result | None:
-    """Return a proven optimum where a second computation of the same curve agrees, else None."""
+    """Return a result with the least of the recomputed curve, None where none is recomputed."""
     from schedopt.formulations.msfq import Threshold
     from schedopt.validation.msfq.solved import least, recomputed
 

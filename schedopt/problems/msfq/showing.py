@@ -100,7 +100,7 @@ def tables(queue: Instance, result: Result[Answer | LogAnswer]) -> Tables:
 
 
 def _bracket(found: Bracketed) -> Tables:
-    """Yield what bounds all schedules, and what each policy gets beside the greatest bound."""
+    """Yield the bounds on all schedules, and each policy beside the greatest of them."""
     known = sorted(found.bounds.items(), key=lambda pair: -pair[1])
     rows = tuple((name, number(value), BOUNDED.get(name, "")) for name, value in known)
     yield ShownTable(title="bounds", heads=("by", "at least", "for"), rows=rows)
