@@ -7,13 +7,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any, ClassVar, Generic, Protocol, TypeVar
-from weakref import WeakSet
+from typing import IO, ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
 
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import write_bytes
+from schedopt.sweep.starting import HELD
 
 SYNC = 0.5  # seconds between two waits for the disk
 _BEGINNING = b'{"instance":'  # how each row begins as a line of JSON
@@ -53,7 +53,6 @@ class Journal(ABC, Generic[R]):
         self._safe_size, self._synced = 0, 0.0
         if self._output is not None:
             self._open(self._output)
-            _OPEN.add(self)
 
     @abstractmethod
     def _held(self, path: Path) -> list[R]:
@@ -66,11 +65,6 @@ class Journal(ABC, Generic[R]):
     @abstractmethod
     def _strange(self, rows: Sequence[R]) -> InputError:
         """Return the error for rows that are not of this sweep."""
-
-    def let_go(self) -> None:
-        """Close the journal in a copy of this process, where its lock would outlive this one's."""
-        if self._journal is not None:
-            self._journal.close()
 
     def _open(self, output: Path) -> None:
         ending = output.suffix.lower()
@@ -85,6 +79,7 @@ class Journal(ABC, Generic[R]):
                 "a place to write to", found=error.strerror, file=str(journal)
             ) from None
         self._journal_path = journal
+        HELD.add(self._journal)
         try:
             _keep_others_out(self._journal, journal)
             for path in dict.fromkeys((output, journal)):
@@ -170,18 +165,6 @@ class Journal(ABC, Generic[R]):
             if beside:
                 self._journal_path.unlink()
         return rows
-
-
-_OPEN: WeakSet[Journal[Any]] = WeakSet()
-
-
-def _let_go() -> None:
-    for rows in list(_OPEN):
-        rows.let_go()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go)
 
 
 def _keep_others_out(journal: IO[bytes], path: Path) -> None:

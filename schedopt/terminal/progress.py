@@ -46,16 +46,13 @@ def bar(what: str) -> Iterator[Advance]:
     )
     progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
     try:
-        task = progress.add_task(what, total=None)
-        said = time.monotonic()
+        task, told = progress.add_task(what, total=None), ticking(what)
 
         def advance(done: int, total: int) -> None:
-            nonlocal said
             progress.start()  # a thread: until then this process may be copied
             progress.update(task, completed=done, total=total)
-            if not err.is_terminal and time.monotonic() - said > EVERY:
-                said = time.monotonic()
-                err.print(text(f"{done:,} of {total:,} {what}"))
+            if not err.is_terminal:
+                told(done, total)
 
         yield advance
     finally:

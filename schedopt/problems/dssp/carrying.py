@@ -62,11 +62,15 @@ def carry(
     used = [*_of_results(results), *(night for table in tables for night in _of_table(table))]
     if not used:
         raise InputError("results with a solution, or a usage table", found="none")
-    used = _in_order(used, bool(results), len(tables))
+    if results and tables:
+        raise InputError("results, or usage tables", found="both")
+    used.sort(key=lambda night: night.night)
+    if len({night.night for night in used}) < len(used):
+        raise InputError("each night in one usage table", found="a night in two")
     notes = [f"{counted(len(used), 'night')}, the last of them {_called(used[-1].night)}"]
     carried = [rule for rule in rules if isinstance(rule, FairShare)]
     if not carried and results:
-        carried = [rule for rule in _rules_of(results[-1]) if isinstance(rule, FairShare)]
+        carried = _rules_of(results[-1])
     if not carried:
         groupings = dict.fromkeys(by for night in used for by in night.groups)
         carried = [
@@ -127,7 +131,7 @@ def _clean(number: float) -> Fraction:
     return as_written(float(f"{number:.{DIGITS}g}"))
 
 
-def _rules_of(document: Document) -> list[Constraint]:
+def _rules_of(document: Document) -> list[FairShare]:
     kind = FairShare.kind()
     return [
         msgspec.convert(rule, FairShare) for rule in document.constraints if rule["kind"] == kind
@@ -189,16 +193,6 @@ def _amount(text: str, column: str) -> Fraction:
     if not (isfinite(amount) and amount >= 0):
         raise InputError("a finite number >= 0", found=shown(text), place=column)
     return as_written(amount)
-
-
-def _in_order(used: list[Usage], results: bool, tables: int) -> list[Usage]:
-    """Return nights in order; they come from results or from tables, not from both."""
-    if not results or not tables:
-        nights = [night.night for night in used]
-        if len(set(nights)) < len(nights):
-            raise InputError("each night in one usage table", found="a night in two")
-        return sorted(used, key=lambda night: night.night)
-    raise InputError("results, or usage tables", found="both")
 
 
 def _remembering(
