@@ -1,4 +1,4 @@
-"""Charts that are of no problem: sizes, objectives, profiles, what-ifs and reproductions."""
+"""Charts of many results: performance profiles, what-ifs and reproductions."""
 
 from __future__ import annotations
 
@@ -10,49 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from schedopt.formats import counted
-from schedopt.pictures.style import BLUE, colours, keys, label, lines
+from schedopt.pictures.style import colours, label, lines
 
 if TYPE_CHECKING:  # which would load all that solves
     from schedopt.analysis.profiles import Profile
-    from schedopt.instances.protocol import AnyInstance
-    from schedopt.solvers.result import Result
     from schedopt.sweep.varied import Variation
     from schedopt.validation.reproduce.ledger import Claim, Outcome
 
 
-def sizes(instance: AnyInstance) -> Figure:
-    """Draw how many jobs an instance has, and how many each of its groups."""
-    counts = {"all jobs": float(len(instance.index))}
-    for by, groups in instance.groups.items():
-        counts |= {f"{by}: {group}": float(len(jobs)) for group, jobs in groups.items()}
-    return bars(instance.name, counts, "jobs")
-
-
-def objectives(results: Sequence[Result], what: str = "objective") -> Figure:
-    """Draw the objective of each result."""
-    found = {
-        name: result.objective
-        for name, result in zip(keys(results), results, strict=True)
-        if result.objective is not None
-    }
-    return bars(results[0].instance, found, what)
-
-
-def bars(title: str, values: Mapping[str, float], what: str) -> Figure:
-    """Draw values by name as horizontal bars, the first on top."""
-    figure = Figure(figsize=(8, 1.4 + 0.4 * len(values)), layout="constrained")
-    axes = figure.subplots()
-    places = range(len(values))
-    axes.barh(places, list(values.values()), color=BLUE)
-    axes.set_yticks(places, [label(name) for name in values])
-    axes.invert_yaxis()
-    axes.set_xlabel(what)
-    axes.set_title(label(title), fontsize=10)
-    return figure
-
-
-FARTHEST = 4.0
-"""Ratios beyond this are not drawn: whoever is that far behind is not close on any of them."""
+FARTHEST = 4.0  # ratios beyond this are not drawn: nobody that far behind is close
 
 
 def profiles(found: Sequence[Profile]) -> Figure:

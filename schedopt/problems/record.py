@@ -325,7 +325,7 @@ class Problem(Generic[I]):
 
     # How a result is shown and drawn, by functions of the modules in the problem's own folder.
 
-    def _told(self, home: str, *given: Any, default: T, **named: Any) -> T:
+    def _told(self, home: str, *given: object, default: T, **named: object) -> T:
         """Return what ``module:function`` of the problem's folder says; the default without one."""
         own = _in_folder(type(self).__module__, home)
         found: T = own(*given, **named) if own else default
@@ -395,14 +395,14 @@ class Problem(Generic[I]):
 
     def draw(self, instance: I) -> Figure:
         """Draw an instance: ``drawing.jobs``."""
-        from schedopt.pictures.charts import sizes
+        from schedopt.pictures.plain import sizes
 
         found: Figure | None = self._told("drawing:jobs", instance, default=None)
         return found or sizes(instance)
 
     def draw_results(self, results: Sequence[Result], instance: I | None = None) -> Figure:
         """Draw results with a solution, all of one instance: ``drawing.results``."""
-        from schedopt.pictures.charts import objectives
+        from schedopt.pictures.plain import objectives
 
         found: Figure | None = self._told("drawing:results", results, instance, default=None)
         return found or objectives(results)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
@@ -44,7 +45,7 @@ MOST_WINDOWS = 12
 DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
 
 
-def jobs(night: Any) -> Figure:
+def jobs(night: Instance) -> Figure:
     """Draw each job's critical path against its demand, by its first grouping."""
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
@@ -178,7 +179,7 @@ def _share(document: Result[Selected], by: str, group: str) -> float:
 
 
 def _asked(
-    axes: Any,
+    axes: Axes,
     by: str,
     groups: Sequence[str],
     documents: Sequence[Result[Selected]],
@@ -193,7 +194,7 @@ def _asked(
 
 
 def _caps(
-    axes: Any,
+    axes: Axes,
     by: str,
     groups: Sequence[str],
     documents: Sequence[Result[Selected]],
@@ -246,7 +247,7 @@ def schedule(documents: Sequence[Result[Selected]], night: Instance | None = Non
     return figure
 
 
-def _profile(axes: Any, times: Any, colour: str, who: str, *, rising: bool) -> None:
+def _profile(axes: Axes, times: Any, colour: str, who: str, *, rising: bool) -> None:
     """Draw the fraction of times that have passed, or are still to come, at each time."""
     part = np.arange(len(times) + 1) / max(1, len(times))
     heights = part if rising else 1 - part
@@ -254,7 +255,7 @@ def _profile(axes: Any, times: Any, colour: str, who: str, *, rising: bool) -> N
     axes.step(steps, heights, where="post", color=colour, label=label(who))
 
 
-def _gantt(axes: Any, document: Any, night: Any | None, unit: float) -> None:
+def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> None:
     """Draw every task as a bar on its processor; very many are drawn as pixels, without edges."""
     tasks = document.solution.tasks
     labels = {task.job: task.job for task in tasks} if night is None else _labels(night)
@@ -330,14 +331,14 @@ def at_work(season: Instance, found: ScheduledNights) -> Figure:
     return figure
 
 
-def _time(axes: Any, deadline: float | None, longest: float, word: str) -> None:
+def _time(axes: Axes, deadline: float | None, longest: float, word: str) -> None:
     axes.set_xlim(0, 1.02 * max(longest, deadline or 0.0, 1e-9))
     axes.set_xlabel(_axis("time", word))
     if deadline is not None:
         axes.axvline(deadline, **DEADLINE)
 
 
-def _windows(axes: Any, night: Instance | None, unit: float) -> None:
+def _windows(axes: Axes, night: Instance | None, unit: float) -> None:
     """Mark releases and deadlines of jobs' own, where there are few."""
     if night is None or not night.windowed:
         return
@@ -355,7 +356,7 @@ def _releases(document: Any) -> Any:
     return np.array(list(last.values()))
 
 
-def _labels(night: Any) -> Mapping[str, str]:
+def _labels(night: Instance) -> Mapping[str, str]:
     """Return each job's group in the first grouping with few enough groups, or its name."""
     for by, groups in night.groups.items():
         if len(groups) <= len(COLOURS):
@@ -367,8 +368,8 @@ def _axis(what: str, unit: str) -> str:
     return f"{what}, {unit}" if unit else what
 
 
-def _legend(axes: Any) -> None:
+def _legend(axes: Axes) -> None:
     handles, texts = axes.get_legend_handles_labels()
     known = dict(zip(texts, handles, strict=True))
-    place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-    axes.legend(known.values(), known.keys(), frameon=False, fontsize=8, **place)
+    style: Any = {"frameon": False, "fontsize": 8, "bbox_to_anchor": (1.0, 0.5)}
+    axes.legend(known.values(), known.keys(), loc="center left", **style)

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle as Patch
 
+from schedopt.instances.epoch import Instance
 from schedopt.pictures.style import BLUE, colours, label
 from schedopt.pictures.style import names as called
 
@@ -21,7 +23,7 @@ Bar = tuple[str, float, float, float, float]
 """A job's name, its first node and how many, from when in the quantum and for how long."""
 
 
-def jobs(instance: Any) -> Figure:
+def jobs(instance: Instance) -> Figure:
     """Draw each job's minimum, the largest first, and the load."""
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.subplots()
@@ -38,7 +40,7 @@ def jobs(instance: Any) -> Figure:
     return figure
 
 
-def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
+def results(documents: Sequence[Any], instance: Instance | None = None) -> Figure:
     """Draw schedules beside each other: one box for each job, as wide as its nodes.
 
     The instance, where given, tells the minima, which are then drawn as lines in the boxes.
@@ -71,7 +73,7 @@ def filling(document: Any, counts: Sequence[int]) -> Figure:
 
 
 def _schedule(
-    axes: Any, document: Any, name: str, colour: dict[str, str], minimum: dict[str, int]
+    axes: Axes, document: Any, name: str, colour: dict[str, str], minimum: dict[str, int]
 ) -> None:
     _boxes(axes, list(_bars(document.solution)), colour, minimum)
     nodes = _nodes(document.solution)
@@ -84,7 +86,7 @@ def _schedule(
     )
 
 
-def _boxes(axes: Any, bars: list[Bar], colour: dict[str, str], minimum: dict[str, int]) -> None:
+def _boxes(axes: Axes, bars: list[Bar], colour: dict[str, str], minimum: dict[str, int]) -> None:
     """Draw the boxes, and in each a line as long as the job's minimum."""
     for name, first, width, start, height in bars:
         box = Patch((first, start), width, height, facecolor=colour[name], edgecolor="white")
@@ -97,7 +99,7 @@ def _boxes(axes: Any, bars: list[Bar], colour: dict[str, str], minimum: dict[str
             axes.annotate(label(name, 8), middle, ha="center", va="center", fontsize=7)
 
 
-def _frame(axes: Any, nodes: int) -> None:
+def _frame(axes: Axes, nodes: int) -> None:
     axes.set_xlim(0, nodes)
     axes.set_ylim(0, 1)
     axes.set_xlabel("nodes")

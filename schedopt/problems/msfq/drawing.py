@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from schedopt.instances.msfq import Instance, Windowed
 from schedopt.instances.msfq.answers import Answer, ClassTime, OptimalTable, Thresholded
-from schedopt.pictures.charts import objectives
+from schedopt.pictures.plain import objectives
 from schedopt.pictures.style import BLUE, ORANGE, PALE, RED, colours, keys, label, title
 from schedopt.solvers.result import Result
 
@@ -20,7 +20,7 @@ OBJECTIVE = "mean response time"
 WINDOW = 40  # waiting jobs of each class that the picture of a policy shows
 
 
-def jobs(queue: Any) -> Figure:
+def jobs(queue: Instance) -> Figure:
     """Draw each class's part of the arrivals and of the load; of a log, all that it says."""
     if queue.log is not None:
         from schedopt.problems.msfq import log_drawing
