@@ -26,10 +26,13 @@ def _seated(use: Array, left: Array, j: int) -> bool:
 
 
 @compiled
-def _hold(left: Array, use: Array, j: int, tasks: int) -> None:
-    """Let so many tasks of a job begin to hold their seats, or end it."""
+def _hold(left: Array, use: Array, j: int, tasks: int) -> bool:
+    """Let so many tasks of a job begin to hold their seats, or end it; tell whether it has any."""
+    some = False
     for k in range(len(left)):
         left[k] -= tasks * use[k, j]
+        some = some or use[k, j] > 0
+    return some
 
 
 @compiled
@@ -106,9 +109,8 @@ def by_key_until(
     parked, aside = np.empty(count, np.int64), 0
     ends, workers, busy = np.empty(processors), np.empty(processors, np.int64), 0
     idle, free = np.arange(processors - 1, -1, -1), processors
-    left, now, coming, early = capacity.copy(), 0.0, 0, 0
-    for j in jobs:
-        early += first_task[main[j]] - first_task[first_stage[j]]
+    left, now, coming = capacity.copy(), 0.0, 0
+    early = (first_task[main[jobs]] - first_task[first_stage[jobs]]).sum()
     while now < until or early > 0:
         while coming < len(jobs) and releases[jobs[coming]] <= now:
             j, coming = jobs[coming], coming + 1
@@ -136,8 +138,7 @@ def by_key_until(
         while busy > 0 and ends[0] == now:
             idle[free], j, free = workers[0], works_on[workers[0]], free + 1
             busy = pop(ends, workers, busy)
-            freed = freed or bool(use[:, j].any())
-            _hold(left, use, j, -1)
+            freed = _hold(left, use, j, -1) or freed
             if _goes_on(j, now, stage, unfinished, first_task, first_stage, completion):
                 upcoming[j] = first_task[stage[j]]
                 ready = push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
