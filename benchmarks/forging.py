@@ -1,10 +1,11 @@
 """Forged results and certificates through the checker: none may pass.
 
-``python -m benchmarks.forging [COUNT]``: so many, by default 3,000. Half of them are right results
-with a statement made false: sense, bound, objective, status, what is certified, times, the kind or
-the owner of the certificate. The others claim that a solution which is right, but not best, is
-optimal, with the certificate of the optimum, with another's, or with one that was changed: numbers,
-signs, rows, leaves, whatever is in it. Exit 1 if one passes.
+``python -m benchmarks.forging [NUMBERS [QUESTIONS]]``: so many, by default 3,000 and 5,000. Half of
+the first are right results with a statement made false: sense, bound, objective, status, what is
+certified, times, the kind or the owner of the certificate. The others claim that a solution which
+is right, but not best, is optimal, with the certificate of the optimum, with another's, or with one
+that was changed: numbers, signs, rows, leaves, whatever is in it. The second are answers to another
+question, and entries of an archive: see `benchmarks.questions`. Exit 1 if one passes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from benchmarks import agreeing
+from benchmarks import agreeing, questions
 from benchmarks.fuzzing import places
 from benchmarks.tables import out
 from schedopt import check, evaluate, generate, load, solve
@@ -284,13 +285,45 @@ def judged(case: Case, forged: Tree) -> str:
     return "passes"
 
 
+def of_questions(
+    count: int, rows: tuple[str, ...] = questions.ROWS
+) -> tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]]:
+    """Forge so many answers, an eighth of them for an archive.
+
+    Those that are true all the same are not counted, and others made in their place. Return what
+    became of them by row, and by what was rewritten.
+    """
+    by_row: Counter[tuple[str, str]] = Counter()
+    by_part: Counter[tuple[str, str]] = Counter()
+    seed = 0
+    with questions.an_archive(rows) as known:
+        while by_row.total() < count:
+            seed += 1
+            entry = seed % 8 == 0
+            made = questions.submitted(seed, known) if entry else questions.attempt(seed, rows)
+            row, parts, became = made
+            if became != "true":
+                by_row[row, became] += 1
+                by_part.update((part, became.partition(":")[0]) for part in parts)
+    return by_row, by_part
+
+
 def main() -> None:
     """Forge so many, and say which pass; exit 1 if one does."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 3_000
-    found = Counter(attempt(seed) for seed in range(count))
-    for (row, ended), times in sorted(found.items()):
-        out.print(f"{row}: {ended} {times:,}")
-    sys.exit(1 if any(ended.startswith("passes") for _, ended in found) else 0)
+    numbers = int(sys.argv[1]) if len(sys.argv) > 1 else 3_000
+    asked = int(sys.argv[2]) if len(sys.argv) > 2 else 5_000
+    by_row, by_part = of_questions(asked)
+    passed = False
+    for what, found in (
+        ("numbers", Counter(attempt(seed) for seed in range(numbers))),
+        ("questions", by_row),
+        ("questions, by what is rewritten", by_part),
+    ):
+        out.print(f"{what}: {found.total():,}")
+        for (row, ended), times in sorted(found.items()):
+            out.print(f"  {row}: {ended} {times:,}")
+            passed = passed or ended.startswith("passes")
+    sys.exit(1 if passed else 0)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from builders.effort import ALL, examples
 
-from benchmarks import forging
+from benchmarks import forging, questions
+from schedopt.archive.judging import submit
+from schedopt.instances import archived
+from schedopt.instances.files import dump
 
 
 def test_no_forgery_passes() -> None:
@@ -15,6 +20,28 @@ def test_no_forgery_passes() -> None:
     assert {row for row, ended in found if ended == "found"} == {"dssp", "epoch", "hesrpt", "msfq"}
     worse = [case for case in forging.cases() if case.worse is not None]
     assert len(worse) >= 12
+
+
+def test_no_answer_to_another_question_passes() -> None:
+    rows = questions.ROWS if ALL else ("dssp", "epoch")  # simulations take seconds to be loaded
+    by_row, by_part = forging.of_questions(examples(450), rows)
+    assert not [became for _, became in by_row if became.startswith("passes")]
+    assert {row for row, became in by_row if became == "found"} == set(rows)
+    parts = {"formulation", "options", "constraints", "instance", "certificate", "objective"}
+    assert parts | {"solution", "claim", "question", "policy", "entry"} == {p for p, _ in by_part}
+
+
+def test_an_honest_answer_is_taken_for_what_it_is(tmp_path: Path) -> None:
+    with questions.an_archive(("dssp", "epoch", "hesrpt")) as known:
+        for question in known.values():
+            right = questions.answer(questions.Source(question)) or {}
+            claim = questions.Forgery(right, question.of, question, frozenset())
+            assert questions.judged(claim) == "true"
+        file = tmp_path / "claim.json"
+        dump(questions.answer(questions.Source(known["packing"])), file)
+        taken = submit(archived.instance_path("epoch-packing/packing"), file, "a reader").entry
+        assert taken is not None
+        assert (taken.status, taken.gap) == ("proven", 0.0)
 
 
 def test_what_is_not_forged_passes() -> None:

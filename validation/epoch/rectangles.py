@@ -48,6 +48,10 @@ def check(
     for name, piece in pieces.items():
         inside = -ROUNDING <= piece.start < piece.end <= 1 + ROUNDING
         report.expect(inside, f"{name} runs from {piece.start:.12g} to {piece.end:.12g}")
+    if claim.options.get("widths") == "powers-of-two":
+        for name, piece in pieces.items():
+            right = piece.nodes.bit_count() == 1 or piece.nodes == instance.nodes
+            report.expect(right, f"{name} gets {piece.nodes} nodes, where powers of two are asked")
     _areas(instance, pieces, claim, report)
     _instants(instance, list(pieces.items()), report)
     check_rules(solution, constraints, report)
