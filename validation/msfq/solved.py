@@ -63,6 +63,8 @@ def check_curve(
         asked = claim.options.get(what, getattr(solution, what))
         stands = getattr(solution, what)
         report.expect(asked == stands, f"{what}: {stands}, where {asked} is asked for")
+    told = solution.assumption_ok or solution.method != "exact"
+    report.expect(told, "assumption_ok: false, and an exact curve assumes nothing")
     if solution.method != "exact":
         report.unjudged.append(f"curve: an approximation, by {solution.method}")
         return
