@@ -15,7 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -48,9 +48,11 @@ class Case(NamedTuple):
 
 
 @cache
-def cases() -> tuple[Case, ...]:
-    """Return what is forged: all kinds of certificates."""
-    return (*_selections(), *_seasons(), *_bundled(), *_queues(), *_logs())
+def cases(row: str = "") -> tuple[Case, ...]:
+    """Return what is forged, of one row or of all: all kinds of certificates."""
+    if not row:
+        return tuple(case for row in MADE for case in cases(row))
+    return tuple(case for make in MADE[row] for case in make())
 
 
 def plain(result: Any) -> Tree:
@@ -115,17 +117,13 @@ def _dressed(right: Tree, other: Any) -> Tree:
     return clothed
 
 
-def _bundled() -> Iterator[Case]:
-    for row, policy, names in (
-        ("hesrpt", "equi", ("twins", "amdahl-twins", "mixed", "not-shortest-first")),
-        ("epoch", "heuristic-epoch", ("fig8", "fig7", "three-wide", "together")),
-    ):
-        for name in names:
-            instance = load(BUNDLED / row / f"{name}.json")
-            right = plain(solve(instance, threads=1, certificate=True))
-            worse = evaluate(instance, policy)
-            better = worse.violations or worse.objective <= right["objective"] * (1 + 1e-6)
-            yield Case(instance, right, None if better else _dressed(right, worse))
+def _bundled(row: str, policy: str, names: tuple[str, ...]) -> Iterator[Case]:
+    for name in names:
+        instance = load(BUNDLED / row / f"{name}.json")
+        right = plain(solve(instance, threads=1, certificate=True))
+        worse = evaluate(instance, policy)
+        better = worse.violations or worse.objective <= right["objective"] * (1 + 1e-6)
+        yield Case(instance, right, None if better else _dressed(right, worse))
 
 
 def _queues() -> Iterator[Case]:
@@ -146,6 +144,20 @@ def _logs() -> Iterator[Case]:
         result = solve(queue, certificate=True)
         if result.bound_checked:
             yield Case(queue, plain(result), None)
+
+
+MADE: dict[str, tuple[Callable[[], Iterator[Case]], ...]] = {
+    "dssp": (_selections, _seasons),
+    "epoch": (
+        partial(_bundled, "epoch", "heuristic-epoch", ("fig8", "fig7", "three-wide", "together")),
+    ),
+    "hesrpt": (
+        partial(
+            _bundled, "hesrpt", "equi", ("twins", "amdahl-twins", "mixed", "not-shortest-first")
+        ),
+    ),
+    "msfq": (_queues, _logs),
+}
 
 
 def _scaled(document: Tree, by: float) -> Tree:
@@ -217,13 +229,13 @@ def falsified(case: Case, draw: Random) -> Tree:
     return other
 
 
-def pretended(worse: Tree, draw: Random) -> Tree:
+def pretended(worse: Tree, draw: Random, row: str = "") -> Tree:
     """Return a worse solution, said to be the optimum, with a certificate that was meddled with."""
     other = deepcopy(worse)
     if "certificate" not in other:
         return other
     if draw.random() < 0.15:
-        owners = [each for each in cases() if "certificate" in each.right]
+        owners = [each for each in cases(row) if "certificate" in each.right]
         other["certificate"] = deepcopy(draw.choice(owners).right["certificate"])
     for _ in range(draw.choice((0, 1, 1, 1, 2, 4))):
         _meddle(other["certificate"], draw)
@@ -260,12 +272,12 @@ def _meddle(certificate: Tree, draw: Random) -> None:
         del where[key]
 
 
-def attempt(seed: int) -> tuple[str, str]:
+def attempt(seed: int, row: str = "") -> tuple[str, str]:
     """Forge and check; return the row and what became of it: ``passes`` is what must not be."""
     draw = Random(seed)  # noqa: S311
-    case = draw.choice(cases())
+    case = draw.choice(cases(row))
     told = seed % 2 or case.worse is None
-    forged = falsified(case, draw) if told else pretended(case.worse or {}, draw)
+    forged = falsified(case, draw) if told else pretended(case.worse or {}, draw, row)
     became = judged(case, forged)
     return case.right["problem"], f"passes: {seed}" if became == "passes" else became
 
