@@ -146,10 +146,23 @@ def _logs() -> Iterator[Case]:
             yield Case(queue, plain(result), None)
 
 
+def _packings() -> Iterator[Case]:
+    """Yield bounds that are re-proved from each kind of certificate."""
+    for seed, formulation in (
+        *((seed, "partition") for seed in (0, 2, 4, 5, 7, 17, 20, 35, 111)),
+        *((seed, "rectangles") for seed in (4, 13, 14)),
+    ):
+        instance = agreeing.partition(seed)
+        result = solve(instance, formulation=formulation, threads=1, certificate=True)
+        if result.bound_checked:
+            yield Case(instance, plain(result), None)
+
+
 MADE: dict[str, tuple[Callable[[], Iterator[Case]], ...]] = {
     "dssp": (_selections, _seasons),
     "epoch": (
         partial(_bundled, "epoch", "heuristic-epoch", ("fig8", "fig7", "three-wide", "together")),
+        _packings,
     ),
     "hesrpt": (
         partial(

@@ -25,8 +25,8 @@ SIZES = (1.0, 1e-3, 1e6)
 """Units that rewards and demands are in: HiGHS, which `model` asks, has absolute tolerances."""
 
 
-def some_rule(draw: Random, names: list[str]) -> Constraint:
-    """Draw a side constraint of any kind that a selection takes."""
+def some_rule(draw: Random, names: list[str], position: int) -> Constraint:
+    """Draw a side constraint of any kind that a selection takes, the one at some position."""
     few = tuple(draw.sample(names, draw.randint(1, min(3, len(names)))))
     one, other = draw.choice(names), draw.choice(names)
     team, share = draw.choice(TEAMS[: min(3, len(names))]), draw.choice((0.0, 0.2, 0.5, 1.0))
@@ -41,7 +41,9 @@ def some_rule(draw: Random, names: list[str]) -> Constraint:
         lambda: Apart(jobs=few),
         lambda: AtMost(jobs=few, count=draw.randint(0, 2)),
         lambda: AtLeast(by="team", group=team, count=draw.randint(0, 2)),
-        lambda: Resource(name="disk", use=dict.fromkeys(few, 2.0), capacity=draw.randint(0, 5)),
+        lambda: Resource(
+            name=f"disk {position}", use=dict.fromkeys(few, 2.0), capacity=draw.randint(0, 5)
+        ),
         lambda: Seats(capacity=2, use=dict.fromkeys(few, draw.randint(1, 2))),
     )
     return draw.choice(kinds)()
@@ -82,7 +84,7 @@ def _ruled(draw: Random, night: Instance, most: int = 3) -> tuple[Instance, list
     import msgspec
 
     names = [job.name for job in night.jobs]
-    rules = [some_rule(draw, names) for _ in range(draw.randint(0, most))]
+    rules = [some_rule(draw, names, i) for i in range(draw.randint(0, most))]
     half = draw.randint(0, len(rules))
     return msgspec.structs.replace(night, constraints=tuple(rules[:half])), rules[half:]
 

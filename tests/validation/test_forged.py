@@ -25,7 +25,7 @@ def test_no_forgery_passes(row: str) -> None:
 
 @pytest.mark.parametrize("row", forging.MADE)
 def test_a_certificate_shows_no_more_than_the_optimum(row: str) -> None:
-    """What re-proves the optimum as a bound is refused for one that is further on by a millionth."""
+    """What re-proves the optimum as a bound is refused for one further on by a millionth."""
     for case in forging.cases(row):
         right, further = case.right, -1e-6 if row == "dssp" else 1e-6
         shown = right.get("certificate", {})
