@@ -72,7 +72,7 @@ archive-solve: $(READY) ## solve again what is open in the archive, or believed,
 schema: $(READY) ## write the JSON Schemas anew from the record types
 	$(BIN)/python -m instances.schema
 
-agree: $(READY)  ## 100,000 random instances by two methods each, and 3,000 forged results, resumable
+agree: $(READY)  ## 100,000 random instances by two methods each; 8,000 forged results
 	$(BIN)/python -m benchmarks.agree
 	$(BIN)/python -m benchmarks.forging
 

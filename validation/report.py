@@ -23,16 +23,19 @@ class Report:
         Remarks on what was not, or not wholly, recomputed, each in a line.
     unjudged : list of str
         What the claim needs and no checker here can judge, each in a line.
+    settings : list of str
+        Options that are not at their default, of those that change what is asked.
     differences : list of str
-        Where the question that was answered is not that of the file as it stands.
+        Where else the question that was answered is not that of the file as it stands.
     bound : str
-        What the bound is worth: ``re-proved``, or ``believed`` and from whom; empty where there is
-        no bound.
+        What the bound, or the proof that there is no solution, is worth: ``re-proved``, or
+        ``believed`` and from whom; empty where there is none.
     """
 
     violations: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
     unjudged: list[str] = field(default_factory=list)
+    settings: list[str] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
     bound: str = ""
 

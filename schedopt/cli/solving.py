@@ -194,7 +194,7 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
     strict : Fail where it answers another question than the file.
     """
     from schedopt.instances.files import load
-    from schedopt.verbs.check import answered, differences, reports
+    from schedopt.verbs.check import answered, differences, outcome, reports
 
     wrong = False
     for document, report in reports(load(file), result):
@@ -206,10 +206,8 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
         for what in report.unjudged:
             print(printable(f"{who}: not judged: {what}"))
         print(printable(f"{who}: {answered(document, report)}"))
-        another = strict and bool(differences(document, report))
+        another = strict and bool(differences(report))
         if report.whole and not another:
-            outcome = f"{document.solution_status}, objective {document.objective}"
-            bound = f"; bound {report.bound}" if report.bound else ""
-            print(printable(f"{who}: holds ({outcome}){bound}"))
+            print(printable(f"{who}: {outcome(document, report)}"))
         wrong = wrong or another or not report.whole
     raise typer.Exit(FAILED if wrong else 0)

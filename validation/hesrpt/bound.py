@@ -105,8 +105,8 @@ def _proven(
     if late != isinstance(given, Timelines):
         raise NotShownError("timelines are for arrivals, and arrivals for timelines")
     together = instance.objective == "makespan"
-    if together and not isinstance(given, Together | Timelines):
-        raise NotShownError("that kind of certificate says nothing of a makespan")
+    if together != isinstance(given, Together) and not isinstance(given, Timelines):
+        raise NotShownError(f"that kind of certificate says nothing of a {instance.objective}")
     proof = Proof(instance, constraints, getattr(given, "by", None))
     if isinstance(given, Rents):
         return least_cost(proof.machine, proof.sizes, proof.costs, given)

@@ -71,7 +71,7 @@ class Proof:
 
     def order_of(self, claim: Document) -> list[int] | None:
         """Return the order that the option gives, positions from the last, None without one."""
-        if "order" not in claim.options:
+        if claim.options.get("order") is None:
             return None
         names = [str(name) for name in claim.solution.get("order", ())]
         written = ",".join(name.strip() for name in str(claim.options["order"]).split(","))
