@@ -15,6 +15,8 @@ from schedopt.instances.errors import InputError, expect, joined, placed, shown,
 from schedopt.instances.files import read_bytes, replaced
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, defects
 from schedopt.instances.parquet import read_parquet
+from schedopt.instances.precision import EXPECTED as HELD
+from schedopt.instances.precision import lost_cell, may_lose
 
 if TYPE_CHECKING:
     import polars as pl
@@ -119,7 +121,8 @@ def _table(path: Path) -> pl.DataFrame:
     head = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
     titles = [title.strip().strip('"').strip() for title in head]
     _check_columns(titles)
-    kinds = {key: pl.String if key in TEXTS else pl.Float64 for key in titles}
+    number = pl.String if may_lose(data) else pl.Float64
+    kinds = {key: pl.String if key in TEXTS else number for key in titles}
     for schema in (kinds, dict.fromkeys(titles, pl.String)):  # as texts, to find what is no number
         try:
             table = pl.read_csv(io.BytesIO(data), new_columns=titles, schema=schema)
@@ -160,6 +163,8 @@ def _numbers(table: pl.DataFrame, key: str) -> Floats:
     elif not column.dtype.is_numeric():
         place = joined("columns", key)
         raise InputError("a column of numbers", found=str(column.dtype), place=place)
+    if (lost := lost_cell(table[key])) is not None:
+        raise InputError(HELD, found=shown(table[key][lost]), place=f"row {lost}, column {key!r}")
     column = column.cast(pl.Float64)
     if key != "estimate":
         check(column.is_null(), "a number in each row")
