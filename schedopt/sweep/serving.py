@@ -25,6 +25,9 @@ TOLD = 0.02
 ORPHANED = 1.0
 """Seconds between two looks at who the parent is."""
 
+INTERRUPTED = 130
+"""Exit status of a worker whose policy was interrupted, or raised as if it had been."""
+
 LONG = 0.2
 """Seconds after which the rest of what came together is left to others."""
 
@@ -58,10 +61,13 @@ def serve(line: Connection) -> None:
         except EOFError:
             sys.stdout.flush()
             os._exit(0)  # taking down an interpreter full of compiled code would take longer
-        if isinstance(task, tuple):
-            _do_all(line, task)
-        else:
-            _do_in_steps(line, task, loaded)
+        try:
+            if isinstance(task, tuple):
+                _do_all(line, task)
+            else:
+                _do_in_steps(line, task, loaded)
+        except KeyboardInterrupt:  # a policy's own: signals are the parent's
+            os._exit(INTERRUPTED)
 
 
 def _do_all(line: Connection, tasks: Sequence[Task]) -> None:
