@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, placed, shown
-from schedopt.instances.files import read_bytes, stem
+from schedopt.instances.files import check_rows, read_bytes, stem
 from schedopt.instances.options import Option, is_count, number, text, whole
 from schedopt.instances.precision import EXPECTED as HELD
 from schedopt.instances.precision import lost_cell
@@ -75,6 +75,7 @@ def read_fields(data: bytes, *, strict: bool = False) -> Fields:
     """
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    check_rows(data.count(b"\n"), 8 * EXTENDED)
     header: dict[str, str] = {}
     parts = [_numbers(*chunk, header, strict) for chunk in _chunks(data)]
     parts = parts or [(np.empty(0, np.int64), np.empty((EXTENDED, 0)))]

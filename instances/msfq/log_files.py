@@ -12,7 +12,7 @@ import numpy as np
 
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
 from schedopt.instances.errors import InputError, expect, joined, placed, shown, suggestion
-from schedopt.instances.files import read_bytes, replaced
+from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes, replaced
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, defects
 from schedopt.instances.parquet import read_parquet
 from schedopt.instances.precision import EXPECTED as HELD
@@ -25,8 +25,6 @@ NEEDED = ("submit", "need", "run")
 TEXTS = (*GROUPINGS, "name")
 COLUMNS = (*NEEDED, "estimate", *TEXTS)
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".parquet.gz")
-MOST_BYTES = 4 * 2**30
-"""No table is read beyond this: some hundred million jobs, or the end of a compressed bomb."""
 _CHUNK = 2**18
 
 
@@ -115,12 +113,13 @@ def _table(path: Path) -> pl.DataFrame:
     import polars as pl
     from polars.exceptions import PolarsError
 
-    data = read_bytes(path, MOST_BYTES)
+    data = read_bytes(path, MOST_TABLE)
     if not path.name.lower().removesuffix(".gz").endswith(".csv"):
         return read_parquet(data)
     head = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
     titles = [title.strip().strip('"').strip() for title in head]
     _check_columns(titles)
+    check_rows(data.count(b"\n"), 8 * len(titles))
     number = pl.String if may_lose(data) else pl.Float64
     kinds = {key: pl.String if key in TEXTS else number for key in titles}
     for schema in (kinds, dict.fromkeys(titles, pl.String)):  # as texts, to find what is no number

@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, expect, placed, shown
-from schedopt.instances.files import read_bytes
+from schedopt.instances.files import check_rows, read_bytes
 from schedopt.instances.msfq.records import Instance
 from schedopt.instances.precision import expect_held, may_lose
 from schedopt.instances.swf import ASKED, RUN, SUBMIT, USED
 
 COLUMNS = ("time", "need", "size")
+LINE = 128
+"""Bytes that a line takes at least, as text and as numbers."""
 Row = tuple[int, float, float, float]
 """A line, and the time, need and size that it gives."""
 
@@ -63,6 +65,7 @@ def read_trace(path: str | Path, queue: Instance) -> Trace:
     """
     with placed(file=path):
         data = read_bytes(path)
+        check_rows(data.count(b"\n"), LINE)
         lines = data.decode("utf-8", errors="replace").splitlines()
         endings = [ending.lower() for ending in Path(path).suffixes]
         rows = list(_swf(lines) if ".swf" in endings else _csv(lines))
