@@ -20,6 +20,10 @@ def main() -> None:
         streams.discard()
         print(f"schedopt: {error}", file=sys.stderr)
         sys.exit(2)
+    except MemoryError:
+        streams.discard()
+        print("schedopt: found more than fits into memory; expected less", file=sys.stderr)
+        sys.exit(2)
     except streams.ReaderGoneError:  # as `head` does
         streams.discard()
         sys.exit(streams.PIPE)

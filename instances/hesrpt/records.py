@@ -21,6 +21,7 @@ from schedopt.instances.declarations import Name, Record
 from schedopt.instances.errors import InputError, expect, joined, shown
 from schedopt.instances.hesrpt.speedups import Power, Speedup, Whole
 from schedopt.instances.naming import check_unique
+from schedopt.instances.precision import expect_held
 from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]
@@ -76,7 +77,9 @@ class Job(Record, kw_only=True, omit_defaults=True):
             value = getattr(self, field)
             expected = f"a number > 0, from {LEAST:g} to {MOST:g}"
             expect(LEAST <= value <= MOST, expected, value, field)
+            expect_held(value, field)
         expect(0 <= self.arrival < inf, "a finite number >= 0", self.arrival, "arrival")
+        expect_held(self.arrival, "arrival")
 
 
 class Instance(BaseInstance, kw_only=True, tag="hesrpt"):

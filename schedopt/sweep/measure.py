@@ -72,7 +72,7 @@ class Task:
             blank = _blank(self, run, instance, reference)
             try:
                 yield Begun(row=blank, warming=True)
-                warm_policy(policy)
+                warm_policy(policy, instance)
                 yield Begun(row=blank)
                 row = _row(blank, _evaluated(self, run, policy, instance), reference)
             except (KeyboardInterrupt, GeneratorExit):

@@ -24,6 +24,7 @@ TOLD = 0.02
 
 ORPHANED = 1.0  # seconds between two looks at who the parent is
 LONG = 0.2  # seconds after which the rest of what came together is left to others
+INTERRUPTED = 130  # exit status of a worker whose policy was interrupted, or raised that
 
 
 class Told(msgspec.Struct, Generic[R], frozen=True):
@@ -55,10 +56,13 @@ def serve(line: Connection) -> None:
         except EOFError:
             sys.stdout.flush()
             os._exit(0)  # taking down an interpreter full of compiled code would take longer
-        if isinstance(task, tuple):
-            _do_all(line, task)
-        else:
-            _do_in_steps(line, task, loaded)
+        try:
+            if isinstance(task, tuple):
+                _do_all(line, task)
+            else:
+                _do_in_steps(line, task, loaded)
+        except KeyboardInterrupt:  # a policy's own: signals are the parent's
+            os._exit(INTERRUPTED)
 
 
 def _do_all(line: Connection, tasks: Sequence[Task]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
@@ -21,6 +23,7 @@ from schedopt.policies.registry import (
     NotApplicableError,
     Policy,
     UnstableError,
+    is_own,
 )
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
@@ -145,11 +148,35 @@ def _named(policy: Policy, key: str, value: Any, instance: str) -> Any:
     return value
 
 
-def warm(policy: Policy) -> None:
-    """Make sure that nothing has to be compiled when a policy runs next."""
+def warm(policy: Policy, instance: AnyInstance) -> None:
+    """Make sure that nothing has to be compiled when a policy runs next on an instance.
+
+    A user's own policy is run on no other instance than the user's: what is compiled for it is what
+    is compiled for one of ours, and where it has compiled parts itself, it is quick in a trial.
+    """
+    known = record_of(policy.problem).policies()
     for part in policy.name.split("+"):
-        if part in record_of(policy.problem).policies():
+        if part not in known:
+            continue
+        one = known[part]
+        if is_own(policy.problem, part):
             _warm(policy.problem, part)
+            continue
+        like = (
+            name
+            for name, other in known.items()
+            if (other.phase, other.suits) == (one.phase, one.suits) and is_own(policy.problem, name)
+        )
+        for name in islice(like, 1):
+            _warm(policy.problem, name)
+        if one.trial and id(one) not in _TRIED:
+            _TRIED.add(id(one))
+            with suppress(NotApplicableError):
+                one.run(instance, **one.trial)
+
+
+_TRIED: set[int] = set()
+"""Users' policies that have had their trial."""
 
 
 @cache
@@ -187,7 +214,7 @@ def _evaluated(
         options=settings,
         constraints=tuple(constraints),
     )
-    warm(policy)
+    warm(policy, instance)
     takes = {"seed": policy.random, "jobs": policy.parallel, "watch": policy.parallel}
     further = {key: value for key, value in further.items() if takes[key]}
     ended: Termination = "completed"

@@ -34,8 +34,8 @@ SIZES = (1.0, 1e-3, 1e6)
 """Units that rewards and demands are in: HiGHS, which `model` asks, has absolute tolerances."""
 
 
-def some_rule(draw: Random, names: list[str], position: int) -> Constraint:
-    """Draw a side constraint of any kind that a selection takes, the one at some position."""
+def some_rule(draw: Random, names: list[str]) -> Constraint:
+    """Draw a side constraint of any kind that a selection takes."""
     few = tuple(draw.sample(names, draw.randint(1, min(3, len(names)))))
     one, other = draw.choice(names), draw.choice(names)
     team, share = draw.choice(TEAMS[: min(3, len(names))]), draw.choice((0.0, 0.2, 0.5, 1.0))

@@ -114,7 +114,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     assert not any(cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row)
     assert rows[0][4:-4] == [
         "'=1+1", "'@x", "'+y", "'-z", "''q", 'a"b,c', "<b>&", "grouping job", "grouping start",
-        "\u202ex",
+        r"\u202ex",
     ]  # fmt: skip
     write(table, tmp_path / "plan.parquet")
     assert pl.read_parquet(tmp_path / "plan.parquet").equals(table)
