@@ -39,7 +39,7 @@ _njit: Any = numba.njit
 
 DAY = 24 * 60 * 60.0
 KEPT = 30 * DAY
-"""Seconds for which kernels are kept that nobody uses."""
+"""Seconds for which unused kernels are kept."""
 
 NOTED = DAY
 """Seconds after which it is noted again that kernels are used."""
@@ -106,12 +106,12 @@ class _Shared(caching._CacheLocator):
         """Return a locator; None where the function is not ours, or nothing can be written."""
         if function.__module__.partition(".")[0] != OURS or not Path(file).exists():
             return None
-        found = cls(function, file)
+        locator = cls(function, file)
         try:
-            used(found._path)
+            used(locator._path)
         except OSError:
             return None
-        return found if os.access(found._path, os.W_OK) else None
+        return locator if os.access(locator._path, os.W_OK) else None
 
 
 def used(path: Path) -> None:
@@ -131,8 +131,8 @@ def used(path: Path) -> None:
 def _prune(home: Path) -> None:
     """Remove kernels of earlier releases, once in a process.
 
-    Whoever runs one at this moment does not notice: numba takes a file that is gone for one that
-    never was, and makes the folder again before it writes to it.
+    A process that runs one at this moment is not disturbed: numba compiles again what is missing,
+    and makes the folder again before it writes to it.
     """
     oldest = time.time() - KEPT
     for path in home.iterdir():
@@ -161,11 +161,11 @@ def digest(names: Names) -> str:
     if known is None:
         reached: dict[int, Names] = {}
         _reach(names, reached)
-        found = hashlib.sha256()
+        hashed = hashlib.sha256()
         for own in sorted(reached.values(), key=lambda own: str(own.get("__file__"))):
-            found.update(_text(own["__file__"]))
-            found.update(repr(sorted(_constants(own).items())).encode())
-        known = _DIGESTS[id(names)] = names, found.hexdigest()[:20]
+            hashed.update(_text(own["__file__"]))
+            hashed.update(repr(sorted(_constants(own).items())).encode())
+        known = _DIGESTS[id(names)] = names, hashed.hexdigest()[:20]
     return known[1]
 
 

@@ -153,7 +153,12 @@ class Engine:
     @property
     def available(self) -> bool:
         """Whether what it needs is on this machine."""
-        return not self.needs or any(shutil.which(name) or find_spec(name) for name in self.needs)
+        return installed(self.needs)
+
+
+def installed(names: Sequence[str]) -> bool:
+    """Tell whether one of some programs or packages is on this machine; without names, yes."""
+    return not names or any(shutil.which(name) or find_spec(name) for name in names)
 
 
 def at_home(home: str) -> Any:

@@ -94,14 +94,6 @@ def test_a_native_constraint_that_is_not_linear_is_refused() -> None:
         solve(selection)
 
 
-def test_a_fixed_variable_is_respected() -> None:
-    selection = Selection(night([(5, 5), (4, 5), (3, 5)]))
-    selection.model.x["j0"].fix(0)
-    assert solve(selection).objective == 7
-    with pytest.raises(InputError, match="no side constraints"):
-        solve(selection, solver="core")
-
-
 class Quota(Constraint, frozen=True, tag="quota"):
     """At most so many units of demand from the jobs of one team: a kind of one's own."""
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 from schedopt.formulations.epoch import Partition
-from schedopt.instances.constraints import Apart, Together
+from schedopt.instances.constraints import Together
 from schedopt.instances.epoch import Instance, fits
 from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.policies.epoch.dynamic import dp_epochs
@@ -126,18 +126,6 @@ def test_the_search_stops_when_it_is_told_to() -> None:
     search = Completion(packed, 20, start)
     assert not search.advance(0.0)
     assert search.bound == 20_000 <= (search.value or 0) <= 1000 * len(start)
-
-
-def test_a_conflict_is_found_without_a_solver() -> None:
-    rules = [
-        Together(name="a pair", jobs=("j1", "j2")),
-        Apart(name="fine", jobs=("j1", "j4")),
-        Together(name="too wide", jobs=("j2", "j3")),
-    ]
-    model = Partition(packing([6, 6, 6, 2], 16, 2, rules))
-    result = door.solve(model, Limits())
-    assert (result.termination, result.solver) == ("infeasible", "epochs")
-    assert set(result.conflict) == {"a pair", "too wide"}
 
 
 @settings(max_examples=examples(80))

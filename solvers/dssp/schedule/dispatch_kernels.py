@@ -117,7 +117,7 @@ def by_key(
 
 @compiled
 def _following(numbers: Ints, task: int, until: int) -> int:
-    """Return the number of the task after one, or that of nobody after a stage's last."""
+    """Return the key of the task after one, `NOBODY` after the last of its stage."""
     return numbers[task + 1] if task + 1 < until else NOBODY
 
 

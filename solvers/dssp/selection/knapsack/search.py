@@ -251,15 +251,15 @@ class Core:
         """Return the best selection so far and its reward."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
-        found = float(self._cursor["value"][0])
-        if self._chosen is None or self._chosen[0] != found:
+        value = float(self._cursor["value"][0])
+        if self._chosen is None or self._chosen[0] != value:
             by_ratio = self._first
             if self._cursor["best"][0] != kernels.START:
                 by_ratio = kernels.solution(self._cursor[0], by_ratio.size, self._tree)
             chosen = np.empty_like(by_ratio)
             chosen[self._order] = by_ratio
             jobs = self._items.jobs(chosen)
-            self._chosen = (found, jobs, self._total(jobs))
+            self._chosen = (value, jobs, self._total(jobs))
         return self._chosen[1], self._chosen[2]
 
     def _total(self, jobs: Mask) -> float:

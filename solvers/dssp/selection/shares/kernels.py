@@ -102,9 +102,9 @@ def _bound(
 @njit(cache=True)
 def _of_highest(order: Array, limits: Array, most: int) -> tuple[Array, float]:
     """Return those of some states that have the highest bounds, and the highest bound dropped."""
-    found = limits[order]
-    by_limit = np.argsort(found)
-    floor, dropped = found[by_limit[order.size - most]], found[by_limit[order.size - most - 1]]
+    bounds = limits[order]
+    by_limit = np.argsort(bounds)
+    floor, dropped = bounds[by_limit[order.size - most]], bounds[by_limit[order.size - most - 1]]
     spare = most - (limits[order] > floor).sum()
     kept = 0
     for i in order:
@@ -218,8 +218,8 @@ def near_best(
         if length > most:
             length, dropped = _trimmed(space, side, length, most)
             cut = max(cut, dropped)
-    found = _worth_at_least(space, side, length, (price, low, high), best - loss - slip)
-    return (*found, parents[:nodes], moved[:nodes], best, cut)
+    near = _worth_at_least(space, side, length, (price, low, high), best - loss - slip)
+    return (*near, parents[:nodes], moved[:nodes], best, cut)
 
 
 @njit(cache=True)
@@ -328,13 +328,13 @@ def listed(
     careful = low > 0 and start != break_solution(items, price, 0.0, high)[0]
     while True:  # the search is called in one place, since each call is compiled anew
         floor = low if careful else 0.0
-        found = near_best(items, price, floor, high, loss, slip, most, careful, workspace(most))
-        if found[0].size == 0 and found[6] > -np.inf and most < LONGEST:
+        near = near_best(items, price, floor, high, loss, slip, most, careful, workspace(most))
+        if near[0].size == 0 and near[6] > -np.inf and most < LONGEST:
             most *= 16  # a short list may lose all that keeps the bounds
-        elif low > 0 and not careful and (found[0].size == 0 or found[0].min() < low):
+        elif low > 0 and not careful and (near[0].size == 0 or near[0].min() < low):
             careful = True
         else:
-            return found
+            return near
 
 
 @njit(cache=True)
