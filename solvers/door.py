@@ -21,6 +21,7 @@ from schedopt.instances.errors import InputError, listing, shown
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Limits, Result, Seconds, better, gap
 from schedopt.solvers.running import judged
+from schedopt.solvers.stopping import stopped
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation, Sense
@@ -214,7 +215,9 @@ def solve(
         handed = answer if isinstance(answer, HandOn) else HandOn(answer)
         told = _told(model, handed.result, engine.name, offered)
         result = told if known is None else _joined(model, known.result, told, before)
-        if not isinstance(answer, HandOn) or result.termination == "interrupted":
+        if stopped() and not (result.proven or result.termination == "infeasible"):
+            result = msgspec.structs.replace(result, termination="interrupted")
+        if not isinstance(answer, HandOn) or result.termination == "interrupted" or stopped():
             break
         known = HandOn(result, _tighter(model, known, handed), handed.more)
     return result

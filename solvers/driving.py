@@ -13,6 +13,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, concluded
 from schedopt.solvers.result import NOISE, Result, Seconds, Termination, gap
 from schedopt.solvers.running import Run, make_result
+from schedopt.solvers.stopping import stopped
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.selection import Selection
@@ -84,6 +85,8 @@ def drive(search: Search, run: Run, *, noise: float = NOISE) -> tuple[Terminatio
                 return "optimal", ""
             if done:
                 return "optimal" if distance is None else "completed", ""
+            if stopped():
+                return "interrupted", ""
             if limits.time_limit is not None and spent >= limits.time_limit:
                 return "time-limit", ""
     except KeyboardInterrupt:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
+from math import inf
 
 
 class Refuted(str):
@@ -25,6 +27,8 @@ class Report:
         What the claim needs and no checker here can judge, each in a line.
     differences : list of str
         Where the question that was answered is not that of the file as it stands.
+    until : float or None
+        The moment of `time.perf_counter` at which to have ended; None where it may take any time.
     bound : str
         What the bound is worth: ``re-proved``, or ``believed`` and from whom; empty where there is
         no bound.
@@ -35,6 +39,12 @@ class Report:
     unjudged: list[str] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
     bound: str = ""
+    until: float | None = None
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left for it."""
+        return inf if self.until is None else max(0.0, self.until - time.perf_counter())
 
     @property
     def ok(self) -> bool:

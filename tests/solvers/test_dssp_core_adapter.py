@@ -13,10 +13,11 @@ from schedopt.formulations.constraints import Require
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp import RECORD
-from schedopt.solvers import Limits, Result, door
+from schedopt.solvers import door
 from schedopt.solvers.door import Given
 from schedopt.solvers.dssp.selection import FEW
 from schedopt.solvers.dssp.selection.knapsack import engine
+from schedopt.solvers.result import Limits, Result
 from schedopt.verbs.solve import solve
 
 

@@ -15,11 +15,12 @@ from schedopt.instances.epoch import Instance, fits
 from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.policies.epoch.dynamic import dp_epochs
 from schedopt.policies.registry import NotApplicableError
-from schedopt.solvers import Limits, door
+from schedopt.solvers import door
 from schedopt.solvers.epoch.bounding import blocks, least_of
 from schedopt.solvers.epoch.items import first_fit, items
 from schedopt.solvers.epoch.multipliers import Multipliers
 from schedopt.solvers.epoch.search import Completion
+from schedopt.solvers.result import Limits
 
 
 def searched(instance: Instance, seconds: float = 10.0) -> tuple[int, list[list[int]]]:
