@@ -175,6 +175,7 @@ def solve(
     *,
     solver: str | None = None,
     start: Callable[[], Any | None] = lambda: None,
+    at_once: Callable[[], tuple[Any | None, float | None]] = lambda: (None, None),
 ) -> Result:
     """Solve a formulation with the first engine that takes it, or with one that is named.
 
@@ -187,6 +188,9 @@ def solve(
         The name of an engine; it works alone.
     start : callable, optional
         Returns a solution to start from, found by a policy, or None; called where it pays.
+    at_once : callable, optional
+        Returns a solution and a bound that take no search, None where there is none; called where
+        time runs out before an engine has either.
 
     Returns
     -------
@@ -200,11 +204,13 @@ def solve(
     """
     limits = limits or Limits()
     began = now()
-    offered = _Remembered(start)
+    offered = _Remembered(start, limits)
     chosen = _walk(model, limits) if solver is None else iter([_named(model, solver)])
     known: HandOn | None = None
     for engine, read in chosen:
-        own = _left(limits, began) if known else limits
+        own = _left(limits, began)
+        if known is not None and own.time_limit == 0:
+            break  # what has begun is over
         given = Given(own, offered, read=read, name=engine.name, alone=solver is not None)
         if known is not None:
             given = replace(
@@ -220,7 +226,23 @@ def solve(
         if not isinstance(answer, HandOn) or result.termination == "interrupted" or stopped():
             break
         known = HandOn(result, _tighter(model, known, handed), handed.more)
-    return result
+    return _in_hand(model, result, at_once)
+
+
+def _in_hand(
+    model: Formulation, result: Result, at_once: Callable[[], tuple[Any | None, float | None]]
+) -> Result:
+    """Return a result that has something in hand, where time ran out before an engine had."""
+    late = result.termination in ("time-limit", "interrupted", "completed")
+    if not late or model.changed or None not in (result.solution, result.bound):
+        return result
+    solution, bound = at_once()
+    if result.solution is None and solution is not None:
+        value = model.instance.objective_of(solution)
+        result = msgspec.structs.replace(result, solution=solution, objective=value)
+    if result.bound is None and bound is not None:
+        result = msgspec.structs.replace(result, bound=bound)
+    return judged(model, result)
 
 
 def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None:
@@ -284,12 +306,13 @@ def certificate(
 class _Remembered:
     """A start that is looked for once, when it is first asked for."""
 
-    def __init__(self, start: Callable[[], Any | None]) -> None:
+    def __init__(self, start: Callable[[], Any | None], limits: Limits) -> None:
         self._start: Callable[[], Any | None] | None = start
         self._solution: Any | None = None
+        self._limits, self._began = limits, now()
 
     def __call__(self) -> Any | None:
-        if self._start is not None:
+        if self._start is not None and _left(self._limits, self._began).time_limit != 0:
             self._solution, self._start = self._start(), None
         return self._solution
 

@@ -27,6 +27,8 @@ class Report:
         What the claim needs and no checker here can judge, each in a line.
     differences : list of str
         Where the question that was answered is not that of the file as it stands.
+    late : bool
+        Whether something was left out, since there was no more time for it.
     until : float or None
         The moment of `time.perf_counter` at which to have ended; None where it may take any time.
     bound : str
@@ -39,6 +41,7 @@ class Report:
     unjudged: list[str] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
     bound: str = ""
+    late: bool = False
     until: float | None = None
 
     @property

@@ -210,11 +210,21 @@ class Problem(Generic[I]):
         """
         from schedopt.solvers import door
 
-        return door.solve(model, limits, solver=solver, start=lambda: self.hint(model))
+        return door.solve(
+            model,
+            limits,
+            solver=solver,
+            start=lambda: self.hint(model),
+            at_once=lambda: self.at_once(model),
+        )
 
     def hint(self, model: Formulation) -> Any | None:
         """Return a solution to start a solver from, None where that does not pay."""
         return None
+
+    def at_once(self, model: Formulation) -> tuple[Any | None, float | None]:
+        """Return a solution and a bound that take no search, None where there is none."""
+        return self.hint(model), None
 
     def certificate(
         self, model: Formulation, result: Result, limits: Limits

@@ -131,6 +131,15 @@ class Dssp(Problem["Instance"]):
         kept = [solution for solution in found if sound(model, solution.selected, fill)]
         return max(kept, key=night.objective_of, default=None)
 
+    def at_once(self, model: Formulation) -> tuple[Any | None, float | None]:
+        """Return jobs by reward for their demand, as far as the rules allow, and a weak bound."""
+        from schedopt.formulations.dssp import Season, Selection
+        from schedopt.solvers.dssp.at_once import at_once
+
+        if not isinstance(model, Selection | Season):
+            return None, None
+        return at_once(model)
+
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
         """Return a policy's options, with the number for a fill that is given in words."""
         found = dict(settings)
