@@ -14,12 +14,18 @@ STARTS = {"partition": ("heuristic-epoch", "equi-epoch"), "rectangles": ("buddy-
 """For each formulation, policies whose schedules are of its kind."""
 
 
+FEW = {"heuristic-epoch": 5_000, "buddy-star": 30_000}
+"""Jobs up to which a policy takes about a second: its time grows with their square, or nearly."""
+
+
 def start(model: Formulation) -> Partitioned | Scheduled | None:
     """Return the best heuristic schedule that keeps all side constraints, None if there is none."""
     instance, best = model.instance, None
     rules = [*instance.constraints, *model.added]
     known: list[Partitioned | Scheduled] = []
     for name in STARTS[model.name]:
+        if len(instance.jobs) > FEW.get(name, len(instance.jobs)):
+            continue
         with suppress(NotApplicableError):
             known.append(registered("epoch")[name].run(instance))
     if model.name == "rectangles":
