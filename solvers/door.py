@@ -204,7 +204,7 @@ def solve(
     """
     limits = limits or Limits()
     began = now()
-    offered = _Remembered(start, limits)
+    offered = _Remembered(start)
     chosen = _walk(model, limits) if solver is None else iter([_named(model, solver)])
     known: HandOn | None = None
     for engine, read in chosen:
@@ -306,13 +306,12 @@ def certificate(
 class _Remembered:
     """A start that is looked for once, when it is first asked for."""
 
-    def __init__(self, start: Callable[[], Any | None], limits: Limits) -> None:
+    def __init__(self, start: Callable[[], Any | None]) -> None:
         self._start: Callable[[], Any | None] | None = start
         self._solution: Any | None = None
-        self._limits, self._began = limits, now()
 
     def __call__(self) -> Any | None:
-        if self._start is not None and _left(self._limits, self._began).time_limit != 0:
+        if self._start is not None:
             self._solution, self._start = self._start(), None
         return self._solution
 

@@ -209,22 +209,32 @@ class Problem(Generic[I]):
             If no engine has that name, or it does not take the formulation.
         """
         from schedopt.solvers import door
+        from schedopt.solvers.clock import now
+
+        began, limit = now(), limits.time_limit
+
+        def start() -> Any | None:
+            left = None if limit is None else max(0.0, limit - (now() - began))
+            return self.hint(model, left)
 
         return door.solve(
             model,
             limits,
             solver=solver,
-            start=lambda: self.hint(model),
+            start=start,
             at_once=lambda: self.at_once(model),
         )
 
-    def hint(self, model: Formulation) -> Any | None:
-        """Return a solution to start a solver from, None where that does not pay."""
+    def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
+        """Return a solution to start a solver from, None where that does not pay.
+
+        ``seconds``: what is left of the time limit; where nothing is, it takes next to no time.
+        """
         return None
 
     def at_once(self, model: Formulation) -> tuple[Any | None, float | None]:
         """Return a solution and a bound that take no search, None where there is none."""
-        return self.hint(model), None
+        return None, None
 
     def certificate(
         self, model: Formulation, result: Result, limits: Limits

@@ -119,12 +119,12 @@ class Dssp(Problem["Instance"]):
 
         return carrying.carry(results, tables, rules, half_life=half_life, window=window)
 
-    def hint(self, model: Formulation) -> Any | None:
+    def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
         """Return the best quick selection that breaks nothing, where there are many jobs."""
         from schedopt.problems.dssp.keeping import sound
 
         night = model.instance
-        if model.name != "selection" or len(night.index) < HINTS_FROM:
+        if model.name != "selection" or len(night.index) < HINTS_FROM or seconds == 0:
             return None
         fill = float(model.options["fill"])
         found = [self.policies()[name].run(night, fill=fill) for name in HINTS]

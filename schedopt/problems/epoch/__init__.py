@@ -40,11 +40,13 @@ class Epoch(Problem["Instance"]):
     }
     converters: ClassVar = {"log": Converter("schedopt.instances.epoch.swf")}
 
-    def hint(self, model: Formulation) -> Partitioned | Scheduled | None:
+    def hint(
+        self, model: Formulation, seconds: float | None = None
+    ) -> Partitioned | Scheduled | None:
         """Return the best schedule of the policies that keeps all side constraints."""
         from schedopt.problems.epoch import starting
 
-        return starting.start(model)
+        return starting.start(model, seconds)
 
     def comparable(self, result: Result, reference: Result) -> bool:
         """Tell whether both hold epochs: rectangles, which end at other times, answer another."""

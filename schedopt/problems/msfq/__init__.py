@@ -60,13 +60,13 @@ class Msfq(Problem["Instance"]):
         """Return ``bound`` for a log, ``threshold`` for classes of jobs."""
         return "threshold" if instance.log is None else "bound"
 
-    def hint(self, model: Formulation) -> Any | None:
+    def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
         """Return the best of all policies on a log, or of the schedules that they give a window."""
         from schedopt.formulations.msfq import LogBound, Window
         from schedopt.problems.msfq import tried
 
         if isinstance(model, LogBound):
-            return tried.best_policy(model.instance)
+            return tried.best_policy(model.instance, seconds)
         return tried.best_order(model) if isinstance(model, Window) else None
 
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
