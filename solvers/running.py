@@ -91,9 +91,9 @@ def make_result(
     solver: str,
     version: str,
     stopped: Termination,
-    solution: Any | None,
-    bound: float | None,
-    options: Mapping[str, Any],
+    solution: Any | None = None,
+    bound: float | None = None,
+    options: Mapping[str, Any] | None = None,
     message: str = "",
 ) -> Result[Any]:
     """Return the result of a run, not yet checked: `optimal` only where the bound is met.
@@ -112,7 +112,7 @@ def make_result(
         The solution record in hand.
     bound : float or None
         A bound that holds; None: unknown.
-    options : mapping
+    options : mapping, optional
         Beyond the formulation's own, the gap and the time limit.
     message : str
         What else there is to say.
@@ -135,7 +135,7 @@ def make_result(
             **formulation.options,
             "gap": limits.gap,
             "time_limit": limits.time_limit,
-            **options,
+            **(options or {}),
         },
         constraints=tuple(formulation.added),
         message=message or msgspec.UNSET,

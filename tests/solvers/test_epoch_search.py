@@ -39,15 +39,6 @@ def is_partition(instance: Instance, found: list[list[int]]) -> bool:
     return whole and all(fits(minima[epoch].tolist(), nodes, k) for epoch in found)
 
 
-@settings(max_examples=examples(150))
-@given(some_packing(most=8))
-def test_the_search_is_exhaustive(instance: Instance) -> None:
-    assume(instance.inequity > 0)
-    least, found = searched(instance)
-    assert is_partition(instance, found)
-    assert least == len(found) == fewest(instance)
-
-
 def fitted(packed: Items) -> list[list[int]]:
     """Return what first fit is: one item after the other, each in the first epoch that takes it."""
     epochs: list[tuple[int, list[int], list[int]]] = []  # the least share, kinds, jobs

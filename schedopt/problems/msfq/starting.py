@@ -14,10 +14,22 @@ from schedopt.solvers.clock import now
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import Window
+    from schedopt.formulations.protocol import Formulation
 
-MANY = 200_000
-"""Jobs beyond which only policies are tried that are fast however long the queue."""
+MANY = 200_000  # jobs beyond which only policies are tried that are fast however long the queue
 FAST = ("first-fit", "easy", "easy-sjbf", "sjf", "saf", "f1")
+
+
+def start(model: Formulation, seconds: float | None = None) -> Bracketed | Windowed | None:
+    """Return the best of all policies on a log, or of the schedules that they give a window.
+
+    ``seconds``: what is left of the time limit.
+    """
+    from schedopt.formulations.msfq import LogBound, Window
+
+    if isinstance(model, LogBound):
+        return best_policy(model.instance, seconds)
+    return best_order(model) if isinstance(model, Window) else None
 
 
 def settings(queue: Instance) -> Iterator[tuple[str, dict[str, Any]]]:
