@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
-import signal
 import sys
 import threading
 import time
@@ -16,6 +15,7 @@ from typing import Generic
 import msgspec
 
 from schedopt.policies.from_file import load_only
+from schedopt.solvers.stopping import ignored
 from schedopt.sweep.journal import Keyed, R
 from schedopt.sweep.measure import Begun, Done, Outcome, Step, Task, outcome, steps
 
@@ -36,7 +36,7 @@ class Told(msgspec.Struct, Generic[R], frozen=True):
 
 def serve(line: Connection) -> None:
     """Do tasks as they come down a line: one, of which each step is told, or several."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
+    ignored()  # Ctrl-C is the parent's
     parent = multiprocessing.parent_process()
 
     def follow() -> None:

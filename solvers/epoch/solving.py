@@ -254,7 +254,7 @@ def _known(model: Partition, packed: Items, start: Partitioned | None) -> tuple[
     if start is not None:
         known.append([[instance.index[name] for name in epoch.nodes] for epoch in start.epochs])
     if packed.inequity:
-        if (model.rules or start is None) and not packed.impossible():
+        if not packed.impossible():
             known.append(first_fit(packed))
     elif not model.rules:
         known.append(dealt(instance.descending, blocks(minima, packed.nodes)[0]))

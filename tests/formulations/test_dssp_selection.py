@@ -17,8 +17,9 @@ from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp import RECORD
-from schedopt.solvers import Limits, door
+from schedopt.solvers import door
 from schedopt.solvers.dssp.selection import FEW
+from schedopt.solvers.result import Limits
 from schedopt.verbs.solve import solve
 
 whole = st.integers(0, 12).map(float)
