@@ -9,6 +9,8 @@ worth plus that spare for all known time. They are the dual optimum wherever eac
 
 The jobs that are not placed yet earn less beside more others (earnings are submodular), so that
 those who are placed and were there when a job arrived give it a price it may have in every epoch.
+A team's floor counts where one of those placed is there; it can make jobs earn more beside others,
+so that then each interval that a job may be in gives it a price, and the least is taken.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ class Late(NamedTuple):
         At which of these each job arrives, shape (M,).
     after : ndarray of int64
         For each job those that complete after it, as binary numbers, shape (M,).
+    playable : bool
+        Whether shares that follow the prices keep all side constraints.
     """
 
     sizes: Floats
@@ -44,6 +48,7 @@ class Late(NamedTuple):
     starts: Floats
     groups: Ints
     after: Ints
+    playable: bool
 
 
 @njit(cache=True)
@@ -85,6 +90,8 @@ def closed(
     for g in range(now + 1):
         n = there(late, done, g, jobs)
         out[total + g] = most_earned(c, lam, jobs, n, n, own) if n else 0.0
+        for team in range(len(own)):
+            own[team] = 0.0
         if g < now:
             spare = -out[total + g]
             for i in range(n):
@@ -93,10 +100,12 @@ def closed(
     for j in range(total):
         if (done >> j) & 1:
             continue
-        g = late.groups[j]
-        n = there(late, done, g, jobs)
-        jobs[n] = j
-        out[j] = next_price(c, lam, jobs, n + 1, out[total + g] + late.costs[j], n + 1)
+        out[j] = inf
+        for g in range(late.groups[j], now + 1 if len(own) > 1 else late.groups[j] + 1):
+            n = there(late, done, g, jobs)
+            jobs[n] = j
+            goal = out[total + g] + late.costs[j]
+            out[j] = min(out[j], next_price(c, lam, jobs, n + 1, goal, n))
         lam[j] = 0.0
         bound += out[j] * late.sizes[j]
     return bound

@@ -111,6 +111,8 @@ def _branch(c: Curves, late: Late, t: Timelines, lam: Floats, done: int, now: in
         goal = t.level[d] + late.costs[j]
         price = next_price(c, lam, jobs, n + 1, goal, n + 1)
         lam[j] = 0.0
+        if price == inf:  # the others must have all servers: it was done before
+            continue
         t.child[d, count], t.bound[d, count], t.price[d, count] = j, bound, price
         count += 1
     t.children[d] = count
@@ -283,7 +285,7 @@ def _leaf(c: Curves, late: Late, t: Timelines, lam: Floats) -> None:
     if len(late.starts) > 1:
         value = _settle(c, late, t, lam, depth, (1 << len(lam)) - 1, 0)
     if value < limit:
-        cost = cost_of_played(c, late, lam)
+        cost = cost_of_played(c, late, lam) if late.playable else inf
         if cost < t.best[0]:
             t.best[0] = cost
             for j in range(len(lam)):

@@ -49,9 +49,8 @@ def _of_all_orders(model: Allocation) -> bool:
 
 def _of_timelines(model: Allocation) -> bool:
     instance = model.instance
-    asked = model.rules.bounds or model.given or model.changed
     flow = instance.objective != "makespan" and len(instance.jobs) <= MOST_JOBS
-    return bool(instance.arrivals.any()) and flow and not asked
+    return bool(instance.arrivals.any()) and flow and not (model.given or model.changed)
 
 
 def _as_declared(model: Allocation, _: Limits) -> bool:
@@ -124,7 +123,7 @@ ENGINES = (
         "timelines",
         solve="schedopt.solvers.hesrpt.timelines:solve",
         accepts=_of_timelines,
-        when="flow times of up to 60 jobs that arrive, without side constraints",
+        when="flow times of up to 60 jobs that arrive, with side constraints too",
         proves="the optimum of up to 8 jobs or so",
         certificate="timelines",
         certify=CERTIFY,
