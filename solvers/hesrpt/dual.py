@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import fsum, inf
+from typing import NamedTuple
 
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.duals import Duals
-from schedopt.formulations.hesrpt.rules import bounds_of
+from schedopt.formulations.hesrpt.rules import Bound, bounds_of
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
 from schedopt.solvers.hesrpt.prices import curves
 from schedopt.solvers.hesrpt.rent_kernels import gains, most_earned
@@ -25,7 +25,28 @@ WORTH_MENDING = 1e-7
 """The part of a bound that a solver's last digits may cost before prices are mended."""
 
 
-def proven_by_prices(program: Allocation, duals: Duals) -> tuple[float, Floats] | None:
+class Duals(NamedTuple):
+    """What a solver says that things cost.
+
+    Attributes
+    ----------
+    work : ndarray
+        A unit of each job's work, shape (M,).
+    servers : ndarray
+        All servers for a unit of time, in each epoch, shape (E,).
+    rules : list of (epoch, bound, float)
+        The bounds on shares in each epoch, so far as they cost anything: over 0 for what a bound
+        asks at least, below 0 for what it allows at most.
+    """
+
+    work: Floats
+    servers: Floats
+    rules: list[tuple[int, Bound, float]]
+
+
+def proven_by_prices(
+    program: Allocation, duals: Duals, lengths: Floats
+) -> tuple[float, Floats] | None:
     """Return the lower bound on the program's order that prices of work prove, and the prices.
 
     None where they prove nothing: they are scaled, and mended a little, to prove what they can.
@@ -36,6 +57,8 @@ def proven_by_prices(program: Allocation, duals: Duals) -> tuple[float, Floats] 
     duals : Duals
         Prices of work; those of servers and rules count only where rules are more than the kernels
         know.
+    lengths : ndarray
+        How long epochs last, shape (E,).
     """
     instance, lam = program.instance, duals.work
     bounds = bounds_of(program.rules, len(instance.jobs))
@@ -55,7 +78,7 @@ def proven_by_prices(program: Allocation, duals: Duals) -> tuple[float, Floats] 
 
     most = earned_in_all(lam)
     if not instance.arrivals.any() and (most > levels * (1 + WORTH_MENDING)).any():
-        lam = _tightened(program, lam, levels, earn)
+        lam = _tightened(program, lam, lengths, earn)
         most = earned_in_all(lam)
     marks = [e for e, (what, _) in enumerate(program.epochs.ends) if what == "arrival"]
     after = slice(marks[-1] + 1 if marks else 0, None)
@@ -76,15 +99,14 @@ def proven_by_prices(program: Allocation, duals: Duals) -> tuple[float, Floats] 
 
 
 def _tightened(
-    program: Allocation, lam: Floats, levels: Floats, earn: Callable[[Floats, int], float]
+    program: Allocation, lam: Floats, lengths: Floats, earn: Callable[[Floats, int], float]
 ) -> Floats:
     """Return prices that a solver's last digits spoil less.
 
     From the last epoch back, the price of the job that an epoch completes is moved to where its
     epoch just costs what can be earned in it, if that is little and the epoch has a length.
     """
-    lam = lam.copy()
-    lengths = np.asarray(program.time.value)
+    lam, levels = lam.copy(), program.levels
     for e in range(len(levels) - 1, -1, -1):
         job = program.epochs.ends[e][1]
         if lengths[e] < 1e-6 * lengths.sum():

@@ -1,18 +1,30 @@
-"""One completion order's program: solved by Clarabel, played, and bounded by its own prices."""
+"""One timeline's program, written for Clarabel itself, played, and bounded by its own prices.
+
+It is the program that `formulations.hesrpt.Allocation` declares, of its order, without CVXPY, which
+takes far longer to compile one than Clarabel to solve it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from math import inf
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.instances.hesrpt import Allocated
+from schedopt.formulations.hesrpt.rules import Bound
+from schedopt.formulations.hesrpt.towers import tower
+from schedopt.instances.hesrpt import Allocated, Amdahl, Power, points
 from schedopt.solvers import clarabel
-from schedopt.solvers.hesrpt.dual import proven_by_prices
+from schedopt.solvers.hesrpt.dual import Duals, proven_by_prices
 
+NO_CHEAPER = 1e-6
+"""How much more a program's optimum is than a known cost, relatively, that it is not looked at."""
 Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -37,7 +49,9 @@ class Solved:
     prices: Floats | None = None
 
 
-def solve_program(program: Allocation, time_limit: float | None = None) -> Solved:
+def solve_program(
+    program: Allocation, time_limit: float | None = None, known: float = inf
+) -> Solved:
     """Solve the program of an allocation's order, as declared.
 
     Parameters
@@ -45,11 +59,151 @@ def solve_program(program: Allocation, time_limit: float | None = None) -> Solve
     program : Allocation
     time_limit : float, optional
         Seconds.
+    known : float
+        The cost of a known solution: none is read from a program that is not cheaper.
     """
-    status = clarabel.solve(program.declared(), time_limit)
+    rows = _Rows(program, program.rules.names)
+    status, x, z = clarabel.solve_cones(rows.costs(), rows.cones, time_limit)
     if status != "solved":
         return Solved(status)
-    duals = program.duals()
-    proven = None if duals is None else proven_by_prices(program, duals)
-    solution = program.decode(lambda variable: variable.value)
+    proven = proven_by_prices(program, rows.duals(z), program.unit * x[: rows.epochs])
+    if program.worth(float(rows.costs() @ x)) > known * (1.0 + NO_CHEAPER):
+        return Solved("solved", None, *(proven or ()))
+    solution = program.read(x[: rows.epochs], x[rows.epochs : rows.epochs + rows.pairs])
     return Solved("solved", solution, *(proven or ()))
+
+
+def feasible(program: Allocation, names: Collection[str]) -> bool:
+    """Tell whether a program with some of its side constraints, by name, is not infeasible."""
+    rows = _Rows(program, names)
+    return clarabel.solve_cones(rows.costs(), rows.cones)[0] != "infeasible"
+
+
+class _Rows:
+    """The rows of a program: variables are d, by epoch, and a and the work done, by pair.
+
+    Parameters
+    ----------
+    program : Allocation
+    names : collection of str
+        Of the side constraints that count.
+    """
+
+    def __init__(self, program: Allocation, names: Collection[str]) -> None:
+        self.program, self.instance = program, program.instance
+        self.epochs, self.pairs = len(program.epochs.present), len(program.pairs)
+        self.jobs = np.array([j for j, _ in program.pairs], dtype=np.intp)
+        self.at = np.array([e for _, e in program.pairs], dtype=np.intp)
+        self.cones = clarabel.Cones(self.epochs + 2 * self.pairs)
+        self._arrivals()
+        everything = np.arange(self.cones.variables)
+        self.cones.at_most(np.zeros(len(everything)), [(everything, -1.0)])
+        own, pair = self.epochs + np.arange(self.pairs), np.arange(self.pairs)
+        count = len(self.instance.jobs)
+        self.work = self.cones.at_most(
+            -np.ones(count), (self.jobs, own + self.pairs, -np.ones(self.pairs))
+        )
+        in_time = np.concatenate([self.at, np.arange(self.epochs)])
+        self.servers = self.cones.at_most(
+            np.zeros(self.epochs),
+            (
+                in_time,
+                np.concatenate([own, np.arange(self.epochs)]),
+                np.concatenate([np.ones(self.pairs), -np.ones(self.epochs)]),
+            ),
+        )
+        self._rules(names)
+        for kind in range(len(self.instance.speedups)):
+            self._speedup(kind, pair[self.instance.kinds[self.jobs] == kind])
+
+    def costs(self) -> Floats:
+        """Return the objective, about 1."""
+        costs = np.zeros(self.cones.variables)
+        costs[: self.epochs] = self.program.levels / self.program.scale
+        return costs
+
+    def _arrivals(self) -> None:
+        """State that epochs which end at an arrival end then."""
+        marks = [
+            (e, j) for e, (what, j) in enumerate(self.program.epochs.ends) if what != "completion"
+        ]
+        rows = [np.full(e + 1, i) for i, (e, _) in enumerate(marks)]
+        columns = [np.arange(e + 1) for e, _ in marks]
+        ends = np.array([self.instance.arrivals[j] / self.program.unit for _, j in marks])
+        if marks:
+            row, column = np.concatenate(rows), np.concatenate(columns)
+            self.cones.equal(ends, (row, column, np.ones(len(row))))
+
+    def _rules(self, names: Collection[str]) -> None:
+        """State what side constraints ask of the shares of those in the system."""
+        rules = self.program.rules.only(names)
+        pair = {key: i for i, key in enumerate(self.program.pairs)} if rules.bounds else {}
+        self.asked: list[tuple[int, Bound, float]] = []
+        rows, columns, values = list[int](), list[int](), list[float]()
+        for e, jobs in enumerate(self.program.epochs.present if rules.bounds else ()):
+            for bound in rules.in_force(jobs):
+                for sign, share, asks in (
+                    (1.0, bound.at_least, bound.at_least > 0),
+                    (-1.0, bound.at_most, bound.at_most < 1),
+                ):
+                    if not asks:
+                        continue
+                    own = [self.epochs + pair[j, e] for j in bound.jobs]
+                    rows += [len(self.asked)] * (len(own) + 1)
+                    columns += [*own, e]
+                    values += [*([-sign] * len(own)), sign * share]
+                    self.asked.append((e, bound, sign))
+        where = np.array(rows, np.intp), np.array(columns, np.intp), np.array(values)
+        self.rules = self.cones.at_most(np.zeros(len(self.asked)), where)
+
+    def _speedup(self, kind: int, mine: Ints) -> None:
+        """State what a share over a time does: d_e s_j(N a_je / d_e) at most."""
+        instance, speedup = self.instance, self.instance.speedups[kind]
+        servers, zeros = float(instance.servers), np.zeros(len(mine))
+        a, d = self.epochs + mine, self.at[mine]
+        work, size = a + self.pairs, instance.sizes[self.jobs[mine]] / self.program.unit
+        p = speedup.p if isinstance(speedup, Power) else 0.0
+        f = speedup.parallel if isinstance(speedup, Amdahl) else 0.0
+        if not len(mine):
+            return
+        if p == 1.0 or f == 1.0:
+            self.cones.at_most(zeros, [(work, size / servers), (a, -1.0)])
+        elif isinstance(speedup, Power):  # N^p is taken out, that shares remain
+            self._tower(p, [[(a, 1.0)], [(d, 1.0)], [(work, size / servers**p)]])
+        elif isinstance(speedup, Amdahl):
+            # U² <= (U + V)(U - work) with U = d/(1 - f), V = N a/f, brought to one size.
+            scale = 1.0 + (1.0 - f) * servers / (len(instance.jobs) * f)
+            u, v = 1.0 / (1.0 - f), servers / f
+            x = [(d, u / scale), (a, v / scale)]
+            y: clarabel.Terms = [(d, u * scale), (work, -size * scale)]
+            self.cones.below_means([(d, u)], x, y)
+        else:
+            k, s = points(speedup, instance.servers)
+            self.cones.at_most(zeros, [(work, size), (d, -float(s[-1]))])
+            for i in range(len(k) - 1):
+                slope = (s[i + 1] - s[i]) / (k[i + 1] - k[i])
+                level = float(s[i] - slope * k[i])
+                steep = -slope * servers
+                self.cones.at_most(zeros, [(work, size), (d, -level), (a, steep)])
+
+    def _tower(self, p: float, terms: list[list[tuple[Ints, Any]]]) -> None:
+        """State work <= a^p d^(1-p) of terms for a, d and work; in units in which all are alike."""
+        floors = tower(p)
+        for z, _, _ in floors:
+            if z == len(terms):
+                terms.append([(self.cones.new(len(terms[0][0][0])), 1.0)])
+        for z, x, y in floors:
+            self.cones.below_means(terms[z], terms[x], terms[y])
+
+    def duals(self, z: Floats) -> Duals:
+        """Return what a solver's multipliers say that things cost."""
+        scale = self.program.scale
+
+        def cost(rows: slice) -> Any:
+            return np.maximum(z[rows], 0.0) * scale
+
+        work = cost(self.work) * self.program.unit / self.instance.sizes
+        rules = zip(self.asked, cost(self.rules).tolist(), strict=True)
+        return Duals(
+            work, cost(self.servers), [(e, bound, sign * c) for (e, bound, sign), c in rules if c]
+        )
