@@ -28,6 +28,8 @@ STEP = 0.2
 """Seconds between two looks at the clock."""
 BUILDING = 2e-4
 """Seconds that it takes to build a program with arrivals, for each two jobs."""
+BEYOND = 0.7
+"""Seconds that writing a solution may take beyond the limit."""
 MOST_PROGRAMS = 2_000
 """Orders whose programs are solved before the gap that is left is reported as it is."""
 NEAR = 1e-7
@@ -152,7 +154,7 @@ class Attempt:
         ----------
         search : Search
         spare : float
-            Seconds to leave for writing what was found.
+            Seconds that it takes to write what was found: they are left, up to half of the limit.
 
         Returns
         -------
@@ -168,10 +170,12 @@ class Attempt:
                 self.note(search.value)
                 if done or self.near_enough(search.value) or self.out_of_time():
                     return done
-                if search.value < inf and self.out_of_time(spare):
+                half = 0.5 * (self.limits.time_limit or 0.0)
+                if search.value < inf and self.out_of_time(min(spare, half)):
                     return False
         finally:
-            if search.value < known:
+            left = self.left()
+            if search.value < known and (left is None or spare <= max(left, 0.0) + BEYOND):
                 self.take(search.solution(), search.name)
 
     def take_program(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from math import inf
 
 import numpy as np
@@ -15,11 +15,12 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.hesrpt.alike import MOST_JOBS
 from schedopt.solvers.hesrpt.attempt import Attempt, attempted
-from schedopt.solvers.hesrpt.kernels import Curves, Floats, speed
+from schedopt.solvers.hesrpt.kernels import Curves, Floats, speeds
 from schedopt.solvers.hesrpt.orders import written
 from schedopt.solvers.hesrpt.paths import Climb, Rents, coarser
 from schedopt.solvers.hesrpt.prices import curves
 from schedopt.solvers.hesrpt.quick_kernels import play_some, price_some
+from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Result, Termination
 
 MOST_CELLS = 400
@@ -41,8 +42,10 @@ NEAR = 1e-10
 """Costs that differ by less, relatively, count as the same."""
 WORK = 20_000
 """Jobs times epochs between two looks at the clock."""
-FEW_TO_PLAY = 1_000
-"""Jobs up to which the first play is finished whatever the time: it takes less than a second."""
+LARGE, MOST_PLAYED = 2_000, 6_000
+"""Jobs from which on a bound comes before a play, and beyond which plays are too long to write."""
+GUESSED = 400
+"""Cells of guessed rents."""
 WRITING = 6e-7
 """Seconds that it takes to write and check the share of one job in one epoch."""
 
@@ -61,6 +64,8 @@ class RentSearch:
         Of single jobs alone.
     order : sequence of int, optional
         Where to start, from the last to complete; Smith's order if not given.
+    known : mapping of str to float, optional
+        Completions of a solution that is known.
 
     Attributes
     ----------
@@ -77,9 +82,14 @@ class RentSearch:
     name = "rents"
 
     def __init__(
-        self, instance: Instance, rules: Rules | None = None, order: Sequence[int] | None = None
+        self,
+        instance: Instance,
+        rules: Rules | None = None,
+        order: Sequence[int] | None = None,
+        known: Mapping[str, float] | None = None,
     ) -> None:
         self.instance = instance
+        self.known = np.array(list((known or {}).values()))
         self.curves = curves(instance, bounds_of(rules or Rules(instance), len(instance.jobs)))
         self.sizes, self.costs = instance.sizes, instance.costs
         self._start = smiths_order(instance) if order is None else np.array(order, dtype=np.int64)
@@ -88,8 +98,8 @@ class RentSearch:
         self._played = np.zeros(0)
         self._path: tuple[Floats, Floats] = np.zeros(1), np.zeros(0)
         self.rents = Rents(self.curves, self.sizes, self.costs)
-        tops = [speed(self.curves, j, float(k)) for j, k in enumerate(self.curves.mosts)]
-        self._tops = np.array(tops)
+        count = len(self.sizes)
+        self._tops = speeds(self.curves, np.arange(count), self.curves.mosts, np.zeros(count))
         self._alone = float(self.costs @ (self.sizes / self._tops)) * (1.0 - NEAR)
         self._some = max(1, WORK // len(self.sizes))
         self._steps = self._search()
@@ -100,15 +110,15 @@ class RentSearch:
         return min(max(self.rents.bound, self._alone), self.value)
 
     def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether there is nothing more to try.
-
-        Of not too many jobs something is played in any case.
-        """
+        """Work for about that long; tell whether there is nothing more to try."""
         until = now() + seconds
-        few = len(self.sizes) <= FEW_TO_PLAY
-        return all(now() < until or (few and self.value == inf) for _ in self._steps)
+        return all(now() < until for _ in self._steps)
 
     def _search(self) -> Iterator[None]:
+        if len(self.sizes) >= LARGE and len(self.known):
+            yield from self._climb(*self._guessed(), float(self.costs @ self.known))
+        if len(self.sizes) > MOST_PLAYED:
+            return
         yield from self._play(self.costs / self._tops)
         yield from self._settle(self._start, 1.0)
         if self.value < inf:
@@ -117,7 +127,7 @@ class RentSearch:
         gap = inf
         while self.value < inf and self._gap() < gap - CLIMBED * self.value:
             gap = self._gap()
-            yield from self._climb()
+            yield from self._climb(*coarser(*self._path, MOST_CELLS), self.value)
             yield from self._settle(self.order, SETTLED)
             if self._gap() > gap - NEARLY * self.value:
                 yield from self._move()
@@ -164,12 +174,22 @@ class RentSearch:
             self._path = run.path()
         return value
 
-    def _climb(self) -> Iterator[None]:
-        """Move the rents of the best play to the best bound, and play what they make jobs worth."""
-        climb = Climb(self.rents, *coarser(*self._path, MOST_CELLS))
+    def _guessed(self) -> tuple[Floats, Floats]:
+        """Return rents at which about half of what jobs cost is paid, if they end as is known."""
+        ends = np.sort(self.known)
+        left = np.cumsum(self.costs[np.argsort(self.known)][::-1])[::-1]
+        cells = np.unique(np.linspace(0, len(ends), GUESSED + 1).round().astype(np.int64))
+        times = np.append(0.0, ends)[cells]
+        grown = np.append(True, np.diff(times) > 0)
+        return times[grown], 0.5 * left[cells[:-1]][grown[1:]] / self.curves.servers
+
+    def _climb(self, times: Floats, rents: Floats, value: float) -> Iterator[None]:
+        """Move rents to the best bound, and play what they make jobs worth."""
+        climb = Climb(self.rents, times, rents)
         for _ in range(STEPS):
-            yield from climb.step(self.value)
-            yield from self._play(self.rents.prices)
+            yield from climb.step(value)
+            if len(self.sizes) <= MOST_PLAYED and self.value < inf:
+                yield from self._play(self.rents.prices)
             if climb.part < LEAST_PART:
                 return
 
@@ -242,11 +262,15 @@ class _Run:
 
 def solve(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
     """Solve an allocation of many jobs nearly; a tree goes on where it may still prove more."""
-    many, limit = len(model.instance.jobs), given.limits.time_limit
-    writing = 0.0 if limit is None else min(WRITING * many**2, 0.5 * limit)
+    many = len(model.instance.jobs)
 
     def work(attempt: Attempt) -> Termination:
-        ended = attempt.drive(RentSearch(model.instance, model.rules), spare=writing)
+        quick = in_slots(model.instance, model.rules)
+        if quick is not None:
+            attempt.take(quick, "rents")
+        known = None if attempt.solution is None else attempt.solution.completion
+        search = RentSearch(model.instance, model.rules, known=known)
+        ended = attempt.drive(search, spare=WRITING * many**2)
         attempt.message = "too many jobs to search all orders"
         return attempt.ended() if ended else "time-limit"
 
