@@ -18,6 +18,7 @@ from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, speeds
 from schedopt.solvers.hesrpt.orders import written
 from schedopt.solvers.hesrpt.paths import Climb, Rents, coarser
+from schedopt.solvers.hesrpt.price_kernels import played
 from schedopt.solvers.hesrpt.prices import curves
 from schedopt.solvers.hesrpt.quick_kernels import play_some, price_some
 from schedopt.solvers.hesrpt.slots import in_slots
@@ -61,7 +62,7 @@ class RentSearch:
     ----------
     instance : Instance
     rules : Rules, optional
-        Of single jobs alone.
+        Of single jobs and of disjoint teams, such that playing prices keeps them.
     order : sequence of int, optional
         Where to start, from the last to complete; Smith's order if not given.
     known : mapping of str to float, optional
@@ -91,6 +92,7 @@ class RentSearch:
         self.instance = instance
         self.known = np.array(list((known or {}).values()))
         self.curves = curves(instance, bounds_of(rules or Rules(instance), len(instance.jobs)))
+        self._teams = len(self.curves.team_mosts) > 0
         self.sizes, self.costs = instance.sizes, instance.costs
         self._start = smiths_order(instance) if order is None else np.array(order, dtype=np.int64)
         self.order = self._start
@@ -116,10 +118,16 @@ class RentSearch:
 
     def _search(self) -> Iterator[None]:
         if len(self.sizes) >= LARGE and len(self.known):
-            yield from self._climb(*self._guessed(), float(self.costs @ self.known))
+            yield from self._climb(*self._guessed(self.known), float(self.costs @ self.known))
         if len(self.sizes) > MOST_PLAYED:
             return
+        if self._teams and len(self.sizes) >= LARGE:
+            return
         yield from self._play(self.costs / self._tops)
+        if self._teams:
+            if self.value < inf:
+                yield from self._climb(*self._path, self.value)
+            return
         yield from self._settle(self._start, 1.0)
         if self.value < inf:
             yield from Climb(self.rents, *coarser(*self._path, MOST_CELLS)).step(self.value)
@@ -163,21 +171,25 @@ class RentSearch:
         """Play prices; keep them if that is the cheapest. Returns the cost."""
         least = float(prices.max(initial=0.0)) * 1e-12
         lam = np.maximum(prices, least)
-        run = _Run(self.curves, self.sizes, lam, np.zeros((0, 0)))
-        while run.goes_on(self._some):
+        if self._teams:
+            self._played = played(self.curves, self.sizes, lam, np.zeros((0, 0)))
             yield
-        self._played = run.ends
-        value = float(self.costs @ run.ends)
+        else:
+            run = _Run(self.curves, self.sizes, lam, np.zeros((0, 0)))
+            while run.goes_on(self._some):
+                yield
+            self._played = run.ends
+        value = float(self.costs @ self._played)
         if value < self.value:
             self.value, self.prices, self.ends = value, lam, self._played
             self.order = np.argsort(-self._played, kind="stable")
-            self._path = run.path()
+            self._path = self._guessed(self.ends) if self._teams else run.path()
         return value
 
-    def _guessed(self) -> tuple[Floats, Floats]:
+    def _guessed(self, known: Floats) -> tuple[Floats, Floats]:
         """Return rents at which about half of what jobs cost is paid, if they end as is known."""
-        ends = np.sort(self.known)
-        left = np.cumsum(self.costs[np.argsort(self.known)][::-1])[::-1]
+        ends = np.sort(known)
+        left = np.cumsum(self.costs[np.argsort(known)][::-1])[::-1]
         cells = np.unique(np.linspace(0, len(ends), GUESSED + 1).round().astype(np.int64))
         times = np.append(0.0, ends)[cells]
         grown = np.append(True, np.diff(times) > 0)
@@ -228,6 +240,9 @@ class RentSearch:
     def solution(self) -> Allocated:
         """Return the best play."""
         record = np.zeros((len(self.sizes), len(self.sizes)))
+        if self._teams:
+            ends = played(self.curves, self.sizes, self.prices, record)
+            return written(self.instance, ends, record, self.order)
         run = _Run(self.curves, self.sizes, self.prices, record)
         while run.goes_on(len(record)):
             pass

@@ -41,7 +41,7 @@ class _Job:
         size, cost = float(found.sizes[j]), float(found.costs[j])
         self.what = (found.curves, path, j, size, cost)
         self.stack, self.out = found.room
-        self.cells = len(found.rents)
+        self.cells = found.rents.shape[1]
 
     def shown(self) -> dict[str, object] | None:
         """Return what the job costs, and prices for spans of cells, halved until they show it."""

@@ -32,8 +32,7 @@ def _of_one_order(model: Allocation) -> bool:
 
 def _of_many_jobs(model: Allocation) -> bool:
     many = len(model.instance.jobs)
-    plain = _for_flow(model) and not model.given and many >= MANY
-    return plain and not len(bounds_of(model.rules, many).team_mosts)
+    return many >= MANY and _of_all_orders(model)
 
 
 def _too_many_sets(model: Allocation, _: Limits) -> bool:
@@ -97,9 +96,9 @@ BY_PRICES = (
         solve="schedopt.solvers.hesrpt.rents:solve",
         accepts=_of_many_jobs,
         pays=_too_many_sets,
-        when="flow times of 15 jobs or more without arrivals, caps or floors of teams; unasked "
-        "where there are many orders. Up to 60 jobs tree goes on",
-        proves="a bound on all orders, about 1% below the cost",
+        when="flow times of 15 jobs or more without arrivals, with caps and floors of jobs and of "
+        "disjoint teams; unasked where there are many orders. Up to 60 jobs tree goes on",
+        proves="a bound on all orders, about 1% below the cost; it does not see floors of teams",
         certificate="rents",
         certify=CERTIFY,
         confirmed_by="model",
