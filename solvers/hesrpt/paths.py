@@ -192,13 +192,13 @@ class Climb:
     found : Rents
         Takes what is proven.
     times, rents : ndarray
-        Where to start: any rents.
+        Where to start: any rents, of all or by row, shape (E,) or (T, E).
     """
 
     def __init__(self, found: Rents, times: Floats, rents: Floats) -> None:
         self.found, self.times = found, times
         self._lengths = np.diff(times)
-        every = np.repeat(rents[None], len(found.servers), axis=0)
+        every = np.broadcast_to(rents, (len(found.servers), len(self._lengths)))
         self._rents = self._best = self._sound(every)
         self._bound, self._vain, self.part = 0.0, 0, FIRST_STEP
         self._way = np.zeros(every.shape)

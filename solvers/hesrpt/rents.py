@@ -17,7 +17,7 @@ from schedopt.solvers.hesrpt.alike import MOST_JOBS
 from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, speeds
 from schedopt.solvers.hesrpt.orders import written
-from schedopt.solvers.hesrpt.paths import Climb, Rents, coarser
+from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, coarser
 from schedopt.solvers.hesrpt.price_kernels import played
 from schedopt.solvers.hesrpt.prices import curves
 from schedopt.solvers.hesrpt.quick_kernels import play_some, price_some
@@ -125,20 +125,28 @@ class RentSearch:
             return
         yield from self._play(self.costs / self._tops)
         if self._teams:
-            if self.value < inf:
-                yield from self._climb(*self._path, self.value)
+            yield from self._around(self._path)
             return
         yield from self._settle(self._start, 1.0)
         if self.value < inf:
-            yield from Climb(self.rents, *coarser(*self._path, MOST_CELLS)).step(self.value)
+            yield from Climb(self.rents, *self._path).step(self.value)
             yield from self._settle(self.order, FAIRLY)
         gap = inf
         while self.value < inf and self._gap() < gap - CLIMBED * self.value:
             gap = self._gap()
-            yield from self._climb(*coarser(*self._path, MOST_CELLS), self.value)
+            yield from self._climb(*self._path, self.value)
             yield from self._settle(self.order, SETTLED)
             if self._gap() > gap - NEARLY * self.value:
                 yield from self._move()
+
+    def _around(self, path: tuple[Floats, Floats]) -> Iterator[None]:
+        """Climb from guessed rents, and from the best, as long as the gap shrinks."""
+        gap = inf
+        while self.value < inf and self._gap() < gap - NEARLY * self.value:
+            gap = self._gap()
+            yield from self._climb(*path, self.value)
+            yield from self._climb(self.rents.times, self.rents.rents, self.value)
+            path = self._guessed(self.ends)
 
     def _gap(self) -> float:
         return self.value - self.rents.bound
@@ -183,17 +191,24 @@ class RentSearch:
         if value < self.value:
             self.value, self.prices, self.ends = value, lam, self._played
             self.order = np.argsort(-self._played, kind="stable")
-            self._path = self._guessed(self.ends) if self._teams else run.path()
+            self._path = (
+                self._guessed(self.ends) if self._teams else coarser(*run.path(), MOST_CELLS)
+            )
         return value
 
     def _guessed(self, known: Floats) -> tuple[Floats, Floats]:
         """Return rents at which about half of what jobs cost is paid, if they end as is known."""
-        ends = np.sort(known)
-        left = np.cumsum(self.costs[np.argsort(known)][::-1])[::-1]
-        cells = np.unique(np.linspace(0, len(ends), GUESSED + 1).round().astype(np.int64))
-        times = np.append(0.0, ends)[cells]
+        order, found = np.argsort(known), self.rents
+        cells = np.unique(np.linspace(0, len(known), GUESSED + 1).round().astype(np.int64))
+        times = np.append(0.0, known[order])[cells]
         grown = np.append(True, np.diff(times) > 0)
-        return times[grown], 0.5 * left[cells[:-1]][grown[1:]] / self.curves.servers
+        rows = [np.ones(len(known), dtype=np.bool_)]
+        rows += [found.payers == row for row in range(1, len(found.servers))]
+        left = [np.cumsum((self.costs * row)[order][::-1])[::-1] for row in rows]
+        rents = 0.5 * np.array(left) / found.servers[:, None]
+        if len(rows) > 1 and found.payers.all() and found.servers[1:].sum() < found.servers[0]:
+            rents[0] *= LEAST_RENT  # servers are left over
+        return times[grown], rents[:, cells[:-1]][:, grown[1:]]
 
     def _climb(self, times: Floats, rents: Floats, value: float) -> Iterator[None]:
         """Move rents to the best bound, and play what they make jobs worth."""
