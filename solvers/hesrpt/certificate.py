@@ -27,6 +27,7 @@ from schedopt.solvers.hesrpt.prices import compiled, curves, levels_of
 from schedopt.solvers.hesrpt.programs import solve_program
 from schedopt.solvers.hesrpt.rents import RentSearch
 from schedopt.solvers.hesrpt.rents_proof import shown
+from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Limits, Result
 
 Certificate = dict[str, Any]
@@ -152,14 +153,26 @@ class _Maker:
 
     def by_rents(self) -> Certificate | None:
         """Return rents that fall over time, and what they make each of many jobs cost."""
-        if len(self.curves.team_mosts):
+        bounds = bounds_of(self.rules, len(self.names))
+        if not bounds.whole:
             return None
-        search, done = RentSearch(self.instance, self.rules), False
-        while not done and search.bound < self.goal:
+        quick, done = in_slots(self.instance, self.rules), False
+        search = RentSearch(self.instance, self.rules, known=quick.completion if quick else None)
+        while not done and search.rents.bound < self.goal:
             done = search.advance(min(self.left(), STEP))
             if not self.left():
                 return None
-        return None if search.bound < self.goal else shown(search.rents, self.left)
+        if search.rents.bound < self.goal:
+            return None
+        made = shown(search.rents, self.left)
+        if made is None or self.by is None:
+            return made
+        teams = {
+            name: search.rents.rents[int(search.rents.payers[jobs[0]])].tolist()
+            for name, jobs in self.instance.groups[self.by].items()
+            if search.rents.payers[jobs[0]]
+        }
+        return {**made, "by": self.by, "teams": teams}
 
     def by_orders(self) -> Certificate | None:
         """Return passes over sets of last jobs, and prices for the few orders that they leave."""

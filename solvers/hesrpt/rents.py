@@ -301,7 +301,7 @@ def solve(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
         known = None if attempt.solution is None else attempt.solution.completion
         search = RentSearch(model.instance, model.rules, known=known)
         ended = attempt.drive(search, spare=WRITING * many**2)
-        attempt.message = "too many jobs to search all orders"
+        attempt.message = "a bound by rents, which leaves a gap: no orders were searched"
         return attempt.ended() if ended else "time-limit"
 
     result = attempted(model, given, "rents", work)

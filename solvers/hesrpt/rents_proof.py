@@ -24,13 +24,13 @@ DOUBLINGS = 60
 
 def shown(found: Rents, left: Callable[[], float]) -> dict[str, object] | None:
     """Return a certificate of the best rents that were found, None where time ends before."""
-    path, jobs = found.path(), list[dict[str, object]]()
+    paths, jobs = [found.path(row) for row in range(len(found.servers))], list[dict[str, object]]()
     for j in range(len(found.sizes)):
-        job = _Job(found, path, j).shown() if left() else None
+        job = _Job(found, paths[found.payers[j]], j).shown() if left() else None
         if job is None:
             return None
         jobs.append(job)
-    times, rents = path.times.tolist(), path.rents.tolist()
+    times, rents = found.times.tolist(), found.rents[0].tolist()
     return {"kind": "rents", "times": times, "rents": rents, "jobs": jobs}
 
 

@@ -30,15 +30,11 @@ def _of_one_order(model: Allocation) -> bool:
     return _for_flow(model) and one_order(model.instance, model.rules, given=model.given)
 
 
-def _of_many_jobs(model: Allocation) -> bool:
-    many = len(model.instance.jobs)
-    return many >= MANY and _of_all_orders(model)
-
-
 def _too_many_sets(model: Allocation, _: Limits) -> bool:
-    """Tell whether a tree alone would leave a large gap."""
-    many = len(model.instance.jobs) > MOST_JOBS
-    return many or alike(model.instance, model.rules)[2] > FEW_SETS
+    """Tell whether a tree alone would leave a large gap, and rents a small one."""
+    count = len(model.instance.jobs)
+    many = count > MOST_JOBS or alike(model.instance, model.rules)[2] > FEW_SETS
+    return count >= MANY and many
 
 
 def _of_all_orders(model: Allocation) -> bool:
@@ -94,10 +90,10 @@ BY_PRICES = (
     Engine(
         "rents",
         solve="schedopt.solvers.hesrpt.rents:solve",
-        accepts=_of_many_jobs,
+        accepts=_of_all_orders,
         pays=_too_many_sets,
-        when="flow times of 15 jobs or more without arrivals, with caps and floors of jobs and of "
-        "disjoint teams; unasked where there are many orders. Up to 60 jobs tree goes on",
+        when="flow times without arrivals, with caps and floors of jobs and of disjoint teams; "
+        "unasked from 15 jobs on, where there are many orders. Up to 60 jobs tree goes on",
         proves="a bound on all orders, about 1% below the cost; it does not see floors of teams",
         certificate="rents",
         certify=CERTIFY,

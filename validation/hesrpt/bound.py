@@ -109,7 +109,7 @@ def _proven(
         raise NotShownError("that kind of certificate says nothing of a makespan")
     proof = Proof(instance, constraints, getattr(given, "by", None))
     if isinstance(given, Rents):
-        return least_cost(proof.machine, proof.sizes, proof.costs, given)
+        return least_cost(proof.machine, proof.sizes, proof.costs, given, proof.teams(given.by))
     return _by_prices(proof, constraints, given, claim)
 
 

@@ -60,6 +60,11 @@ class Proof:
         """Return the sum of price times size, from below."""
         return float((Interval.exactly(prices) * self.sizes).total().low)
 
+    def teams(self, by: str | None) -> dict[str, Bools]:
+        """Return who is in each group of a grouping, shape (M,)."""
+        own = [None if by is None else job.groups.get(by) for job in self.instance.jobs]
+        return {name: np.array([of == name for of in own]) for name in own if name is not None}
+
     def firm(self, present: Bools) -> Bools:
         """Return which teams have a job that is there, shape (R, G)."""
         return np.asarray(present.astype(float) @ self.machine.teams.T.astype(float) > 0)
