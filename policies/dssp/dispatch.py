@@ -87,7 +87,6 @@ def play(
         In place of keys: numbers in [0, 1) that draw one task after the other.
     """
     from schedopt.solvers.dssp.schedule import dispatch_kernels as kernels
-    from schedopt.solvers.dssp.schedule import held_kernels
 
     tasks, by_task = prepared(night, keys)
     order: Any = slice(None)
@@ -98,9 +97,12 @@ def play(
     completion = np.full(len(night.jobs), np.nan)
     jobs, held = np.asarray(jobs, dtype=np.int64), Held.of(night)
     plain = not len(held.capacity) and not (night.releases[jobs] > 0).any()
-    home: Any = kernels if plain else held_kernels
-    kernel: Any = home.by_draw if by_task is None else home.by_key
     choice: Any = draws if by_task is None else by_task[order]
+    kernel: Any = kernels.by_draw if plain else kernels.by_draw_held
+    until: tuple[Any, ...] = ()
+    if by_task is not None:
+        kernel = kernels.by_key if plain else kernels.by_key_until
+        until = () if plain else (np.inf, tasks.first_stage)
     by_release = jobs[np.argsort(night.releases[jobs], kind="stable")]
     kernel(
         tasks.lengths[order],
@@ -113,6 +115,7 @@ def play(
         starts,
         places,
         completion,
+        *until,
     )
     if isinstance(order, slice):
         return Played(starts, places, completion)
