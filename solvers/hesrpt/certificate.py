@@ -12,7 +12,7 @@ import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import count_timelines, timelines
-from schedopt.formulations.hesrpt.rules import Rules, bounds_of
+from schedopt.formulations.hesrpt.rules import Rules, bounds_of, without_floors
 from schedopt.instances.constraints import Constraint, FairShare, Shares, label
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers.clock import now
@@ -81,7 +81,7 @@ def certificate(
         return None
     maker = _Maker(model, result, limits)
     if model.instance.arrivals.any():
-        return maker.by_timelines()
+        return maker.after_arrivals() or maker.by_timelines()
     if model.instance.objective == "makespan":
         return maker.together()
     if model.given:
@@ -226,6 +226,17 @@ class _Maker:
                 prices[j] = 1.0 / max(slope(c, j, k[j] * (1.0 - 1e-9)), 1e-300)
             prices *= high / float(prices @ sizes)
         return self.named("together", prices) if self.worth(prices) >= self.goal else None
+
+    def after_arrivals(self) -> Certificate | None:
+        """Return prices of a makespan for the timeline in which all complete after all arrivals."""
+        if self.instance.objective != "makespan":
+            return None
+        program = Allocation(self.instance)
+        program.rules = without_floors(self.rules)
+        solved = solve_program(program, self.left())
+        if solved.prices is None or not (solved.bound or 0.0) >= self.goal:
+            return None
+        return self.named("together", solved.prices)
 
     def by_timelines(self) -> Certificate | None:
         """Return prices for every timeline."""
