@@ -18,9 +18,8 @@ from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, speeds
 from schedopt.solvers.hesrpt.orders import written
 from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, coarser
-from schedopt.solvers.hesrpt.price_kernels import played
+from schedopt.solvers.hesrpt.price_kernels import play_some, played, price_some
 from schedopt.solvers.hesrpt.prices import curves
-from schedopt.solvers.hesrpt.quick_kernels import play_some, price_some
 from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Result, Termination
 

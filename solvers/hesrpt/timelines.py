@@ -18,12 +18,18 @@ from schedopt.solvers.door import Given
 from schedopt.solvers.hesrpt.alike import MANY, alike
 from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, STEP, Attempt, attempted
 from schedopt.solvers.hesrpt.feasible import possible_timelines, servable
-from schedopt.solvers.hesrpt.late_kernels import Late, cost_of_played, played
-from schedopt.solvers.hesrpt.late_tree_kernels import BACK, explore, tree
 from schedopt.solvers.hesrpt.orders import OneOrder, OrderTree, order_search
 from schedopt.solvers.hesrpt.prices import compiled, curves
 from schedopt.solvers.hesrpt.programs import solve_program
 from schedopt.solvers.hesrpt.rents import RentSearch
+from schedopt.solvers.hesrpt.timeline_kernels import (
+    BACK,
+    Late,
+    cost_of_played,
+    explore,
+    played,
+    tree,
+)
 from schedopt.solvers.hesrpt.tree_kernels import NEAR, PAUSED, open_bound
 from schedopt.solvers.result import Result, Termination
 
