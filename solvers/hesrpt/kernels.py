@@ -93,6 +93,14 @@ def speed(c: Curves, j: int, k: float) -> float:
 
 
 @compiled
+def speeds(c: Curves, jobs: Ints, k: Floats, out: Floats) -> Floats:
+    """Put s_j(k) of some jobs, each with its own servers, into ``out``, which is returned."""
+    for i in range(len(jobs)):
+        out[i] = speed(c, jobs[i], k[i])
+    return out
+
+
+@compiled
 def slope(c: Curves, j: int, k: float) -> float:
     """Return s_j'(k), from the right."""
     par: float = c.pars[j]
