@@ -13,7 +13,8 @@ from types import ModuleType
 import pytest
 
 from schedopt.solvers.clock import Stopwatch, compiling, now
-from schedopt.solvers.compiling import DAY, KEPT, digest, njit, used
+from schedopt.solvers.compiling import njit
+from schedopt.solvers.machine_code import DAY, KEPT, digest, used
 
 CALLEE = """
 from schedopt.solvers.compiling import njit
@@ -79,7 +80,7 @@ def test_kernels_that_nobody_uses_are_removed_when_new_ones_come(tmp_path: Path)
 IN_USE = """
 import os, shutil, sys
 from pathlib import Path
-from schedopt.solvers.compiling import folder
+from schedopt.solvers.machine_code import folder
 from schedopt.solvers.dssp.selection.knapsack import kernels
 import numpy as np
 

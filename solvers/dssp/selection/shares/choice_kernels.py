@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.dssp.selection.shares.group_kernels import Floats
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
@@ -21,7 +21,7 @@ START: Final = -1
 """The node of the state in which everything is as it is best at the price."""
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def rates(first: Array, weights: Floats, rewards: Floats) -> tuple[Array, Array, Array, Array]:
     """Return what the choices from each on can still do, shape (choices + 1,) each.
 
@@ -57,7 +57,7 @@ def _limit(weight: float, reward: float, room: float, ends: Array) -> float:
     return float(reward + min(room - weight, more) * up)
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def combine(
     state: tuple[Array, Array, Array],
     alternatives: tuple[Array, Array],
@@ -143,7 +143,7 @@ def combine(
 def _of_highest(order: Array, limits: Array, most: int) -> tuple[Array, float]:
     """Return those of some states that have the highest bounds, and the highest bound dropped."""
     found = limits[order]
-    floor = found[np.argsort(found)[order.size - most]]
+    floor = found[np.argsort(found, kind="mergesort")[order.size - most]]
     spare = most - (limits[order] > floor).sum()
     kept = 0
     for i in order:
@@ -158,7 +158,7 @@ def _of_highest(order: Array, limits: Array, most: int) -> tuple[Array, float]:
 @njit(cache=True)
 def _undominated(weights: Array, rewards: Array, limits: Array, goal: float) -> Array:
     """Return the states of interest that no other dominates, by rising weight."""
-    order = np.argsort(weights)
+    order = np.argsort(weights, kind="mergesort")
     kept = 0
     for place in range(order.size):
         i = order[place]

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import njit, small
 
 Floats = NDArray[np.float64]
 Array = Any  # numba gives its own types to what these kernels hand to one another
@@ -34,7 +34,7 @@ def workspace(most: int) -> Workspace:
     return np.empty(size), np.empty(size), np.empty(size), np.empty(size, dtype=np.int32)
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def break_solution(
     items: Array, price: float, low: float, high: float
 ) -> tuple[int, float, float, float, float]:
@@ -94,7 +94,7 @@ def _trimmed(space: Workspace, side: int, length: int, most: int) -> tuple[int, 
     """Drop the states of the lowest bounds; return how many are left and the highest dropped."""
     weight, reward, bound, node = space
     found = bound[side, :length]
-    floor = found[np.argsort(found)[length - most]]
+    floor = found[np.argsort(found, kind="mergesort")[length - most]]
     spare = most
     for i in range(length):
         if bound[side, i] > floor:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.dssp.selection.shares.group_kernels import (
     break_solution,
     near_best,
@@ -19,7 +19,7 @@ LONGEST: Final = 1 << 13
 """States beyond which a list that has nothing to show is not made longer."""
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def listed(
     items: Array, price: float, low: float, high: float, loss: float, slip: float, most: int
 ) -> tuple[Array, Array, Array, Array, Array, float, float]:
@@ -41,7 +41,7 @@ def listed(
             return found
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def best_of_groups(
     first: Array, items: Array, bounds: Array, price: float, slip: float, most: int
 ) -> tuple[Array, Array, Array]:
