@@ -43,7 +43,7 @@ class Kernel:
     def __init__(
         self,
         function: Callable[..., Any],
-        options: Mapping[str, object],
+        options: Mapping[str, Any],
         plain: Callable[..., bool] | None = None,
     ) -> None:
         update_wrapper(self, function)
@@ -56,10 +56,14 @@ class Kernel:
         if _python.runs:
             _python.look_at_the_clock()
             return self.py_func(*args, **named)
-        if self.plain is not None and "dispatcher" not in vars(self) and self.plain(*args):
+        if self.stays_python(args):
             with suppress(TooSlowError):
                 return _python(self.py_func, args)
         return self.dispatcher(*args, **named)
+
+    def stays_python(self, args: tuple[Any, ...]) -> bool:
+        """Return whether a call is run as Python, unless that turns out to be slow."""
+        return self.plain is not None and "dispatcher" not in vars(self) and self.plain(*args)
 
     @cached_property
     def dispatcher(self) -> Any:
@@ -97,7 +101,7 @@ class _Python:
                 return function(*(np.float64(of) if type(of) is float else of for of in args))
         except BaseException:  # an interruption too: compiled code would not have been cut short
             for array, was in before:
-                array[...] = was
+                _fill(array, was)
             raise
         finally:
             self.runs = False
@@ -112,17 +116,30 @@ class _Python:
 _python = _Python()
 
 
+def always() -> None:
+    """Compile whatever is called from now on, small or not."""
+    _python.spent = LOADING
+
+
 def small(most: int) -> Callable[..., bool]:
     """Return a test of a call's arguments: whether their arrays have at most so many elements."""
     return lambda *args: sum(array.size for array in _arrays(args)) <= most
 
 
 def _arrays(of: object) -> Iterator[Any]:
-    if isinstance(of, np.ndarray):
+    if isinstance(of, np.ndarray | np.record):
         yield of
     elif isinstance(of, tuple):
         for part in of:
             yield from _arrays(part)
+
+
+def _fill(array: Any, was: Any) -> None:
+    if isinstance(array, np.record):
+        for name in was.dtype.names:
+            array[name] = was[name]
+    else:
+        array[...] = was
 
 
 @overload

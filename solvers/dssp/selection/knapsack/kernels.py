@@ -56,7 +56,7 @@ _MERGED = -1
 _LONG: Final = 1 << 18
 
 
-@njit(cache=True)
+@njit(cache=True, plain=lambda at, items, states, tree, budget: items[0].size <= 300)
 def search(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> int:
     """Enumerate items for about `budget` states' worth of work.
 
