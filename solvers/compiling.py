@@ -19,7 +19,10 @@ __all__ = ["Kernel", "compiled", "njit", "small"]
 F = TypeVar("F", bound=Callable[..., object])
 
 LOADING = 0.5
-"""Seconds of Python after which kernels are compiled, small or not: what loading numba takes."""
+"""Seconds of Python after which a kernel is loaded, small or not: what loading numba takes."""
+
+COMPILING = 3.0
+"""Seconds after which it is compiled, where that has not been done on this machine before."""
 
 
 class Kernel:
@@ -58,12 +61,19 @@ class Kernel:
             return self.py_func(*args, **named)
         if self.stays_python(args):
             with suppress(TooSlowError):
-                return _python(self.py_func, args)
+                return _python(self, args)
         return self.dispatcher(*args, **named)
 
     def stays_python(self, args: tuple[Any, ...]) -> bool:
         """Return whether a call is run as Python, unless that turns out to be slow."""
         return self.plain is not None and "dispatcher" not in vars(self) and self.plain(*args)
+
+    @cached_property
+    def patience(self) -> float:
+        """Seconds for which this process may run kernels as Python rather than have this one."""
+        from schedopt.solvers.kernel_store import home
+
+        return LOADING if home(self.py_func, self.py_func.__globals__).is_dir() else COMPILING
 
     @cached_property
     def dispatcher(self) -> Any:
@@ -88,28 +98,29 @@ class _Python:
     def __init__(self) -> None:
         self.runs = False
         self.spent = 0.0
-        self._began = 0.0
+        self._until = 0.0
 
-    def __call__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        if self.spent >= LOADING:
+    def __call__(self, kernel: Kernel, args: tuple[Any, ...]) -> Any:
+        if self.spent >= kernel.patience:
             raise TooSlowError
         before = [(array, array.copy()) for array in _arrays(args)]
-        self._began = time.perf_counter()
+        began = time.thread_time()
+        self._until = began + kernel.patience - self.spent
         self.runs = True
         try:
             with np.errstate(all="ignore"):
-                return function(*(np.float64(of) if type(of) is float else of for of in args))
+                return kernel.py_func(*(np.float64(of) if type(of) is float else of for of in args))
         except BaseException:  # an interruption too: compiled code would not have been cut short
             for array, was in before:
                 _fill(array, was)
             raise
         finally:
             self.runs = False
-            self.spent += time.perf_counter() - self._began
+            self.spent += time.thread_time() - began
 
     def look_at_the_clock(self) -> None:
         """Give up where this run takes too long; called whenever a kernel calls another."""
-        if self.spent + time.perf_counter() - self._began >= LOADING:
+        if time.thread_time() >= self._until:
             raise TooSlowError
 
 
@@ -118,7 +129,7 @@ _python = _Python()
 
 def always() -> None:
     """Compile whatever is called from now on, small or not."""
-    _python.spent = LOADING
+    _python.spent = COMPILING
 
 
 def small(most: int) -> Callable[..., bool]:

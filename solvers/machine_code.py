@@ -1,50 +1,22 @@
-"""How kernels become machine code: once for all copies of the sources, never on a solver's time.
-
-numba keeps compiled code beside a module and compiles anew when that file changes; it does not
-notice a change in a kernel that another file's kernels call. Here the code is kept in the user's
-cache folder (or `NUMBA_CACHE_DIR`), under a digest of the module and of every kernel and constant
-that it takes from others: it is never out of date, and another clone finds it. Nor is a kernel
-compiled once more, with all that it calls, for each constant that another hands it.
-"""
+"""How kernels become machine code: never on a solver's time, and kept by `kernel_store`."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
-import shutil
-import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from functools import cache
 from pathlib import Path
-from types import CellType, FunctionType, ModuleType
+from types import CellType, FunctionType
 from typing import Any, Self
 
 import numba
-import numpy as np
-from numba.core import caching, config, event
+from numba.core import caching, event
 from numba.core.types import unliteral
-from numba.misc.appdirs import AppDirs
 
 from schedopt.solvers.clock import compiling
 from schedopt.solvers.compiling import Kernel
+from schedopt.solvers.kernel_store import OURS, Names, home, used
 
-__all__ = ["digest", "dispatcher", "folder"]
-
-OURS = "schedopt"
-Names = dict[str, Any]
-
-DAY = 24 * 60 * 60.0
-KEPT = 30 * DAY
-"""Seconds for which kernels are kept that nobody uses."""
-
-NOTED = DAY
-"""Seconds after which it is noted again that kernels are used."""
-
-_NAME = re.compile(r"\w+-[0-9a-f]{20}")
-"""What a folder of a module's kernels is called: other folders are not touched."""
-
+__all__ = ["dispatcher"]
 
 _TWINS: dict[int, tuple[Names, Names]] = {}
 """For the globals of kernels, by their `id`, these and a copy with what numba dispatches."""
@@ -98,19 +70,12 @@ def _of_any_constant(made: Any) -> Any:
     return made
 
 
-def folder() -> Path:
-    """Return the folder that compiled code is kept in."""
-    chosen: str = getattr(config, "CACHE_DIR", "")  # as numba reads it from the environment
-    return Path(chosen or AppDirs("schedopt", appauthor=False).user_cache_dir)
-
-
 class _Shared(caching._CacheLocator):
     """Where numba keeps a kernel of ours; other packages' functions stay where numba has them."""
 
-    def __init__(self, function: FunctionType, file: str) -> None:
+    def __init__(self, function: FunctionType) -> None:
         names = next(own for own, twin in _TWINS.values() if twin is function.__globals__)
-        name = f"{Path(file).stem}-{digest(names)}"
-        self._path = folder() / "kernels" / name
+        self._path = home(function, names)
         self._line = function.__code__.co_firstlineno
 
     def get_cache_path(self) -> str:
@@ -127,39 +92,12 @@ class _Shared(caching._CacheLocator):
         """Return a locator; None where the function is not ours, or nothing can be written."""
         if function.__module__.partition(".")[0] != OURS or not Path(file).exists():
             return None
-        found = cls(function, file)
+        found = cls(function)
         try:
             used(found._path)
         except OSError:
             return None
         return found if os.access(found._path, os.W_OK) else None
-
-
-def used(path: Path) -> None:
-    """Make sure that the folder of a module's kernels is there, and note that it is used.
-
-    Where it is new, so is the release, or the kernel: then those that nobody uses are removed.
-    """
-    try:
-        if time.time() - path.stat().st_mtime > NOTED:
-            os.utime(path)
-    except FileNotFoundError:
-        path.mkdir(parents=True, exist_ok=True)
-        _prune(path.parent)
-
-
-@cache
-def _prune(home: Path) -> None:
-    """Remove kernels of earlier releases, once in a process.
-
-    Whoever runs one at this moment does not notice: numba takes a file that is gone for one that
-    never was, and makes the folder again before it writes to it.
-    """
-    oldest = time.time() - KEPT
-    for path in home.iterdir():
-        with suppress(OSError):
-            if _NAME.fullmatch(path.name) and path.stat().st_mtime < oldest:
-                shutil.rmtree(path, ignore_errors=True)
 
 
 class _Watch(event.Listener):
@@ -170,50 +108,6 @@ class _Watch(event.Listener):
 
     def on_end(self, event: object) -> None:
         compiling.stop()
-
-
-_DIGESTS: dict[int, tuple[Names, str]] = {}
-"""For the globals of each module with kernels (kept, so that their `id` stays theirs), a digest."""
-
-
-def digest(names: Names) -> str:
-    """Return a digest of all that kernels with these globals are compiled from."""
-    known = _DIGESTS.get(id(names))
-    if known is None:
-        reached: dict[int, Names] = {}
-        _reach(names, reached)
-        found = hashlib.sha256()
-        for own in sorted(reached.values(), key=lambda own: str(own.get("__file__"))):
-            found.update(_text(own["__file__"]))
-            found.update(repr(sorted(_constants(own).items())).encode())
-        known = _DIGESTS[id(names)] = names, found.hexdigest()[:20]
-    return known[1]
-
-
-def _reach(names: Names, reached: dict[int, Names]) -> None:
-    """Collect these globals, and those of all kernels and modules of ours among them."""
-    if id(names) in reached:
-        return
-    reached[id(names)] = names
-    for value in tuple(names.values()):
-        if isinstance(value, Kernel):
-            _reach(value.py_func.__globals__, reached)
-        elif isinstance(value, ModuleType) and value.__name__.partition(".")[0] == OURS:
-            _reach(vars(value), reached)
-
-
-def _constants(names: Names) -> dict[str, object]:
-    """Return the numbers that stand in capitals, which the compiler takes as they are."""
-    return {
-        name: value.tolist() if isinstance(value, np.ndarray) else value
-        for name, value in names.items()
-        if name.isupper() and isinstance(value, int | float | np.ndarray)
-    }
-
-
-@cache
-def _text(file: str) -> bytes:
-    return Path(file).read_bytes()
 
 
 caching.FunctionCache._impl_class._locator_classes.insert(0, _Shared)

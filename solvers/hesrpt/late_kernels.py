@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, speed
 from schedopt.solvers.hesrpt.price_kernels import next_price
 from schedopt.solvers.hesrpt.rent_kernels import best_shares, most_earned
@@ -58,6 +58,12 @@ def there(late: Late, done: int, group: int, out: Ints) -> int:
 
 
 @njit(cache=True)
+def prices_ahead(late: Late) -> Floats:
+    """Return room for what `closed` puts out; at the first time nobody need have arrived."""
+    return np.zeros(len(late.sizes) + len(late.starts))
+
+
+@njit(cache=True)
 def closed(
     c: Curves, late: Late, lam: Floats, done: int, now: int, base: float, out: Floats
 ) -> float:
@@ -76,7 +82,7 @@ def closed(
     base : float
         What the placed jobs contribute, and the known time from then on.
     out : ndarray
-        Prices by job, shape (2 M,), then what those earn who arrive up to a time.
+        Prices by job, then what those earn who arrive up to a time, shape (M + times,).
     """
     total = len(late.sizes)
     jobs = np.zeros(total, dtype=np.int64)
@@ -176,7 +182,7 @@ def played(c: Curves, late: Late, lam: Floats, ends: Floats, times: Floats, shar
     return epoch
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(6000))
 def cost_of_played(c: Curves, late: Late, lam: Floats) -> float:
     """Return what playing prices costs."""
     ends = np.zeros(len(lam))

@@ -7,9 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
-from schedopt.solvers.hesrpt.late_kernels import Late, closed, cost_of_played, spare_before, there
+from schedopt.solvers.hesrpt.late_kernels import (
+    Late,
+    closed,
+    cost_of_played,
+    prices_ahead,
+    spare_before,
+    there,
+)
 from schedopt.solvers.hesrpt.price_kernels import next_price
 from schedopt.solvers.hesrpt.rent_kernels import most_earned
 from schedopt.solvers.hesrpt.tree_kernels import DONE, FULL, NEAR, PAUSED
@@ -91,7 +98,7 @@ def _branch(c: Curves, late: Late, t: Timelines, lam: Floats, done: int, now: in
     """Compute the children of a node, sorted by their bounds: none where its bound is met."""
     total = len(late.sizes)
     limit = t.best[0] * (1.0 - NEAR)
-    ahead = np.zeros(2 * total)
+    ahead = prices_ahead(late)
     bound = closed(c, late, lam, done, now, t.base[d], ahead)
     t.at[d] = t.children[d] = 0
     if not bound < limit:
@@ -178,7 +185,7 @@ def _raised(
         first -= 1
         done &= ~(1 << t.placed[first])
     if first == d:
-        return closed(c, late, lam, done, now, t.base[d], np.zeros(2 * len(lam)))
+        return closed(c, late, lam, done, now, t.base[d], prices_ahead(late))
     here = 0
     for j in range(len(late.sizes)):
         if (done >> j) & 1 and late.groups[j] <= now:
@@ -188,7 +195,7 @@ def _raised(
         t.prices[t.placed[i]] = lam[t.placed[i]]
     length = late.starts[now + 1] - late.starts[now]
     t.base[d] = t.base[first] + worth - at * length
-    return closed(c, late, lam, everyone, now, t.base[d], np.zeros(2 * len(lam)))
+    return closed(c, late, lam, everyone, now, t.base[d], prices_ahead(late))
 
 
 @njit(cache=True)
@@ -250,7 +257,7 @@ def _place(
     """
     j = t.placed[d]
     limit = t.best[0] * (1.0 - NEAR)
-    out = np.zeros(2 * len(lam))
+    out = prices_ahead(late)
     t.caps[j] = inf
     lam[j] = price
     value = closed(c, late, lam, done, now, t.base[d] + price * late.sizes[j], out)
@@ -320,7 +327,7 @@ def _enters(c: Curves, late: Late, t: Timelines, lam: Floats, d: int, done: int,
     return False
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(150_000))
 def explore(c: Curves, late: Late, t: Timelines, budget: int) -> int:
     """Search on for a number of nodes; tell whether the search is done, paused or full."""
     total, last = len(late.sizes), len(late.starts) - 1

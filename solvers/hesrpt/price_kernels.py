@@ -6,7 +6,7 @@ from math import exp, inf, log, log1p
 
 import numpy as np
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.hesrpt.kernels import POWER, Curves, Floats, Ints, speed, taken, wished
 from schedopt.solvers.hesrpt.rent_kernels import best_shares, most_earned, rent, smooth
 from schedopt.solvers.hesrpt.team_kernels import NEWTON, ROUNDS
@@ -193,7 +193,7 @@ def _falling_price(
     return under
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(6000))
 def prices_of(c: Curves, order: Ints, levels: Floats) -> Floats:
     """Return the price of each job, shape (M,), for an order from the last to complete.
 
@@ -224,7 +224,7 @@ def cost_of(costs: Floats, ends: Floats) -> float:
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(6000))
 def played(c: Curves, sizes: Floats, lam: Floats, record: Floats) -> Floats:
     """Let the jobs in the system always earn the most at given prices; return when each completes.
 

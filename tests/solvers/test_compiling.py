@@ -18,8 +18,8 @@ from contract.dssp import schedule, selection
 import schedopt
 from schedopt.solvers import compiling as kernels_of
 from schedopt.solvers.clock import Stopwatch, compiling, now
-from schedopt.solvers.compiling import LOADING, Kernel, njit, small
-from schedopt.solvers.machine_code import DAY, KEPT, digest, used
+from schedopt.solvers.compiling import COMPILING, Kernel, njit, small
+from schedopt.solvers.kernel_store import DAY, KEPT, digest, used
 
 CALLEE = """
 from schedopt.solvers import compiling as kernels_of
@@ -87,7 +87,7 @@ def test_kernels_that_nobody_uses_are_removed_when_new_ones_come(tmp_path: Path)
 IN_USE = """
 import os, shutil, sys
 from pathlib import Path
-from schedopt.solvers.machine_code import folder
+from schedopt.solvers.kernel_store import folder
 from schedopt.solvers.dssp.selection.knapsack import kernels
 import numpy as np
 
@@ -189,7 +189,7 @@ def test_a_kernel_that_takes_long_is_compiled_and_starts_again(
     kernel(numbers, 5)
     assert numbers[0] == 5.0
     assert "dispatcher" not in vars(kernel), "it was run as Python"
-    python.spent = LOADING - 1e-3
+    python.spent = COMPILING - 1e-3
     kernel(numbers, 10**7)
     assert numbers[0] == 5.0 + 10**7
     assert "dispatcher" in vars(kernel)
