@@ -12,7 +12,7 @@ from math import exp, inf, log, log1p
 
 import numpy as np
 
-from schedopt.solvers.compiling import compiled, njit
+from schedopt.solvers.compiling import compiled, njit, small
 from schedopt.solvers.hesrpt.kernels import POWER, Curves, Floats, Ints, slope, speed, taken, wished
 from schedopt.solvers.hesrpt.rent_kernels import (
     NEWTON,
@@ -205,7 +205,7 @@ def _falling_price(
     return under
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(6000))
 def prices_of(c: Curves, order: Ints, levels: Floats) -> Floats:
     """Return the price of each job, shape (M,), for an order from the last to complete.
 
@@ -236,7 +236,7 @@ def cost_of(costs: Floats, ends: Floats) -> float:
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(6000))
 def played(c: Curves, sizes: Floats, lam: Floats, record: Floats) -> Floats:
     """Let the jobs in the system always earn the most at given prices; return when each completes.
 

@@ -15,7 +15,7 @@ from math import exp, inf, log, sqrt
 
 import numpy as np
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.hesrpt.kernels import (
     AMDAHL,
     POWER,
@@ -329,7 +329,7 @@ def _between(low: float, high: float, above: float, below: float) -> float:
     return m
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(6000))
 def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
     """Return what n jobs can earn at most in a unit of time, and put the teams' rents into ``own``.
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, speed
 from schedopt.solvers.hesrpt.price_kernels import next_price
 from schedopt.solvers.hesrpt.rent_kernels import best_shares, most_earned
@@ -64,6 +64,12 @@ def there(late: Late, done: int, group: int, out: Ints) -> int:
 
 
 @njit(cache=True)
+def prices_ahead(late: Late) -> Floats:
+    """Return room for what `closed` puts out; at the first time nobody need have arrived."""
+    return np.zeros(len(late.sizes) + len(late.starts))
+
+
+@njit(cache=True)
 def closed(
     c: Curves, late: Late, lam: Floats, done: int, now: int, base: float, out: Floats
 ) -> float:
@@ -82,7 +88,7 @@ def closed(
     base : float
         What the placed jobs contribute, and the known time from then on.
     out : ndarray
-        Prices by job, shape (2 M,), then what those earn who arrive up to a time.
+        Prices by job, then what those earn who arrive up to a time, shape (M + R,).
     """
     total = len(late.sizes)
     jobs = np.zeros(total, dtype=np.int64)
@@ -186,7 +192,7 @@ def played(c: Curves, late: Late, lam: Floats, ends: Floats, times: Floats, shar
     return epoch
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(6000))
 def cost_of_played(c: Curves, late: Late, lam: Floats) -> float:
     """Return what playing prices costs."""
     ends = np.zeros(len(lam))
@@ -274,7 +280,7 @@ def _branch(c: Curves, late: Late, t: Timelines, lam: Floats, done: int, now: in
     """Compute the children of a node, sorted by their bounds: none where its bound is met."""
     total = len(late.sizes)
     limit = t.best[0] * (1.0 - NEAR)
-    ahead = np.zeros(2 * total)
+    ahead = prices_ahead(late)
     bound = closed(c, late, lam, done, now, t.base[d], ahead)
     t.at[d] = t.children[d] = 0
     if not bound < limit:
@@ -363,7 +369,7 @@ def _raised(
         first -= 1
         done &= ~(1 << t.placed[first])
     if first == d:
-        return closed(c, late, lam, done, now, t.base[d], np.zeros(2 * len(lam)))
+        return closed(c, late, lam, done, now, t.base[d], prices_ahead(late))
     here = 0
     for j in range(len(late.sizes)):
         if (done >> j) & 1 and late.groups[j] <= now:
@@ -373,7 +379,7 @@ def _raised(
         t.prices[t.placed[i]] = lam[t.placed[i]]
     length = late.starts[now + 1] - late.starts[now]
     t.base[d] = t.base[first] + worth - at * length
-    return closed(c, late, lam, everyone, now, t.base[d], np.zeros(2 * len(lam)))
+    return closed(c, late, lam, everyone, now, t.base[d], prices_ahead(late))
 
 
 @njit(cache=True)
@@ -435,7 +441,7 @@ def _place(
     """
     j = t.placed[d]
     limit = t.best[0] * (1.0 - NEAR)
-    out = np.zeros(2 * len(lam))
+    out = prices_ahead(late)
     t.caps[j] = inf
     lam[j] = price
     value = closed(c, late, lam, done, now, t.base[d] + price * late.sizes[j], out)
@@ -505,7 +511,7 @@ def _enters(c: Curves, late: Late, t: Timelines, lam: Floats, d: int, done: int,
     return False
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(150_000))
 def explore(c: Curves, late: Late, t: Timelines, budget: int) -> int:
     """Search on for a number of nodes; tell whether the search is done, paused or full."""
     total, last = len(late.sizes), len(late.starts) - 1

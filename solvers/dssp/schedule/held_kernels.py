@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from schedopt.instances.dssp.tasks import Floats, Ints
-from schedopt.solvers.compiling import compiled, njit
+from schedopt.solvers.compiling import compiled, njit, small
+from schedopt.solvers.dssp.schedule.dispatch_kernels import SMALL
 from schedopt.solvers.kernels.heap import pop, push, sink
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
@@ -76,7 +77,7 @@ def _goes_on(
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=small(SMALL))
 def by_key_until(
     lengths: Floats, keys: Floats, first_task: Ints, first_stage: Ints, jobs: Ints,
     processors: int, releases: Floats, capacity: Ints, use: Ints, starts: Floats, places: Ints,
@@ -137,7 +138,7 @@ def by_key_until(
     return idle_from
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=small(SMALL))
 def by_draw(
     lengths: Floats,
     draws: Floats,

@@ -196,7 +196,7 @@ class Core:
         self._whole = bool(np.array_equal(rewards, np.floor(rewards)))
         root = reward + (room - used) * float(self._ratios[broken])
         self._slip = 2.0**-48 * root  # what rounding can do to a bound
-        at = np.zeros(1, dtype=kernels.CURSOR)
+        at = np.zeros(1, dtype=kernels.CURSOR).view(np.recarray)
         at["broken"] = at["right"] = broken
         at["left"], at["removable"] = broken - 1, used
         at["length"], at["best"] = 1, kernels.START
