@@ -1,0 +1,319 @@
+"""The best whole solution of few rows over many columns, and that there is no better.
+
+Prices give a bound; what a column may lose of it fixes most of them. What is left is looked through:
+all ways to differ from the bound's own solution that lose no more than there is to lose, the
+columns that lose most first, so that few ways are open at a time. Where these are too many, the
+relaxation's most undecided column is split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.solvers.dssp.selection.columns.linear import Floats, relax
+from schedopt.solvers.dssp.selection.columns.whole import (
+    Bound,
+    Columns,
+    Integers,
+    bound_of,
+    prices_of,
+)
+
+WAYS = 20_000
+"""Ways that are open at a time, beyond which a column is split."""
+CORES = (12, 20, 28, 40, 60)
+"""Columns that are looked through in search of a solution, before the rest."""
+BEAM = 4_000
+"""Ways that are kept in search of a solution."""
+
+
+MOST = 1 << 58
+"""Units of a bound that are counted with; a loss of more is not looked at."""
+
+
+@dataclass
+class Best:
+    """A search: what is maximized, then what decides between equals, and the best found so far.
+
+    Attributes
+    ----------
+    columns : Columns
+    later : ndarray of int64, shape (objectives, columns)
+        What decides between solutions of the same worth, in order.
+    x : ndarray of int64
+        A solution that keeps the rows.
+    stop : callable
+        Says whether to give up.
+    bound : int
+        No solution is worth more.
+    nodes : int
+        Branches that were looked at.
+    """
+
+    columns: Columns
+    later: Integers
+    x: Integers
+    stop: Callable[[], bool] = field(default=lambda: False)
+    bound: int = 0
+    nodes: int = 0
+    prices: Floats | None = None
+
+    def __post_init__(self) -> None:
+        self.value = self.columns.worth(self.x)
+        self.tied = tuple((self.later @ self.x).tolist())
+
+    @property
+    def proven(self) -> bool:
+        """Whether nothing is worth more."""
+        return self.value >= self.bound
+
+    def offer(self, x: Integers) -> None:
+        """Keep a solution if it is better."""
+        if (self.columns.left(x) < 0).any():
+            return
+        value, tied = self.columns.worth(x), tuple((self.later @ x).tolist())
+        if (value, tied) > (self.value, self.tied):
+            self.x, self.value, self.tied = x.copy(), value, tied
+
+    def run(self, start: Floats | None = None) -> Bound:
+        """Search to the end, or until `stop` says so; return the bound at the root."""
+        columns = self.columns
+        self.prices = prices_of(columns, start)
+        root = bound_of(columns, self.prices)
+        self.bound = max(root.value, self.value)
+        self._filled(root)
+        if not self.proven:
+            self._core(root)
+        if not self.proven:
+            self._branch(root)
+        return root
+
+    def _filled(self, root: Bound) -> None:
+        """Offer the bound's own solution with what does not fit taken out, and filled up."""
+        columns = self.columns
+        gain = root.reduced.astype(float)
+        x = root.at(columns.most)
+        over = columns.left(x)
+        shares = columns.rows / np.maximum(columns.room, 1)[:, None].astype(float)
+        if (over < 0).any():
+            taken = np.flatnonzero(x)
+            helps = shares[over < 0][:, taken].sum(axis=0)
+            order = taken[np.argsort(gain[taken] / np.maximum(helps, 1e-12), kind="stable")]
+            for j in order.tolist():
+                if (over >= 0).all():
+                    break
+                rows = columns.rows[:, j]
+                if (rows[over < 0] <= 0).all():
+                    continue
+                lack = max(-(int(over[i]) // int(rows[i])) for i in np.flatnonzero((over < 0) & (rows > 0)))
+                less = min(lack, int(x[j]))
+                x[j] -= less
+                over = over + less * rows
+        if (over < 0).any():
+            return
+        open_ = np.flatnonzero((x < columns.most) & (columns.rows <= over[:, None]).all(axis=0))
+        open_ = open_[columns.cost[open_] > 0]
+        while open_.size:
+            j = int(open_[np.argmax(gain[open_])])
+            rows = columns.rows[:, j]
+            fits = min(
+                [int(over[i]) // int(rows[i]) for i in np.flatnonzero(rows > 0)]
+                + [int(columns.most[j] - x[j])]
+            )
+            x[j] += fits
+            over = over - fits * rows
+            open_ = open_[(open_ != j) & (columns.rows[:, open_] <= over[:, None]).all(axis=0)]
+        self.offer(x)
+
+    def _core(self, root: Bound) -> None:
+        """Look through the columns that lose least; the whole of what is open where it is small."""
+        columns = self.columns
+        size = np.abs(root.reduced)
+        for count in CORES:
+            spare = root.spare(self.value + 1)
+            if count < len(size):
+                near = np.argpartition(size, count)[:count]
+            else:
+                near = np.arange(len(size))
+            near = near[(size[near] <= spare)]
+            whole = len(near) == int((size <= spare).sum())
+            found, complete = ways(columns, root, near, spare, self.later, BEAM, beam=True)
+            if found is not None:
+                self.offer(found)
+            if whole and complete:
+                self.bound = self.value
+            if whole or self.proven:
+                return
+
+    def _branch(self, root: Bound) -> None:
+        """Split columns until nothing is open."""
+        columns = self.columns
+        first = np.zeros(len(columns.cost), dtype=np.int64)
+        waiting: list[tuple[int, Integers, Integers]] = [(root.value, first, columns.most)]
+        while waiting:
+            top = max(value for value, *_ in waiting)
+            self.bound = max(self.value, top)
+            if self.proven or self.stop():
+                return
+            known, low, high = waiting.pop()
+            if known <= self.value:
+                continue
+            waiting.extend(self._node(low, high))
+        self.bound = self.value
+
+    def _node(self, low: Integers, high: Integers) -> list[tuple[int, Integers, Integers]]:
+        """Look at a branch; return those that it is split into, the likelier one last."""
+        self.nodes += 1
+        columns = self.columns
+        most = high - low
+        at = np.flatnonzero(most)
+        own = columns.take(at, low, most[at])
+        base = columns.worth(low)
+        if at.size == 0:
+            self.offer(low)
+            return []
+        relaxed = relax(*(part.astype(float) for part in (own.cost, own.rows, own.room, own.most)))
+        bound = bound_of(own, relaxed.prices)
+        if not relaxed.feasible:
+            ray = Columns(own.cost * 0, own.rows, own.room, own.most)
+            if bound_of(ray, relaxed.prices).total < 0:
+                return []
+        target = self.value + 1 - base
+        spare = bound.spare(target)
+        if spare < 0:
+            return []
+        size = np.abs(bound.reduced)
+        near = np.flatnonzero(size <= spare)
+        found, complete = ways(own, bound, near, spare, self.later[:, at], WAYS, beam=False)
+        if found is not None:
+            x = low.copy()
+            x[at] += found
+            self.offer(x)
+        if complete:
+            return []
+        low, high = low.copy(), high.copy()
+        least = np.where(size > 0, spare // np.maximum(size, 1), own.most)
+        up = bound.reduced > 0
+        high[at] = np.where(up, high[at], low[at] + np.minimum(least, own.most))
+        low[at] = np.where(up, low[at] + np.maximum(own.most - least, 0), low[at])
+        return self._split(at, relaxed.values, bound, low, high, base)
+
+    def _split(
+        self, at: NDArray[np.intp], values: Floats, bound: Bound, low: Integers, high: Integers, base: int
+    ) -> list[tuple[int, Integers, Integers]]:
+        open_ = high[at] > low[at]
+        off = np.abs(values - np.rint(values))
+        off = np.where(open_, off, -1.0)
+        j = int(off.argmax())
+        if off[j] < 1e-6:
+            j = int(np.where(open_, -np.abs(bound.reduced).astype(float), -np.inf).argmax())
+        column = int(at[j])
+        cut = int(low[column] + np.clip(np.floor(values[j] - 0.0), 0, None))
+        cut = min(max(cut, int(low[column])), int(high[column]) - 1)
+        down, up = high.copy(), low.copy()
+        down[column], up[column] = cut, cut + 1
+        known = base + bound.value
+        return [(known, low, down), (known, up, high)]
+
+
+def ways(
+    columns: Columns,
+    bound: Bound,
+    near: NDArray[np.intp],
+    spare: int,
+    later: Integers,
+    limit: int,
+    *,
+    beam: bool,
+) -> tuple[Integers | None, bool]:
+    """Look through all ways to differ, in some columns, from a bound's own solution.
+
+    Returns
+    -------
+    solution : ndarray of int64 or None
+        The best that loses at most ``spare``: of the least loss, then of the most of what is later.
+    complete : bool
+        Whether no way was left out for the ``limit`` of those open at a time.
+    """
+    order = near[np.argsort(-np.abs(bound.reduced[near]), kind="stable")]
+    base = bound.at(columns.most)
+    loss_of = np.abs(bound.reduced[order])
+    times = np.minimum(columns.most[order], spare // np.maximum(loss_of, 1))
+    times = np.where(loss_of == 0, columns.most[order], times)
+    sign = np.where(base[order] > 0, -1, 1)
+    moves = -columns.rows[:, order] * sign
+    gains = _after(np.maximum(moves, 0) * times)
+    drops = _after(np.maximum(-moves, 0) * times)
+    left = columns.left(base)[:, None]
+    loss = np.zeros(1, dtype=np.int64)
+    most = min(spare, MOST)
+    dear = np.array([most // int(y) + 1 if y else 0 for y in bound.prices])[:, None]
+    prices = bound.prices[:, None]
+    complete = most == spare
+    trail: list[tuple[Integers, Integers]] = []
+    for k in range(len(order)):
+        repeat = int(times[k]) + 1
+        if repeat * len(loss) > 40 * limit:
+            return None, False
+        steps = np.arange(repeat)
+        grown = (loss[:, None] + steps * loss_of[k]).ravel()
+        moved = (left[:, :, None] + moves[:, k, None, None] * steps).reshape(len(left), -1)
+        least = np.maximum(moved - drops[:, k, None], 0)
+        cost = grown + (prices * np.minimum(least, dear)).sum(axis=0)
+        keep = np.flatnonzero(
+            (cost <= most) & (moved + gains[:, k, None] >= 0).all(axis=0)
+        )
+        if len(keep) > limit:
+            if not beam:
+                return None, False
+            complete = False
+            keep = keep[np.argpartition(cost[keep], limit)[:limit]]
+        if not len(keep):
+            return None, complete
+        trail.append((keep // repeat, keep % repeat))
+        left, loss = moved[:, keep], grown[keep]
+    total = loss + (prices * np.minimum(left, dear)).sum(axis=0)
+    good = np.flatnonzero((left >= 0).all(axis=0) & (total <= most))
+    if not len(good):
+        return None, complete
+    return _chosen(columns, base, order, sign, trail, good, total, later, bound.scale), complete
+
+
+def _chosen(
+    columns: Columns,
+    base: Integers,
+    order: NDArray[np.intp],
+    sign: Integers,
+    trail: list[tuple[Integers, Integers]],
+    good: NDArray[np.intp],
+    total: Integers,
+    later: Integers,
+    scale: int,
+) -> Integers:
+    """Return the best of the ways that are good, walked back to what they change."""
+    worth = (total[good] - total[good].min()) // scale  # of one worth, exactly
+    good = good[worth == 0]
+    changes = np.zeros((len(order), len(good)), dtype=np.int64)
+    at = good
+    for k in range(len(order) - 1, -1, -1):
+        parents, steps = trail[k]
+        changes[k] = steps[at]
+        at = parents[at]
+    changes *= sign[:, None]
+    at = np.arange(len(good))
+    for row in later:
+        more = row[order] @ changes[:, at]
+        at = at[more == more.max()]
+    x = base.copy()
+    x[order] += changes[:, at[0]]
+    return x
+
+
+def _after(amounts: Integers) -> Integers:
+    """Return for each column the sum of the amounts after it, row by row."""
+    back = np.cumsum(amounts[:, ::-1], axis=1)[:, ::-1]
+    return back - amounts

@@ -1,0 +1,152 @@
+"""Bounds of few rows over many columns in whole numbers, whatever the prices are.
+
+For prices y >= 0 no x within 0 <= x <= most that keeps rows·x <= room is worth more than
+room·y + Σ max(0, most_j·(cost_j - rows_j·y)). With prices that are whole multiples of 1/scale that
+is counted without rounding. What a solution lacks of it is the sum of what each column loses that
+is not where its sign says, and of the price of what is left of each row: so a column whose unit
+loses more than there is to lose is fixed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import frexp
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.solvers.dssp.selection.columns.linear import Floats, relax
+
+Integers = NDArray[np.int64]
+BITS = 61
+"""Of what is counted with: a sign, and one bit for a sum of two."""
+MASK = (1 << 31) - 1
+FINEST = 2.0**40
+"""Units in a price of 1 beyond which nothing is gained."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """maximize cost·x subject to rows·x <= room, 0 <= x <= most, x whole.
+
+    Attributes
+    ----------
+    cost : ndarray of int64, shape (columns,)
+    rows : ndarray of int64, shape (rows, columns)
+    room : ndarray of int64, shape (rows,)
+    most : ndarray of int64, shape (columns,)
+    """
+
+    cost: Integers
+    rows: Integers
+    room: Integers
+    most: Integers
+
+    def take(self, at: NDArray[np.intp], base: Integers, most: Integers) -> Columns:
+        """Return some of the columns, with what ``base`` of all of them leaves of the rows."""
+        used = self.rows @ base if base.any() else 0
+        return Columns(self.cost[at], self.rows[:, at], self.room - used, most)
+
+    def left(self, x: Integers) -> Integers:
+        """Return what a solution leaves of each row."""
+        return np.asarray(self.room - self.rows @ x)
+
+    def worth(self, x: Integers) -> int:
+        """Return what a solution is worth."""
+        return int(self.cost @ x)
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A bound, and what each column loses that is not where the bound has it.
+
+    Attributes
+    ----------
+    total : int
+        In units of which there are ``scale`` in 1.
+    scale : int
+    prices : ndarray of int64, shape (rows,)
+    reduced : ndarray of int64, shape (columns,)
+    """
+
+    total: int
+    scale: int
+    prices: Integers
+    reduced: Integers
+
+    @property
+    def value(self) -> int:
+        """The largest whole number that keeps the bound."""
+        return self.total // self.scale
+
+    def at(self, most: Integers) -> Integers:
+        """Return the solution of the bound, which need not keep the rows."""
+        return np.where(self.reduced > 0, most, 0)
+
+    def spare(self, target: int) -> int:
+        """Return what a solution of that worth may lose."""
+        return self.total - self.scale * target
+
+
+def bound_of(columns: Columns, prices: Floats) -> Bound:
+    """Return the bound that some prices mean."""
+    rows, most = columns.rows, columns.most
+    prices = np.maximum(np.nan_to_num(prices), 0.0)
+    widest = np.abs(rows).max(axis=1, initial=0).astype(float)
+    often = float(most.max(initial=1))
+    reach = float(np.abs(columns.cost).max(initial=0)) + float(prices @ widest)
+    size = max(reach * often, float(prices @ np.abs(columns.room).astype(float)), 1.0)
+    scale = int(min(FINEST, 2.0 ** max(0, BITS - 2 - frexp(size)[1])))
+    whole = np.rint(prices * scale).astype(np.int64)
+    reduced = columns.cost * scale
+    for i in np.flatnonzero(whole):
+        reduced = reduced - whole[i] * rows[i]
+    fixed = sum(int(y) * int(b) for y, b in zip(whole, columns.room, strict=True))
+    return Bound(fixed + _sum(np.maximum(reduced, 0) * most), scale, whole, reduced)
+
+
+def _sum(numbers: Integers) -> int:
+    """Return the sum of numbers of at least 0, which may have more than 64 bits."""
+    return (int((numbers >> 31).sum()) << 31) + int((numbers & MASK).sum())
+
+
+NEAR = 1_500
+"""Columns near their price that are looked at together."""
+ROUNDS = 12
+
+
+def prices_of(columns: Columns, start: Floats | None = None) -> Floats:
+    """Return prices whose bound is as low as they can make it, or nearly.
+
+    Of many columns those near their price decide: the others are where its sign says. They are
+    solved for, and all are looked at again.
+    """
+    n = len(columns.cost)
+    cost, rows = columns.cost.astype(float), columns.rows.astype(float)
+    room, most = columns.room.astype(float), columns.most.astype(float)
+    if n <= 2 * NEAR:
+        return relax(cost, rows, room, most).prices
+    if start is None:
+        every = n // NEAR + 1
+        start = relax(cost[::every], rows[:, ::every], room / every, most[::every]).prices
+    prices, best, lowest, width = start, start, np.inf, NEAR
+    for _ in range(ROUNDS):
+        reduced = cost - prices @ rows
+        total = float(prices @ room + np.maximum(reduced, 0.0) @ most)
+        if total < lowest:
+            best, lowest = prices, total
+        if 2 * width > n:
+            return relax(cost, rows, room, most).prices
+        near = np.argpartition(np.abs(reduced), width)[:width]
+        full = np.where(reduced > 0, most, 0.0)
+        full[near] = 0.0
+        found = relax(cost[near], rows[:, near], room - rows @ full, most[near])
+        if not found.feasible:
+            width *= 4
+            continue
+        prices = found.prices
+        after = np.where(cost - prices @ rows > 0, most, 0.0)
+        after[near] = 0.0
+        if np.array_equal(after, full):
+            return prices
+    return best
