@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.dssp.selection.columns.linear import Floats
-from schedopt.solvers.dssp.selection.columns.search import Best
+from schedopt.solvers.dssp.selection.columns.search import Best, Lean
 from schedopt.solvers.dssp.selection.columns.whole import Columns, Integers
 
 
@@ -70,18 +70,24 @@ def best_in_order(
     rows, free = uses[:, at], room.copy()
     most, goals = most[at], objectives[:, at]
     values, bounds, prices = [], [], []
+    lean = None
     inner = np.zeros(len(at), dtype=np.int64)
     for k in range(len(objectives)):
         step = int(np.gcd.reduce(goals[k])) or 1
-        columns = _divided(Columns(goals[k] // step, rows, free, most))
+        common = np.maximum(np.gcd.reduce(rows, axis=1), 1)
+        columns = Columns(goals[k] // step, rows // common[:, None], free // common, most)
         search = Best(columns, goals[k + 1 :], inner, stop)
-        root = search.run(start[k] if k < len(start) else None)
+        root = search.run(start[k] if k < len(start) else None, lean)
         inner = search.x
         prices.append(search.prices)
         fixed = step * search.columns.worth(inner)
         before = int(objectives[k] @ base)
         values.append(before + fixed)
         bounds.append(before + step * search.bound)
+        lean = Lean(
+            np.append(root.prices / root.scale / common * step, 1.0),
+            step * (root.total / root.scale - search.value),
+        )
         # Keep what another solution of this worth may still change.
         spare = root.spare(search.value)
         open_ = np.abs(root.reduced) <= spare
@@ -95,11 +101,3 @@ def best_in_order(
     x = base.copy()
     x[at] += inner
     return Chosen(x, values, bounds, values == bounds, prices)
-
-
-def _divided(columns: Columns) -> Columns:
-    """Return columns whose rows have no common divisor: their room is rounded down."""
-    common = np.maximum(np.gcd.reduce(columns.rows, axis=1), 1)
-    return Columns(
-        columns.cost, columns.rows // common[:, None], columns.room // common, columns.most
-    )

@@ -91,8 +91,8 @@ class Bound:
 def bound_of(columns: Columns, prices: Floats) -> Bound:
     """Return the bound that some prices mean."""
     rows, most = columns.rows, columns.most
-    prices = np.maximum(np.nan_to_num(prices), 0.0)
     widest = np.abs(rows).max(axis=1, initial=0).astype(float)
+    prices = np.where((prices > 0) & (widest > 0), prices, 0.0)
     often = float(most.max(initial=1))
     reach = float(np.abs(columns.cost).max(initial=0)) + float(prices @ widest)
     size = max(reach * often, float(prices @ np.abs(columns.room).astype(float)), 1.0)
