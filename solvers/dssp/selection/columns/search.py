@@ -28,6 +28,8 @@ WAYS = 3_000
 """Ways that are open at a time, beyond which a column is split."""
 CORES = (12, 20, 28, 40, 60)
 """Columns that are looked through in search of a solution, before the rest."""
+GUESS = 2.0
+"""Seconds that HiGHS may look for a solution to start from."""
 BEAM = 4_000
 """Ways that are kept in search of a solution."""
 
@@ -116,12 +118,15 @@ class Best:
         columns = self.columns
         self.prices = prices_of(columns, start)
         root = bound_of(columns, self.prices)
-        if lean is not None:
-            root = _leaning(columns, self.prices, root, lean)
+        if lean is None:  # of columns that are alike, those that ask for little
+            lean = Lean(1 / np.maximum(columns.room, 1), float(len(columns.room)))
+        root = _leaning(columns, self.prices, root, lean)
         self.bound = max(root.value, self.value)
         self._filled(root)
         if not self.proven:
             self._core(root)
+        if not self.proven and not self.stop():
+            self._guessed(root)
         if not self.proven:
             self._branch(root)
         return root
@@ -164,24 +169,48 @@ class Best:
         self.offer(x)
 
     def _core(self, root: Bound) -> None:
-        """Look through the columns that lose least; the whole of what is open where it is small."""
+        """Look through what loses little: some columns at first, then more.
+
+        Where all ways that lose no more than so much are looked through, the best of them is the
+        best of all, and if there is none nothing better loses less.
+        """
         columns = self.columns
         size = np.abs(root.reduced)
+        lacks = root.spare(root.value)
         for count in CORES:
-            spare = root.spare(self.value + 1)
+            most = root.spare(self.value + 1)
+            spare = most
             if count < len(size):
-                near = np.argpartition(size, count)[:count]
+                order = np.argpartition(size, count)
+                level = int(size[order[count]])
+                spare = min(most, max(level - 1, lacks))
+                near = order[:count]
+                whole = level > spare
             else:
-                near = np.arange(len(size))
-            near = near[(size[near] <= spare)]
-            whole = len(near) == int((size <= spare).sum())
+                near, whole = np.arange(len(size)), True
+            near = near[size[near] <= spare]
             found, complete = ways(columns, root, near, spare, self.later, BEAM, beam=True)
             if found is not None:
                 self.offer(found)
             if whole and complete:
-                self.bound = self.value
-            if whole or self.proven:
+                if found is not None or spare == most:
+                    self.bound = self.value
+                else:
+                    self.bound = max(self.value, (root.total - spare - 1) // root.scale)
+            if self.proven or spare == most or (whole and not complete):
                 return
+
+    def _guessed(self, root: Bound) -> None:
+        """Offer what HiGHS finds among the columns that are open."""
+        from schedopt.solvers.dssp.selection.columns.guess import guess
+
+        open_ = np.abs(root.reduced) <= root.spare(self.value + 1)
+        x = np.where(open_, 0, root.at(self.columns.most))
+        at = np.flatnonzero(open_)
+        found = guess(self.columns.take(at, x, self.columns.most[at]), GUESS)
+        if found is not None:
+            x[at] = found
+            self.offer(x)
 
     def _branch(self, root: Bound) -> None:
         """Split columns until nothing is open."""
