@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.new import new
     from schedopt.verbs.plan import plan
     from schedopt.verbs.plot import plot
+    from schedopt.verbs.ready import Ready, ready
     from schedopt.verbs.reproduce import reproduce
     from schedopt.verbs.solve import solve
     from schedopt.verbs.warm import warm
@@ -61,6 +62,7 @@ __all__ = [
     "Forbid",
     "Imply",
     "InputError",
+    "Ready",
     "Require",
     "Resource",
     "ResponseTime",
@@ -86,6 +88,7 @@ __all__ = [
     "new",
     "plan",
     "plot",
+    "ready",
     "reproduce",
     "solve",
     "summary",
@@ -103,6 +106,7 @@ _HOMES = {
         "schedopt.instances.constraints",
     ),
     "InputError": "schedopt.instances.errors",
+    "Ready": "schedopt.verbs.ready",
     "Result": "schedopt.solvers.result",
     "bench": "schedopt.verbs.bench",
     "carry": "schedopt.verbs.carry",
@@ -118,6 +122,7 @@ _HOMES = {
     "new": "schedopt.verbs.new",
     "plan": "schedopt.verbs.plan",
     "plot": "schedopt.verbs.plot",
+    "ready": "schedopt.verbs.ready",
     "reproduce": "schedopt.verbs.reproduce",
     "solve": "schedopt.verbs.solve",
     "summary": "schedopt.analysis.summary",

@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 
 from schedopt.solvers.dssp.selection.columns.linear import Floats
 from schedopt.solvers.dssp.selection.columns.search import Best, Lean
-from schedopt.solvers.dssp.selection.columns.whole import Columns, Integers
+from schedopt.solvers.dssp.selection.columns.whole import Columns, Integers, total
+
+
+GUARD = 24
+"""Bits of the numbers of a row that guards an earlier bound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +64,14 @@ def best_in_order(
     start : sequence of ndarray, optional
         Prices that are near those looked for, such as those of a problem much like it.
     """
-    most = counts.copy()
-    for i in range(len(room)):
-        some = uses[i] > 0
-        np.minimum(most, np.where(some, room[i] // np.maximum(uses[i], 1), most), out=most)
-    x = np.zeros(len(counts), dtype=np.int64)
-    base = np.zeros_like(x)
-    at = np.flatnonzero(most > 0)
-    rows, free = uses[:, at], room.copy()
-    most, goals = most[at], objectives[:, at]
+    at = np.flatnonzero((uses <= room[:, None]).all(axis=0) & (counts > 0))
+    rows, free, most = uses[:, at], room.copy(), counts[at]
+    if (most > 1).any():
+        for row, amount in zip(rows, room, strict=True):
+            some = row > 0
+            most[some] = np.minimum(most[some], amount // row[some])
+    base = np.zeros(len(counts), dtype=np.int64)
+    goals = objectives[:, at]
     values, bounds, prices = [], [], []
     lean = None
     inner = np.zeros(len(at), dtype=np.int64)
@@ -85,19 +88,30 @@ def best_in_order(
         values.append(before + fixed)
         bounds.append(before + step * search.bound)
         lean = Lean(
-            np.append(root.prices / root.scale / common * step, 1.0),
+            np.append(root.prices / root.scale / common * step, [1.0, 0.0]),
             step * (root.total / root.scale - search.value),
         )
-        # Keep what another solution of this worth may still change.
         spare = root.spare(search.value)
-        open_ = np.abs(root.reduced) <= spare
-        settled = np.where(open_, 0, root.at(most))
-        rows = np.vstack([rows, -goals[k]])
-        free = np.append(free, -fixed) - rows @ settled
+        settled = np.where(np.abs(root.reduced) <= spare, 0, root.at(most))
+        keep = np.flatnonzero(np.abs(root.reduced) <= spare)
+        free = np.append(free, -fixed) - np.vstack([rows, -goals[k]]) @ settled
         base[at] += settled
-        keep = np.flatnonzero(open_)
-        at, rows, most = at[keep], rows[:, keep], most[keep]
-        goals, inner = goals[:, keep], inner[keep]
+        at, most, inner = at[keep], most[keep], inner[keep]
+        guard, guard_room = _guard(root.reduced[keep], most, spare)
+        rows = np.vstack([rows[:, keep], -goals[k][keep], guard])
+        free = np.append(free, guard_room)
+        goals = goals[:, keep]
     x = base.copy()
     x[at] += inner
     return Chosen(x, values, bounds, values == bounds, prices)
+
+
+def _guard(reduced: Integers, most: Integers, spare: int) -> tuple[Integers, int]:
+    """Return a row that says that columns lose no more of an earlier bound than there is to lose.
+
+    It follows from the others, and lets a search see early what they say together. Its numbers are
+    rounded towards what it allows.
+    """
+    shift = max(0, int(np.abs(reduced).max(initial=0)).bit_length() - GUARD)
+    room = spare - total(np.maximum(reduced, 0) * most)
+    return -reduced >> shift, room >> shift

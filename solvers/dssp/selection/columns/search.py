@@ -15,19 +15,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.dssp.selection.columns.linear import Floats, relax
+from schedopt.solvers.dssp.selection.columns.linear import Floats, Relaxed, relax
 from schedopt.solvers.dssp.selection.columns.whole import (
     Bound,
     Columns,
     Integers,
     bound_of,
-    prices_of,
 )
+
+NEAR = 1_500
+"""Columns near their price that are looked at together: more than twice as many are narrowed."""
+ROUNDS = 8
+"""How often columns are narrowed down to those near their price, which moves it."""
 
 WAYS = 3_000
 """Ways that are open at a time, beyond which a column is split."""
 CORES = (12, 20, 28, 40, 60)
 """Columns that are looked through in search of a solution, before the rest."""
+BEFORE = 48
+"""Branches that are looked at before HiGHS is asked."""
 GUESS = 2.0
 """Seconds that HiGHS may look for a solution to start from."""
 BEAM = 4_000
@@ -59,6 +65,11 @@ def _leaning(columns: Columns, prices: Floats, root: Bound, lean: Lean) -> Bound
             return bound
         part /= 4
     return root
+
+
+def _relaxed(columns: Columns) -> Relaxed:
+    parts = (columns.cost, columns.rows, columns.room, columns.most)
+    return relax(*(part.astype(float) for part in parts))
 
 
 @dataclass
@@ -105,7 +116,9 @@ class Best:
         if (value, tied) > (self.value, self.tied):
             self.x, self.value, self.tied = x.copy(), value, tied
 
-    def run(self, start: Floats | None = None, lean: Lean | None = None) -> Bound:
+    def run(
+        self, start: Floats | None = None, lean: Lean | None = None, *, deep: bool = True
+    ) -> Bound:
         """Search to the end, or until `stop` says so; return the bound at the root.
 
         Parameters
@@ -114,22 +127,64 @@ class Best:
             Prices that are near those looked for.
         lean : Lean, optional
             What the objective before says of the columns.
+        deep : bool
+            Whether to branch where a look at the core is not enough.
         """
         columns = self.columns
-        self.prices = prices_of(columns, start)
+        if len(columns.cost) > 2 * NEAR:
+            self._narrowed(start, lean)
+        else:
+            self.prices = _relaxed(columns).prices
         root = bound_of(columns, self.prices)
         if lean is None:  # of columns that are alike, those that ask for little
             lean = Lean(1 / np.maximum(columns.room, 1), float(len(columns.room)))
         root = _leaning(columns, self.prices, root, lean)
         self.bound = max(root.value, self.value)
-        self._filled(root)
+        if not self.proven:
+            self._filled(root)
         if not self.proven:
             self._core(root)
-        if not self.proven and not self.stop():
-            self._guessed(root)
-        if not self.proven:
+        if not self.proven and deep:
             self._branch(root)
         return root
+
+    def _narrowed(self, start: Floats | None, lean: Lean | None) -> None:
+        """Look for prices, and a solution, among columns near their price: the others are clear."""
+        columns = self.columns
+        n = len(columns.cost)
+        if start is None or len(start) != len(columns.room):
+            every = n // NEAR + 1
+            sample = Columns(
+                columns.cost[::every],
+                columns.rows[:, ::every],
+                columns.room // every,
+                columns.most[::every],
+            )
+            start = _relaxed(sample).prices
+        self.prices, width, lowest = start, NEAR, np.inf
+        for _ in range(ROUNDS):
+            reduced = columns.cost - start @ columns.rows
+            total = float(start @ columns.room + np.maximum(reduced, 0.0) @ columns.most)
+            if total < lowest:
+                self.prices, lowest = start, total
+            if total < self.value + 1 or 2 * width > n:
+                break
+            near = np.argpartition(np.abs(reduced), width)[:width]
+            x = np.where(reduced > 0, columns.most, 0)
+            x[near] = 0
+            own = columns.take(near, x, columns.most[near])
+            relaxed = _relaxed(own)
+            if not relaxed.feasible:
+                width *= 4
+                continue
+            part = Best(own, self.later[:, near], np.zeros(width, dtype=np.int64), self.stop)
+            part.value = self.value - columns.worth(x)
+            part.run(None, lean, deep=False)
+            x[near] = part.x
+            self.offer(x)
+            if np.allclose(start, part.prices, rtol=1e-6):
+                break
+            start = part.prices
 
     def _filled(self, root: Bound) -> None:
         """Offer the bound's own solution with what does not fit taken out, and filled up."""
@@ -176,9 +231,8 @@ class Best:
         """
         columns = self.columns
         size = np.abs(root.reduced)
-        lacks = root.spare(root.value)
         for count in CORES:
-            most = root.spare(self.value + 1)
+            most, lacks = root.spare(self.value + 1), root.spare(self.bound)
             spare = most
             if count < len(size):
                 order = np.argpartition(size, count)
@@ -226,6 +280,8 @@ class Best:
             if known <= self.value:
                 continue
             waiting.extend(self._node(low, high))
+            if self.nodes == BEFORE:
+                self._guessed(root)
         self.bound = self.value
 
     def _node(self, low: Integers, high: Integers) -> list[tuple[int, Integers, Integers]]:
@@ -239,7 +295,7 @@ class Best:
         if at.size == 0:
             self.offer(low)
             return []
-        relaxed = relax(*(part.astype(float) for part in (own.cost, own.rows, own.room, own.most)))
+        relaxed = _relaxed(own)
         bound = bound_of(own, relaxed.prices)
         if not relaxed.feasible:
             ray = Columns(own.cost * 0, own.rows, own.room, own.most)

@@ -15,7 +15,7 @@ from math import frexp
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.dssp.selection.columns.linear import Floats, relax
+from schedopt.solvers.dssp.selection.columns.linear import Floats
 
 Integers = NDArray[np.int64]
 BITS = 61
@@ -102,51 +102,9 @@ def bound_of(columns: Columns, prices: Floats) -> Bound:
     for i in np.flatnonzero(whole):
         reduced = reduced - whole[i] * rows[i]
     fixed = sum(int(y) * int(b) for y, b in zip(whole, columns.room, strict=True))
-    return Bound(fixed + _sum(np.maximum(reduced, 0) * most), scale, whole, reduced)
+    return Bound(fixed + total(np.maximum(reduced, 0) * most), scale, whole, reduced)
 
 
-def _sum(numbers: Integers) -> int:
+def total(numbers: Integers) -> int:
     """Return the sum of numbers of at least 0, which may have more than 64 bits."""
     return (int((numbers >> 31).sum()) << 31) + int((numbers & MASK).sum())
-
-
-NEAR = 1_500
-"""Columns near their price that are looked at together."""
-ROUNDS = 12
-
-
-def prices_of(columns: Columns, start: Floats | None = None) -> Floats:
-    """Return prices whose bound is as low as they can make it, or nearly.
-
-    Of many columns those near their price decide: the others are where its sign says. They are
-    solved for, and all are looked at again.
-    """
-    n = len(columns.cost)
-    cost, rows = columns.cost.astype(float), columns.rows.astype(float)
-    room, most = columns.room.astype(float), columns.most.astype(float)
-    if n <= 2 * NEAR:
-        return relax(cost, rows, room, most).prices
-    if start is None:
-        every = n // NEAR + 1
-        start = relax(cost[::every], rows[:, ::every], room / every, most[::every]).prices
-    prices, best, lowest, width = start, start, np.inf, NEAR
-    for _ in range(ROUNDS):
-        reduced = cost - prices @ rows
-        total = float(prices @ room + np.maximum(reduced, 0.0) @ most)
-        if total < lowest:
-            best, lowest = prices, total
-        if 2 * width > n:
-            return relax(cost, rows, room, most).prices
-        near = np.argpartition(np.abs(reduced), width)[:width]
-        full = np.where(reduced > 0, most, 0.0)
-        full[near] = 0.0
-        found = relax(cost[near], rows[:, near], room - rows @ full, most[near])
-        if not found.feasible:
-            width *= 4
-            continue
-        prices = found.prices
-        after = np.where(cost - prices @ rows > 0, most, 0.0)
-        after[near] = 0.0
-        if np.array_equal(after, full):
-            return prices
-    return best
