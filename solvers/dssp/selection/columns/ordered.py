@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.dssp.selection.columns.linear import Floats
-from schedopt.solvers.dssp.selection.columns.search import Best, Lean
-from schedopt.solvers.dssp.selection.columns.whole import Columns, Integers, total
+from schedopt.solvers.dssp.selection.columns.search import NEAR, Best, Lean, narrowed
+from schedopt.solvers.dssp.selection.columns.whole import Bound, Columns, Integers, total
 
 
 GUARD = 24
@@ -64,46 +64,100 @@ def best_in_order(
     start : sequence of ndarray, optional
         Prices that are near those looked for, such as those of a problem much like it.
     """
-    at = np.flatnonzero((uses <= room[:, None]).all(axis=0) & (counts > 0))
-    rows, free, most = uses[:, at], room.copy(), counts[at]
-    if (most > 1).any():
-        for row, amount in zip(rows, room, strict=True):
-            some = row > 0
-            most[some] = np.minimum(most[some], amount // row[some])
-    base = np.zeros(len(counts), dtype=np.int64)
-    goals = objectives[:, at]
-    values, bounds, prices = [], [], []
-    lean = None
-    inner = np.zeros(len(at), dtype=np.int64)
+    open_ = _Open.of(objectives, uses, room, counts)
+    values: list[int] = []
+    bounds: list[int] = []
+    prices: list[Floats] = []
+    lean: Lean | None = None
     for k in range(len(objectives)):
-        step = int(np.gcd.reduce(goals[k])) or 1
-        common = np.maximum(np.gcd.reduce(rows, axis=1), 1)
-        columns = Columns(goals[k] // step, rows // common[:, None], free // common, most)
-        search = Best(columns, goals[k + 1 :], inner, stop)
-        root = search.run(start[k] if k < len(start) else None, lean)
-        inner = search.x
-        prices.append(search.prices)
-        fixed = step * search.columns.worth(inner)
-        before = int(objectives[k] @ base)
-        values.append(before + fixed)
+        if len(open_.at) > 2 * NEAR:
+            columns = Columns(open_.goals[k], open_.rows, open_.free, open_.most)
+            near = start[k] if k < len(start) else None
+            bound, x = narrowed(columns, open_.goals[k + 1 :], open_.x, near, lean, stop)
+            open_.x = x
+            open_.settle(bound, bound.spare(columns.worth(x)))
+        step = int(np.gcd.reduce(open_.goals[k])) or 1
+        columns, common = open_.columns(k, step)
+        search = Best(columns, open_.goals[k + 1 :], open_.x, stop)
+        root = search.run(lean)
+        open_.x = search.x
+        before = int(objectives[k] @ open_.base)
+        values.append(before + step * search.value)
         bounds.append(before + step * search.bound)
-        lean = Lean(
-            np.append(root.prices / root.scale / common * step, [1.0, 0.0]),
-            step * (root.total / root.scale - search.value),
-        )
-        spare = root.spare(search.value)
-        settled = np.where(np.abs(root.reduced) <= spare, 0, root.at(most))
-        keep = np.flatnonzero(np.abs(root.reduced) <= spare)
-        free = np.append(free, -fixed) - np.vstack([rows, -goals[k]]) @ settled
-        base[at] += settled
-        at, most, inner = at[keep], most[keep], inner[keep]
-        guard, guard_room = _guard(root.reduced[keep], most, spare)
-        rows = np.vstack([rows[:, keep], -goals[k][keep], guard])
-        free = np.append(free, guard_room)
-        goals = goals[:, keep]
-    x = base.copy()
-    x[at] += inner
+        prices.append(root.prices / root.scale / common * step)
+        lean = Lean(np.append(prices[-1], [1.0, 0.0]), step * (root.total / root.scale - search.value))
+        open_.hold(k, root, step * search.value, root.spare(search.value))
+    x = open_.base.copy()
+    x[open_.at] += open_.x
     return Chosen(x, values, bounds, values == bounds, prices)
+
+
+@dataclass
+class _Open:
+    """The columns that are still open, and what the others leave.
+
+    Attributes
+    ----------
+    at : ndarray of int
+        Their positions.
+    rows, free, most, goals : ndarray of int64
+        Of them: uses and what is held, what is left of each row, counts, and the objectives.
+    x : ndarray of int64
+        The best that is known.
+    base : ndarray of int64
+        What all columns are for sure.
+    """
+
+    at: NDArray[np.intp]
+    rows: Integers
+    free: Integers
+    most: Integers
+    goals: Integers
+    x: Integers
+    base: Integers
+
+    @classmethod
+    def of(cls, goals: Integers, uses: Integers, room: Integers, counts: Integers) -> _Open:
+        """Open all columns that fit at all."""
+        able = counts > 0
+        for row, amount in zip(uses, room, strict=True):
+            able &= row <= amount
+        at = np.flatnonzero(able)
+        if len(at) < len(counts):
+            uses, goals = uses.take(at, axis=1), goals.take(at, axis=1)
+        rows, most = uses, counts[at]
+        if (most > 1).any():
+            for row, amount in zip(rows, room, strict=True):
+                some = row > 0
+                most[some] = np.minimum(most[some], amount // row[some])
+        nothing = np.zeros(len(counts), dtype=np.int64)
+        return cls(at, rows, room.copy(), most, goals, nothing[at], nothing)
+
+    def columns(self, k: int, step: int) -> tuple[Columns, Integers]:
+        """Return the columns with an objective, in units of ``step``, and each row's divisor."""
+        common = np.maximum(np.gcd.reduce(self.rows, axis=1), 1)
+        goal = self.goals[k] // step
+        return Columns(goal, self.rows // common[:, None], self.free // common, self.most), common
+
+    def settle(self, bound: Bound, spare: int) -> None:
+        """Close the columns that cannot change for what there is to lose."""
+        loose = np.abs(bound.reduced) <= spare
+        settled = np.flatnonzero(~loose & (bound.reduced > 0))
+        self.free = self.free - self.rows[:, settled] @ self.most[settled]
+        self.base[self.at[settled]] += self.most[settled]
+        keep = np.flatnonzero(loose)
+        self.at, self.most, self.x = self.at[keep], self.most[keep], self.x[keep]
+        self.rows, self.goals = self.rows.take(keep, axis=1), self.goals.take(keep, axis=1)
+
+    def hold(self, k: int, bound: Bound, value: int, spare: int) -> None:
+        """Hold what an objective has come to, and close what it closes."""
+        self.rows = np.vstack([self.rows, -self.goals[k]])
+        self.free = np.append(self.free, -value)
+        loose = np.abs(bound.reduced) <= spare
+        guard, room = _guard(bound.reduced[loose], self.most[loose], spare)
+        self.settle(bound, spare)
+        self.rows = np.vstack([self.rows, guard])
+        self.free = np.append(self.free, room)
 
 
 def _guard(reduced: Integers, most: Integers, spare: int) -> tuple[Integers, int]:

@@ -36,6 +36,8 @@ BEFORE = 48
 """Branches that are looked at before HiGHS is asked."""
 GUESS = 2.0
 """Seconds that HiGHS may look for a solution to start from."""
+FEW = 8
+"""Whole values that are tried one by one, rather than as many at a time as columns say."""
 BEAM = 4_000
 """Ways that are kept in search of a solution."""
 
@@ -116,23 +118,20 @@ class Best:
         if (value, tied) > (self.value, self.tied):
             self.x, self.value, self.tied = x.copy(), value, tied
 
-    def run(
-        self, start: Floats | None = None, lean: Lean | None = None, *, deep: bool = True
-    ) -> Bound:
+    def run(self, lean: Lean | None = None, *, deep: bool = True) -> Bound:
         """Search to the end, or until `stop` says so; return the bound at the root.
 
         Parameters
         ----------
-        start : ndarray of float, optional
-            Prices that are near those looked for.
         lean : Lean, optional
             What the objective before says of the columns.
         deep : bool
             Whether to branch where a look at the core is not enough.
         """
         columns = self.columns
-        if len(columns.cost) > 2 * NEAR:
-            self._narrowed(start, lean)
+        most = int(np.maximum(columns.cost, 0) @ columns.most)
+        if self.value >= most:  # as where an objective says nothing
+            self.prices = np.zeros(len(columns.room))
         else:
             self.prices = _relaxed(columns).prices
         root = bound_of(columns, self.prices)
@@ -147,44 +146,6 @@ class Best:
         if not self.proven and deep:
             self._branch(root)
         return root
-
-    def _narrowed(self, start: Floats | None, lean: Lean | None) -> None:
-        """Look for prices, and a solution, among columns near their price: the others are clear."""
-        columns = self.columns
-        n = len(columns.cost)
-        if start is None or len(start) != len(columns.room):
-            every = n // NEAR + 1
-            sample = Columns(
-                columns.cost[::every],
-                columns.rows[:, ::every],
-                columns.room // every,
-                columns.most[::every],
-            )
-            start = _relaxed(sample).prices
-        self.prices, width, lowest = start, NEAR, np.inf
-        for _ in range(ROUNDS):
-            reduced = columns.cost - start @ columns.rows
-            total = float(start @ columns.room + np.maximum(reduced, 0.0) @ columns.most)
-            if total < lowest:
-                self.prices, lowest = start, total
-            if total < self.value + 1 or 2 * width > n:
-                break
-            near = np.argpartition(np.abs(reduced), width)[:width]
-            x = np.where(reduced > 0, columns.most, 0)
-            x[near] = 0
-            own = columns.take(near, x, columns.most[near])
-            relaxed = _relaxed(own)
-            if not relaxed.feasible:
-                width *= 4
-                continue
-            part = Best(own, self.later[:, near], np.zeros(width, dtype=np.int64), self.stop)
-            part.value = self.value - columns.worth(x)
-            part.run(None, lean, deep=False)
-            x[near] = part.x
-            self.offer(x)
-            if np.allclose(start, part.prices, rtol=1e-6):
-                break
-            start = part.prices
 
     def _filled(self, root: Bound) -> None:
         """Offer the bound's own solution with what does not fit taken out, and filled up."""
@@ -224,35 +185,38 @@ class Best:
         self.offer(x)
 
     def _core(self, root: Bound) -> None:
-        """Look through what loses little: some columns at first, then more.
+        """Look through what loses little: few columns at first, then more.
 
         Where all ways that lose no more than so much are looked through, the best of them is the
-        best of all, and if there is none nothing better loses less.
+        best of all; where there is none, nothing that loses no more is better.
         """
-        columns = self.columns
         size = np.abs(root.reduced)
         for count in CORES:
-            most, lacks = root.spare(self.value + 1), root.spare(self.bound)
-            spare = most
+            level = spare = -1
             if count < len(size):
                 order = np.argpartition(size, count)
-                level = int(size[order[count]])
-                spare = min(most, max(level - 1, lacks))
-                near = order[:count]
-                whole = level > spare
+                level, order = int(size[order[count]]), order[:count]
             else:
-                near, whole = np.arange(len(size)), True
-            near = near[size[near] <= spare]
-            found, complete = ways(columns, root, near, spare, self.later, BEAM, beam=True)
-            if found is not None:
-                self.offer(found)
-            if whole and complete:
-                if found is not None or spare == most:
-                    self.bound = self.value
-                else:
-                    self.bound = max(self.value, (root.total - spare - 1) // root.scale)
-            if self.proven or spare == most or (whole and not complete):
-                return
+                order = np.arange(len(size))
+            while spare < level or level < 0:
+                most, lacks = root.spare(self.value + 1), root.spare(self.bound)
+                whole = level < 0 or level > lacks
+                spare = most if level < 0 else lacks
+                if whole and (2 * lacks < level or level - lacks > FEW * root.scale):
+                    spare = level - 1
+                spare = min(spare, most)
+                near = order[size[order] <= spare]
+                found, complete = ways(self.columns, root, near, spare, self.later, BEAM, beam=True)
+                if found is not None:
+                    self.offer(found)
+                if whole and complete:
+                    none = found is None and spare < most
+                    self.bound = (root.total - spare - 1) // root.scale if none else self.value
+                    self.bound = max(self.bound, self.value)
+                if self.proven or spare == most or (whole and not complete):
+                    return
+                if not whole or spare == level - 1:
+                    break
 
     def _guessed(self, root: Bound) -> None:
         """Offer what HiGHS finds among the columns that are open."""
@@ -337,6 +301,56 @@ class Best:
         down[column], up[column] = cut, cut + 1
         known = base + bound.value
         return [(known, low, down), (known, up, high)]
+
+
+def narrowed(
+    columns: Columns,
+    later: Integers,
+    x: Integers,
+    start: Floats | None,
+    lean: Lean | None,
+    stop: Callable[[], bool],
+) -> tuple[Bound, Integers]:
+    """Return a bound of many columns, and a solution that is found among those near their price.
+
+    Parameters
+    ----------
+    columns : Columns
+    later : ndarray of int64, shape (objectives, columns)
+    x : ndarray of int64
+        A solution that keeps the rows.
+    start : ndarray of float, optional
+        Prices that are near those looked for; by default those of a sample.
+    lean : Lean, optional
+    stop : callable
+    """
+    if start is None or len(start) != len(columns.room):
+        every = len(columns.cost) // NEAR + 1
+        rows, room = columns.rows[:, ::every], columns.room // every
+        sample = Columns(columns.cost[::every], rows, room, columns.most[::every])
+        start = _relaxed(sample).prices
+    value, width = columns.worth(x), 2 * NEAR
+    best: Bound | None = None
+    for _ in range(ROUNDS):
+        bound = bound_of(columns, start)
+        if best is None or bound.total * best.scale < best.total * bound.scale:
+            best = bound
+        size = np.abs(best.reduced)
+        if (size <= best.spare(value)).sum() <= 2 * NEAR or stop():
+            break
+        near = np.argpartition(np.abs(bound.reduced), width)[:width]
+        far = bound.at(columns.most)
+        far[near] = 0
+        own = columns.take(near, far, columns.most[near])
+        part = Best(own, later[:, near], np.zeros(width, dtype=np.int64), stop)
+        before = columns.worth(far)
+        part.value = value - before
+        part.run(lean, deep=False)
+        start = part.prices
+        if part.value + before > value:
+            x, value = far, part.value + before
+            x[near] = part.x
+    return best or bound_of(columns, start), x
 
 
 def ways(

@@ -44,16 +44,17 @@ class Columns:
 
     def take(self, at: NDArray[np.intp], base: Integers, most: Integers) -> Columns:
         """Return some of the columns, with what ``base`` of all of them leaves of the rows."""
-        used = self.rows @ base if base.any() else 0
-        return Columns(self.cost[at], self.rows[:, at], self.room - used, most)
+        return Columns(self.cost[at], self.rows.take(at, axis=1), self.left(base), most)
 
     def left(self, x: Integers) -> Integers:
         """Return what a solution leaves of each row."""
-        return np.asarray(self.room - self.rows @ x)
+        some = np.flatnonzero(x)
+        return np.asarray(self.room - self.rows[:, some] @ x[some])
 
     def worth(self, x: Integers) -> int:
         """Return what a solution is worth."""
-        return int(self.cost @ x)
+        some = np.flatnonzero(x)
+        return int(self.cost[some] @ x[some])
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,18 +92,20 @@ class Bound:
 def bound_of(columns: Columns, prices: Floats) -> Bound:
     """Return the bound that some prices mean."""
     rows, most = columns.rows, columns.most
-    widest = np.abs(rows).max(axis=1, initial=0).astype(float)
+    widest = np.maximum(rows.max(axis=1, initial=0), -rows.min(axis=1, initial=0)).astype(float)
     prices = np.where((prices > 0) & (widest > 0), prices, 0.0)
     often = float(most.max(initial=1))
-    reach = float(np.abs(columns.cost).max(initial=0)) + float(prices @ widest)
+    dearest = max(int(columns.cost.max(initial=0)), -int(columns.cost.min(initial=0)))
+    reach = dearest + float(prices @ widest)
     size = max(reach * often, float(prices @ np.abs(columns.room).astype(float)), 1.0)
     scale = int(min(FINEST, 2.0 ** max(0, BITS - 2 - frexp(size)[1])))
     whole = np.rint(prices * scale).astype(np.int64)
     reduced = columns.cost * scale
     for i in np.flatnonzero(whole):
-        reduced = reduced - whole[i] * rows[i]
+        reduced -= whole[i] * rows[i]
     fixed = sum(int(y) * int(b) for y, b in zip(whole, columns.room, strict=True))
-    return Bound(fixed + total(np.maximum(reduced, 0) * most), scale, whole, reduced)
+    gained = np.flatnonzero(reduced > 0)
+    return Bound(fixed + total(reduced[gained] * most[gained]), scale, whole, reduced)
 
 
 def total(numbers: Integers) -> int:
