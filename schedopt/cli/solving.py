@@ -249,6 +249,8 @@ def ready(
         return
     for name in found.start:
         print(printable(name))
-    told = ", ".join(f"{goal} {value:,.10g}" for goal, value in zip(goals, found.objectives))
+    told = ", ".join(
+        f"{goal} {value:,.10g}" for goal, value in zip(goals, found.objectives, strict=True)
+    )
     proven = "proven" if found.proven else "not proven"
     say(f"{len(found.start):,} start: {told}; {proven}, {found.seconds * 1000:.0f} ms")

@@ -108,10 +108,11 @@ def _named(jobs: Jobs, x: Integers) -> tuple[str, ...]:
     """Return the first so many jobs of each kind."""
     if len(x) == len(jobs.names):
         return tuple(jobs.names[j] for j in np.flatnonzero(x[jobs.kind]).tolist())
-    order = np.argsort(jobs.kind, kind="stable")
-    first = np.cumsum(counts := np.bincount(jobs.kind, minlength=len(x))) - counts
-    taken = np.concatenate([order[at : at + k] for at, k in zip(first, x, strict=True) if k] or [[]])
-    return tuple(jobs.names[j] for j in np.sort(taken).astype(int).tolist())
+    counts = np.bincount(jobs.kind, minlength=len(x))
+    order, first = np.argsort(jobs.kind, kind="stable"), np.cumsum(counts) - counts
+    some = np.flatnonzero(x).tolist()
+    taken = [j for k in some for j in order[first[k] : first[k] + x[k]].tolist()]
+    return tuple(jobs.names[j] for j in sorted(taken))
 
 
 def _starts(names: tuple[str, ...], found: Chosen, scales: Sequence[int], began: float) -> Starts:
@@ -241,14 +242,19 @@ def amounts(text: str, place: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for part in filter(None, text.split(",")):
         name, sign, amount = (piece.strip() for piece in part.partition("="))
-        try:
-            if not sign or not name or name in found:
-                raise ValueError
-            found[name] = float(amount)
-        except ValueError:
+        number = _float(amount)
+        if not sign or not name or name in found or number is None:
             expected = "NAME=AMOUNT,..., each name once"
-            raise InputError(expected, found=shown(part), place=place) from None
+            raise InputError(expected, found=shown(part), place=place)
+        found[name] = number
     return found
+
+
+def _float(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def source_of(file: Path) -> Path | bytes:

@@ -39,4 +39,5 @@ def guess(columns: Columns, seconds: float) -> Integers | None:
     feasible = highspy.SolutionStatus.kSolutionStatusFeasible
     if engine.getInfo().primal_solution_status != feasible:
         return None
-    return np.rint(np.asarray(engine.getSolution().col_value)).astype(np.int64)
+    found: Integers = np.rint(np.asarray(engine.getSolution().col_value)).astype(np.int64)
+    return found

@@ -85,7 +85,9 @@ def relax(
             break
         sign = 1.0 if below[leaving] >= above[leaving] else -1.0
         row = sign * (inverse[leaving] @ body)
-        entering, flipped = _step(row, reduced, upper, high, basis, float(short[leaving]))
+        entering, flipped = _step(
+            row, reduced, upper, high, basis=basis, slope=float(short[leaving])
+        )
         if entering < 0:
             prices, feasible = sign * inverse[leaving], False
             break
@@ -102,6 +104,7 @@ def _step(
     reduced: Floats,
     upper: NDArray[np.bool_],
     high: Floats,
+    *,
     basis: Positions,
     slope: float,
 ) -> tuple[int, Positions]:

@@ -12,7 +12,6 @@ from schedopt.solvers.dssp.selection.columns.linear import Floats
 from schedopt.solvers.dssp.selection.columns.search import NEAR, Best, Lean, narrowed
 from schedopt.solvers.dssp.selection.columns.whole import Bound, Columns, Integers, total
 
-
 GUARD = 24
 """Bits of the numbers of a row that guards an earlier bound."""
 
@@ -73,7 +72,9 @@ def best_in_order(
         if len(open_.at) > 2 * NEAR:
             columns = Columns(open_.goals[k], open_.rows, open_.free, open_.most)
             near = start[k] if k < len(start) else None
-            bound, x = narrowed(columns, open_.goals[k + 1 :], open_.x, near, lean, stop)
+            bound, x = narrowed(
+                columns, open_.goals[k + 1 :], open_.x, start=near, lean=lean, stop=stop
+            )
             open_.x = x
             open_.settle(bound, bound.spare(columns.worth(x)))
         step = int(np.gcd.reduce(open_.goals[k])) or 1
@@ -85,7 +86,9 @@ def best_in_order(
         values.append(before + step * search.value)
         bounds.append(before + step * search.bound)
         prices.append(root.prices / root.scale / common * step)
-        lean = Lean(np.append(prices[-1], [1.0, 0.0]), step * (root.total / root.scale - search.value))
+        lean = Lean(
+            np.append(prices[-1], [1.0, 0.0]), step * (root.total / root.scale - search.value)
+        )
         open_.hold(k, root, step * search.value, root.spare(search.value))
     x = open_.base.copy()
     x[open_.at] += open_.x

@@ -1,9 +1,8 @@
 """The best whole solution of few rows over many columns, and that there is no better.
 
-Prices give a bound; what a column may lose of it fixes most of them. What is left is looked through:
-all ways to differ from the bound's own solution that lose no more than there is to lose, the
-columns that lose most first, so that few ways are open at a time. Where these are too many, the
-relaxation's most undecided column is split.
+Prices give a bound; what a column may lose of it fixes most of them. What is left is looked
+through (see `ways`): all ways to differ from the bound's own solution that lose no more than there
+is to lose. Where these are too many, the relaxation's most undecided column is split.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.dssp.selection.columns.linear import Floats, Relaxed, relax
+from schedopt.solvers.dssp.selection.columns.ways import ways
 from schedopt.solvers.dssp.selection.columns.whole import (
     Bound,
     Columns,
@@ -42,12 +42,8 @@ BEAM = 4_000
 """Ways that are kept in search of a solution."""
 
 
-MOST = 1 << 58
-"""Units of a bound that are counted with; a loss of more is not looked at."""
-
-
 class Lean(NamedTuple):
-    """Prices of the rows, those of earlier objectives too, whose bound those objectives nearly meet.
+    """Prices of the rows, those of earlier objectives too, by which these nearly meet their bound.
 
     Where many columns are alike to an objective, as where all that fits is worth its price, these
     say which are likely: added to its own prices, in a part that leaves its bound, rounded, as is.
@@ -164,7 +160,9 @@ class Best:
                 rows = columns.rows[:, j]
                 if (rows[over < 0] <= 0).all():
                     continue
-                lack = max(-(int(over[i]) // int(rows[i])) for i in np.flatnonzero((over < 0) & (rows > 0)))
+                lack = max(
+                    -(int(over[i]) // int(rows[i])) for i in np.flatnonzero((over < 0) & (rows > 0))
+                )
                 less = min(lack, int(x[j]))
                 x[j] -= less
                 over = over + less * rows
@@ -206,7 +204,15 @@ class Best:
                     spare = level - 1
                 spare = min(spare, most)
                 near = order[size[order] <= spare]
-                found, complete = ways(self.columns, root, near, spare, self.later, BEAM, beam=True)
+                found, complete = ways(
+                    self.columns,
+                    root,
+                    near,
+                    spare=spare,
+                    later=self.later,
+                    limit=BEAM,
+                    beam=True,
+                )
                 if found is not None:
                     self.offer(found)
                 if whole and complete:
@@ -271,7 +277,9 @@ class Best:
             return []
         size = np.abs(bound.reduced)
         near = np.flatnonzero(size <= spare)
-        found, complete = ways(own, bound, near, spare, self.later[:, at], WAYS, beam=False)
+        found, complete = ways(
+            own, bound, near, spare=spare, later=self.later[:, at], limit=WAYS, beam=False
+        )
         if found is not None:
             x = low.copy()
             x[at] += found
@@ -283,11 +291,18 @@ class Best:
         up = bound.reduced > 0
         high[at] = np.where(up, high[at], low[at] + np.minimum(least, own.most))
         low[at] = np.where(up, low[at] + np.maximum(own.most - least, 0), low[at])
-        return self._split(at, relaxed.values, bound, low, high, base)
+        return self._split(at, relaxed.values, bound, (low, high), base)
 
     def _split(
-        self, at: NDArray[np.intp], values: Floats, bound: Bound, low: Integers, high: Integers, base: int
+        self,
+        at: NDArray[np.intp],
+        values: Floats,
+        bound: Bound,
+        ends: tuple[Integers, Integers],
+        base: int,
     ) -> list[tuple[int, Integers, Integers]]:
+        """Return the two halves of a branch, by the column that is most undecided."""
+        low, high = ends
         open_ = high[at] > low[at]
         off = np.abs(values - np.rint(values))
         off = np.where(open_, off, -1.0)
@@ -295,7 +310,7 @@ class Best:
         if off[j] < 1e-6:
             j = int(np.where(open_, -np.abs(bound.reduced).astype(float), -np.inf).argmax())
         column = int(at[j])
-        cut = int(low[column] + np.clip(np.floor(values[j] - 0.0), 0, None))
+        cut = int(low[column] + np.floor(values[j]))
         cut = min(max(cut, int(low[column])), int(high[column]) - 1)
         down, up = high.copy(), low.copy()
         down[column], up[column] = cut, cut + 1
@@ -307,6 +322,7 @@ def narrowed(
     columns: Columns,
     later: Integers,
     x: Integers,
+    *,
     start: Floats | None,
     lean: Lean | None,
     stop: Callable[[], bool],
@@ -351,102 +367,3 @@ def narrowed(
             x, value = far, part.value + before
             x[near] = part.x
     return best or bound_of(columns, start), x
-
-
-def ways(
-    columns: Columns,
-    bound: Bound,
-    near: NDArray[np.intp],
-    spare: int,
-    later: Integers,
-    limit: int,
-    *,
-    beam: bool,
-) -> tuple[Integers | None, bool]:
-    """Look through all ways to differ, in some columns, from a bound's own solution.
-
-    Returns
-    -------
-    solution : ndarray of int64 or None
-        The best that loses at most ``spare``: of the least loss, then of the most of what is later.
-    complete : bool
-        Whether no way was left out for the ``limit`` of those open at a time.
-    """
-    order = near[np.argsort(-np.abs(bound.reduced[near]), kind="stable")]
-    base = bound.at(columns.most)
-    loss_of = np.abs(bound.reduced[order])
-    times = np.minimum(columns.most[order], spare // np.maximum(loss_of, 1))
-    times = np.where(loss_of == 0, columns.most[order], times)
-    sign = np.where(base[order] > 0, -1, 1)
-    moves = -columns.rows[:, order] * sign
-    gains = _after(np.maximum(moves, 0) * times)
-    drops = _after(np.maximum(-moves, 0) * times)
-    left = columns.left(base)[:, None]
-    loss = np.zeros(1, dtype=np.int64)
-    most = min(spare, MOST)
-    dear = np.array([most // int(y) + 1 if y else 0 for y in bound.prices])[:, None]
-    prices = bound.prices[:, None]
-    complete = most == spare
-    trail: list[tuple[Integers, Integers]] = []
-    for k in range(len(order)):
-        repeat = int(times[k]) + 1
-        if repeat * len(loss) > 40 * limit:
-            return None, False
-        steps = np.arange(repeat)
-        grown = (loss[:, None] + steps * loss_of[k]).ravel()
-        moved = (left[:, :, None] + moves[:, k, None, None] * steps).reshape(len(left), -1)
-        least = np.maximum(moved - drops[:, k, None], 0)
-        cost = grown + (prices * np.minimum(least, dear)).sum(axis=0)
-        keep = np.flatnonzero(
-            (cost <= most) & (moved + gains[:, k, None] >= 0).all(axis=0)
-        )
-        if len(keep) > limit:
-            if not beam:
-                return None, False
-            complete = False
-            keep = keep[np.argpartition(cost[keep], limit)[:limit]]
-        if not len(keep):
-            return None, complete
-        trail.append((keep // repeat, keep % repeat))
-        left, loss = moved[:, keep], grown[keep]
-    total = loss + (prices * np.minimum(left, dear)).sum(axis=0)
-    good = np.flatnonzero((left >= 0).all(axis=0) & (total <= most))
-    if not len(good):
-        return None, complete
-    return _chosen(columns, base, order, sign, trail, good, total, later, bound.scale), complete
-
-
-def _chosen(
-    columns: Columns,
-    base: Integers,
-    order: NDArray[np.intp],
-    sign: Integers,
-    trail: list[tuple[Integers, Integers]],
-    good: NDArray[np.intp],
-    total: Integers,
-    later: Integers,
-    scale: int,
-) -> Integers:
-    """Return the best of the ways that are good, walked back to what they change."""
-    worth = (total[good] - total[good].min()) // scale  # of one worth, exactly
-    good = good[worth == 0]
-    changes = np.zeros((len(order), len(good)), dtype=np.int64)
-    at = good
-    for k in range(len(order) - 1, -1, -1):
-        parents, steps = trail[k]
-        changes[k] = steps[at]
-        at = parents[at]
-    changes *= sign[:, None]
-    at = np.arange(len(good))
-    for row in later:
-        more = row[order] @ changes[:, at]
-        at = at[more == more.max()]
-    x = base.copy()
-    x[order] += changes[:, at[0]]
-    return x
-
-
-def _after(amounts: Integers) -> Integers:
-    """Return for each column the sum of the amounts after it, row by row."""
-    back = np.cumsum(amounts[:, ::-1], axis=1)[:, ::-1]
-    return back - amounts
