@@ -140,8 +140,11 @@ def _quickly(body: str, delimiter: str, at: Sequence[int], width: int) -> Jobs |
     if text.count(delimiter) != len(number) * (width - 1) - 1:
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of text: then the count is wrong
-        cells = np.fromstring(text, sep=delimiter)
+        warnings.simplefilter("error", DeprecationWarning)  # of text, in earlier versions of numpy
+        try:
+            cells = np.fromstring(text, sep=delimiter)
+        except (ValueError, DeprecationWarning):
+            return None
     if cells.size != len(number) * (width - 1) or not cells.size:
         return None
     numbers = cells.reshape(len(number), width - 1)[:, [i - 1 for i in at[1:]]]
