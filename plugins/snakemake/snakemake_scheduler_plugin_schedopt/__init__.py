@@ -1,7 +1,6 @@
 """Snakemake's own choice of the jobs that start next, proven optimal: ``--scheduler schedopt``."""
 
-from __future__ import annotations
-
+# Without `from __future__ import annotations`: Snakemake reads the settings' types as they stand.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,7 @@ __all__ = ["Scheduler", "SchedulerSettings"]
 class SchedulerSettings(SchedulerSettingsBase):
     """Settings of the scheduler."""
 
-    time_limit: Optional[float] = field(  # noqa: UP045  Snakemake reads annotations as they stand
+    time_limit: Optional[float] = field(  # noqa: UP045  Snakemake knows no X | None
         default=10.0,
         metadata={"help": "Seconds for one choice; then the best that was found is taken."},
     )
@@ -58,19 +57,19 @@ class Scheduler(SchedulerBase):
         """Return the jobs that start; None, with the reason in the log, where something is wrong."""
         from snakemake_scheduler_plugin_schedopt.choosing import Call
 
+        ready = list(selectable_jobs)  # Snakemake's is a set
         try:
-            call = Call.of(
-                selectable_jobs, remaining_jobs, available_resources, input_sizes, self._warn
-            )
-            self._shares.look(selectable_jobs, available_resources, self.dag)
-            rows = self._shares.rows(selectable_jobs)
+            call = Call.of(ready, remaining_jobs, available_resources, input_sizes, self._warn)
+            self._shares.look(ready, available_resources, self.dag)
+            rows = self._shares.rows(ready)
             chosen, proven = call.choose(rows, self.settings.time_limit)
+            started = [ready[j] for j in chosen]
+            self._shares.started(started)
+            if self.settings.explain is not None:
+                call.explain(chosen, rows, self.settings.explain, self.logger)
         except Exception as error:  # noqa: BLE001  a workflow is worth more than its schedule
             self._warn(f"{type(error).__name__}: {error}; Snakemake's greedy scheduler takes over")
             return None
         if not proven:
             self.logger.info("schedopt: time is over; the best choice that was found is taken")
-        self._shares.started([selectable_jobs[j] for j in chosen])
-        if self.settings.explain is not None:
-            call.explain(chosen, rows, self.settings.explain, self.logger)
-        return [selectable_jobs[j] for j in chosen]
+        return started
