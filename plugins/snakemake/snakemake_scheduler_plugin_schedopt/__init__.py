@@ -54,7 +54,7 @@ class Scheduler(SchedulerBase):
         available_resources: Mapping[str, int | str],
         input_sizes: Mapping[Any, int],
     ) -> Sequence[Any] | None:
-        """Return the jobs that start; None, with the reason in the log, where something is wrong."""
+        """Return the jobs that start; None, the reason in the log, where something is wrong."""
         from snakemake_scheduler_plugin_schedopt.choosing import Call
 
         ready = list(selectable_jobs)  # Snakemake's is a set

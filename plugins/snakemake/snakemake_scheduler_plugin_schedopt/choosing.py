@@ -135,7 +135,9 @@ class Call:
         Something starts wherever something fits, whatever its priority.
         """
         rows = [*self.resources, *rules]
-        uses = np.array([row.use for row in rows], dtype=np.int64).reshape(len(rows), len(self.names))
+        uses = np.array([row.use for row in rows], dtype=np.int64).reshape(
+            len(rows), len(self.names)
+        )
         if not len(self.names):
             return [], True
         if not rows:
@@ -214,7 +216,7 @@ class Call:
     def explain(
         self, chosen: Sequence[int], rules: Sequence[Row], file: Path, log: logging.Logger
     ) -> None:
-        """Write why jobs that are ready do not start: a resource, a rule, or others are worth more."""
+        """Write why ready jobs do not start: a resource, a rule, or others are worth more."""
         taken = set(chosen)
         with Path(file).open("a", encoding="utf-8") as lines:
             for j, name in enumerate(self.names):

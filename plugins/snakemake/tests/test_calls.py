@@ -65,9 +65,7 @@ def random_call(seed: int) -> tuple[list, list, dict, dict]:
         inputs = pick.sample(files, min(len(files), pick.randint(0, 3)))
         priority = pick.choice([0, 0, 1, 5]) if seed % 3 else 0
         jobs.append(Job(f"j{i}", resources, priority, inputs))
-    later = [
-        Job(f"l{i}", {}, 0, pick.sample(files, 1)) for i in range(pick.randint(0, 2)) if files
-    ]
+    later = [Job(f"l{i}", {}, 0, pick.sample(files, 1)) for i in range(pick.randint(0, 2)) if files]
     free = {"_cores": pick.randint(0, 16), "_nodes": 10**9, "mem_mb": pick.randint(0, 16) * 500}
     if pick.random() < 0.5:
         free["gpu"] = pick.randint(0, 3)
@@ -109,7 +107,11 @@ def test_text_and_negative_amounts_are_said_once_and_the_workflow_goes_on(caplog
 
 
 def test_something_starts_wherever_something_fits() -> None:
-    jobs = [Job("low", {"_cores": 1}, -5), Job("lower", {"_cores": 1}, -9), Job("wide", {"_cores": 9})]
+    jobs = [
+        Job("low", {"_cores": 1}, -5),
+        Job("lower", {"_cores": 1}, -9),
+        Job("wide", {"_cores": 9}),
+    ]
     assert ours().select_jobs(jobs[:2], jobs, {"_cores": 1}, {}) == jobs[:1]
     assert ours().select_jobs(jobs[2:], jobs, {"_cores": 1}, {}) == []
     assert ours().select_jobs([], [], {"_cores": 1}, {}) == []
@@ -123,7 +125,9 @@ def test_rules_cap_a_group_and_running_jobs_count(tmp_path, caplog) -> None:
         {"by": "colour", "at_most": {"a": 0.5}},
         {"by": "rule", "at_most": {"a": 2}},
     ]))  # fmt: skip
-    jobs = [Job("a", {"_cores": 1}, 9) for _ in range(6)] + [Job("b", {"_cores": 1}) for _ in range(6)]
+    jobs = [Job("a", {"_cores": 1}, 9) for _ in range(6)] + [
+        Job("b", {"_cores": 1}) for _ in range(6)
+    ]
     waits = tmp_path / "waits.jsonl"
     with caplog.at_level(logging.WARNING):
         scheduler = ours(rules=rules, explain=waits)
