@@ -22,7 +22,7 @@ from schedopt.instances.ready import (
     whole,
 )
 from schedopt.solvers.clock import now
-from schedopt.solvers.dssp.selection.columns.ordered import Chosen, best_in_order
+from schedopt.solvers.columns.ordered import Chosen, best_in_order
 
 LEAST = 1024
 """Places for jobs to begin with."""

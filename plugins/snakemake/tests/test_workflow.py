@@ -56,7 +56,8 @@ rule total:
 
 def snakemake(folder: Path, *words: object) -> list[str]:
     return [
-        sys.executable, "-m", "snakemake", "--directory", str(folder), "-s", str(folder / "Snakefile"),
+        sys.executable, "-m", "snakemake", "-s", str(folder / "Snakefile"),
+        "--directory", str(folder),
         "--cores", "4", "--resources", "mem_mb=300", "--scheduler", "schedopt", *map(str, words),
     ]  # fmt: skip
 

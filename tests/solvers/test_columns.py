@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from builders.effort import examples
 
-from schedopt.solvers.dssp.selection.columns.ordered import best_in_order
+from schedopt.solvers.columns.ordered import best_in_order
 
 
 def random_problem(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.dssp.selection.columns.whole import Bound, Columns, Integers
+from schedopt.solvers.columns.whole import Bound, Columns, Integers
 
 MOST = 1 << 58
 """Units of a bound that are counted with; a loss of more is not looked at."""

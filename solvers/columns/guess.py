@@ -5,7 +5,7 @@ from __future__ import annotations
 import highspy
 import numpy as np
 
-from schedopt.solvers.dssp.selection.columns.whole import Columns, Integers
+from schedopt.solvers.columns.whole import Columns, Integers
 
 
 def guess(columns: Columns, seconds: float) -> Integers | None:

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.dssp.selection.columns.linear import Floats, Relaxed, relax
-from schedopt.solvers.dssp.selection.columns.ways import ways
-from schedopt.solvers.dssp.selection.columns.whole import (
+from schedopt.solvers.columns.linear import Floats, Relaxed, relax
+from schedopt.solvers.columns.ways import ways
+from schedopt.solvers.columns.whole import (
     Bound,
     Columns,
     Integers,
@@ -226,7 +226,7 @@ class Best:
 
     def _guessed(self, root: Bound) -> None:
         """Offer what HiGHS finds among the columns that are open."""
-        from schedopt.solvers.dssp.selection.columns.guess import guess
+        from schedopt.solvers.columns.guess import guess
 
         open_ = np.abs(root.reduced) <= root.spare(self.value + 1)
         x = np.where(open_, 0, root.at(self.columns.most))

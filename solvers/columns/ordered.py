@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.dssp.selection.columns.linear import Floats
-from schedopt.solvers.dssp.selection.columns.search import NEAR, Best, Lean, narrowed
-from schedopt.solvers.dssp.selection.columns.whole import Bound, Columns, Integers, total
+from schedopt.solvers.columns.linear import Floats
+from schedopt.solvers.columns.search import NEAR, Best, Lean, narrowed
+from schedopt.solvers.columns.whole import Bound, Columns, Integers, total
 
 GUARD = 24
 """Bits of the numbers of a row that guards an earlier bound."""

@@ -15,7 +15,7 @@ from math import frexp
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.dssp.selection.columns.linear import Floats
+from schedopt.solvers.columns.linear import Floats
 
 Integers = NDArray[np.int64]
 BITS = 61
