@@ -49,6 +49,8 @@ def relax(
 ) -> Relaxed:
     """Solve a relaxation, from a basis of one like it if there is one."""
     m, n = rows.shape
+    if not m:
+        return Relaxed(np.zeros(0), np.where(cost > 0, most, 0.0), np.zeros(0, np.intp), True)
     size = np.maximum(np.abs(rows).max(axis=1, initial=0), np.abs(room))
     size[size == 0] = 1.0
     top = float(np.abs(cost).max(initial=0)) or 1.0

@@ -14,7 +14,7 @@ from schedopt.solvers.columns.ordered import best_in_order
 def random_problem(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return objectives, uses, room and counts: ties, zeros, twins and resources of nothing."""
     rng = np.random.default_rng(seed)
-    rows, goals = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+    rows, goals = int(rng.integers(0, 5)), int(rng.integers(1, 4))
     counts = rng.integers(0, 4, rng.integers(1, 7))
     n = len(counts)
     objectives = rng.integers(rng.choice([-3, 0]), rng.choice([2, 5, 10**6]), (goals, n))
@@ -23,7 +23,7 @@ def random_problem(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
     if rng.random() < 0.3:
         objectives[0] = rng.choice([0, 1])
     if rng.random() < 0.3:
-        objectives[-1] = uses[0]
+        objectives[-1] = uses[0] if rows else 1
     return objectives, uses, room.astype(np.int64), counts
 
 
