@@ -18,7 +18,7 @@ from schedopt.solvers.deciding import Decided, concluded, left
 from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import Result, Seconds, Termination
-from schedopt.solvers.running import Run, make_result
+from schedopt.solvers.running import Run
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.season import Season
@@ -98,31 +98,25 @@ def solve(model: Selection, given: Given) -> Result[Any] | HandOn:
     run = Run(limits)
     names = model.instance.objectives or ("reward",)
     known = [v == b for v, b in zip(found.values, found.bounds, strict=True)]
-    message, stopped = "", "optimal"
+    message = ""
     if not found.proven:
         k = known.index(False)
         bound = float(Fraction(found.bounds[k]) / read.units[k])
         message = f"not proven: of {names[k]}, those before it held, the bound is {bound:.12g}"
-        stopped = "time-limit"
+    told: Termination = "optimal" if found.proven else "time-limit"
     best = np.zeros(model.width, dtype=np.int8)
     best[read.at] = found.x
-    told: Termination = "optimal" if stopped == "optimal" else "time-limit"
-    result = make_result(
-        model,
-        run,
-        solver=given.name,
-        version=f"numpy {np.__version__}, Python {platform.python_version()}",
-        stopped=told,
-        solution=model.selected(np.flatnonzero(best)),
-        bound=None,
-        options={},
-        message=message,
-    )
     exact = Fraction(found.bounds[0]) / read.units[0]
     decided = Decided(told, best, exact, proven=found.proven, message=message)
-    result = concluded(result, decided, run)
-    seconds_ = Seconds(build=model.seconds, solve=now() - began)
-    result = msgspec.structs.replace(result, seconds=seconds_)
+    result = concluded(
+        model,
+        run,
+        decided,
+        solver=given.name,
+        version=f"numpy {np.__version__}, Python {platform.python_version()}",
+    )
+    spent = Seconds(build=model.seconds, solve=now() - began)
+    result = msgspec.structs.replace(result, seconds=spent)
     return result if found.proven or patient else HandOn(result, exact)
 
 
