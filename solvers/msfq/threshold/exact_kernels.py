@@ -83,7 +83,8 @@ def _step(
     ds[0] = 1.0
     for j in range(1, l + 1):  # a drain of j jobs, with large and small arrivals
         ds[j] = ds[j - 1] * (j * m1) / (j * m1 + s + l1 * w)
-    at[: l + 1] = ds[: l + 1]
+    for n in range(l + 1):
+        at[n] = ds[n]
     for n in range(l + 1, k):
         at[n] = at[n - 1] * hs[n]
     a = at[k - 1] * sigma ** (1 - k)
@@ -157,15 +158,20 @@ def rewards(l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bo
             v += s[n] - m[n] ** 2
             area += g[n]
         worth = _worth(l1, lk, m1, mk, first, min(n, l), h4, v4, w, 0.0, v, 0.0, area, 0.0, 0.0)
-        table[:, n] = worth[:, 0]
+        for i in range(QUANTITIES):
+            table[i, n] = worth[i, 0]
     full = km * b * b + (k - 1.5) * b
-    tail[:, :3] = _worth(l1, lk, m1, mk, first, l, h4, v4, w, b, v, vb, area, full, 0.5 * b)
+    worth = _worth(l1, lk, m1, mk, first, l, h4, v4, w, b, v, vb, area, full, 0.5 * b)
+    for i in range(QUANTITIES):
+        for p in range(3):
+            tail[i, p] = worth[i, p]
     if lazy:
         _until_large(l1, lk, m1, k, table, tail)
         return table, tail
     alone = _worth(l1, lk, m1, mk, 1.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    one = table[:, 1] if k > 1 else tail[:, 0]
-    table[:, 0] = (l1 * one + lk * alone[:, 0]) / (l1 + lk)
+    for i in range(QUANTITIES):
+        one = table[i, 1] if k > 1 else tail[i, 0]
+        table[i, 0] = (l1 * one + lk * alone[i, 0]) / (l1 + lk)
     table[0, 0] += 1.0 / (l1 + lk)
     return table, tail
 
@@ -184,19 +190,20 @@ def _worth(
     big = 1.0 / (mk - lk)
     big2 = 2.0 * mk * big**3
     r = lk * big
-    wait = np.array([w0 + h4, w1, 0.0])
-    wait2 = np.array([v0 + v4 + wait[0] ** 2, v1 + 2.0 * wait[0] * w1, w1 * w1])
-    one = np.array([first, 0.0, 0.0])
     a0, a1 = (1.0 + r) * h4 + r * w0 + first * big, r * w1
     spread = (1.0 + r) ** 2 * v4 + r * r * v0 + first * (big2 - big * big)
-    a2 = np.array([spread + a0 * a0, r * r * v1 + 2.0 * a0 * a1, a1 * a1]) + lk * big2 * wait
+    wait = (w0 + h4, w1, 0.0)
+    wait2 = (v0 + v4 + wait[0] ** 2, v1 + 2.0 * wait[0] * w1, w1 * w1)
+    a2 = (spread + a0 * a0, r * r * v1 + 2.0 * a0 * a1, a1 * a1)
+    one, area, a = (first, 0.0, 0.0), (g0 + drained / m1, g1, g2), (a0, a1, 0.0)
     out = np.empty((QUANTITIES, 3))
-    out[0] = (1.0 + r) * wait + big * one
-    out[1] = np.array([g0 + drained / m1, g1, g2]) + 0.5 * l1 * a2
-    out[2] = first * wait + 0.5 * lk * wait2 + mk * big * big * (one + lk * wait)
-    out[2] += 0.5 * big * (lk * lk * wait2 + 2.0 * lk * first * wait)
-    out[3] = np.array([a0, a1, 0.0])
-    out[4] = a2
+    for p in range(3):  # slices and arrays within would take seconds to compile
+        square = a2[p] + lk * big2 * wait[p]
+        out[0, p] = (1.0 + r) * wait[p] + big * one[p]
+        out[1, p] = area[p] + 0.5 * l1 * square
+        out[2, p] = first * wait[p] + 0.5 * lk * wait2[p] + mk * big * big * (one[p] + lk * wait[p])
+        out[2, p] += 0.5 * big * (lk * lk * wait2[p] + 2.0 * lk * first * wait[p])
+        out[3, p], out[4, p] = a[p], square
     return out
 
 
