@@ -341,5 +341,5 @@ def test_rooms_next_to_a_whole_number() -> None:
 
 
 def test_importing_the_policies_is_quick() -> None:
-    code = "import sys, policies.dssp; sys.exit('numba' in sys.modules)"
+    code = "import sys, schedopt.policies.dssp; sys.exit('numba' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
