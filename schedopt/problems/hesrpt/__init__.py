@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 STARTS = ("hesrpt", "equi")
 """Policies that are tried one after the other for a start; the last always applies."""
+MOST_AT_ONCE = 1_000  # jobs up to which one of them is an answer where no search had time for any
 
 
 class Hesrpt(Problem):
@@ -48,6 +49,12 @@ class Hesrpt(Problem):
             except NotApplicableError:
                 continue
         return None
+
+    def at_once(self, model: Formulation) -> tuple[Any | None, float | None]:
+        """Return what a policy makes: of many jobs its shares would be too many numbers."""
+        few = len(model.instance.jobs) <= MOST_AT_ONCE
+        given = getattr(model, "given", False)
+        return (self.hint(model) if few and not given else None), None
 
 
 RECORD = Hesrpt()
