@@ -28,7 +28,12 @@ DRAWN: dict[str, Callable[[Random], Formulation]] = {
     for record in problems()
     for name, draw in import_module(f"contract.{record.name}").FORMULATIONS.items()
 }
-SEEDS = range(examples(24))
+FULL = 24
+SEEDS = range(examples(FULL))
+ELSEWHERE = {
+    "hesrpt/allocation/rents": "tests/solvers/test_hesrpt_many.py",  # from 15 jobs on
+}
+"""Engines for many jobs alone, which take nothing that is drawn here, and the tests that serve."""
 NEAR = 1e-6
 """Relative difference of two optima that counts as none: the loosest tolerance of the solvers."""
 
@@ -45,11 +50,15 @@ def drawn(name: str, seed: int) -> Formulation:
 
 
 def taken(name: str, solver: str) -> Iterator[tuple[int, Formulation]]:
-    """Yield the drawn formulations that an engine accepts."""
+    """Yield the drawn formulations that an engine accepts: one at least, if any of all seeds is."""
     engine = next(e for e in engines(*name.split("/")) if e.name == solver)
-    for seed in SEEDS:
+    some = False
+    for seed in range(FULL):
+        if some and seed not in SEEDS:
+            return
         model = drawn(name, seed)
         if engine.accepts(model) not in (None, False):
+            some = True
             yield seed, model
 
 
@@ -161,4 +170,4 @@ def test_a_certificate_is_re_proved_and_a_forged_one_is_not(name: str, solver: s
         for forgery in range(6):
             forged = forging.falsified(case, Random(forgery))  # noqa: S311
             assert forging.judged(case, forged) != "passes", (seed, forgery)
-    assert certified or not models  # one for many jobs alone takes none of these
+    assert certified or (f"{name}/{solver}" in ELSEWHERE and not models)
