@@ -19,8 +19,10 @@ import msgspec
 
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.solvers.clock import now
+from schedopt.solvers.deciding import left
 from schedopt.solvers.result import Limits, Result, Seconds, better, gap
 from schedopt.solvers.running import judged
+from schedopt.solvers.stopping import stopped
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation, Sense
@@ -152,7 +154,12 @@ class Engine:
     @property
     def available(self) -> bool:
         """Whether what it needs is on this machine."""
-        return not self.needs or any(shutil.which(name) or find_spec(name) for name in self.needs)
+        return installed(self.needs)
+
+
+def installed(names: Sequence[str]) -> bool:
+    """Tell whether one of some programs or packages is on this machine; without names, yes."""
+    return not names or any(shutil.which(name) or find_spec(name) for name in names)
 
 
 def at_home(home: str) -> Any:
@@ -174,6 +181,7 @@ def solve(
     *,
     solver: str | None = None,
     start: Callable[[], Any | None] = lambda: None,
+    at_once: Callable[[], tuple[Any | None, float | None]] = lambda: (None, None),
 ) -> Result:
     """Solve a formulation with the first engine that takes it, or with one that is named.
 
@@ -186,6 +194,9 @@ def solve(
         The name of an engine; it works alone.
     start : callable, optional
         Returns a solution to start from, found by a policy, or None; called where it pays.
+    at_once : callable, optional
+        Returns a solution and a bound that take no search, None where there is none; called where
+        time runs out before an engine has either.
 
     Returns
     -------
@@ -203,21 +214,40 @@ def solve(
     chosen = _walk(model, limits) if solver is None else iter([_named(model, solver)])
     known: HandOn | None = None
     for engine, read in chosen:
-        own = _left(limits, began) if known else limits
+        own = left(limits, began)
+        if known is not None and own.time_limit == 0:
+            break  # what has begun is over
         given = Given(own, offered, read=read, name=engine.name, alone=solver is not None)
         if known is not None:
             given = replace(
                 given, solution=known.result.solution, bound=known.bound, more=known.more
             )
         before = now() - began
-        answer = at_home(engine.solve)(model, given)
-        handed = answer if isinstance(answer, HandOn) else HandOn(answer)
+        handed, last = _answer(engine, model, given)
         told = _told(model, handed.result, engine.name, offered)
         result = told if known is None else _joined(model, known.result, told, before)
-        if not isinstance(answer, HandOn) or result.termination == "interrupted":
+        if stopped() and not (result.proven or result.termination == "infeasible"):
+            result = msgspec.structs.replace(result, termination="interrupted")
+        if last or result.termination == "interrupted" or stopped():
             break
         known = HandOn(result, _tighter(model, known, handed), handed.more)
-    return result
+    return _in_hand(model, result, at_once)
+
+
+def _in_hand(
+    model: Formulation, result: Result, at_once: Callable[[], tuple[Any | None, float | None]]
+) -> Result:
+    """Return a result that has something in hand, where time ran out before an engine had."""
+    late = result.termination in ("time-limit", "interrupted", "completed")
+    if not late or model.changed or None not in (result.solution, result.bound):
+        return result
+    solution, bound = at_once()
+    if result.solution is None and solution is not None:
+        value = model.instance.objective_of(solution)
+        result = msgspec.structs.replace(result, solution=solution, objective=value)
+    if result.bound is None and bound is not None:
+        result = msgspec.structs.replace(result, bound=bound)
+    return judged(model, result)
 
 
 def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None:
@@ -238,9 +268,7 @@ def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None
         read = second.accepts(model) if second.available else None
         if read is not None and read is not False:
             given = Given(limits, read=read, name=name, alone=True, confirming=True)
-            answer = at_home(second.solve)(model, given)
-            other = answer.result if isinstance(answer, HandOn) else answer
-            told = _told(model, other, second.name, lambda: None)
+            told = _told(model, _answer(second, model, given)[0].result, name, lambda: None)
             return msgspec.structs.replace(told, solver=second.name)
         by = name
         tried.add(by)
@@ -296,6 +324,18 @@ class _Remembered:
         return self._solution
 
 
+def _answer(engine: Engine, model: Formulation, given: Given) -> tuple[HandOn, bool]:
+    """Return what an engine says, timed if it does not do so itself, and whether it is the last."""
+    began = now()
+    answer = at_home(engine.solve)(model, given)
+    handed = answer if isinstance(answer, HandOn) else HandOn(answer)
+    if handed.result.seconds == Seconds():
+        seconds = Seconds(build=model.seconds, solve=now() - began)
+        timed = msgspec.structs.replace(handed.result, seconds=seconds)
+        handed = replace(handed, result=timed)
+    return handed, not isinstance(answer, HandOn)
+
+
 def _walk(model: Formulation, limits: Limits) -> Iterator[tuple[Engine, Any]]:
     """Yield the engines that take a formulation unasked, each with what it reads."""
     for engine in engines(model.problem, model.name):
@@ -328,12 +368,6 @@ def _accepting(table: Sequence[Engine], model: Formulation) -> Iterator[Engine]:
     for engine in table:
         if engine.available and engine.accepts(model):
             yield engine
-
-
-def _left(limits: Limits, began: float) -> Limits:
-    if limits.time_limit is None:
-        return limits
-    return replace(limits, time_limit=max(0.0, limits.time_limit - (now() - began)))
 
 
 def _told(model: Formulation, result: Result, name: str, start: Callable[[], Any | None]) -> Result:

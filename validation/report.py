@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
+from math import inf
 
 
 class Refuted(str):
@@ -27,6 +29,10 @@ class Report:
         Options that are not at their default, of those that change what is asked.
     differences : list of str
         Where else the question that was answered is not that of the file as it stands.
+    late : bool
+        Whether something was left out, since there was no more time for it.
+    until : float or None
+        The moment of `time.perf_counter` at which to have ended; None where it may take any time.
     bound : str
         What the bound, or the proof that there is no solution, is worth: ``re-proved``, or
         ``believed`` and from whom; empty where there is none.
@@ -38,6 +44,13 @@ class Report:
     settings: list[str] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
     bound: str = ""
+    late: bool = False
+    until: float | None = None
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left for it."""
+        return inf if self.until is None else max(0.0, self.until - time.perf_counter())
 
     @property
     def ok(self) -> bool:

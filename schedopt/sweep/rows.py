@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.decode_errors import lost_number
+from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import read_bytes
 from schedopt.instances.parquet import read_parquet
+from schedopt.instances.precision import check_cells
 from schedopt.sweep.journal import Journal, finished
 
 if TYPE_CHECKING:
@@ -30,8 +32,7 @@ NUMBERS = (
     "confidence",
 )
 
-AS_JSON = ("options", "measures", "resampled")
-"""What a cell of a table holds as JSON."""
+AS_JSON = ("options", "measures", "resampled")  # what a cell of a table holds as JSON
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -126,6 +127,15 @@ class Rows(Journal[Row]):
         )
 
 
+def _types() -> dict[str, Any]:
+    """Return the type of each column of a .csv."""
+    import polars as pl
+
+    types: dict[str, Any] = dict.fromkeys(Row.__struct_fields__, pl.String)
+    types |= dict.fromkeys(NUMBERS, pl.Float64)
+    return types | {"reference_proven": pl.Boolean, "bound_checked": pl.Boolean, "seed": pl.Int64}
+
+
 def table(rows: Sequence[Row], suffix: str) -> bytes:
     """Return rows as the text or bytes of a .jsonl, .csv or .parquet file."""
     if suffix == ".jsonl":
@@ -136,21 +146,14 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
     for record in records:  # a column has one type: options as JSON, since each has its own
         for key in AS_JSON:
             record[key] = msgspec.json.encode(record[key]).decode()
-    schema: dict[str, Any] = dict.fromkeys(Row.__struct_fields__, pl.String)
-    schema |= dict.fromkeys(NUMBERS, pl.Float64)
-    schema |= {
-        "reference_proven": pl.Boolean,
-        "bound_checked": pl.Boolean,
-        "seed": pl.Int64,
-        "violations": pl.List(pl.String),
-    }
     buffer = BytesIO()
     if suffix == ".parquet":
+        schema = _types() | {"violations": pl.List(pl.String)}
         pl.DataFrame(records, schema=schema).write_parquet(buffer)
     else:  # a cell of a CSV holds text: the list as JSON
         for record in records:
             record["violations"] = msgspec.json.encode(record["violations"]).decode()
-        plain = pl.DataFrame(records, schema=schema | {"violations": pl.String})
+        plain = pl.DataFrame(records, schema=_types())
         texts = [name for name in plain.columns if plain[name].dtype == pl.String]
         guarded_columns(plain, texts).write_csv(buffer)
     return buffer.getvalue()
@@ -159,17 +162,8 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
 def read_rows(path: str | Path, *, cut: bool = False) -> list[Row]:
     """Read the rows of a .jsonl, .csv or .parquet file that a bench wrote.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    cut : bool
-        Cut off a last line that has no end: what a killed bench leaves.
-
-    Raises
-    ------
-    InputError
-        If the file does not hold rows.
+    ``cut``: whether to cut off a last line that has no end, as a killed bench leaves it. Raises
+    `InputError` if the file does not hold rows.
     """
     path = Path(path)
     data, rest = read_bytes(path), b""
@@ -184,6 +178,9 @@ def read_rows(path: str | Path, *, cut: bool = False) -> list[Row]:
         try:
             if isinstance(record, bytes):
                 rows.append(msgspec.json.decode(record, type=Row))
+                if lost := lost_number(record, Row):
+                    with placed(f"row {number}", path):
+                        raise lost
             else:
                 rows.append(msgspec.convert(record, Row))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -208,6 +205,9 @@ def _records(path: Path, data: bytes) -> list[dict[str, Any]]:
                 if key in record:  # files of earlier releases have none
                     record[key] = msgspec.json.decode(record[key])
     except InputError as error:
+        if error.place:
+            with placed(file=path):
+                raise
         raise InputError("rows of a bench", found=error.found, file=str(path)) from None
     except (pl.exceptions.PolarsError, msgspec.DecodeError, TypeError) as error:
         reason = shown(str(error))
@@ -227,9 +227,8 @@ def _cells(data: bytes) -> pl.DataFrame:
     """Read the cells of a CSV, each column with its type."""
     import polars as pl
 
-    schema: dict[str, Any] = dict.fromkeys(Row.__struct_fields__, pl.String)
-    schema |= dict.fromkeys(NUMBERS, pl.Float64)
-    schema |= {"reference_proven": pl.Boolean, "bound_checked": pl.Boolean, "seed": pl.Int64}
+    schema = _types()
+    check_cells(data, NUMBERS)
     found = pl.read_csv(BytesIO(data), schema_overrides=schema) if data else pl.DataFrame()
     texts = [name for name in found.columns if schema.get(name) == pl.String]
     return unguarded_columns(found, texts)

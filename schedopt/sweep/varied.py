@@ -17,7 +17,7 @@ from schedopt.instances.files import encode, parse, read_bytes
 from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems import problem_of
 from schedopt.sweep.journal import Journal, Keyed, finished
-from schedopt.sweep.measure import Done, Failed, Step, Task
+from schedopt.sweep.measure import Done, Failed, Step, Task, uninterrupted
 from schedopt.sweep.sources import Source
 from schedopt.sweep.varying import Value, changed
 from schedopt.verbs.constraints import rules_from
@@ -25,6 +25,11 @@ from schedopt.verbs.solve import solve
 
 FORMATS = (".jsonl", ".csv")
 WHAT = "rows of a what-if"
+SAME = ("instance", "problem", "termination", "solution_status", "objective", "bound", "gap",
+        "violations", "conflict")  # fmt: skip
+"""What a row says as the result's document does."""
+
+FLAT = ("objective", "bound", "gap", "termination", "solution_status", "seconds")
 
 
 class Variation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -85,29 +90,19 @@ class Variant(Task):
         """Return the row of the combination."""
         instance, rules, options = self.source.read()
         how = {**self.how, "options": {**self.how.get("options", {}), **options}}
-        result = solve(instance, constraints=rules, **how)
-        if result.termination == "interrupted":  # it is solved in full when the what-if goes on
-            raise KeyboardInterrupt
+        result = uninterrupted(solve(instance, constraints=rules, **how))
         document = result.document()
         return Variation(
-            instance=document.instance,
-            problem=document.problem,
+            **{name: getattr(document, name) for name in SAME},
             values=dict(self.source.values),
             formulation=str(document.formulation),
             solver=str(document.solver),
-            termination=document.termination,
-            solution_status=document.solution_status,
-            objective=document.objective,
-            bound=document.bound,
-            gap=document.gap,
             numbers={
                 name: float(value)
                 for name, value in document.solution.items()
                 if isinstance(value, int | float) and not isinstance(value, bool)
             },
             shares={by: dict(parts) for by, parts in problem_of(instance).shares(result).items()},
-            violations=document.violations,
-            conflict=document.conflict,
             message=str(document.message or ""),
             seconds=document.seconds.solve,
             key=self.digest,
@@ -170,12 +165,7 @@ def _flat(row: Variation) -> dict[str, Any]:
     return {
         "instance": row.instance,
         **row.values,
-        "objective": row.objective,
-        "bound": row.bound,
-        "gap": row.gap,
-        "termination": row.termination,
-        "solution_status": row.solution_status,
-        "seconds": row.seconds,
+        **{name: getattr(row, name) for name in FLAT},
         **row.numbers,
         **{
             f"share {by} {group}": share

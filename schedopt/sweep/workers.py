@@ -20,25 +20,17 @@ import msgspec
 from schedopt.sweep import starting
 from schedopt.sweep.journal import Keyed
 from schedopt.sweep.measure import Begun, Done, Failed, Finished, Outcome, Step, Task, warm
-from schedopt.sweep.serving import Told, serve
+from schedopt.sweep.serving import INTERRUPTED, Told, serve
 
-MOST_STARTS = 3
-"""A step whose process ends unasked as often as this is given up."""
+MOST_STARTS = 3  # times that a process may die of one step before the step is given up
 
 KILLED = f"killed on every attempt ({MOST_STARTS})"
 ALLOWED = "the time limit and the grace"
 
-READING = 120.0
-"""Seconds more for reading an instance, and for loading and compiling what it needs."""
-
-PATIENCE = 5.0
-"""Seconds for a process without work to end by itself."""
-
-BATCH = 0.05
-"""Seconds that tasks which are sent together are meant to take."""
-
-Group = list[tuple[Task, Outcome[Any]]]
-"""Tasks that are done, each with what became of it."""
+READING = 120.0  # seconds more for reading an instance, and for loading and compiling what it needs
+PATIENCE = 5.0  # seconds for a process without work to end by itself
+BATCH = 0.05  # seconds that tasks which are sent together are meant to take
+Group = list[tuple[Task, Outcome[Any]]]  # tasks that are done, each with what became of it
 
 _STARTING = threading.Lock()
 
@@ -53,6 +45,10 @@ def _decoders(
 
 class WorkerError(Exception):
     """A worker was closed while it worked."""
+
+
+class PolicyInterruptedError(Exception):
+    """A policy was interrupted in a worker, or raised as if it had been."""
 
 
 class Worker:
@@ -98,7 +94,7 @@ class Worker:
             yield [self.compute(task, grace)]
 
     def compute(self, task: Task, grace: float | None) -> Outcome[Keyed]:
-        """Do a task, however often it takes.
+        """Do a task, starting its process again as often as it dies.
 
         A step that takes longer than the time limit and ``grace`` is ended, where there are both.
         Raises `WorkerError` if the worker is closed meanwhile.
@@ -131,7 +127,10 @@ class Worker:
             self._busy = False
 
     def _lost(self) -> None:
+        process = self._process
         self.release()
+        if process is not None and process.exitcode == INTERRUPTED:
+            raise PolicyInterruptedError
         if self._closed:
             raise WorkerError from None
 
@@ -254,6 +253,8 @@ def local(tasks: Sequence[Task], workers: int, grace: float | None) -> Iterator[
                     threads.submit(employ, worker)
                 while left:
                     group = told.get()
+                    if isinstance(group, PolicyInterruptedError):
+                        raise KeyboardInterrupt
                     if isinstance(group, BaseException):
                         raise group
                     left -= len(group)

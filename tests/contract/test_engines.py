@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import combinations
+from math import isnan
 from random import Random
 from typing import Any
 
@@ -28,11 +29,16 @@ DRAWN: dict[str, Callable[[Random], Formulation]] = {
     for record in problems()
     for name, draw in import_module(f"contract.{record.name}").FORMULATIONS.items()
 }
-FULL = 24
-SEEDS = range(examples(FULL))
-ELSEWHERE = {
-    "hesrpt/allocation/rents": "tests/solvers/test_hesrpt_many.py",  # from 15 jobs on
+OPTIMA: dict[str, Callable[[Any], float | None]] = {
+    name: best
+    for record in problems()
+    for name, best in getattr(import_module(f"contract.{record.name}"), "OPTIMA", {}).items()
 }
+"""The optimum by trying everything; None where nothing keeps the rules, NaN if it takes long."""
+SEEDS = range(examples(24))
+FEWEST, MOST_SEEDS = 2, 60
+"""Of what each engine is run on at least, and the seeds that are looked through for it."""
+ELSEWHERE = {"hesrpt/allocation/rents": "tests/solvers/test_hesrpt_many.py"}  # from 15 jobs on
 """Engines for many jobs alone, which take nothing that is drawn here, and the tests that serve."""
 NEAR = 1e-6
 """Relative difference of two optima that counts as none: the loosest tolerance of the solvers."""
@@ -50,15 +56,15 @@ def drawn(name: str, seed: int) -> Formulation:
 
 
 def taken(name: str, solver: str) -> Iterator[tuple[int, Formulation]]:
-    """Yield the drawn formulations that an engine accepts: one at least, if any of all seeds is."""
+    """Yield the drawn formulations that an engine accepts: of more seeds where these are few."""
     engine = next(e for e in engines(*name.split("/")) if e.name == solver)
-    some = False
-    for seed in range(FULL):
-        if some and seed not in SEEDS:
+    found = 0
+    for seed in range(max(MOST_SEEDS, len(SEEDS))):
+        if seed >= len(SEEDS) and found >= FEWEST:
             return
         model = drawn(name, seed)
         if engine.accepts(model) not in (None, False):
-            some = True
+            found += 1
             yield seed, model
 
 
@@ -115,6 +121,20 @@ def test_the_table_proves_what_the_declared_model_proves(name: str) -> None:
         if right.proven:
             assert result.proven, (seed, result.message)
             assert result.objective == pytest.approx(right.objective, rel=NEAR, abs=1e-9), seed
+
+
+@pytest.mark.parametrize("name", OPTIMA)
+def test_the_table_finds_what_trying_everything_finds(name: str) -> None:
+    for seed in range(100, 100 + examples(300)):
+        best = OPTIMA[name](drawn(name, seed))
+        if best is not None and isnan(best):
+            continue
+        result = solve(drawn(name, seed), threads=1)
+        assert result.violations == (), seed
+        assert (result.termination == "infeasible") == (best is None), seed
+        if best is not None:
+            assert result.proven, seed
+            assert result.objective == pytest.approx(best, rel=1e-9), seed
 
 
 @pytest.mark.parametrize(("name", "solver"), list(tables()))

@@ -44,7 +44,7 @@ class Packing:
         self.early = self.stage_of < self.main[self.job_of]
         late = np.flatnonzero(~self.early)
         self.by_due = late[np.lexsort((-self.lengths[late], self.due[late]))]
-        self._begin = np.empty(min(night.processors, max(1, len(order))))
+        self._processors = min(night.processors, max(1, len(order)))
 
     def run(self, keys: Floats, jobs: Ints, part: float, starts: Floats) -> Floats:
         """Dispatch some jobs by least key, pack the rest, and return when each job completes.
@@ -70,6 +70,7 @@ class Packing:
             tasks.first_stage,
             self.main,
             jobs,
+            self._processors,
             tail * (1 / part - 1),
             self.by_due,
             self.due,
@@ -78,7 +79,6 @@ class Packing:
             self.job_of,
             night.rewards,
             EFFORT,
-            self._begin,
             starts,
             completion,
         )
@@ -89,11 +89,11 @@ def _last_long(night: Instance) -> Ints:
     """Return the last stage of each job after which little of its demand is left."""
     tasks = night.tasks
     work = np.add.reduceat(tasks.lengths, tasks.first_task[:-1])
-    found = np.empty(len(night.jobs), dtype=np.int64)
+    stages = np.empty(len(night.jobs), dtype=np.int64)
     for j, demand in enumerate(tasks.demands.tolist()):
         s, later = int(tasks.first_stage[j + 1]) - 1, 0.0
         while s > tasks.first_stage[j] and later + work[s] <= LIGHT * demand:
             later += float(work[s])
             s -= 1
-        found[j] = s
-    return found
+        stages[j] = s
+    return stages

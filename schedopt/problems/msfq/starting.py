@@ -1,0 +1,114 @@
+"""What is tried on a log before it is solved: policies, of which the best is what is in hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from schedopt.instances.msfq import Bracketed, Instance, Windowed
+from schedopt.instances.msfq.log_answers import packed
+from schedopt.instances.msfq.logs import Floats
+from schedopt.solvers.clock import now
+
+if TYPE_CHECKING:
+    from schedopt.formulations.msfq import Window
+    from schedopt.formulations.protocol import Formulation
+
+MANY = 200_000  # jobs beyond which only policies are tried that are fast however long the queue
+FAST = ("first-fit", "easy", "easy-sjbf", "sjf", "saf", "f1")
+
+
+def start(model: Formulation, seconds: float | None = None) -> Bracketed | Windowed | None:
+    """Return the best of all policies on a log, or of the schedules that they give a window.
+
+    ``seconds``: what is left of the time limit.
+    """
+    from schedopt.formulations.msfq import LogBound, Window
+
+    if isinstance(model, LogBound):
+        return best_policy(model.instance, seconds)
+    return best_order(model) if isinstance(model, Window) else None
+
+
+def settings(queue: Instance) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the policies that are tried on a log, each with the options that are not at default."""
+    from schedopt.policies.msfq.logs.registration import LOG_POLICIES
+    from schedopt.policies.registry import registered
+
+    known = registered("msfq")
+    for name, policy in LOG_POLICIES.items():
+        if name not in known or policy.order is None:  # what is not compiled takes too long
+            continue
+        if policy.by_user and queue.jobs.user is None:
+            continue
+        if len(queue.jobs) > MANY and name not in FAST:
+            continue
+        believed = ["given", "exact"] if policy.plans and queue.jobs.estimated else ["exact"]
+        fills = ["stop", "skip", "easy"] if "fill" in known[name].options else [None]
+        for estimates in believed:
+            for fill in fills:
+                own = {"estimates": estimates} if estimates == "exact" and policy.plans else {}
+                if fill and fill != known[name].options["fill"].default:
+                    own["fill"] = fill
+                yield name, own
+
+
+def best_policy(queue: Instance, seconds: float | None = None) -> Bracketed:
+    """Return the best of all policies for logs, in their settings; no bounds yet.
+
+    ``seconds``: what there is for this and for bounds; of a third of it no more policies are begun.
+    """
+    from schedopt.policies.msfq.logs.registration import started
+
+    jobs = queue.jobs
+    weights = jobs.need * jobs.run
+    got: dict[str, float] = {}
+    best: tuple[float, str, Floats] | None = None
+    began = now()
+    known = list(settings(queue))
+    if seconds is not None:
+        known.sort(key=lambda setting: setting[0] not in FAST)
+    for name, own in known:
+        if best and seconds is not None and now() - began > seconds / 3:
+            break
+        options = dict(own)
+        estimates = options.pop("estimates", "given")
+        starts = started(queue, name, estimates, **options)
+        response = starts + jobs.run - jobs.submit
+        mean = float(response.mean())
+        value = mean if queue.objective == "mean" else float(weights @ response / weights.sum())
+        label = " ".join([name, *(f"{key}={word}" for key, word in own.items())])
+        got[label] = value
+        if best is None or value < best[0]:
+            best = value, label, starts
+    assert best is not None  # noqa: S101  there are policies
+    response = best[2] + jobs.run - jobs.submit
+    return Bracketed(
+        jobs=len(jobs),
+        mean_response_time=float(response.mean()),
+        weighted_response_time=float(weights @ response / weights.sum()),
+        policy=best[1],
+        policies=got,
+        bounds={},
+        schedule=packed(best[2]),
+    )
+
+
+def best_order(model: Window) -> Windowed:
+    """Return the best schedule of a window that policies find."""
+    from schedopt.policies.msfq.logs.registration import started
+
+    bare = Instance(name="window", servers=model.instance.servers, log="window.csv")
+    alone = bare.with_jobs(model.jobs)
+    found = [
+        started(alone, name, own.get("estimates", "given"), **_others(own))
+        for name, own in settings(alone)
+    ]
+    schedules = [model.scheduled(np.argsort(starts, kind="stable").tolist()) for starts in found]
+    return min(schedules, key=model.instance.objective_of)
+
+
+def _others(own: dict[str, Any]) -> dict[str, Any]:
+    return {key: word for key, word in own.items() if key != "estimates"}

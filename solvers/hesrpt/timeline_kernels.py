@@ -1,0 +1,568 @@
+"""Compiled branch and bound over timelines: which jobs complete between which arrivals.
+
+A timeline is followed from its end. After the last arrival prices are those of an order: each job
+that completes has the price at which those who are there earn what they cost. Before an arrival
+time is known, and costs what is not earned in it: there jobs may earn more than they cost, or less,
+by the same in all epochs up to the arrival. What that is follows from the epoch that the arrival
+ends, where all prices are known; so all prices follow one after the other, and prove what they are
+worth plus that spare for all known time. They are the dual optimum wherever each epoch lasts.
+
+The jobs that are not placed yet earn less beside more others (earnings are submodular), so that
+those who are placed and were there when a job arrived give it a price it may have in every epoch.
+A team's floor counts where one of those placed is there; it can make jobs earn more beside others,
+so that then each interval that a job may be in gives it a price, and the least is taken.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from schedopt.solvers.compiling import njit, small
+from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, speed
+from schedopt.solvers.hesrpt.price_kernels import next_price
+from schedopt.solvers.hesrpt.rent_kernels import best_shares, most_earned
+from schedopt.solvers.hesrpt.tree_kernels import DONE, FULL, NEAR, PAUSED
+
+
+class Late(NamedTuple):
+    """Jobs that arrive at different times.
+
+    Attributes
+    ----------
+    sizes, costs : ndarray
+        By job, shape (M,).
+    starts : ndarray
+        When jobs arrive: 0, and the other times, rising, shape (R,).
+    groups : ndarray of int64
+        At which of these each job arrives, shape (M,).
+    after : ndarray of int64
+        For each job those that complete after it, as binary numbers, shape (M,).
+    playable : bool
+        Whether shares that follow the prices keep all side constraints.
+    """
+
+    sizes: Floats
+    costs: Floats
+    starts: Floats
+    groups: Ints
+    after: Ints
+    playable: bool
+
+
+@njit(cache=True)
+def there(late: Late, done: int, group: int, out: Ints) -> int:
+    """Put those of the placed jobs that have arrived with a group into ``out``; return how many."""
+    count = 0
+    for j in range(len(late.sizes)):
+        if (done >> j) & 1 and late.groups[j] <= group:
+            out[count] = j
+            count += 1
+    return count
+
+
+@njit(cache=True)
+def prices_ahead(late: Late) -> Floats:
+    """Return room for what `closed` puts out; at the first time nobody need have arrived."""
+    return np.zeros(len(late.sizes) + len(late.starts))
+
+
+@njit(cache=True)
+def closed(
+    c: Curves, late: Late, lam: Floats, done: int, now: int, base: float, out: Floats
+) -> float:
+    """Return the bound of a node, and put what each other job's price is at least into ``out``.
+
+    Parameters
+    ----------
+    c : Curves
+    late : Late
+    lam : ndarray
+        The placed jobs' prices, 0 for others, shape (M,).
+    done : int
+        The placed jobs, as a binary number.
+    now : int
+        The time at which arrive who must be placed before the next `BACK`.
+    base : float
+        What the placed jobs contribute, and the known time from then on.
+    out : ndarray
+        Prices by job, then what those earn who arrive up to a time, shape (M + R,).
+    """
+    total = len(late.sizes)
+    jobs = np.zeros(total, dtype=np.int64)
+    own = np.zeros(len(c.team_leasts) + 1)
+    bound = base
+    for g in range(now + 1):
+        n = there(late, done, g, jobs)
+        out[total + g] = most_earned(c, lam, jobs, n, n, own) if n else 0.0
+        for team in range(len(own)):
+            own[team] = 0.0
+        if g < now:
+            spare = -out[total + g]
+            for i in range(n):
+                spare += late.costs[jobs[i]]
+            bound += spare * (late.starts[g + 1] - late.starts[g])
+    for j in range(total):
+        if (done >> j) & 1:
+            continue
+        out[j] = inf
+        for g in range(late.groups[j], now + 1 if len(own) > 1 else late.groups[j] + 1):
+            n = there(late, done, g, jobs)
+            jobs[n] = j
+            goal = out[total + g] + late.costs[j]
+            out[j] = min(out[j], next_price(c, lam, jobs, n + 1, goal, n))
+        lam[j] = 0.0
+        bound += out[j] * late.sizes[j]
+    return bound
+
+
+@njit(cache=True)
+def spare_before(c: Curves, late: Late, lam: Floats, done: int, now: int) -> tuple[float, float]:
+    """Return what known time before an arrival costs beyond what is earned in it, and what is."""
+    jobs = np.zeros(len(late.sizes), dtype=np.int64)
+    n = there(late, done, now - 1, jobs)
+    own = np.zeros(len(c.team_leasts) + 1)
+    earned = most_earned(c, lam, jobs, n, n, own) if n else 0.0
+    spare = -earned
+    for i in range(n):
+        spare += late.costs[jobs[i]]
+    return float(spare * (late.starts[now] - late.starts[now - 1])), float(earned)
+
+
+@njit(cache=True)
+def played(c: Curves, late: Late, lam: Floats, ends: Floats, times: Floats, shares: Floats) -> int:
+    """Let the jobs in the system always earn the most at given prices; return how many epochs.
+
+    Parameters
+    ----------
+    c : Curves
+    late : Late
+    lam : ndarray
+        Prices of work, over 0, shape (M,).
+    ends : ndarray
+        Takes when each job completes, shape (M,); infinite where work never ends.
+    times : ndarray
+        Takes when each epoch ends, shape (E,), E = M + R at the least; or shape (0,).
+    shares : ndarray
+        Takes each epoch's shares by job, shape (E, M); or shape (0, M).
+    """
+    total = len(late.sizes)
+    left, out, rates = late.sizes.copy(), np.zeros(total), np.zeros(total)
+    jobs, count, come = np.zeros(total, dtype=np.int64), 0, 0
+    now, epoch, done = 0.0, 0, 0
+    for j in range(total):
+        ends[j] = inf
+    while done < total:
+        while come < len(late.starts) and late.starts[come] <= now:
+            for j in range(total):
+                if late.groups[j] == come:
+                    jobs[count] = j
+                    count += 1
+            come += 1
+        until = late.starts[come] if come < len(late.starts) else inf
+        step = until - now
+        if count:
+            best_shares(c, lam, jobs, count, out)
+        for i in range(count):
+            rates[i] = speed(c, jobs[i], out[i] * c.servers)
+            if rates[i] > 0.0:
+                step = min(step, left[jobs[i]] / rates[i])
+        if not step < inf:
+            return epoch
+        now = until if step >= until - now else now + step
+        kept = 0
+        for i in range(count):
+            j = jobs[i]
+            if len(shares):
+                shares[epoch, j] = out[i]
+            over = rates[i] > 0.0 and left[j] / rates[i] <= step * (1.0 + 1e-13)
+            left[j] -= step * rates[i]
+            if over:
+                ends[j] = now
+                done += 1
+            else:
+                jobs[kept] = j
+                kept += 1
+        count = kept
+        if len(times):
+            times[epoch] = now
+        epoch += 1
+    return epoch
+
+
+@njit(cache=True, plain=small(6000))
+def cost_of_played(c: Curves, late: Late, lam: Floats) -> float:
+    """Return what playing prices costs."""
+    ends = np.zeros(len(lam))
+    played(c, late, lam, ends, np.zeros(0), np.zeros((0, len(lam))))
+    total = 0.0
+    for j in range(len(lam)):
+        total += late.costs[j] * (ends[j] - late.starts[late.groups[j]])
+    return total
+
+
+GOLDEN, STEP = 12, 1e-5
+"""Steps of a golden section."""
+BACK = -1
+"""In place of a job: the arrival before which time is known."""
+
+
+class Timelines(NamedTuple):
+    """Where a depth-first search stands; at depth d, d jobs and arrivals are placed.
+
+    Attributes
+    ----------
+    placed : ndarray of int64
+        Jobs and `BACK`, from the end, shape (D,).
+    base : ndarray
+        The bound that they contribute, by depth, shape (D + 1,).
+    prices, caps : ndarray
+        The placed jobs' prices, and what they may be at the most, shape (M,).
+    level : ndarray
+        What may be earned in the interval, by depth, shape (D + 1,).
+    child, price, bound : ndarray
+        The children of each depth by their bounds, shape (D + 1, M + 1).
+    children, at : ndarray of int64
+        How many children a depth has, and which is next, shape (D + 1,).
+    leaves, values : ndarray
+        Timelines whose bound nothing has met, and these bounds.
+    numbers : ndarray
+        [depth, leaves, nodes].
+    best : ndarray
+        [the incumbent's cost].
+    found : ndarray
+        The incumbent's prices, shape (M,).
+    """
+
+    placed: Ints
+    base: Floats
+    prices: Floats
+    caps: Floats
+    level: Floats
+    child: Ints
+    price: Floats
+    bound: Floats
+    children: Ints
+    at: Ints
+    leaves: Ints
+    values: Floats
+    numbers: Ints
+    best: Floats
+    found: Floats
+
+
+def tree(jobs: int, starts: int, most_leaves: int) -> Timelines:
+    """Return an empty tree for a number of jobs, and of times at which they arrive."""
+    depth = jobs + starts - 1
+    return Timelines(
+        placed=np.zeros(depth, dtype=np.int64),
+        base=np.zeros(depth + 1),
+        prices=np.zeros(jobs),
+        caps=np.full(jobs, np.inf),
+        level=np.zeros(depth + 1),
+        child=np.zeros((depth + 1, jobs + 1), dtype=np.int64),
+        price=np.zeros((depth + 1, jobs + 1)),
+        bound=np.zeros((depth + 1, jobs + 1)),
+        children=np.full(depth + 1, -1, dtype=np.int64),
+        at=np.zeros(depth + 1, dtype=np.int64),
+        leaves=np.zeros((most_leaves, depth), dtype=np.int64),
+        values=np.zeros(most_leaves),
+        numbers=np.zeros(3, dtype=np.int64),
+        best=np.full(1, np.inf),
+        found=np.zeros(jobs),
+    )
+
+
+@njit(cache=True)
+def _branch(c: Curves, late: Late, t: Timelines, lam: Floats, done: int, now: int, d: int) -> None:
+    """Compute the children of a node, sorted by their bounds: none where its bound is met."""
+    total = len(late.sizes)
+    limit = t.best[0] * (1.0 - NEAR)
+    ahead = prices_ahead(late)
+    bound = closed(c, late, lam, done, now, t.base[d], ahead)
+    t.at[d] = t.children[d] = 0
+    if not bound < limit:
+        return
+    jobs = np.zeros(total, dtype=np.int64)
+    open_here, count = False, 0
+    for j in range(total):
+        open_here = open_here or (late.groups[j] == now and not (done >> j) & 1)
+    if now > 0 and not open_here:
+        t.child[d, 0], t.bound[d, 0], t.price[d, 0] = BACK, bound, 0.0
+        count = 1
+    n = there(late, done, now, jobs)
+    for j in range(total):
+        if (done >> j) & 1 or late.groups[j] > now or late.after[j] & ~done:
+            continue
+        jobs[n] = j
+        goal = t.level[d] + late.costs[j]
+        price = next_price(c, lam, jobs, n + 1, goal, n + 1)
+        lam[j] = 0.0
+        if price == inf:  # the others must have all servers: it was done before
+            continue
+        t.child[d, count], t.bound[d, count], t.price[d, count] = j, bound, price
+        count += 1
+    t.children[d] = count
+
+
+@njit(cache=True)
+def _priced(
+    c: Curves,
+    late: Late,
+    t: Timelines,
+    lam: Floats,
+    first: int,
+    last: int,
+    done: int,
+    raised: float,
+) -> float:
+    """Choose the prices of jobs that complete in one interval; return what these are worth.
+
+    Parameters
+    ----------
+    c : Curves
+    late : Late
+    lam : ndarray
+        Prices, of which the interval's are changed, shape (M,).
+    t : Timelines
+        Where the interval's are placed from depth ``first`` up to ``last``.
+    first, last : int
+    done : int
+        Who is there at the interval's end, as a binary number.
+    raised : float
+        How much more than what they cost less what known time costs all may earn in it.
+    """
+    total = len(late.sizes)
+    jobs = np.zeros(total, dtype=np.int64)
+    n = 0
+    for j in range(total):
+        if (done >> j) & 1:
+            jobs[n] = j
+            n += 1
+    own = np.zeros(len(c.team_leasts) + 1)
+    level = raised
+    if n:
+        level += most_earned(c, lam, jobs, n, n, own)
+    worth = 0.0
+    for d in range(first, last):
+        j = t.placed[d]
+        jobs[n] = j
+        level += late.costs[j]
+        lam[j] = min(next_price(c, lam, jobs, n + 1, level, n + 1), t.caps[j])
+        worth += lam[j] * late.sizes[j]
+        n += 1
+    return worth
+
+
+@njit(cache=True)
+def _raised(
+    c: Curves, late: Late, t: Timelines, lam: Floats, d: int, done: int, now: int, at: float
+) -> float:
+    """Return the bound at depth d if the interval that ends there may earn so much more.
+
+    Prices of those who complete in it, and ``base``, are left as they then are.
+    """
+    first, everyone = d, done
+    while first > 0 and t.placed[first - 1] != BACK:
+        first -= 1
+        done &= ~(1 << t.placed[first])
+    if first == d:
+        return closed(c, late, lam, done, now, t.base[d], prices_ahead(late))
+    here = 0
+    for j in range(len(late.sizes)):
+        if (done >> j) & 1 and late.groups[j] <= now:
+            here |= 1 << j
+    worth = _priced(c, late, t, lam, first, d, here, at)
+    for i in range(first, d):
+        t.prices[t.placed[i]] = lam[t.placed[i]]
+    length = late.starts[now + 1] - late.starts[now]
+    t.base[d] = t.base[first] + worth - at * length
+    return closed(c, late, lam, everyone, now, t.base[d], prices_ahead(late))
+
+
+@njit(cache=True)
+def _between(low: float, middle: float, high: float) -> float:
+    """Return where to look next for what is most: in the longer part, by the golden section."""
+    if middle - low > high - middle:
+        return middle - 0.382 * (middle - low)
+    return middle + 0.382 * (high - middle)
+
+
+@njit(cache=True)
+def _narrowed(
+    low: float, middle: float, high: float, at: float, better: bool
+) -> tuple[float, float, float]:
+    """Return the interval and its best place once another place has been looked at."""
+    if better:
+        return (middle, at, high) if at > middle else (low, at, middle)
+    return (low, middle, at) if at > middle else (at, middle, high)
+
+
+@njit(cache=True)
+def _settle(c: Curves, late: Late, t: Timelines, lam: Floats, d: int, done: int, now: int) -> float:
+    """Raise what jobs earn in an interval as far as the bound rises, and keep that."""
+    limit = t.best[0] * (1.0 - NEAR)
+    value = _raised(c, late, t, lam, d, done, now, 0.0)
+    if not value < limit:
+        return value
+    all_costs = 0.0
+    for j in range(len(late.costs)):
+        all_costs += late.costs[j]
+    low, middle = 0.0, 0.0
+    high = all_costs * 1e-4
+    trial = _raised(c, late, t, lam, d, done, now, high)
+    while trial > value and trial < limit and high < all_costs * 1e6:
+        low, middle, value = middle, high, trial
+        high *= 3.0
+        trial = _raised(c, late, t, lam, d, done, now, high)
+    if not trial < limit:
+        return trial
+    if middle > 0.0:
+        for _ in range(GOLDEN):
+            at = _between(low, middle, high)
+            trial = _raised(c, late, t, lam, d, done, now, at)
+            low, middle, high = _narrowed(low, middle, high, at, trial > value)
+            if trial > value:
+                value = trial
+                if not value < limit:
+                    return value
+    return _raised(c, late, t, lam, d, done, now, middle)
+
+
+@njit(cache=True)
+def _place(
+    c: Curves, late: Late, t: Timelines, lam: Floats, d: int, done: int, now: int, price: float
+) -> float:
+    """Place a job at a price that is lower if that proves more; return the bound.
+
+    It does where the job would be done before: less work than it would get in known time.
+    """
+    j = t.placed[d]
+    limit = t.best[0] * (1.0 - NEAR)
+    out = prices_ahead(late)
+    t.caps[j] = inf
+    lam[j] = price
+    value = closed(c, late, lam, done, now, t.base[d] + price * late.sizes[j], out)
+    if value < limit and late.groups[j] < now:
+        low, middle, high = 0.0, price, price
+        lam[j] = price * (1.0 - STEP)
+        if closed(c, late, lam, done, now, t.base[d] + lam[j] * late.sizes[j], out) > value:
+            for turn in range(GOLDEN):
+                at = 0.618 * price if turn == 0 else _between(low, middle, high)
+                lam[j] = at
+                trial = closed(c, late, lam, done, now, t.base[d] + at * late.sizes[j], out)
+                low, middle, high = _narrowed(low, middle, high, at, trial > value)
+                if trial > value:
+                    value = trial
+                    if not value < limit:
+                        break
+        lam[j] = middle
+        if middle < price:
+            t.caps[j] = middle
+    t.prices[j] = lam[j]
+    t.base[d + 1] = t.base[d] + lam[j] * late.sizes[j]
+    return value
+
+
+@njit(cache=True)
+def _leaf(c: Curves, late: Late, t: Timelines, lam: Floats) -> None:
+    """Take a complete timeline: as incumbent if its prices are played out cheaper than the best."""
+    depth, limit = len(t.placed), t.best[0] * (1.0 - NEAR)
+    value = t.base[depth]
+    if len(late.starts) > 1:
+        value = _settle(c, late, t, lam, depth, (1 << len(lam)) - 1, 0)
+    if value < limit:
+        cost = cost_of_played(c, late, lam) if late.playable else inf
+        if cost < t.best[0]:
+            t.best[0] = cost
+            for j in range(len(lam)):
+                t.found[j] = lam[j]
+        if value < cost * (1.0 - NEAR):
+            at = t.numbers[1]
+            for i in range(depth):
+                t.leaves[at, i] = t.placed[i]
+            t.values[at] = value
+            t.numbers[1] = at + 1
+    if len(late.starts) > 1:
+        _raised(c, late, t, lam, depth, (1 << len(lam)) - 1, 0, 0.0)
+
+
+@njit(cache=True)
+def _enters(c: Curves, late: Late, t: Timelines, lam: Floats, d: int, done: int, now: int) -> bool:
+    """Place the child whose turn it is; tell whether its bound leaves it open."""
+    at = t.at[d] - 1
+    j = t.child[d, at]
+    limit = t.best[0] * (1.0 - NEAR)
+    if j == BACK:
+        if now < len(late.starts) - 1 and not _settle(c, late, t, lam, d, done, now) < limit:
+            _raised(c, late, t, lam, d, done, now, 0.0)
+            return False
+        spare, level = spare_before(c, late, lam, done, now)
+        t.placed[d] = j
+        t.base[d + 1], t.level[d + 1] = t.base[d] + spare, level
+        return True
+    t.placed[d] = j
+    t.level[d + 1] = t.level[d] + late.costs[j]
+    if _place(c, late, t, lam, d, done | (1 << j), now, t.price[d, at]) < limit:
+        return True
+    lam[j] = 0.0
+    return False
+
+
+@njit(cache=True, plain=small(150_000))
+def explore(c: Curves, late: Late, t: Timelines, budget: int) -> int:
+    """Search on for a number of nodes; tell whether the search is done, paused or full."""
+    total, last = len(late.sizes), len(late.starts) - 1
+    lam = np.zeros(total)
+    depth, done, now = t.numbers[0], 0, last
+    for d in range(depth):
+        j = t.placed[d]
+        if j == BACK:
+            now -= 1
+        else:
+            done |= 1 << j
+            lam[j] = t.prices[j]
+    while True:
+        if t.numbers[1] >= len(t.values):
+            t.numbers[0] = depth
+            return FULL
+        if budget <= 0:
+            t.numbers[0] = depth
+            return PAUSED
+        if depth == len(t.placed):
+            _leaf(c, late, t, lam)
+        else:
+            if t.children[depth] < 0:
+                _branch(c, late, t, lam, done, now, depth)
+                t.numbers[2] += 1
+                budget -= 1
+            at = t.at[depth]
+            limit = t.best[0] * (1.0 - NEAR)
+            if at < t.children[depth] and t.bound[depth, at] < limit:
+                j = t.child[depth, at]
+                t.at[depth] = at + 1
+                if not _enters(c, late, t, lam, depth, done, now):
+                    continue
+                if j == BACK:
+                    now -= 1
+                else:
+                    done |= 1 << j
+                depth += 1
+                if depth < len(t.placed):
+                    t.children[depth] = -1
+                continue
+            t.at[depth] = t.children[depth]  # the others' bounds are no better
+        if depth == 0:
+            t.numbers[0] = 0
+            return DONE
+        depth -= 1
+        j = t.placed[depth]
+        if j == BACK:
+            now += 1
+            if now < last:
+                _raised(c, late, t, lam, depth, done, now, 0.0)
+        else:
+            done &= ~(1 << j)
+            lam[j] = 0.0
