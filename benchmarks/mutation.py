@@ -49,17 +49,30 @@ SWAPPED: dict[type, type] = {
 }  # fmt: skip
 CALLED = {"min": "max", "max": "min", "any": "all", "all": "any", "maximum": "minimum",
           "minimum": "maximum", "floor": "ceil", "ceil": "floor"}  # fmt: skip
-Place = tuple[str, int, int]
-"""The name of a field, a position in it if it is a list, and which node it is in walking order."""
+Codes = dict[tuple[str, int], CodeType]
+"""By qualified name and first line."""
 
 
-class Mutant(NamedTuple):
-    """A change: where, what it was and is, and the function's code with it."""
+class Change(NamedTuple):
+    """A node in a field of another, at a place if it is a list, and what is put there."""
 
-    line: int
-    change: str
-    function: CodeType
-    code: CodeType
+    parent: ast.AST
+    field: str
+    i: int
+    node: ast.AST
+    other: ast.AST
+
+    def put(self, node: ast.AST) -> None:
+        """Put a node at the place."""
+        field = getattr(self.parent, self.field)
+        if isinstance(field, list):
+            field[self.i] = node
+        else:
+            setattr(self.parent, self.field, node)
+
+    def __str__(self) -> str:
+        line = getattr(self.node, "lineno", "?")
+        return f"line {line}: {_short(self.node)}  ->  {_short(self.other)}"
 
 
 def changed(node: ast.AST) -> Iterator[ast.AST]:
@@ -99,36 +112,37 @@ def codes(code: CodeType) -> Iterator[CodeType]:
             yield from (const,) if is_function else codes(const)
 
 
-def mutants(module: ModuleType) -> list[Mutant]:
-    """Return every change of a module, as a code for one of its functions."""
+def changes(function: ast.AST) -> Iterator[Change]:
+    """Yield every change in a function, but for texts and types."""
+    types = [getattr(node, key, None) for node in ast.walk(function)
+             for key in ("annotation", "returns")]  # fmt: skip
+    said = {id(part) for node in types if node is not None for part in ast.walk(node)}
+    for parent in ast.walk(function):
+        if isinstance(parent, ast.JoinedStr | ast.FormattedValue) or id(parent) in said:
+            continue
+        for name, field in ast.iter_fields(parent):
+            if name in ("annotation", "returns"):
+                continue
+            for i, node in enumerate(field if isinstance(field, list) else [field]):
+                if isinstance(node, ast.AST):
+                    for other in changed(node):
+                        yield Change(parent, name, i, node, other)
+
+
+def sampled(module: ModuleType, each: int, seed: int) -> tuple[int, list[tuple[str, Codes]]]:
+    """Return how many changes a module has, and some of them: in words, with all codes after it."""
     path = Path(str(module.__file__))
     tree = ast.parse(path.read_text())
-    before = {(c.co_qualname, c.co_firstlineno): c for c in codes(compile(tree, str(path), "exec"))}
+    made = (ast.FunctionDef, ast.ClassDef)
+    every = [change for top in tree.body if isinstance(top, made) for change in changes(top)]
     found = []
-    for parent in ast.walk(tree):
-        for name, field in ast.iter_fields(parent):
-            for i, node in enumerate(field if isinstance(field, list) else [field]):
-                if not isinstance(node, ast.AST) or isinstance(parent, ast.JoinedStr):
-                    continue
-                for other in changed(node):
-                    _put(parent, name, i, other)
-                    code = compile(ast.fix_missing_locations(deepcopy(tree)), str(path), "exec")
-                    _put(parent, name, i, node)
-                    for after in codes(code):
-                        key = after.co_qualname, after.co_firstlineno
-                        if after != before[key]:
-                            words = f"{_short(node)}  ->  {_short(other)}"
-                            line = getattr(node, "lineno", 0)
-                            found.append(Mutant(line, words, before[key], after))
-    return found
-
-
-def _put(parent: ast.AST, name: str, i: int, node: ast.AST) -> None:
-    field = getattr(parent, name)
-    if isinstance(field, list):
-        field[i] = node
-    else:
-        setattr(parent, name, node)
+    for change in Random(f"{seed} {module.__name__}").sample(every, min(each, len(every))):  # noqa: S311
+        words = str(change)
+        change.put(change.other)
+        code = compile(ast.fix_missing_locations(tree), str(path), "exec")
+        change.put(change.node)
+        found.append((words, {(c.co_qualname, c.co_firstlineno): c for c in codes(code)}))
+    return len(every), found
 
 
 def _short(node: ast.AST) -> str:
@@ -242,23 +256,27 @@ def measured(room: str, each: int, seed: int, only: str, *, own: bool) -> tuple[
     for module in modules(room):
         if only not in module.__name__:
             continue
-        every, made = mutants(module), functions(module)
-        sample = Random(f"{seed} {module.__name__}").sample(every, min(each, len(every)))  # noqa: S311
-        survivors = []
-        for mutant in sample:
-            key = mutant.function.co_qualname, mutant.function.co_firstlineno
-            kept = [(function, function.__code__) for function in made.get(key, [])]
-            for function, _ in kept:
-                function.__code__ = mutant.code
+        count, sample = sampled(module, each, seed)
+        made, survivors = functions(module), []
+        for words, codes_after in sample:
+            kept = [
+                (function, function.__code__)
+                for key, code in codes_after.items()
+                for function in made.get(key, [])
+                if function.__code__ != code
+            ]
+            for function, before in kept:
+                key = before.co_qualname, before.co_firstlineno
+                function.__code__ = codes_after[key]
             survived = not fails(room, first, patience, own=own)
-            for function, code in kept:
-                function.__code__ = code
-            survivors += [mutant] * survived
+            for function, before in kept:
+                function.__code__ = before
+            survivors += [words] * survived
         tried, killed = tried + len(sample), killed + len(sample) - len(survivors)
-        of = f"{len(sample) - len(survivors)} of {len(sample)} killed ({len(every)} in all)"
+        of = f"{len(sample) - len(survivors)} of {len(sample)} killed ({count} in all)"
         out.print(f"{module.__name__.removeprefix('schedopt.')}: {of}", markup=False)
-        for mutant in survivors:
-            out.print(f"  line {mutant.line}: {mutant.change}", markup=False, soft_wrap=True)
+        for words in survivors:
+            out.print(f"  {words}", markup=False, soft_wrap=True)
     return tried, killed
 
 

@@ -38,6 +38,8 @@ OPTIMA: dict[str, Callable[[Any], float | None]] = {
 SEEDS = range(examples(24))
 FEWEST, MOST_SEEDS = 2, 60
 """Of what each engine is run on at least, and the seeds that are looked through for it."""
+ELSEWHERE = {"hesrpt/allocation/rents": "tests/solvers/test_hesrpt_many.py"}  # from 15 jobs on
+"""Engines for many jobs alone, which take nothing that is drawn here, and the tests that serve."""
 NEAR = 1e-6
 """Relative difference of two optima that counts as none: the loosest tolerance of the solvers."""
 
@@ -188,4 +190,4 @@ def test_a_certificate_is_re_proved_and_a_forged_one_is_not(name: str, solver: s
         for forgery in range(6):
             forged = forging.falsified(case, Random(forgery))  # noqa: S311
             assert forging.judged(case, forged) != "passes", (seed, forgery)
-    assert certified or not models  # one for many jobs alone takes none of these
+    assert certified or (f"{name}/{solver}" in ELSEWHERE and not models)

@@ -184,3 +184,17 @@ def test_a_name_that_acts_on_a_terminal_is_named(copied: Path) -> None:
     relined(copied, lambda e: e | {"objective_by": e["objective_by"] | {"by": "x\x1b[2J"}})
     done = run("archive", "verify", status=1)
     assert "characters that do not print" in done.stdout
+
+
+def test_a_name_that_acts_on_a_terminal_is_not_taken(copied: Path) -> None:
+    path, result = f"archive:{QUICK}/{QUICK}-01", copied / "results" / f"{QUICK}-01.json.gz"
+    for character in "\x1b\x07\u202e":
+        assert "characters that print" in refused(
+            "archive", "submit", path, result, "--by", character
+        )
+
+
+def test_an_optimum_without_its_certificate_is_believed(copied: Path) -> None:
+    spoiled_result(copied, lambda r: {key: r[key] for key in r if key != "certificate"})
+    relined(copied, lambda e: e | {"certificate": ""})
+    assert "1 believed to be optimal" in run("archive", "verify", status=0).stdout

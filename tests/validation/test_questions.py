@@ -148,3 +148,66 @@ def test_a_document_without_a_question_is_judged_by_what_it_says() -> None:
     old = told(schedopt.solve(night))
     del old["question"]
     assert schedopt.check(night, document(old)).whole
+
+
+def test_options_beside_the_question_are_no_way_round_it() -> None:
+    night = schedopt.example("two-shots")
+    forged = told(schedopt.solve(night, options={"fill": 2}))
+    forged["question"]["options"] = {}
+    assert "question: fill=None" in schedopt.check(night, document(forged)).violations[0]
+    schedule = told(schedopt.solve(schedopt.example("predictions"), formulation="schedule"))
+    schedule["question"]["options"] = schedule["options"] = {"fill": 2.0}
+    found = schedopt.check(schedopt.example("predictions"), document(schedule)).violations
+    assert "no option of schedule" in found[0]
+
+
+def test_a_result_is_a_formulations_or_a_policys_which_bounds_nothing() -> None:
+    packing = schedopt.example("fig8")
+    hybrid = told(schedopt.evaluate(packing, "heuristic-epoch"))
+    assert schedopt.check(packing, document(hybrid)).whole
+    both = hybrid | {"formulation": "partition"}
+    both["question"] = both["question"] | {"formulation": "partition"}
+    assert "it can be of one" in schedopt.check(packing, document(both)).violations[0]
+    bounded = hybrid | {"bound": hybrid["objective"], "gap": 0.0}
+    assert "a policy shows none" in schedopt.check(packing, document(bounded)).violations[0]
+
+
+def test_an_answer_for_one_order_is_told_as_one() -> None:
+    twins = schedopt.example("twins")
+    order = ",".join(job.name for job in twins.jobs)
+    report = schedopt.check(twins, schedopt.solve(twins, options={"order": order}))
+    assert report.whole
+    assert report.settings == [f"order={order}"]
+
+
+def test_what_bounds_a_makespan_bounds_no_flow_times() -> None:
+    twins = schedopt.example("twins")
+    makespan = msgspec.structs.replace(twins, objective="makespan")
+    forged = told(schedopt.solve(makespan, certificate=True))
+    assert forged["certificate"]["kind"] == "together"
+    forged["question"]["instance"] = json.loads(msgspec.json.encode(identity(twins)))
+    assert "says nothing of a" in schedopt.check(twins, document(forged)).violations[-1]
+
+
+def test_other_widths_than_were_asked_for_are_found() -> None:
+    packing = schedopt.load("example:three-wide")
+    forged = told(schedopt.solve(packing, formulation="rectangles", threads=1))
+    widths = {piece["nodes"] for piece in forged["solution"]["rectangles"].values()}
+    assert any(width.bit_count() > 1 and width < packing.nodes for width in widths)
+    forged["options"]["widths"] = forged["question"]["options"]["widths"] = "powers-of-two"
+    assert "powers of two are asked" in schedopt.check(packing, document(forged)).violations[0]
+
+
+def test_that_there_is_no_solution_is_believed_and_said_so(tmp_path: Path) -> None:
+    night, out = schedopt.example("two-shots"), tmp_path / "out.json"
+    rules = [schedopt.Require(jobs=("a",)), schedopt.Forbid(jobs=("a",))]
+    schedopt.dump(schedopt.solve(night, constraints=rules), out)
+    assert "that there is none is believed" in invoked("check", "example:two-shots", str(out))
+
+
+def test_a_believed_optimum_does_not_hold_it_is_believed(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    schedopt.dump(schedopt.solve("example:two-shots"), out)
+    said = invoked("check", "example:two-shots", str(out))
+    assert "that it is optimal is believed" in said
+    assert "holds (optimal" not in said
