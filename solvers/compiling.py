@@ -14,6 +14,8 @@ from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 
+from schedopt.solvers.kernel_store import Source, home
+
 __all__ = ["Kernel", "compiled", "njit", "small"]
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -25,7 +27,7 @@ COMPILING = 3.0
 """Seconds after which it is compiled, where that has not been done on this machine before."""
 
 
-class Kernel:
+class Kernel(Source):
     """A function that is compiled at its first call, or run as Python where little is to be done.
 
     Parameters
@@ -71,8 +73,6 @@ class Kernel:
     @cached_property
     def patience(self) -> float:
         """Seconds for which this process may run kernels as Python rather than have this one."""
-        from schedopt.solvers.kernel_store import home
-
         return LOADING if home(self.py_func, self.py_func.__globals__).is_dir() else COMPILING
 
     @cached_property

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -21,11 +21,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from platformdirs import user_cache_path
 
-from schedopt.solvers.compiling import Kernel
-
-__all__ = ["digest", "folder", "home", "used"]
+__all__ = ["Source", "digest", "folder", "home", "used"]
 
 OURS = "schedopt"
 Names = dict[str, Any]
@@ -41,8 +38,17 @@ _NAME = re.compile(r"\w+-[0-9a-f]{20}")
 """What a folder of a module's kernels is called: other folders are not touched."""
 
 
+class Source:
+    """A function that is to be compiled, with the options of `numba.njit`."""
+
+    py_func: Callable[..., Any]
+    options: Mapping[str, Any]
+
+
 def folder() -> Path:
     """Return the folder that compiled code is kept in."""
+    from platformdirs import user_cache_path
+
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     return Path(chosen) if chosen else user_cache_path("schedopt", appauthor=False)
 
@@ -103,7 +109,7 @@ def _reach(names: Names, reached: dict[int, Names]) -> None:
         return
     reached[id(names)] = names
     for value in tuple(names.values()):
-        if isinstance(value, Kernel):
+        if isinstance(value, Source):
             _reach(value.py_func.__globals__, reached)
         elif isinstance(value, ModuleType) and value.__name__.partition(".")[0] == OURS:
             _reach(vars(value), reached)

@@ -13,18 +13,17 @@ from numba.core import caching, event
 from numba.core.types import unliteral
 
 from schedopt.solvers.clock import compiling
-from schedopt.solvers.compiling import Kernel
-from schedopt.solvers.kernel_store import OURS, Names, home, used
+from schedopt.solvers.kernel_store import OURS, Names, Source, home, used
 
 __all__ = ["dispatcher"]
 
 _TWINS: dict[int, tuple[Names, Names]] = {}
 """For the globals of kernels, by their `id`, these and a copy with what numba dispatches."""
 
-_DISPATCHED: dict[Kernel, Any] = {}
+_DISPATCHED: dict[Source, Any] = {}
 
 
-def dispatcher(kernel: Kernel) -> Any:
+def dispatcher(kernel: Source) -> Any:
     """Return a kernel as numba dispatches it.
 
     numba would make a version of it for each constant that another kernel hands it: not here.
@@ -53,7 +52,7 @@ def _names_of(names: Names) -> tuple[Names, bool]:
 
 
 def _seen(of: Any) -> Any:
-    return dispatcher(of) if isinstance(of, Kernel) else of
+    return dispatcher(of) if isinstance(of, Source) else of
 
 
 def _of_any_constant(made: Any) -> Any:
