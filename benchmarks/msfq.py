@@ -20,7 +20,6 @@ from benchmarks.timing import best_of, cpu
 from schedopt import load
 from schedopt.formulations.msfq.system import System
 from schedopt.instances.msfq import Instance, JobClass
-from schedopt.policies.msfq.jumping import jumped
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.replications import pooled, replicated
 from schedopt.policies.msfq.simulation import play
@@ -63,10 +62,6 @@ def simulators() -> Measured:
             beside["SimPy"] = 2 * FEW / best_of(1, lambda: simpy_cluster(32, _jobs()))[0] / 1e6
             beside["Ciw"] = _by_ciw() if find_spec("ciw") else "not installed"
         yield row(f"{queue.name}, {name}", 2 * JOBS / ours / 1e6, **targets, **beside)
-    jumped(pair, events=1000)
-    rate = 10 * JOBS / cpu(partial(jumped, pair, events=10 * JOBS), 3)
-    part = part_of(rate, "exponential numbers")
-    yield row("one-or-all by jumps", rate / 1e6, least=125.0, before=109.0, of_random_numbers=part)
 
 
 @measurement

@@ -97,10 +97,14 @@ def play(
     places = np.full(len(tasks.lengths), -1, dtype=np.int64)
     completion = np.full(len(night.jobs), np.nan)
     jobs, held = np.asarray(jobs, dtype=np.int64), Held.of(night)
-    plain = not len(held.capacity) and not (night.releases[jobs] > 0).any()
-    home: Any = kernels if plain else held_kernels
-    kernel: Any = home.by_draw if by_task is None else home.by_key
+    unhindered = not len(held.capacity) and not (night.releases[jobs] > 0).any()
+    plain = unhindered and by_task is not None
     choice: Any = draws if by_task is None else by_task[order]
+    kernel: Any = held_kernels.by_draw
+    until: tuple[Any, ...] = ()
+    if by_task is not None:
+        kernel = kernels.by_key if plain else held_kernels.by_key_until
+        until = () if plain else (np.inf, tasks.first_stage)
     by_release = jobs[np.argsort(night.releases[jobs], kind="stable")]
     kernel(
         tasks.lengths[order],
@@ -113,6 +117,7 @@ def play(
         starts,
         places,
         completion,
+        *until,
     )
     if isinstance(order, slice):
         return Played(starts, places, completion)

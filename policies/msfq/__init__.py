@@ -4,13 +4,14 @@ from schedopt.policies import registry
 from schedopt.policies.msfq import by_job, class_thresholds, one_or_all, rules, static_quickswap
 from schedopt.policies.msfq.logs import log_policy, preemptive, registered
 from schedopt.policies.msfq.registration import admission_rule
-from schedopt.policies.msfq.rule import Rule, Twin
+from schedopt.policies.msfq.rule import Rule, Seen, Twin
 from schedopt.policies.msfq.state import Job, Running, State
 
 __all__ = [
     "Job",
     "Rule",
     "Running",
+    "Seen",
     "State",
     "Twin",
     "admission_rule",

@@ -12,9 +12,8 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_count
 from schedopt.policies.msfq.registration import FEWEST_ARRIVALS, admission_rule
-from schedopt.policies.msfq.rule import Rule, Twin, slots
+from schedopt.policies.msfq.rule import ANY, NONE, FlatRule, Seen, Twin, slots
 from schedopt.policies.msfq.rules import PAPER
-from schedopt.policies.msfq.state import State
 
 _EACH = "a whole number, or one for each class with commas between"
 
@@ -23,11 +22,65 @@ def _by_class(what: str) -> Option:
     return Option(None, f"{_EACH}; {what}", lambda v: is_count(v) or v == 0 or isinstance(v, str))
 
 
+def class_thresholds(seen: Seen, free: int) -> int:
+    """See `ClassThresholds`.
+
+    The memory: draining, least first; by class leave, rest, call, and whether it left.
+    """
+    memory = seen.memory
+    count = len(seen.needs)
+    rest, call, left = 2 + count, 2 + 2 * count, 2 + 3 * count
+    if memory[0]:
+        drained = _drained(seen, free)
+        if drained != ANY:
+            return drained
+    best = other = NONE
+    called = stays = False
+    for rank in range(count - 1, -1, -1):
+        c = seen.by_need[rank]
+        if seen.running[c] and (
+            seen.running[c] > memory[2 + c] or seen.waiting[c] > memory[rest + c]
+        ):
+            stays = True
+        if not seen.waiting[c]:
+            continue
+        fits = seen.needs[c] <= free
+        if seen.running[c] or seen.waiting[c] >= memory[call + c]:
+            if fits:
+                if best < 0 or not memory[1]:
+                    best = c
+                stays = stays or not seen.running[c]
+            called = called or not seen.running[c]
+        elif fits and (other < 0 or not memory[1]):
+            other = c
+    if called and not stays:
+        memory[0] = 1
+        for c in range(count):
+            memory[left + c] = seen.running[c] > 0
+        return NONE
+    return best if best >= 0 else other
+
+
+def _drained(seen: Seen, free: int) -> int:
+    """Return whom a drain is for, `NONE` until that fits, `ANY` where nobody calls any more."""
+    memory, count = seen.memory, len(seen.needs)
+    for c in seen.by_need:
+        left = memory[2 + 3 * count + c]
+        enough = memory[2 + count + c] + 1 if left else memory[2 + 2 * count + c]
+        if seen.waiting[c] and seen.waiting[c] >= enough:
+            if seen.needs[c] > free:
+                return NONE
+            memory[0] = 0
+            return c
+    memory[0] = 0
+    return ANY
+
+
 @admission_rule(
     "class-thresholds",
     source=f"Adaptive Quickswap of {PAPER}, section 4.4, with thresholds by class",
     summary="Adaptive Quickswap with thresholds by class: when to leave, when to call for servers",
-    twin=Twin("schedopt.policies.msfq.threshold_kernels", "class_thresholds"),
+    twin=Twin(__name__, "class_thresholds"),
     suits="alone",
     leave=_by_class("all that fit where left out"),
     rest=_by_class("0 where left out"),
@@ -39,7 +92,7 @@ def _by_class(what: str) -> Option:
         lambda v: is_count(v) and v >= FEWEST_ARRIVALS,
     ),
 )
-class ClassThresholds(Rule):
+class ClassThresholds(FlatRule):
     """Start who needs most (or least), until what is served has come down to its thresholds.
 
     A class calls for servers once ``call`` of it wait. A class in service may leave once at most
@@ -78,45 +131,11 @@ class ClassThresholds(Rule):
             given = dict(_tuned(msgspec.json.encode(queue), tuned, tuple(given.items())))
             self.note = " ".join(f"{name}={value}" for name, value in given.items())
         room = slots(queue)
-        self.leave = _each(given["leave"], "leave", room)
-        self.rest = _each(given["rest"], "rest", (0,) * len(room))
-        self.call = _each(given["call"], "call", (1,) * len(room))
-        self.first = min if given["first"] == "least" else max
-        self.draining = False
-        self.left = [False] * len(room)
+        count = len(room)
+        default = {"leave": room, "rest": (0,) * count, "call": (1,) * count}
+        limits = [n for name, each in default.items() for n in _each(given[name], name, each)]
         least = int(given["first"] == "least")
-        self.memory = (0, least, *self.leave, *self.rest, *self.call, *self.left)
-
-    def __call__(self, state: State) -> int | None:
-        """Return what starts next."""
-        if self.draining:
-            kind = state.largest([c for c in state.queued() if self._calls_again(state, c)])
-            if kind is not None and state.needs[kind] > state.free:
-                return None
-            self.draining = False
-            if kind is not None:
-                return kind
-        calling = [
-            c for c in state.queued() if state.running[c] or state.waiting[c] >= self.call[c]
-        ]
-        new = [c for c in calling if not state.running[c]]
-        fitting = [c for c in calling if state.needs[c] <= state.free]
-        if new and not set(new) & set(fitting) and self._may_all_leave(state):
-            self.draining = True
-            self.left = [running > 0 for running in state.running]
-            return None
-        return self.first(fitting or state.fitting(), key=lambda c: state.needs[c], default=None)
-
-    def _calls_again(self, state: State, c: int) -> bool:
-        enough = self.rest[c] + 1 if self.left[c] else self.call[c]
-        return state.waiting[c] >= enough
-
-    def _may_all_leave(self, state: State) -> bool:
-        return all(
-            running <= self.leave[c] and state.waiting[c] <= self.rest[c]
-            for c, running in enumerate(state.running)
-            if running
-        )
+        super().__init__(queue, class_thresholds, (0, least, *limits, *[0] * count))
 
 
 def _each(value: int | str | None, name: str, default: tuple[int, ...]) -> tuple[int, ...]:

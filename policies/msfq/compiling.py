@@ -18,10 +18,20 @@ _njit: Any = njit
 
 
 def ready(function: Any) -> Any:
-    """Return a function compiled, if it is not: a user's own may be plain Python."""
+    """Return a function compiled, and so whatever functions in plain Python it calls."""
     if hasattr(function, "py_func"):
         return function
-    return _njit(_nrt=False, error_model="numpy")(function)
+    known = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+    called = {
+        name: ready(of)
+        for name, of in known.items()
+        if isinstance(of, FunctionType) and of is not function
+    }
+    own = FunctionType(
+        function.__code__, {**function.__globals__, **called}, function.__name__,
+        function.__defaults__,
+    )  # fmt: skip
+    return _njit(_nrt=False, error_model="numpy", forceinline=True)(own)
 
 
 def specialized(

@@ -11,22 +11,19 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedopt.policies.msfq.admission_kernels import ANY, NONE, ask_the_rule, fcfs
 from schedopt.policies.msfq.compiling import compiled, digest, ready, specialized
+from schedopt.policies.msfq.played import Found
 from schedopt.policies.msfq.random_kernels import exponential, exponentials, more, size_of
-from schedopt.policies.msfq.rule import Twin
+from schedopt.policies.msfq.rule import ANY, NONE, Seen, Twin, ask_the_rule
+from schedopt.solvers.kernels.heap import pop, push
 
 BUCKETS = 96 * 128
 """Of the histogram: 128 to each power of two, from 2^-40 to 2^56."""
 LOWEST = (1023 - 40) * 128
-OWN = tuple(
-    f"schedopt.policies.msfq.{name}" for name in ("kernels", "random_kernels", "admission_kernels")
-)
-
 NUMBER, IN_SYSTEM, MOST, BATCH, FREE, HEAP, SPARE, COUNTING, TICK, PHASE, DONE, FAULT = range(12)
 GAPS_USED, PICKS_USED, PAUSE = 12, 13, 14
 """Places in ``whole``: jobs so far, in the system, the most ever, ...; after which job to pause."""
@@ -42,8 +39,94 @@ CAME_AT, TAKES, WHICH, AFTER = range(4)
 """Of a job in the pool: when it came, how long it takes, its number, and who is next in line."""
 
 
-next_start, after_arrival, NOTE_PHASES, LEAN = fcfs, ask_the_rule, False, False
-"""What stands here for a rule's twin: `advance_by` puts the rule's own in their place."""
+PLACE_BITS = 26
+"""Of a job's place in the pool: the heap holds its number above its place, in one whole number."""
+PLACE = (1 << PLACE_BITS) - 1
+
+
+class Given(NamedTuple):
+    """What is played.
+
+    Attributes
+    ----------
+    k, total_rate : int, float
+        Servers; arrivals of all classes.
+    rates, services : ndarray, shape (C,)
+        Arrival and service rates.
+    shapes, values, starts : ndarray
+        Size distributions: code and numbers by class, shape (C, 4); empirical values laid end to
+        end, and where each class's begin.
+    holding : ndarray, shape (C,)
+        For how long nMSR holds each class's schedule.
+    arrivals, warm : int
+        Jobs in all, and those before anything is counted.
+    sized, to_the_end : bool
+        Whether sizes come with the jobs; whether to go on until every job is complete.
+    trace_times, trace_classes, trace_sizes : ndarray
+        A trace to play in place of random jobs; empty for none.
+    grid : ndarray
+        Times at which to note the numbers in the system.
+    """
+
+    k: int
+    total_rate: float
+    rates: Any
+    services: Any
+    shapes: Any
+    values: Any
+    starts: Any
+    holding: Any
+    arrivals: int
+    warm: int
+    sized: bool
+    to_the_end: bool
+    trace_times: Any
+    trace_classes: Any
+    trace_sizes: Any
+    grid: Any
+
+
+class Kept(NamedTuple):
+    """What is kept from one call to the next.
+
+    Attributes
+    ----------
+    whole, real : ndarray
+        Scalars: see `NUMBER` and `NOW`.
+    draw, when, turn : ndarray
+        Streams of random numbers.
+    gaps, picks : ndarray
+        What was drawn ahead from ``when``, exponential, and from ``draw``.
+    first, last, since : ndarray, shape (C,)
+        The ends of each class's line in the pool; when its numbers changed last.
+    base, served : ndarray
+        Where each class's running jobs begin, and their places in the pool.
+    ends, ended : ndarray
+        When running jobs end, and who, as a heap.
+    """
+
+    whole: Any
+    real: Any
+    draw: Any
+    when: Any
+    turn: Any
+    gaps: Any
+    picks: Any
+    first: Any
+    last: Any
+    since: Any
+    base: Any
+    served: Any
+    ends: Any
+    ended: Any
+
+
+def next_start(seen: Seen, free: int) -> int:
+    """Stand for a rule, which `advance_by` puts in this place."""
+    raise NotImplementedError
+
+
+after_arrival, NOTE_PHASES, LEAN = ask_the_rule, False, False
 
 
 @cache
@@ -63,22 +146,13 @@ def advance_by(twin: Twin, lean: bool = False) -> Any:
         "NOTE_PHASES": twin.phases,
         "LEAN": lean,
     }
-    name = "_".join(filter(None, (*words, digest(twin.module, *OWN))))
+    name = "_".join(filter(None, (*words, digest(twin.module))))
     return specialized(advance, name, parts, nogil=True)
 
 
 def advance(  # noqa: PLR0915 - in pieces it is half as fast
-    k: int, total_rate: float, needs: Any, rates: Any, services: Any, shapes: Any, values: Any,
-    starts: Any, memory: Any, numbers: Any, slots: Any, by_need: Any, holding: Any,
-    arrivals: int, warm: int, sized: bool, to_the_end: bool,
-    trace_times: Any, trace_classes: Any, trace_sizes: Any,
-    whole: Any, real: Any, draw: Any, when: Any, turn: Any, gaps: Any, picks: Any,
-    waiting: Any, running: Any, first: Any, last: Any, head: Any, since: Any,
-    pool: Any, of_class: Any,
-    base: Any, served: Any, ends: Any, ended: Any,
-    sums: Any, counts: Any, levels: Any, areas: Any, came: Any,
-    histogram: Any, bits_in: Any, bits: Any, phases: Any, responses: Any, grid: Any, samples: Any,
-) -> None:  # fmt: skip
+    given: Given, seen: Seen, kept: Kept, pool: Any, of_class: Any, found: Found
+) -> None:
     """Play a policy until all has happened, until the pool of jobs is full, or until a pause.
 
     Everything is in the arrays, so that it can be called again once the pool has grown, or after a
@@ -86,68 +160,50 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
 
     Parameters
     ----------
-    shapes, values, starts : ndarray
-        Size distributions: code and numbers by class, shape (C, 4); empirical values laid end to
-        end, and where each class's begin.
-    memory, numbers, slots, by_need : ndarray
-        What the admission rule knows: see `admission_kernels`.
-    holding : ndarray, shape (C,)
-        How long nMSR holds each class's schedule.
-    arrivals, warm : int
-        Jobs in all, and those before anything is counted.
-    sized, to_the_end : bool
-        Whether sizes come with the jobs; whether to go on until every job is complete.
-    trace_times, trace_classes, trace_sizes : ndarray
-        A trace to play in place of random jobs; empty for none.
-    whole, real : ndarray
-        The state, see `NUMBER` and `NOW`.
-    draw, when, turn : ndarray
-        Streams of random numbers.
-    gaps, picks : ndarray
-        What was drawn ahead from ``when``, exponential, and from ``draw``.
-    waiting, running, first, last, head, since : ndarray, shape (C,)
-        The queues: how many, their ends in the pool, who leads; when they changed last.
+    given, seen, kept, found : NamedTuple
+        What is played, what the rule sees, what is kept between two calls, what is counted.
     pool, of_class : ndarray, shape (P, 4) and (P,)
         The jobs in the system, see `CAME_AT`; each lies together, since they come in any order.
-    base, served, ends, ended : ndarray
-        Who runs, by class; or when they end, as a heap.
-    sums, counts, levels, areas, came, histogram, phases, responses, samples : ndarray
-        What is found: see `simulation.Played`.
     """
-    count = needs.size
-    sized = not LEAN and sized
-    traced = not LEAN and trace_times.size > 0
-    each = not LEAN and responses.size > 0
-    sampled = not LEAN and grid.size > 0
-    number, in_system, batch, free = whole[NUMBER], whole[IN_SYSTEM], whole[BATCH], whole[FREE]
-    heap, spare, counting = whole[HEAP], whole[SPARE], whole[COUNTING] > 0
-    batch_ends = warm + (batch + 1) * (arrivals - warm) // sums.shape[0]
-    now, service = real[NOW], real[SERVICE]
-    busy_area, busy_since, most, phase = (
-        real[BUSY_AREA],
-        real[BUSY_SINCE],
-        whole[MOST],
-        whole[PHASE],
+    count = len(seen.needs)
+    sized = not LEAN and given.sized
+    traced = not LEAN and given.trace_times.size > 0
+    each = not LEAN and found.responses.size > 0
+    sampled = not LEAN and given.grid.size > 0
+    number, in_system, batch, free = (
+        kept.whole[NUMBER],
+        kept.whole[IN_SYSTEM],
+        kept.whole[BATCH],
+        kept.whole[FREE],
     )
-    gap_at, pick_at = whole[GAPS_USED], whole[PICKS_USED]
-    next_arrival, next_turn = real[NEXT_ARRIVAL], real[NEXT_TURN]
+    heap, spare, counting = kept.whole[HEAP], kept.whole[SPARE], kept.whole[COUNTING] > 0
+    batch_ends = given.warm + (batch + 1) * (given.arrivals - given.warm) // found.sums.shape[0]
+    now, service = kept.real[NOW], kept.real[SERVICE]
+    busy_area, busy_since, most, phase = (
+        kept.real[BUSY_AREA],
+        kept.real[BUSY_SINCE],
+        kept.whole[MOST],
+        kept.whole[PHASE],
+    )
+    gap_at, pick_at = kept.whole[GAPS_USED], kept.whole[PICKS_USED]
+    next_arrival, next_turn = kept.real[NEXT_ARRIVAL], kept.real[NEXT_TURN]
     while spare >= 0:
         if gap_at == DRAWN_AHEAD:
-            if number >= whole[PAUSE]:  # asked here, where it costs nothing
+            if number >= kept.whole[PAUSE]:  # asked here, where it costs nothing
                 break
             gap_at = 0
-            exponentials(when, gaps)
+            exponentials(kept.when, kept.gaps)
         if pick_at > DRAWN_AHEAD - 3:
-            pick_at = more(draw, picks, pick_at)
+            pick_at = more(kept.draw, kept.picks, pick_at)
         kind, c, pick = ARRIVAL, 0, 0.0
         if sized:
-            at = next_arrival if number < arrivals else np.inf
-            if heap and ends[1] <= at:
-                at, kind = ends[1], COMPLETION
+            at = next_arrival if number < given.arrivals else np.inf
+            if heap and kept.ends[0] <= at:
+                at, kind = kept.ends[0], COMPLETION
         else:
-            rate = service + (total_rate if number < arrivals else 0.0)
-            at = now + gaps[gap_at] / rate if rate > 0.0 else np.inf
-            pick = picks[pick_at] * rate
+            rate = service + (given.total_rate if number < given.arrivals else 0.0)
+            at = now + kept.gaps[gap_at] / rate if rate > 0.0 else np.inf
+            pick = kept.picks[pick_at] * rate
             gap_at += rate > 0.0
             pick_at += 1
             if pick < service:
@@ -156,27 +212,27 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                 pick -= service
         if next_turn < at:
             at, kind = next_turn, TURN
-        if at == np.inf or (number >= arrivals and (in_system == 0 or not to_the_end)):
-            whole[DONE] = 1
+        if at == np.inf or (number >= given.arrivals and (in_system == 0 or not given.to_the_end)):
+            kept.whole[DONE] = 1
             break
-        while sampled and whole[TICK] < grid.size and grid[whole[TICK]] < at:
+        while sampled and kept.whole[TICK] < given.grid.size and given.grid[kept.whole[TICK]] < at:
             for i in range(count):
-                samples[whole[TICK], i] = waiting[i] + running[i]
-            whole[TICK] += 1
+                found.samples[kept.whole[TICK], i] = seen.waiting[i] + seen.running[i]
+            kept.whole[TICK] += 1
         now = at
         if kind == ARRIVAL:
-            if number == warm:
+            if number == given.warm:
                 counting = True
-                real[BEGAN], busy_since, busy_area = now, now, 0.0
-                _begin(now, since, areas, phases, phase)
+                kept.real[BEGAN], busy_since, busy_area = now, now, 0.0
+                _begin(now, kept.since, found, phase)
             if traced:
-                c = trace_classes[number]
+                c = given.trace_classes[number]
             else:
                 if sized:
-                    pick = picks[pick_at] * total_rate
+                    pick = kept.picks[pick_at] * given.total_rate
                     pick_at += 1
-                while c < count - 1 and pick >= rates[c]:
-                    pick -= rates[c]
+                while c < count - 1 and pick >= given.rates[c]:
+                    pick -= given.rates[c]
                     c += 1
             c &= NATURAL
             job = spare & NATURAL
@@ -185,180 +241,158 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             if sized:
                 of_class[job] = c
                 if traced:
-                    pool[job, TAKES] = trace_sizes[number]
+                    pool[job, TAKES] = given.trace_sizes[number]
                 else:
-                    u, v = picks[pick_at], picks[pick_at + 1]
+                    u, v = kept.picks[pick_at], kept.picks[pick_at + 1]
                     pick_at += 2
-                    pool[job, TAKES] = size_of(u, v, shapes, c, values, starts) / services[c]
-            areas[c] += (waiting[c] + running[c]) * (now - since[c])
-            since[c] = now
+                    pool[job, TAKES] = (
+                        size_of(u, v, given.shapes, c, given.values, given.starts)
+                        / given.services[c]
+                    )
+            found.areas[c] += (seen.waiting[c] + seen.running[c]) * (now - kept.since[c])
+            kept.since[c] = now
             pool[job, AFTER] = -1
-            if waiting[c]:
-                pool[last[c] & NATURAL, AFTER] = job
+            if seen.waiting[c]:
+                pool[kept.last[c] & NATURAL, AFTER] = job
             else:
-                first[c], head[c] = job, number
-            last[c] = job
-            waiting[c] += 1
+                kept.first[c], seen.head[c] = job, number
+            kept.last[c] = job
+            seen.waiting[c] += 1
             in_system += 1
             most = max(most, in_system)
             if counting:
-                came[c] += 1
+                found.came[c] += 1
                 if number == batch_ends:
                     batch += 1
-                    batch_ends = warm + (batch + 1) * (arrivals - warm) // sums.shape[0]
+                    batch_ends = (
+                        given.warm
+                        + (batch + 1) * (given.arrivals - given.warm) // found.sums.shape[0]
+                    )
                     for i in range(count):
-                        levels[batch, i] = waiting[i] + running[i]
+                        found.levels[batch, i] = seen.waiting[i] + seen.running[i]
             number += 1
-            if sized and number < arrivals:
-                next_arrival = trace_times[number] if traced else now + gaps[gap_at] / total_rate
+            if sized and number < given.arrivals:
+                next_arrival = (
+                    given.trace_times[number]
+                    if traced
+                    else now + kept.gaps[gap_at] / given.total_rate
+                )
                 gap_at += 1
         elif kind == COMPLETION:
             if sized:
-                job = ended[1] & NATURAL
-                heap = _pop(ends, ended, heap, pool)
+                job = kept.ended[0] & PLACE
+                heap = pop(kept.ends, kept.ended, heap)
                 c = of_class[job] & NATURAL
             else:
-                while c < count - 1 and pick >= running[c] * services[c]:
-                    pick -= running[c] * services[c]
+                while c < count - 1 and pick >= seen.running[c] * given.services[c]:
+                    pick -= seen.running[c] * given.services[c]
                     c += 1
-                while running[c] == 0:  # rounding at the very end of the range
+                while seen.running[c] == 0:  # rounding at the very end of the range
                     c -= 1
                 c &= NATURAL
-                place = (base[c] + min(int(pick / services[c]), running[c] - 1)) & NATURAL
-                job = served[place] & NATURAL
-                served[place] = served[(base[c] + running[c] - 1) & NATURAL]
-            areas[c] += (waiting[c] + running[c]) * (now - since[c])
-            since[c] = now
-            busy_area += (k - free) * (now - busy_since)
+                place = (
+                    kept.base[c] + min(int(pick / given.services[c]), seen.running[c] - 1)
+                ) & NATURAL
+                job = kept.served[place] & NATURAL
+                kept.served[place] = kept.served[(kept.base[c] + seen.running[c] - 1) & NATURAL]
+            found.areas[c] += (seen.waiting[c] + seen.running[c]) * (now - kept.since[c])
+            kept.since[c] = now
+            busy_area += (given.k - free) * (now - busy_since)
             busy_since = now
-            running[c] -= 1
-            free += needs[c]
-            service = service - services[c] if free < k else 0.0
+            seen.running[c] -= 1
+            free += seen.needs[c]
+            service = service - given.services[c] if free < given.k else 0.0
             in_system -= 1
             response = now - pool[job, CAME_AT]
-            if counting and pool[job, WHICH] >= warm:
-                sums[batch & NATURAL, c] += response
-                counts[batch & NATURAL, c] += 1
-                bits_in[0] = response
-                histogram[c, min(max((bits[0] >> 45) - LOWEST, 0), BUCKETS - 1)] += 1
+            if counting and pool[job, WHICH] >= given.warm:
+                found.sums[batch & NATURAL, c] += response
+                found.counts[batch & NATURAL, c] += 1
+                found.histogram[c, bucket(response)] += 1
             if each:
-                responses[int(pool[job, WHICH])] = response
+                found.responses[int(pool[job, WHICH])] = response
             pool[job, AFTER] = spare
             spare = job
         else:
-            memory[0] = (memory[0] + 1) % count
-            next_turn = now + exponential(turn) * holding[memory[0]]
+            seen.memory[0] = (seen.memory[0] + 1) % count
+            next_turn = now + exponential(kept.turn) * given.holding[seen.memory[0]]
         only = ANY
         if kind == ARRIVAL:
-            only = after_arrival(memory, needs, waiting, running, free, c)
+            only = after_arrival(seen, free, c)
         while only != NONE:
             c = only
             if only == ANY:
-                c = next_start(
-                    memory, numbers, needs, slots, by_need, waiting, running, free, head
-                )  # fmt: skip
+                c = next_start(seen, free)
             else:
                 only = NONE
             if c < 0:
                 break
-            if c >= count or not waiting[c] or needs[c] > free:
-                whole[DONE], whole[FAULT] = 1, c
+            if c >= count or not seen.waiting[c] or seen.needs[c] > free:
+                kept.whole[DONE], kept.whole[FAULT] = 1, c
                 return
             c &= NATURAL
-            job = first[c] & NATURAL
-            first[c] = int(pool[job, AFTER])
-            waiting[c] -= 1
-            if waiting[c]:
-                head[c] = pool[first[c] & NATURAL, WHICH]
-            busy_area += (k - free) * (now - busy_since)
+            job = kept.first[c] & NATURAL
+            kept.first[c] = int(pool[job, AFTER])
+            seen.waiting[c] -= 1
+            if seen.waiting[c]:
+                seen.head[c] = pool[kept.first[c] & NATURAL, WHICH]
+            busy_area += (given.k - free) * (now - busy_since)
             busy_since = now
-            free -= needs[c]
+            free -= seen.needs[c]
             if sized:
-                heap = _push(ends, ended, heap, now + pool[job, TAKES], job, pool)
+                both = int(pool[job, WHICH]) << PLACE_BITS | job
+                heap = push(kept.ends, kept.ended, heap, now + pool[job, TAKES], both)
             else:
-                served[(base[c] + running[c]) & NATURAL] = job
-                service += services[c]
-            running[c] += 1
+                kept.served[(kept.base[c] + seen.running[c]) & NATURAL] = job
+                service += given.services[c]
+            seen.running[c] += 1
         if NOTE_PHASES:
-            phase = _note_phase(memory, waiting, running, k, phase, now, phases)
-    whole[NUMBER], whole[IN_SYSTEM], whole[BATCH], whole[FREE] = number, in_system, batch, free
-    whole[HEAP], whole[SPARE], whole[COUNTING] = heap, spare, counting
-    whole[MOST], whole[PHASE] = most, phase
-    whole[GAPS_USED], whole[PICKS_USED] = gap_at, pick_at
-    real[NOW], real[SERVICE] = now, service
-    real[BUSY_AREA], real[BUSY_SINCE] = busy_area, busy_since
-    real[NEXT_ARRIVAL], real[NEXT_TURN] = next_arrival, next_turn
+            phase = _note_phase(seen, given.k, phase, now, found.phases)
+    kept.whole[NUMBER], kept.whole[IN_SYSTEM], kept.whole[BATCH], kept.whole[FREE] = (
+        number,
+        in_system,
+        batch,
+        free,
+    )
+    kept.whole[HEAP], kept.whole[SPARE], kept.whole[COUNTING] = heap, spare, counting
+    kept.whole[MOST], kept.whole[PHASE] = most, phase
+    kept.whole[GAPS_USED], kept.whole[PICKS_USED] = gap_at, pick_at
+    kept.real[NOW], kept.real[SERVICE] = now, service
+    kept.real[BUSY_AREA], kept.real[BUSY_SINCE] = busy_area, busy_since
+    kept.real[NEXT_ARRIVAL], kept.real[NEXT_TURN] = next_arrival, next_turn
 
 
 @compiled
-def _begin(now: float, since: Any, areas: Any, phases: Any, phase: int) -> None:
+def _begin(now: float, since: Any, found: Found, phase: int) -> None:
     """Begin to count: forget what the warm-up has left."""
     for c in range(since.size):
-        since[c], areas[c] = now, 0.0
-    for p in range(phases.shape[1]):
-        phases[0, p] = phases[1, p] = 0.0
-    phases[0, phase] = -now
+        since[c], found.areas[c] = now, 0.0
+    for p in range(found.phases.shape[1]):
+        found.phases[0, p] = found.phases[1, p] = 0.0
+    found.phases[0, phase] = -now
 
 
 @compiled
-def _note_phase(
-    memory: Any, waiting: Any, running: Any, k: int, phase: int, now: float, phases: Any
-) -> int:
+def bucket(response: float) -> int:
+    """Return the place of a response time in the histogram."""
+    place = int(np.float64(response).view(np.int64) >> 45) - LOWEST
+    return min(max(place, 0), BUCKETS - 1)
+
+
+@compiled
+def _note_phase(seen: Seen, k: int, phase: int, now: float, phases: Any) -> int:
     """Note the time in each of section 4.2's phases; 0 is an empty system."""
-    small, large = memory[0], memory[1]
-    if running[large]:
+    small, large = seen.memory[0], seen.memory[1]
+    inside = seen.waiting[small] + seen.running[small]
+    if seen.running[large]:
         new = 1
-    elif not running[small]:
+    elif not seen.running[small]:
         new = 0
-    elif memory[2]:
+    elif seen.memory[2]:
         new = 4
     else:
-        new = 2 if phase in (0, 1, 4) and waiting[small] + running[small] >= k else 3
-        if phase == 2 and waiting[small] + running[small] >= k:
-            new = 2
+        new = 2 if phase != 3 and inside >= k else 3
     if new != phase:
         phases[0, phase] += now
         phases[0, new] -= now
         phases[1, new] += 1
     return new
-
-
-@compiled
-def _push(ends: Any, ended: Any, heap: int, at: float, job: int, pool: Any) -> int:
-    """Add a completion to the heap, whose root is place 1; of two at a time the older job leads."""
-    heap += 1
-    i = heap
-    number = pool[job, WHICH]
-    while i > 1:
-        above = i >> 1
-        if ends[above] < at or (ends[above] == at and pool[ended[above], WHICH] < number):
-            break
-        ends[i], ended[i] = ends[above], ended[above]
-        i = above
-    ends[i], ended[i] = at, job
-    return heap
-
-
-@compiled
-def _pop(ends: Any, ended: Any, heap: int, pool: Any) -> int:
-    """Remove the root of the heap."""
-    at, job = ends[heap], ended[heap]
-    number = pool[job, WHICH]
-    heap -= 1
-    i = 1
-    while 2 * i <= heap:
-        child = 2 * i
-        if child < heap and (
-            ends[child + 1] < ends[child]
-            or (
-                ends[child + 1] == ends[child]
-                and pool[ended[child + 1], WHICH] < pool[ended[child], WHICH]
-            )
-        ):
-            child += 1
-        if at < ends[child] or (at == ends[child] and number < pool[ended[child], WHICH]):
-            break
-        ends[i], ended[i] = ends[child], ended[child]
-        i = child
-    ends[i], ended[i] = at, job
-    return heap

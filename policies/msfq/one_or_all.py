@@ -9,9 +9,8 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.msfq.registration import admission_rule
-from schedopt.policies.msfq.rule import Rule, Twin
-from schedopt.policies.msfq.rules import KERNELS, PAPER
-from schedopt.policies.msfq.state import State
+from schedopt.policies.msfq.rule import NONE, FlatRule, Seen, Twin
+from schedopt.policies.msfq.rules import PAPER
 from schedopt.policies.registry import NotApplicableError
 
 
@@ -60,16 +59,37 @@ def threshold_in(queue: Instance, threshold: int | None) -> int:
     return threshold
 
 
+def msfq(seen: Seen, free: int) -> int:
+    """See `Msfq`; the memory: small, large, draining, left to start of a drain, l, lazy."""
+    memory, waiting, running = seen.memory, seen.waiting, seen.running
+    small, large = memory[0], memory[1]
+    if running[large]:
+        return NONE  # phase 1
+    if not running[small] and not memory[3]:  # the servers are empty
+        if waiting[large]:
+            return large
+        memory[2] = not memory[5] and waiting[small] <= memory[4]
+        memory[3] = waiting[small] if memory[2] else 0
+    if not memory[2] and waiting[small] + running[small] <= memory[4]:
+        memory[2] = waiting[large] > 0 or not memory[5]  # phase 4
+    if memory[2]:
+        if memory[3]:
+            memory[3] -= 1
+            return small
+        return NONE
+    return small if waiting[small] and free else NONE
+
+
 @admission_rule(
     "msfq",
     source=f"{PAPER}, section 4.2",
     summary="MSF that drains once at most l small jobs are left (one-or-all)",
-    twin=Twin(KERNELS, "msfq", phases=True, lean="schedopt.policies.msfq.one_or_all_simulation"),
+    twin=Twin(__name__, "msfq", phases=True, lean="schedopt.policies.msfq.one_or_all_simulation"),
     suits="alone",
     threshold=THRESHOLD,
     variant=VARIANT,
 )
-class Msfq(Rule):
+class Msfq(FlatRule):
     """MSF Quickswap: drain the small jobs once at most l of them are left.
 
     ``lazy`` drains only when a large job waits, as the paper's authors' simulator does.
@@ -81,42 +101,34 @@ class Msfq(Rule):
         self.small, self.large = pair(queue, "msfq")
         self.threshold = self.most = threshold_in(queue, threshold)
         self.lazy = variant == "lazy"
-        self.draining, self.batch = False, 0
-        self.memory = (self.small, self.large, 0, 0, self.most, int(self.lazy))
+        memory = (self.small, self.large, 0, 0, self.most, int(self.lazy))
+        super().__init__(queue, msfq, memory)
 
-    def __call__(self, state: State) -> int | None:
-        """Return what starts next."""
-        small, large = self.small, self.large
-        if state.running[large]:
-            return None  # phase 1
-        if not state.running[small] and not self.batch:  # the servers are empty
-            if state.waiting[large]:
-                return large
-            self.draining = not self.lazy and state.waiting[small] <= self.most
-            self.batch = state.waiting[small] if self.draining else 0
-        left = state.waiting[small] + state.running[small]
-        if left <= self.most and (state.waiting[large] or not self.lazy):
-            self.draining = True  # phase 4
-        if self.draining:
-            if not self.batch:
-                return None
-            self.batch -= 1
-            return small
-        return small if state.waiting[small] and state.free else None
+
+def two_threshold(seen: Seen, free: int) -> int:
+    """See `TwoThreshold`; the memory: small, large, l; the numbers: b0, b1, b2."""
+    small, large = seen.memory[0], seen.memory[1]
+    if seen.running[large]:
+        return NONE
+    few, many, c = seen.waiting[small], seen.waiting[large], seen.running[small]
+    if not c and many and (not few or few < seen.numbers[0] + seen.numbers[1] * many):
+        return large
+    stop = c and many and c <= seen.memory[2] and few < seen.numbers[2]
+    return small if few and free and not stop else NONE
 
 
 @admission_rule(
     "two-threshold",
     source="read off the optimal policy: see formulations.msfq.optimal",
     summary="when to start a large job, and when to stop admitting small ones (one-or-all)",
-    twin=Twin(KERNELS, "two_threshold"),
+    twin=Twin(__name__, "two_threshold"),
     suits="alone",
     threshold=THRESHOLD,
     b0=BOUND,
     b1=Option(0.0, "a number >= 0", lambda v: is_number(v) and v >= 0),
     b2=BOUND,
 )
-class TwoThreshold(Rule):
+class TwoThreshold(FlatRule):
     """Two thresholds instead of one: what the optimal policy looks like.
 
     With empty servers a large job starts if fewer small ones wait than b0 + b1·(large ones
@@ -136,20 +148,8 @@ class TwoThreshold(Rule):
         b1: float = 0.0,
         b2: float | None = None,
     ) -> None:
-        self.small, self.large = pair(queue, "two-threshold")
+        small, large = pair(queue, "two-threshold")
         l = max(0, queue.servers - 2) if threshold is None else threshold
-        self.threshold = self.most = threshold_in(queue, l)
-        self.b0, self.b1, self.b2 = inf if b0 is None else b0, b1, inf if b2 is None else b2
-        self.memory = (self.small, self.large, self.most)
-        self.numbers = (self.b0, self.b1, self.b2)
-
-    def __call__(self, state: State) -> int | None:
-        """Return what starts next."""
-        small, large = state.waiting[self.small], state.waiting[self.large]
-        running = state.running[self.small]
-        if state.running[self.large]:
-            return None
-        if not running and large and (not small or small < self.b0 + self.b1 * large):
-            return self.large
-        stop = running and large and running <= self.most and small < self.b2
-        return self.small if small and state.free and not stop else None
+        self.threshold = threshold_in(queue, l)
+        bounds = (inf if b0 is None else b0, b1, inf if b2 is None else b2)
+        super().__init__(queue, two_threshold, (small, large, self.threshold), bounds)

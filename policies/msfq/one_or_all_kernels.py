@@ -8,12 +8,11 @@ stand in registers, and jobs of a class, which come and start in turn, in a ring
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import compiled
-from schedopt.policies.msfq.kernels import BUCKETS, DRAWN_AHEAD, LOWEST
+from schedopt.policies.msfq.kernels import DRAWN_AHEAD, Given, bucket
+from schedopt.policies.msfq.played import Found
 from schedopt.policies.msfq.random_kernels import exponentials, uniforms
 
 NUMBER, MOST, BATCH, PHASE, SMALL, LARGE, RUNNING, BUSY, DRAINING, PAUSE, FULL = range(11)
@@ -24,12 +23,35 @@ NOW, SERVICE, BEGAN, BUSY_SINCE, BUSY_AREA, RUNS_SINCE, SMALL_SINCE, LARGE_SINCE
 TINY = 5e-324
 
 
+class Kept(NamedTuple):
+    """What is kept from one call to the next.
+
+    Attributes
+    ----------
+    whole, real : ndarray
+        Scalars: see `NUMBER` and `NOW`.
+    draw, when, gaps, picks : ndarray
+        See `kernels.Kept`; numbers are drawn ahead, and all of them are used.
+    heads : ndarray, shape (2,)
+        Where the lines of small and of large jobs begin.
+    served : ndarray, shape (k,)
+        When the small jobs that run came.
+    """
+
+    whole: Any
+    real: Any
+    draw: Any
+    when: Any
+    gaps: Any
+    picks: Any
+    heads: Any
+    served: Any
+
+
 @partial(compiled, nogil=True)  # for replications side by side
 def advance(  # noqa: PLR0915 - in pieces it is slower
-    k: int, threshold: int, lazy: bool, small: int, rates: Any, services: Any,
-    arrivals: int, warm: int, whole: Any, real: Any, draw: Any, when: Any, gaps: Any, picks: Any,
-    small_line: Any, large_line: Any, heads: Any, served: Any,
-    sums: Any, counts: Any, levels: Any, areas: Any, came: Any, histogram: Any, phases: Any,
+    threshold: int, lazy: bool, small: int, given: Given, kept: Kept, found: Found,
+    small_line: Any, large_line: Any,
 ) -> None:  # fmt: skip
     """Play until all jobs have come, until a line may become full, or until a pause.
 
@@ -39,47 +61,48 @@ def advance(  # noqa: PLR0915 - in pieces it is slower
         MSFQ's l and variant.
     small : int
         Which class needs one server, 0 or 1.
-    small_line, large_line, heads : ndarray
-        When the waiting jobs came, in rings of 2^n places, and where each begins. It is below 0
-        for a job of the warm-up, which is not counted.
-    served : ndarray, shape (k,)
-        When the small jobs that run came.
-    rates, services, arrivals, warm, whole, real, draw, when, gaps, picks
-        See `kernels.advance`; numbers are drawn ahead, and all of them are used.
-    sums, counts, levels, areas, came, histogram, phases : ndarray
-        What is found: see `simulation.Played`.
+    given, kept, found : NamedTuple
+        What is played, what is kept between two calls, what is counted.
+    small_line, large_line : ndarray
+        When the waiting jobs came, in rings of 2^n places; below 0 for a job of the warm-up, which
+        is not counted.
     """
     large = 1 - small
-    total = rates[0] + rates[1]
-    m1, mk = services[small], services[large]
+    k, total = given.k, given.rates[0] + given.rates[1]
+    m1, mk = given.services[small], given.services[large]
     small_end, large_end = small_line.size - 1, large_line.size - 1
-    number, most, batch, phase = whole[NUMBER], whole[MOST], whole[BATCH], whole[PHASE]
-    smalls, larges, running = whole[SMALL], whole[LARGE], whole[RUNNING]
-    busy, draining = whole[BUSY] > 0, whole[DRAINING] > 0
-    now, service, runs_since = real[NOW], real[SERVICE], real[RUNS_SINCE]
-    busy_since, busy_area = real[BUSY_SINCE], real[BUSY_AREA]
-    small_head, large_head = heads[0], heads[1]
-    mark = warm + (batch + 1) * (arrivals - warm) // sums.shape[0]
-    since_small, since_large = real[SMALL_SINCE], real[LARGE_SINCE]
-    area_small, area_large = areas[small], areas[large]
+    number, most, batch, phase = (
+        kept.whole[NUMBER],
+        kept.whole[MOST],
+        kept.whole[BATCH],
+        kept.whole[PHASE],
+    )
+    smalls, larges, running = kept.whole[SMALL], kept.whole[LARGE], kept.whole[RUNNING]
+    busy, draining = kept.whole[BUSY] > 0, kept.whole[DRAINING] > 0
+    now, service, runs_since = kept.real[NOW], kept.real[SERVICE], kept.real[RUNS_SINCE]
+    busy_since, busy_area = kept.real[BUSY_SINCE], kept.real[BUSY_AREA]
+    small_head, large_head = kept.heads[0], kept.heads[1]
+    mark = given.warm + (batch + 1) * (given.arrivals - given.warm) // found.sums.shape[0]
+    since_small, since_large = kept.real[SMALL_SINCE], kept.real[LARGE_SINCE]
+    area_small, area_large = found.areas[small], found.areas[large]
     sum_small = sum_large = 0.0
     done_small = done_large = 0
-    came_small, came_large = came[small], came[large]
+    came_small, came_large = found.came[small], found.came[large]
     if batch >= 0:
-        sum_small, sum_large = sums[batch, small], sums[batch, large]
-        done_small, done_large = counts[batch, small], counts[batch, large]
-    while number < arrivals:
-        if number >= whole[PAUSE]:
+        sum_small, sum_large = found.sums[batch, small], found.sums[batch, large]
+        done_small, done_large = found.counts[batch, small], found.counts[batch, large]
+    while number < given.arrivals:
+        if number >= kept.whole[PAUSE]:
             break
         if smalls + DRAWN_AHEAD > small_end or larges + DRAWN_AHEAD > large_end:
-            whole[FULL] = 1
+            kept.whole[FULL] = 1
             break
-        exponentials(when, gaps)
-        uniforms(draw, picks)
+        exponentials(kept.when, kept.gaps)
+        uniforms(kept.draw, kept.picks)
         for i in range(DRAWN_AHEAD):
             rate = service + total
-            now += gaps[i] / rate
-            pick = picks[i] * rate
+            now += kept.gaps[i] / rate
+            pick = kept.picks[i] * rate
             if pick < service:
                 if busy:
                     busy_area += k * (now - busy_since)
@@ -93,16 +116,16 @@ def advance(  # noqa: PLR0915 - in pieces it is slower
                         response = now - runs_since
                         sum_large += response
                         done_large += 1
-                        histogram[large, _bucket(response)] += 1
+                        found.histogram[large, bucket(response)] += 1
                 else:
                     busy_area += running * (now - busy_since)
                     busy_since = now
                     if small == 0 and pick >= running * m1:  # rounding at the end of the range
                         pick -= running * m1
                     place = min(int(pick / m1), running - 1)
-                    at = served[place]
+                    at = kept.served[place]
                     running -= 1
-                    served[place] = served[running]
+                    kept.served[place] = kept.served[running]
                     area_small += smalls * (now - since_small)
                     since_small = now
                     smalls -= 1
@@ -111,25 +134,31 @@ def advance(  # noqa: PLR0915 - in pieces it is slower
                         response = now - at
                         sum_small += response
                         done_small += 1
-                        histogram[small, _bucket(response)] += 1
+                        found.histogram[small, bucket(response)] += 1
             else:
-                comes_small = (pick - service < rates[0]) == (small == 0)
+                comes_small = (pick - service < given.rates[0]) == (small == 0)
                 if number == mark:
                     if batch < 0:
-                        real[BEGAN] = busy_since = since_small = since_large = now
+                        kept.real[BEGAN] = busy_since = since_small = since_large = now
                         busy_area = area_small = area_large = 0.0
-                        for p in range(phases.shape[1]):
-                            phases[0, p] = phases[1, p] = 0.0
-                        phases[0, phase] = -now
+                        for p in range(found.phases.shape[1]):
+                            found.phases[0, p] = found.phases[1, p] = 0.0
+                        found.phases[0, phase] = -now
                     else:
-                        sums[batch, small], sums[batch, large] = sum_small, sum_large
-                        counts[batch, small], counts[batch, large] = done_small, done_large
+                        found.sums[batch, small], found.sums[batch, large] = sum_small, sum_large
+                        found.counts[batch, small], found.counts[batch, large] = (
+                            done_small,
+                            done_large,
+                        )
                     sum_small = sum_large = 0.0
                     done_small = done_large = 0
                     batch += 1
-                    mark = warm + (batch + 1) * (arrivals - warm) // sums.shape[0]
-                    levels[batch, small] = smalls + comes_small
-                    levels[batch, large] = larges + (not comes_small)
+                    mark = (
+                        given.warm
+                        + (batch + 1) * (given.arrivals - given.warm) // found.sums.shape[0]
+                    )
+                    found.levels[batch, small] = smalls + comes_small
+                    found.levels[batch, large] = larges + (not comes_small)
                 at = now if batch >= 0 else -max(now, TINY)
                 number += 1
                 if comes_small:
@@ -166,7 +195,7 @@ def advance(  # noqa: PLR0915 - in pieces it is slower
                     busy_area += running * (now - busy_since)
                     busy_since = now
                     for _ in range(starts):
-                        served[running] = small_line[small_head]
+                        kept.served[running] = small_line[small_head]
                         small_head = (small_head + 1) & small_end
                         running += 1
                         service += m1
@@ -179,28 +208,26 @@ def advance(  # noqa: PLR0915 - in pieces it is slower
             else:
                 new = 2 if phase != 3 and smalls >= k else 3
             if new != phase:
-                phases[0, phase] += now
-                phases[0, new] -= now
-                phases[1, new] += 1
+                found.phases[0, phase] += now
+                found.phases[0, new] -= now
+                found.phases[1, new] += 1
                 phase = new
-            if number == arrivals:
+            if number == given.arrivals:
                 break
-    whole[NUMBER], whole[MOST], whole[BATCH], whole[PHASE] = number, most, batch, phase
-    whole[SMALL], whole[LARGE], whole[RUNNING] = smalls, larges, running
-    whole[BUSY], whole[DRAINING] = busy, draining
-    real[NOW], real[SERVICE], real[RUNS_SINCE] = now, service, runs_since
-    real[BUSY_SINCE], real[BUSY_AREA] = busy_since, busy_area
-    heads[0], heads[1] = small_head, large_head
-    real[SMALL_SINCE], real[LARGE_SINCE] = since_small, since_large
-    areas[small], areas[large] = area_small, area_large
-    came[small], came[large] = came_small, came_large
+    kept.whole[NUMBER], kept.whole[MOST], kept.whole[BATCH], kept.whole[PHASE] = (
+        number,
+        most,
+        batch,
+        phase,
+    )
+    kept.whole[SMALL], kept.whole[LARGE], kept.whole[RUNNING] = smalls, larges, running
+    kept.whole[BUSY], kept.whole[DRAINING] = busy, draining
+    kept.real[NOW], kept.real[SERVICE], kept.real[RUNS_SINCE] = now, service, runs_since
+    kept.real[BUSY_SINCE], kept.real[BUSY_AREA] = busy_since, busy_area
+    kept.heads[0], kept.heads[1] = small_head, large_head
+    kept.real[SMALL_SINCE], kept.real[LARGE_SINCE] = since_small, since_large
+    found.areas[small], found.areas[large] = area_small, area_large
+    found.came[small], found.came[large] = came_small, came_large
     if batch >= 0:
-        sums[batch, small], sums[batch, large] = sum_small, sum_large
-        counts[batch, small], counts[batch, large] = done_small, done_large
-
-
-@compiled
-def _bucket(response: float) -> int:
-    """Return the place of a response time in the histogram."""
-    place = int(np.float64(response).view(np.int64) >> 45) - LOWEST
-    return min(max(place, 0), BUCKETS - 1)
+        found.sums[batch, small], found.sums[batch, large] = sum_small, sum_large
+        found.counts[batch, small], found.counts[batch, large] = done_small, done_large

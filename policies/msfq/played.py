@@ -58,6 +58,20 @@ class Run:
     pace: Pace | None = None
 
 
+class Found(NamedTuple):
+    """What is counted while a simulation goes on; `Played` says what each is."""
+
+    sums: Floats
+    counts: Ints
+    levels: Ints
+    areas: Floats
+    came: Ints
+    histogram: Ints
+    phases: Floats
+    responses: Floats
+    samples: Ints
+
+
 class Played(NamedTuple):
     """What a simulation gives.
 

@@ -12,7 +12,7 @@ from schedopt.instances.msfq import Expected, Instance, Replayed, Simulated
 from schedopt.instances.options import Option, is_count
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND
 from schedopt.policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
-from schedopt.policies.msfq.rule import Choice, Plan, Rule, Twin, Watch
+from schedopt.policies.msfq.rule import Choice, FlatRule, Plan, Rule, Twin, Watch
 from schedopt.policies.msfq.state import State
 from schedopt.policies.registry import Policy, Suits, register
 
@@ -87,15 +87,15 @@ def admission_rule(
     Returns
     -------
     callable
-        Takes the rule: a function of the `State`, or a subclass of `Rule` that is made from the
-        instance and the options.
+        Takes the rule: a function of the `State`, a subclass of `Rule` that is made from the
+        instance and the options, or the very function that its twin names.
     """
     known = {**options, **({} if solved is None else {"times": TIMES}), **_common(twin)}
     if twin is None:
         summary = f"{summary} (in plain Python)"
 
     def decorate(rule: R) -> R:
-        make = rule if isinstance(rule, type) else _without_options(rule)
+        make = rule if isinstance(rule, type) else _made_of(rule, twin)
         register(
             Policy(
                 name=name,
@@ -116,8 +116,10 @@ def admission_rule(
     return decorate
 
 
-def _without_options(function: Callable[[State], Choice]) -> Callable[[Instance], Rule]:
-    return lambda _queue: _Function(function)
+def _made_of(function: Callable[..., Any], twin: Twin | None) -> Callable[[Instance], Rule]:
+    """Return what makes a rule of a function: of the state, or of flat arrays if it is its twin."""
+    flat = twin and (twin.module, twin.next_start) == (function.__module__, function.__name__)
+    return lambda queue: FlatRule(queue, function) if flat else _Function(function)
 
 
 def _common(twin: Twin | None) -> dict[str, Option]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from schedopt.instances.msfq import Instance
 from schedopt.policies.msfq.state import Job, State
@@ -12,6 +13,46 @@ Choice = int | Job | None
 """What starts next: the head of a class, a job, or nothing."""
 Watch = Callable[[int, int], None]
 """Called with how many jobs have come so far, and how many will."""
+ANY, NONE = -2, -1
+"""Not one class alone, and no class: what rules on flat arrays return in place of a class."""
+
+
+class Seen(NamedTuple):
+    """A queue in flat arrays: what a rule sees of it that can be compiled.
+
+    Such a rule is a function ``next_start(seen, free)`` of this and the idle servers that returns
+    the class of which a job starts, or `NONE`. It may change its memory.
+
+    Attributes
+    ----------
+    memory, numbers : ndarray
+        What the rule remembers, in whole numbers, and its parameters.
+    needs, slots : ndarray of int, shape (C,)
+        Servers that a job of each class needs, and how many such jobs fit together.
+    by_need : ndarray of int, shape (C,)
+        The classes, the largest need first.
+    waiting, running : ndarray of int, shape (C,)
+        Jobs that wait and jobs in service.
+    head : ndarray, shape (C,)
+        The number of the job of each class that has waited longest, where one waits.
+    """
+
+    memory: MutableSequence[int]
+    numbers: Sequence[float]
+    needs: Sequence[int]
+    slots: Sequence[int]
+    by_need: Sequence[int]
+    waiting: MutableSequence[int]
+    running: MutableSequence[int]
+    head: MutableSequence[int]
+
+
+NextStart = Callable[[Seen, int], int]
+
+
+def ask_the_rule(seen: Seen, free: int, kind: int) -> int:
+    """Return which class alone may start after an arrival, `NONE`, or `ANY`: ask the rule."""
+    return ANY
 
 
 class Rule:
@@ -49,6 +90,39 @@ class Rule:
         raise NotImplementedError
 
 
+class FlatRule(Rule):
+    """A rule on flat arrays, said once: what is compiled is also what is run in plain Python.
+
+    Parameters
+    ----------
+    queue : Instance
+    next_start : callable
+        The rule: see `Seen`.
+    memory, numbers : sequence of int, sequence of float
+        What it begins with.
+    """
+
+    def __init__(
+        self,
+        queue: Instance,
+        next_start: NextStart,
+        memory: Sequence[int] = (),
+        numbers: Sequence[float] = (),
+    ) -> None:
+        self.memory: list[int] = list(memory)
+        self.numbers, self._next_start = numbers, next_start
+        self._slots, self._by_need = slots(queue), by_need(queue)
+
+    def __call__(self, state: State) -> int | None:
+        """Return the class of which a job starts next, or None."""
+        first = [state.head(kind) for kind in range(len(state.needs))]
+        head = [NONE if job is None else job.number for job in first]
+        seen = Seen(self.memory, self.numbers, state.needs, self._slots, self._by_need,
+                    state.waiting, state.running, head)  # fmt: skip
+        kind = self._next_start(seen, state.free)
+        return None if kind < 0 else kind
+
+
 @dataclass(frozen=True)
 class Twin:
     """Where the compiled twin of a rule is: functions of flat arrays that numba can compile.
@@ -58,9 +132,9 @@ class Twin:
     module : str
         The module that holds them, which is not imported before something is simulated.
     next_start : str
-        The rule: see `admission_kernels`.
+        The rule: see `Seen`.
     after_arrival : str
-        A shortcut that says what an arrival alone may start; none if empty.
+        A shortcut that says what an arrival of a class may start: see `ask_the_rule`.
     phases : bool
         Whether the phases of MSFQ (section 4.2) are noted.
     lean : str
@@ -97,3 +171,9 @@ class Plan:
 def slots(queue: Instance) -> tuple[int, ...]:
     """Return how many jobs of each class fit together: floor(k / need)."""
     return tuple(queue.servers // job.need for job in queue.classes)
+
+
+def by_need(queue: Instance) -> tuple[int, ...]:
+    """Return the classes, the largest need first."""
+    needs = [job.need for job in queue.classes]
+    return tuple(sorted(range(len(needs)), key=lambda kind: -needs[kind]))

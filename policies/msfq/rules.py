@@ -1,7 +1,7 @@
-"""Admission rules for any classes, as plainly as they can be said: what starts next, if anything.
+"""Admission rules for any classes: which class starts next, if any.
 
-After each arrival and each completion a rule is asked until it says None. A test holds the compiled
-twins in `admission_kernels` to these.
+After each arrival and each completion a rule is asked until it says `NONE`. Each is said once, on
+flat arrays (see `Seen`): the compiled simulator and that in plain Python run the same function.
 """
 
 from __future__ import annotations
@@ -14,92 +14,139 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.msfq.first_come import solved
 from schedopt.policies.msfq.registration import admission_rule
-from schedopt.policies.msfq.rule import Rule, Twin, slots
+from schedopt.policies.msfq.rule import ANY, NONE, FlatRule, Seen, Twin, slots
 from schedopt.policies.msfq.state import State
 
 PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Quickswap, 2025"
-KERNELS = "schedopt.policies.msfq.admission_kernels"
+
+
+def starts_where_it_fits(seen: Seen, free: int, kind: int) -> int:
+    """Start the job that came, or nothing: what fits was started before."""
+    return kind if seen.needs[kind] <= free else NONE
+
+
+def _oldest(seen: Seen, free: int, fitting: bool) -> int:
+    """Return the class whose head came first, of all that wait or of those that fit, if it fits."""
+    best = NONE
+    for c in range(len(seen.needs)):
+        if seen.waiting[c] and (not fitting or seen.needs[c] <= free):  # noqa: SIM102 - sooner
+            if best < 0 or seen.head[c] < seen.head[best]:
+                best = c
+    return best if best >= 0 and seen.needs[best] <= free else NONE
 
 
 @admission_rule(
     "fcfs",
     source=f"{PAPER}, section 1.1",
     summary="first come, first served",
-    twin=Twin(KERNELS, "fcfs"),
+    twin=Twin(__name__, "fcfs"),
     solved=solved,
 )
-def fcfs(state: State) -> int | None:
+def fcfs(seen: Seen, free: int) -> int:
     """First come, first served: who came first starts, or everyone waits."""
-    first = state.oldest(state.queued())
-    return first if first is not None and state.needs[first] <= state.free else None
+    return _oldest(seen, free, False)
 
 
 @admission_rule(
     "first-fit",
     source=f"{PAPER}, section 1.1",
     summary="the first of those that fit",
-    twin=Twin(KERNELS, "first_fit", "starts_where_it_fits"),
+    twin=Twin(__name__, "first_fit", "starts_where_it_fits"),
 )
-def first_fit(state: State) -> int | None:
+def first_fit(seen: Seen, free: int) -> int:
     """FCFS that skips jobs which do not fit."""
-    return state.oldest(state.fitting())
+    return _oldest(seen, free, True)
 
 
 @admission_rule(
     "msf",
     source=f"{PAPER}, section 4.1",
     summary="of those that fit, the most servers first",
-    twin=Twin(KERNELS, "most_servers_first", "starts_where_it_fits"),
+    twin=Twin(__name__, "most_servers_first", "starts_where_it_fits"),
 )
-def most_servers_first(state: State) -> int | None:
-    """Most Servers First: of those that fit, who needs most."""
-    return state.largest(state.fitting())
+def most_servers_first(seen: Seen, free: int) -> int:
+    """Most Servers First: of those that fit, who needs most.
+
+    It looks from the least need up: in a busy system few servers are free, and few classes fit.
+    """
+    best = NONE
+    for rank in range(len(seen.by_need) - 1, -1, -1):
+        c = seen.by_need[rank]
+        if seen.needs[c] > free:
+            break
+        if seen.waiting[c]:
+            best = c
+    return best
+
+
+def adaptive_quickswap(seen: Seen, free: int) -> int:
+    """See `AdaptiveQuickswap`; the memory is whether it drains."""
+    if seen.memory[0]:
+        for c in seen.by_need:
+            if seen.waiting[c]:
+                if seen.needs[c] > free:
+                    return NONE
+                seen.memory[0] = 0
+                return c
+        seen.memory[0] = 0
+    best = most_servers_first(seen, free)
+    if best >= 0:
+        return best
+    left_out = False
+    for c in range(len(seen.needs)):
+        if seen.waiting[c]:
+            if seen.running[c]:
+                return NONE
+            left_out = True
+    seen.memory[0] = left_out
+    return NONE
+
+
+def after_adaptive(seen: Seen, free: int, kind: int) -> int:
+    """Tell what an arrival may start: it brings on no drain while its class is in service."""
+    if not seen.memory[0]:
+        if seen.needs[kind] <= free:
+            return kind
+        return NONE if seen.running[kind] else ANY
+    if seen.waiting[kind] > 1:
+        return NONE  # a drain waits for the class of the largest need, and that is the same
+    return ANY
 
 
 @admission_rule(
     "adaptive-quickswap",
     source=f"{PAPER}, section 4.4",
     summary="MSF that drains once it serves only what keeps another class waiting",
-    twin=Twin(KERNELS, "adaptive_quickswap", "adaptive_after_arrival"),
+    twin=Twin(__name__, "adaptive_quickswap", "after_adaptive"),
 )
-class AdaptiveQuickswap(Rule):
+class AdaptiveQuickswap(FlatRule):
     """MSF, until it serves only what keeps others waiting.
 
     Where some waiting class is not in service, and no class in service waits, only the waiting job
     that needs most servers may start; once it has, MSF goes on.
     """
 
-    memory = (0,)  # draining
-
     def __init__(self, queue: Instance) -> None:
-        self.draining = False
+        super().__init__(queue, adaptive_quickswap, (0,))
 
-    def __call__(self, state: State) -> int | None:
-        """Return what starts next."""
-        if self.draining:
-            kind = state.largest(state.queued())
-            if kind is not None and state.needs[kind] > state.free:
-                return None
-            self.draining = False
-            if kind is not None:
-                return kind
-        following = most_servers_first(state)
-        if following is None:
-            queued = state.queued()
-            useful = any(state.running[kind] for kind in queued)
-            self.draining = bool(queued) and not useful
-        return following
+
+def by_the_clock(seen: Seen, free: int) -> int:
+    """Start a job of the class whose turn it is, which the memory holds."""
+    c = seen.memory[0]
+    if not seen.waiting[c] or seen.needs[c] > free:
+        return NONE
+    return c if seen.running[c] < seen.slots[c] else NONE
 
 
 @admission_rule(
     "nmsr",
     source="Chen, Grosof and Berg, POMACS 9, 2025 (the paper's reference 12)",
     summary="a random cycle of schedules, blind to the queues",
-    twin=Twin(KERNELS, "by_the_clock"),
+    twin=Twin(__name__, "by_the_clock"),
     suits="alone",
     cycle_rate=Option(None, "cycles per unit of time, above 0", lambda v: is_number(v) and v > 0),
 )
-class Nmsr(Rule):
+class Nmsr(FlatRule):
     """Nonpreemptive Markovian service rates: a cycle of schedules, blind to the queues.
 
     A class whose turn has come starts as servers free.
@@ -110,11 +157,9 @@ class Nmsr(Rule):
     which idles servers until the last of floor(k/i) jobs ends, costs half of the time to spare.
     """
 
-    memory = (0,)  # the turn
-
     def __init__(self, queue: Instance, cycle_rate: float | None = None) -> None:
-        self.slots = slots(queue)
-        each = list(zip(queue.classes, self.slots, strict=True))
+        super().__init__(queue, by_the_clock, (0,))
+        each = list(zip(queue.classes, slots(queue), strict=True))
         asked = [job.arrival_rate / (job.service_rate * most) for job, most in each]
         if cycle_rate is None:
             lost = fsum(
@@ -125,5 +170,5 @@ class Nmsr(Rule):
 
     def __call__(self, state: State) -> int | None:
         """Return what starts next."""
-        kind = self.turn
-        return kind if kind in state.fitting() and state.running[kind] < self.slots[kind] else None
+        self.memory[0] = self.turn
+        return super().__call__(state)

@@ -7,19 +7,92 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_count
 from schedopt.policies.msfq.one_or_all import is_level
 from schedopt.policies.msfq.registration import admission_rule
-from schedopt.policies.msfq.rule import Rule, Twin, slots
-from schedopt.policies.msfq.rules import KERNELS, PAPER
-from schedopt.policies.msfq.state import State
+from schedopt.policies.msfq.rule import NONE, FlatRule, Seen, Twin, slots
+from schedopt.policies.msfq.rules import PAPER
 
 HANDOVERS = ("drain", "overlap", "authors", "paper")
-"""In the order of their numbers in the twin's memory."""
+"""In the order of their numbers in the memory."""
+DRAIN, AUTHORS = 0, 2
+
+
+def static_quickswap(seen: Seen, free: int) -> int:
+    """See `StaticQuickswap`.
+
+    The memory: turn, draining (or, by turns, whether this event has been seen to), handover; by
+    class the limits, the cycle, and how many waited after the last event.
+    """
+    memory, waiting, running = seen.memory, seen.waiting, seen.running
+    count = len(seen.needs)
+    if memory[2] >= AUTHORS:
+        return _by_turns(seen, free)
+    while True:
+        c = memory[3 + count + memory[0]]
+        if not memory[1]:
+            if waiting[c] and running[c] < seen.slots[c]:
+                return c if seen.needs[c] <= free else NONE
+            if waiting[c] or running[c] > memory[3 + c]:
+                return NONE
+            memory[1] = 1
+        if running[c] and memory[2] == DRAIN:
+            return NONE
+        if not _goes_on(seen):
+            return NONE
+        memory[1] = 0
+
+
+def _by_turns(seen: Seen, free: int) -> int:
+    """Return what starts next where two classes run at the most."""
+    memory, waiting = seen.memory, seen.waiting
+    count = len(seen.needs)
+    left = 3 + 2 * count
+    if not memory[1]:  # the first question after an event
+        memory[1] = 1
+        anyone = another = False
+        for c in range(count):
+            if waiting[c] > memory[left + c]:
+                anyone = True
+                another = another or c != memory[3 + count + memory[0]]
+        if another and _may_go_on(seen):
+            _goes_on(seen)
+        if anyone and not waiting[memory[3 + count + memory[0]]]:
+            _goes_on(seen)
+    while True:
+        c = memory[3 + count + memory[0]]
+        if waiting[c] and seen.needs[c] <= free:
+            return c
+        moved = _may_go_on(seen) and _goes_on(seen)
+        if not moved or memory[2] == AUTHORS:
+            memory[1] = 0
+            for i in range(count):
+                memory[left + i] = waiting[i]
+            return NONE
+
+
+def _may_go_on(seen: Seen) -> bool:
+    """Tell whether no other class runs, and at most l_i of the class whose turn it is."""
+    turn = seen.memory[3 + len(seen.needs) + seen.memory[0]]
+    for c in range(len(seen.needs)):
+        if c != turn and seen.running[c]:
+            return False
+    return bool(seen.running[turn] <= seen.memory[3 + turn])
+
+
+def _goes_on(seen: Seen) -> bool:
+    """Give the turn to the next class that waits, and tell whether there is one."""
+    count = len(seen.needs)
+    for step in range(1, count + 1):
+        turn = (seen.memory[0] + step) % count
+        if seen.waiting[seen.memory[3 + count + turn]]:
+            seen.memory[0] = turn
+            return True
+    return False
 
 
 @admission_rule(
     "static-quickswap",
     source=f"{PAPER}, section 4.3: drain; its authors' simulator (StaticMSF): authors",
     summary="one class after the other; hands over once at most l_i of its slots are used",
-    twin=Twin(KERNELS, "static_quickswap"),
+    twin=Twin(__name__, "static_quickswap"),
     threshold=Option(
         None,
         "a whole number of slots, or one for each class with commas between",
@@ -32,7 +105,7 @@ HANDOVERS = ("drain", "overlap", "authors", "paper")
         lambda v: isinstance(v, str) or is_count(v),
     ),
 )
-class StaticQuickswap(Rule):
+class StaticQuickswap(FlatRule):
     """One class after the other (section 4.3).
 
     A class works until none of it waits and at most l_i of it run; then the turn goes on to the
@@ -69,65 +142,10 @@ class StaticQuickswap(Rule):
         handover: str = "overlap",
         order: str | int = "descending",
     ) -> None:
-        self.slots = slots(queue)
-        self.limits = _limits(self.slots, threshold)
-        self.order = _cycle(queue, str(order))
-        self.handover, self.draining = handover, False
-        self.asked, self.left = False, [0] * len(self.slots)
-        mode = HANDOVERS.index(handover)
-        self.memory = (0, 0, mode, *self.limits, *self.order, *self.left)
-
-    def __call__(self, state: State) -> int | None:
-        """Return what starts next."""
-        if self.handover in ("authors", "paper"):
-            return self._by_turns(state)
-        while True:
-            kind = self.order[self.turn]
-            if not self.draining:
-                if state.waiting[kind] and state.running[kind] < self.slots[kind]:
-                    return kind if state.needs[kind] <= state.free else None
-                if state.waiting[kind] or state.running[kind] > self.limits[kind]:
-                    return None
-                self.draining = True
-            if state.running[kind] and self.handover == "drain":
-                return None
-            if not self._goes_on(state):
-                return None
-            self.draining = False
-
-    def _by_turns(self, state: State) -> int | None:
-        """Return what starts next where two classes run at the most."""
-        if not self.asked:  # the first question after an event
-            self.asked = True
-            came = [kind for kind, n in enumerate(state.waiting) if n > self.left[kind]]
-            if any(kind != self.order[self.turn] for kind in came) and self._may_go_on(state):
-                self._goes_on(state)
-            if came and not state.waiting[self.order[self.turn]]:
-                self._goes_on(state)
-        while True:
-            kind = self.order[self.turn]
-            if state.waiting[kind] and state.needs[kind] <= state.free:
-                return kind
-            moved = self._may_go_on(state) and self._goes_on(state)
-            if not moved or self.handover == "authors":
-                self.asked, self.left = False, list(state.waiting)
-                return None
-
-    def _may_go_on(self, state: State) -> bool:
-        """Tell whether no other class runs, and at most l_i of the class whose turn it is."""
-        kind = self.order[self.turn]
-        alone = sum(state.running) == state.running[kind]
-        return alone and state.running[kind] <= self.limits[kind]
-
-    def _goes_on(self, state: State) -> bool:
-        """Give the turn to the next class that waits, and tell whether there is one."""
-        count = len(self.order)
-        for step in range(1, count + 1):
-            turn = (self.turn + step) % count
-            if state.waiting[self.order[turn]]:
-                self.turn = turn
-                return True
-        return False
+        room, cycle = slots(queue), _cycle(queue, str(order))
+        mode, nobody = HANDOVERS.index(handover), [0] * len(room)
+        memory = (0, 0, mode, *_limits(room, threshold), *cycle, *nobody)
+        super().__init__(queue, static_quickswap, memory)
 
 
 def _limits(room: tuple[int, ...], threshold: int | str | None) -> tuple[int, ...]:

@@ -103,7 +103,7 @@ def _number(written: str) -> float:
 
 
 def _check_finite(value: Any, place: str) -> None:
-    """Refuse TOML's nan and inf, of which JSON would make nothing at all, and what is lost."""
+    """Refuse nan and inf, which JSON cannot hold, and what no double holds."""
     if isinstance(value, dict):
         for key, inner in value.items():
             _check_finite(inner, joined(place, key))
@@ -137,7 +137,7 @@ def _arguments(declared: Declaration, home: Path) -> dict[str, Any]:
 
 
 def _found(patterns: Sequence[str], home: Path) -> list[Path]:
-    """Return the files and folders that are meant, patterns opened."""
+    """Return the files and folders that patterns name."""
     paths: list[Path] = []
     for position, pattern in enumerate(patterns):
         place = f"paths[{position}]"

@@ -18,7 +18,7 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance, JobClass
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies import registry
-from schedopt.policies.msfq import Job, Rule, State, Twin, admission_rule
+from schedopt.policies.msfq import Job, Rule, Seen, State, Twin, admission_rule
 from schedopt.policies.msfq import registration as registering
 from schedopt.policies.msfq.played import Played
 from schedopt.policies.msfq.registration import PLAIN_ARRIVALS, plan, rules
@@ -155,7 +155,7 @@ def test_a_twin_that_starts_what_it_may_not_is_refused(monkeypatch: pytest.Monke
         evaluate(QUEUE, "mine", options={"arrivals": 1000})
 
 
-def wrong_twin(memory, numbers, needs, slots, by_need, waiting, running, free, head):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+def wrong_twin(seen: Seen, free: int) -> int:
     return 1
 
 

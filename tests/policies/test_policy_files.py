@@ -48,11 +48,14 @@ from schedopt.policies.msfq import Twin, admission_rule
 def any_fit(state):
     return next(iter(state.fitting()), None)
 
-def twin(memory, numbers, needs, slots, by_need, waiting, running, free, head):
-    for kind in range(needs.size):
-        if waiting[kind] and needs[kind] <= free:
+def twin(seen, free):
+    for kind in range(len(seen.needs)):
+        if starts(seen, kind) and seen.needs[kind] <= free:
             return kind
     return -1
+
+def starts(seen, kind):
+    return seen.waiting[kind] > 0
 """
 
 

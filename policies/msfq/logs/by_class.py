@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heappop, heappush
 from math import inf
-from typing import Any
 
 import numpy as np
 
 from schedopt.instances.msfq import Instance, JobClass, Replayed
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.msfq.records import MOST_SERVERS
+from schedopt.policies.msfq.compiled import seen_of
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measured
 from schedopt.policies.msfq.logs.registration import write
+from schedopt.policies.msfq.logs.replay import machine_of, played
 from schedopt.policies.msfq.logs.resampling import objectives
 from schedopt.policies.msfq.played import fault
-from schedopt.policies.msfq.rule import Plan, Rule, Twin, slots
+from schedopt.policies.msfq.rule import Plan, Rule, Twin
 from schedopt.policies.msfq.state import Job, State
 from schedopt.policies.registry import NotApplicableError
-
-SLICE = 2_000_000
-"""Events between two looks at whether somebody has interrupted."""
 
 
 def evaluated(
@@ -117,31 +115,17 @@ def started(queue: Instance, plan: Plan, *, estimates: bool = False) -> Floats:
 
 
 def _compiled(queue: Instance, name: str, rule: Rule, twin: Twin) -> Floats:
-    from schedopt.policies.msfq.logs import class_kernels as kernels
+    from schedopt.policies.msfq.logs import discipline_kernels as kernels
+    from schedopt.policies.msfq.logs.replay_kernels import FAULT
 
     jobs, known = queue.jobs, classes(queue)
-    needs, kind = np.unique(jobs.need, return_inverse=True)
-    n, count = len(jobs), len(needs)
-    running = min(n, queue.servers // int(needs[0])) + 1
-    whole, starts = np.zeros(7, np.int64), np.full(n, np.inf)
-    whole[kernels.FREE] = queue.servers
-    inputs: dict[str, Any] = {
-        "submit": jobs.submit, "need": jobs.need, "run": jobs.run, "kind": kind.astype(np.int32),
-        "memory": np.array((*rule.memory, 0), dtype=np.int64),
-        "numbers": np.array((*rule.numbers, 0.0), dtype=np.float64),
-        "needs": needs.astype(np.int64), "slots": np.array(slots(known), dtype=np.int64),
-        "by_need": np.arange(count)[::-1].copy(), "waiting": np.zeros(count, np.int64),
-        "running": np.zeros(count, np.int64), "head": np.zeros(count, np.int64),
-        "last": np.zeros(count, np.int64), "after": np.zeros(n, np.int32), "most": SLICE,
-        "whole": whole, "starts": starts, "heap_ends": np.empty(running),
-        "heap_jobs": np.empty(running, np.int32),
-    }  # fmt: skip
-    whole[kernels.FAULT] = -1
-    advance = kernels.advance_by(twin)
-    while (whole[kernels.CAME] < n or whole[kernels.WAITING]) and not whole[kernels.STUCK]:
-        advance(**inputs)
-    if whole[kernels.FAULT] >= 0:
-        raise fault(name, str(whole[kernels.FAULT]))
+    kind = np.unique(jobs.need, return_inverse=True)[1].astype(np.int32)
+    last, after = np.zeros(len(known.classes), np.int64), np.zeros(len(jobs), np.int32)
+    own = kernels.ByClass(seen_of(known, rule), kind, last, after)
+    machine = machine_of(jobs, queue.servers)
+    starts = played(kernels.by_class(twin), jobs, jobs.run, machine, own)
+    if machine.whole[FAULT] >= 0:
+        raise fault(name, str(machine.whole[FAULT]))
     return starts
 
 

@@ -6,86 +6,106 @@ node knows the least need and the shortest planned time of the waiting jobs belo
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import compiled
+from schedopt.policies.msfq.logs.replay_kernels import Log
 
 FAN, BITS = 16, 4
 NOBODY = 2**31
 
 
-@compiled
-def join(at: int, need: int, planned: float, inside: Any, needs: Any, shortest: Any,
-         base: Any) -> None:  # fmt: skip
-    """Put a job of that need and planned time at its place in the line.
+class Line(NamedTuple):
+    """The jobs that wait.
 
-    ``base`` holds where each level begins in ``needs`` and ``shortest``, and where the last ends;
-    level 0 is the places themselves, of which only ``inside`` says who waits.
+    Attributes
+    ----------
+    rank, order : ndarray of int32, shape (jobs,)
+        Each job's place, and the job at each place.
+    inside : ndarray of uint8, shape (jobs,)
+        Whether the job at each place waits.
+    needs, shortest : ndarray
+        What each node of the tree knows.
+    base : ndarray of int
+        Where each level begins in them, and where the last ends; level 0 is the places themselves.
     """
-    inside[at] = 1
-    node = at
-    for level in range(base.size - 1):
-        node >>= BITS
-        i = base[level] + node
-        if needs[i] <= need and shortest[i] <= planned:
-            return
-        needs[i] = min(needs[i], need)
-        shortest[i] = min(shortest[i], planned)
+
+    rank: Any
+    order: Any
+    inside: Any
+    needs: Any
+    shortest: Any
+    base: Any
 
 
 @compiled
-def leave(at: int, inside: Any, order: Any, need: Any, planned: Any, needs: Any, shortest: Any,
-          base: Any) -> None:  # fmt: skip
-    """Take the job at a place out of the line."""
-    inside[at] = 0
+def join(job: int, log: Log, line: Line) -> None:
+    """Let a job into the line."""
+    need, planned = log.need[job], log.planned[job]
+    at = line.rank[job]
+    line.inside[at] = 1
+    node = at
+    for level in range(line.base.size - 1):
+        node >>= BITS
+        i = line.base[level] + node
+        if line.needs[i] <= need and line.shortest[i] <= planned:
+            return
+        line.needs[i] = min(line.needs[i], need)
+        line.shortest[i] = min(line.shortest[i], planned)
+
+
+@compiled
+def leave(job: int, log: Log, line: Line) -> None:
+    """Take a job out of the line."""
+    at = line.rank[job]
+    line.inside[at] = 0
     node = at >> BITS
     least, soonest = NOBODY, 1e308
-    for place in range(node << BITS, min((node + 1) << BITS, inside.size)):
-        if inside[place]:
-            job = order[place]
-            least, soonest = min(least, need[job]), min(soonest, planned[job])
-    for level in range(base.size - 1):
-        i = base[level] + node
-        if needs[i] == least and shortest[i] == soonest:
+    for place in range(node << BITS, min((node + 1) << BITS, line.inside.size)):
+        if line.inside[place]:
+            job = line.order[place]
+            least, soonest = min(least, log.need[job]), min(soonest, log.planned[job])
+    for level in range(line.base.size - 1):
+        i = line.base[level] + node
+        if line.needs[i] == least and line.shortest[i] == soonest:
             return
-        needs[i], shortest[i] = least, soonest
-        if level + 2 == base.size:
+        line.needs[i], line.shortest[i] = least, soonest
+        if level + 2 == line.base.size:
             return
         node >>= BITS
         least, soonest = NOBODY, 1e308
-        first = base[level] + (node << BITS)
-        for child in range(first, min(first + FAN, base[level + 1])):
-            least, soonest = min(least, needs[child]), min(soonest, shortest[child])
+        first = line.base[level] + (node << BITS)
+        for child in range(first, min(first + FAN, line.base[level + 1])):
+            least, soonest = min(least, line.needs[child]), min(soonest, line.shortest[child])
 
 
 @compiled
-def following(at: int, free: int, spare: int, now: float, time: float, inside: Any, order: Any,
-              need: Any, planned: Any, needs: Any, shortest: Any, base: Any) -> Any:  # fmt: skip
+def following(at: int, free: int, spare: int, now: float, time: float, log: Log, line: Line) -> Any:
     """Return the first place from ``at`` on whose job may start, or -1.
 
     It needs at most ``free`` servers, and at most ``spare`` unless it is planned to end by
     ``time``.
     """
     level, node = 0, at
-    top = base.size - 1
+    top = line.base.size - 1
     while True:
         end = (node | (FAN - 1)) + 1
         if level == 0:
-            end = min(end, inside.size)
+            end = min(end, line.inside.size)
             while node < end:
-                if inside[node]:
-                    job = order[node]
-                    n = need[job]
-                    if n <= free and (n <= spare or now + planned[job] <= time):
+                if line.inside[node]:
+                    job = line.order[node]
+                    n = log.need[job]
+                    if n <= free and (n <= spare or now + log.planned[job] <= time):
                         return node
                 node += 1
         else:
-            first = base[level - 1]
-            end = min(end, base[level] - first)
+            first = line.base[level - 1]
+            end = min(end, line.base[level] - first)
             found = False
             while node < end:
-                n = needs[first + node]
-                if n <= free and (n <= spare or now + shortest[first + node] <= time):
+                n = line.needs[first + node]
+                if n <= free and (n <= spare or now + line.shortest[first + node] <= time):
                     found = True
                     break
                 node += 1
@@ -97,10 +117,10 @@ def following(at: int, free: int, spare: int, now: float, time: float, inside: A
             return -1
         node = ((node - 1) >> BITS) + 1
         level += 1
-        size = base[level] - base[level - 1]
+        size = line.base[level] - line.base[level - 1]
         while level < top and node < size and node & (FAN - 1) == 0:
             node >>= BITS
             level += 1
-            size = base[level] - base[level - 1]
+            size = line.base[level] - line.base[level - 1]
         if node >= size:
             return -1

@@ -1,12 +1,11 @@
 """Running jobs by their planned end, compiled: a sorted list in blocks, which scales with both.
 
-A block holds up to `ROOM` jobs in order; ``count`` and ``total`` (servers) are by block, and
-``blocks`` holds the blocks in order, then those that are empty.
+A block holds up to `ROOM` jobs in order.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import compiled
 
@@ -14,14 +13,41 @@ ROOM = 256
 HALF = ROOM // 2
 
 
+class Plan(NamedTuple):
+    """Running jobs by their planned end.
+
+    Attributes
+    ----------
+    blocks : ndarray of int
+        The blocks in order, then those that are empty.
+    ends, jobs, held : ndarray
+        When each job is to end, which it is, and how many servers it holds, block by block.
+    count, total : ndarray of int
+        Jobs in each block, and their servers.
+    """
+
+    blocks: Any
+    ends: Any
+    jobs: Any
+    held: Any
+    count: Any
+    total: Any
+
+
 @compiled
-def _block(end: float, job: int, used: int, blocks: Any, ends: Any, jobs: Any) -> Any:
+def _copy(target: int, source: int, plan: Plan) -> None:
+    plan.ends[target], plan.jobs[target] = plan.ends[source], plan.jobs[source]
+    plan.held[target] = plan.held[source]
+
+
+@compiled
+def _block(end: float, job: int, used: int, plan: Plan) -> Any:
     """Return the position of the last block whose first job is not after this one; 0 at least."""
     low, high = 0, used
     while high - low > 1:
         middle = (low + high) >> 1
-        first = blocks[middle] * ROOM
-        if ends[first] < end or (ends[first] == end and jobs[first] <= job):
+        first = plan.blocks[middle] * ROOM
+        if plan.ends[first] < end or (plan.ends[first] == end and plan.jobs[first] <= job):
             low = middle
         else:
             high = middle
@@ -29,12 +55,12 @@ def _block(end: float, job: int, used: int, blocks: Any, ends: Any, jobs: Any) -
 
 
 @compiled
-def _place(end: float, job: int, b: int, count: int, ends: Any, jobs: Any) -> Any:
+def _place(end: float, job: int, b: int, plan: Plan) -> Any:
     """Return where in a block the first job is that is not before this one."""
-    low, high = b * ROOM, b * ROOM + count
+    low, high = b * ROOM, b * ROOM + plan.count[b]
     while low < high:
         middle = (low + high) >> 1
-        if ends[middle] < end or (ends[middle] == end and jobs[middle] < job):
+        if plan.ends[middle] < end or (plan.ends[middle] == end and plan.jobs[middle] < job):
             low = middle + 1
         else:
             high = middle
@@ -42,100 +68,96 @@ def _place(end: float, job: int, b: int, count: int, ends: Any, jobs: Any) -> An
 
 
 @compiled
-def insert(end: float, job: int, need: int, used: int, blocks: Any, ends: Any, jobs: Any,
-           held: Any, count: Any, total: Any) -> Any:  # fmt: skip
+def insert(end: float, job: int, need: int, used: int, plan: Plan) -> Any:
     """Add a job, and return how many blocks there are now."""
     if not used:
-        count[blocks[0]] = total[blocks[0]] = 0
+        plan.count[plan.blocks[0]] = plan.total[plan.blocks[0]] = 0
         used = 1
-    position = _block(end, job, used, blocks, ends, jobs)
-    b = blocks[position]
-    if count[b] == ROOM:
-        fresh = blocks[used]
+    position = _block(end, job, used, plan)
+    b = plan.blocks[position]
+    if plan.count[b] == ROOM:
+        fresh = plan.blocks[used]
         for i in range(used, position + 1, -1):
-            blocks[i] = blocks[i - 1]
-        blocks[position + 1] = fresh
+            plan.blocks[i] = plan.blocks[i - 1]
+        plan.blocks[position + 1] = fresh
         used += 1
         moved = 0
         for i in range(HALF):
             source, target = b * ROOM + HALF + i, fresh * ROOM + i
-            ends[target], jobs[target], held[target] = ends[source], jobs[source], held[source]
-            moved += held[source]
-        count[b], count[fresh] = HALF, HALF
-        total[b], total[fresh] = total[b] - moved, moved
+            _copy(target, source, plan)
+            moved += plan.held[source]
+        plan.count[b], plan.count[fresh] = HALF, HALF
+        plan.total[b], plan.total[fresh] = plan.total[b] - moved, moved
         first = fresh * ROOM
-        if ends[first] < end or (ends[first] == end and jobs[first] <= job):
+        if plan.ends[first] < end or (plan.ends[first] == end and plan.jobs[first] <= job):
             b = fresh
-    place = _place(end, job, b, count[b], ends, jobs)
-    for i in range(b * ROOM + count[b], place, -1):
-        ends[i], jobs[i], held[i] = ends[i - 1], jobs[i - 1], held[i - 1]
-    ends[place], jobs[place], held[place] = end, job, need
-    count[b] += 1
-    total[b] += need
+    place = _place(end, job, b, plan)
+    for i in range(b * ROOM + plan.count[b], place, -1):
+        _copy(i, i - 1, plan)
+    plan.ends[place], plan.jobs[place], plan.held[place] = end, job, need
+    plan.count[b] += 1
+    plan.total[b] += need
     return used
 
 
 @compiled
-def remove(end: float, job: int, used: int, blocks: Any, ends: Any, jobs: Any, held: Any,
-           count: Any, total: Any) -> Any:  # fmt: skip
+def remove(end: float, job: int, used: int, plan: Plan) -> Any:
     """Take a job away, and return how many blocks there are now."""
-    position = _block(end, job, used, blocks, ends, jobs)
-    b = blocks[position]
-    place = _place(end, job, b, count[b], ends, jobs)
-    total[b] -= held[place]
-    count[b] -= 1
-    for i in range(place, b * ROOM + count[b]):
-        ends[i], jobs[i], held[i] = ends[i + 1], jobs[i + 1], held[i + 1]
+    position = _block(end, job, used, plan)
+    b = plan.blocks[position]
+    place = _place(end, job, b, plan)
+    plan.total[b] -= plan.held[place]
+    plan.count[b] -= 1
+    for i in range(place, b * ROOM + plan.count[b]):
+        _copy(i, i + 1, plan)
     if used == 1:
-        return 1 if count[b] else 0
-    few = HALF if count[b] else ROOM  # an empty block is joined to whichever
-    if position + 1 < used and count[b] + count[blocks[position + 1]] <= few:
-        return _joined(position, used, blocks, ends, jobs, held, count, total)
-    if position and count[b] + count[blocks[position - 1]] <= few:
-        return _joined(position - 1, used, blocks, ends, jobs, held, count, total)
+        return 1 if plan.count[b] else 0
+    few = HALF if plan.count[b] else ROOM  # an empty block is joined to whichever
+    if position + 1 < used and plan.count[b] + plan.count[plan.blocks[position + 1]] <= few:
+        return _joined(position, used, plan)
+    if position and plan.count[b] + plan.count[plan.blocks[position - 1]] <= few:
+        return _joined(position - 1, used, plan)
     return used
 
 
 @compiled
-def _joined(position: int, used: int, blocks: Any, ends: Any, jobs: Any, held: Any, count: Any,
-            total: Any) -> Any:  # fmt: skip
+def _joined(position: int, used: int, plan: Plan) -> Any:
     """Put what is in the block after a position into that before, and the block to the empty."""
-    b, other = blocks[position], blocks[position + 1]
-    for i in range(count[other]):
-        source, target = other * ROOM + i, b * ROOM + count[b] + i
-        ends[target], jobs[target], held[target] = ends[source], jobs[source], held[source]
-    count[b] += count[other]
-    total[b] += total[other]
+    b, other = plan.blocks[position], plan.blocks[position + 1]
+    for i in range(plan.count[other]):
+        source, target = other * ROOM + i, b * ROOM + plan.count[b] + i
+        _copy(target, source, plan)
+    plan.count[b] += plan.count[other]
+    plan.total[b] += plan.total[other]
     for i in range(position + 1, used - 1):
-        blocks[i] = blocks[i + 1]
-    blocks[used - 1] = other
+        plan.blocks[i] = plan.blocks[i + 1]
+    plan.blocks[used - 1] = other
     return used - 1
 
 
 @compiled
-def reserve(need: int, free: int, used: int, blocks: Any, ends: Any, held: Any, count: Any,
-            total: Any) -> Any:  # fmt: skip
+def reserve(need: int, free: int, used: int, plan: Plan) -> Any:
     """Return when so many servers are free by plan, and how many are over then.
 
     All that is planned to end at that instant counts.
     """
     position = 0
-    while position < used - 1 and free + total[blocks[position]] < need:
-        free += total[blocks[position]]
+    while position < used - 1 and free + plan.total[plan.blocks[position]] < need:
+        free += plan.total[plan.blocks[position]]
         position += 1
-    b = blocks[position]
+    b = plan.blocks[position]
     i = b * ROOM
     while free < need:
-        free += held[i]
+        free += plan.held[i]
         i += 1
-    time = ends[i - 1]
+    time = plan.ends[i - 1]
     while True:
-        stop = b * ROOM + count[b]
-        while i < stop and ends[i] == time:
-            free += held[i]
+        stop = b * ROOM + plan.count[b]
+        while i < stop and plan.ends[i] == time:
+            free += plan.held[i]
             i += 1
         if i < stop or position + 1 == used:
             return time, free - need
         position += 1
-        b = blocks[position]
+        b = plan.blocks[position]
         i = b * ROOM

@@ -70,7 +70,7 @@ def log_policy(
     *,
     source: str,
     summary: str,
-    order: Order | Callable[..., Order] | None = None,
+    order: Callable[..., Order] | None = None,
     plans: bool = True,
     by_user: bool = False,
     listed: bool = True,
@@ -86,8 +86,9 @@ def log_policy(
         Where it is defined: paper and section, or manual.
     summary : str
         What it does, in a line.
-    order : Order, or callable that returns one, optional
-        The same compiled. Without one the rule is run in plain Python, some thousand times as slow.
+    order : callable, optional
+        Returns the same to be compiled, of the same options. Without one the rule is run in plain
+        Python, some thousand times as slow.
     plans : bool
         Whether it plans with estimates of run times.
     by_user : bool
@@ -104,8 +105,7 @@ def log_policy(
     """
 
     def decorate(make: Callable[..., Rule]) -> Callable[..., Rule]:
-        compiled = None if order is None else order if callable(order) else partial(_same, order)
-        LOG_POLICIES[name] = LogPolicy(name, make, compiled, plans, by_user)
+        LOG_POLICIES[name] = LogPolicy(name, make, order, plans, by_user)
         if listed:
             register(
                 Policy(
@@ -121,10 +121,6 @@ def log_policy(
         return make
 
     return decorate
-
-
-def _same(order: Order) -> Order:
-    return order
 
 
 def run(

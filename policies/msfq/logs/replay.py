@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from schedopt.instances.msfq.logs import Floats, Ints, Jobs
 from schedopt.policies.msfq.logs.plain import HALF_LIFE, users
 
+if TYPE_CHECKING:
+    from schedopt.policies.msfq.logs.conservative_kernels import Reserved
+    from schedopt.policies.msfq.logs.plan_kernels import Plan
+    from schedopt.policies.msfq.logs.replay_kernels import Machine
+
 FILLS = ("stop", "skip", "easy")
-"""In the order of their numbers in `order_kernels`."""
+"""In the order of their numbers in `discipline_kernels`."""
 WEIGHED = ("wfp3", "least-served", "multifactor")
-"""Orders that change with time, in the order of their numbers in `weight_kernels`."""
+"""Orders that change with time, in the order of their numbers in `discipline_kernels`."""
 SLICE = 2_000_000
 """Events between two looks at whether somebody has interrupted."""
 
@@ -69,7 +74,7 @@ def keys(jobs: Jobs, planned: Floats, key: str) -> Floats | None:
     if key == "arrival":
         return None
     if key == "f1":
-        from schedopt.policies.msfq.logs.key_kernels import f1
+        from schedopt.policies.msfq.logs.discipline_kernels import f1
 
         found = np.empty(len(jobs))
         f1(jobs.submit, jobs.need, planned, found)
@@ -84,9 +89,9 @@ def keys(jobs: Jobs, planned: Floats, key: str) -> Floats | None:
 
 
 def _ordered(jobs: Jobs, servers: int, order: Order, planned: Floats) -> Floats:
-    from schedopt.policies.msfq.logs import order_kernels
-    from schedopt.policies.msfq.logs.line_kernels import BITS, NOBODY
-    from schedopt.policies.msfq.logs.running_kernels import CAME, FREE, HEAD, WAITING
+    from schedopt.policies.msfq.logs import discipline_kernels as kernels
+    from schedopt.policies.msfq.logs.line_kernels import BITS, NOBODY, Line
+    from schedopt.policies.msfq.logs.replay_kernels import HEAD
 
     n = len(jobs)
     by = keys(jobs, planned, order.fill_key or order.key)
@@ -100,39 +105,55 @@ def _ordered(jobs: Jobs, servers: int, order: Order, planned: Floats) -> Floats:
     while len(sizes) < 2 or sizes[-1] > 1:
         sizes.append((sizes[-1] + (1 << BITS) - 1) >> BITS)
     base = np.concatenate([[0], np.cumsum(sizes[1:])]).astype(np.int64)
-    whole, starts = np.zeros(9, np.int64), np.full(n, np.inf)
-    whole[FREE], whole[HEAD] = servers, -1
-    inputs: dict[str, Any] = {
-        "submit": jobs.submit, "need": jobs.need, "run": jobs.run, "planned": planned,
-        "rank": rank, "order": at, "oldest": order.key == "arrival",
-        "fill": FILLS.index(order.fill), "most": SLICE, "whole": whole, "real": np.zeros(1),
-        "starts": starts, "inside": np.zeros(n, np.uint8),
-        "needs": np.full(base[-1], NOBODY, np.int64), "shortest": np.full(base[-1], 1e308),
-        "base": base, "user": np.empty(0, np.int32), "rates": np.empty(0),
-    }  # fmt: skip
-    running = _running(jobs, servers, order.fill)
-    while whole[CAME] < n or whole[WAITING]:
-        order_kernels.advance(**inputs, **running)
-    return starts
+    needs, shortest = np.full(base[-1], NOBODY, np.int64), np.full(base[-1], 1e308)
+    own = kernels.Fixed(
+        line=Line(rank, at, np.zeros(n, np.uint8), needs, shortest, base),
+        oldest=order.key == "arrival",
+        fill=FILLS.index(order.fill),
+        real=np.zeros(1),
+        plan=_plan(jobs, servers, order.fill),
+    )
+    machine = machine_of(jobs, servers)
+    machine.whole[HEAD] = -1
+    return played(kernels.fixed, jobs, planned, machine, own)
 
 
-def _running(jobs: Jobs, servers: int, fill: str) -> dict[str, Any]:
+def machine_of(jobs: Jobs, servers: int) -> Machine:
+    """Return a machine on which nothing runs, with room for the jobs that may run at once."""
+    from schedopt.policies.msfq.logs.replay_kernels import FAULT, FREE, Machine
+
+    most = min(len(jobs), servers // int(jobs.need.min())) + 1
+    whole = np.zeros(11, np.int64)
+    whole[FREE], whole[FAULT] = servers, -1
+    starts = np.full(len(jobs), np.inf)
+    return Machine(whole, starts, np.empty(most), np.empty(most, np.int32))
+
+
+def played(loop: Any, jobs: Jobs, planned: Floats, machine: Machine, own: Any) -> Floats:
+    """Run a compiled loop to its end, and return when each job starts, infinite where it cannot."""
+    from schedopt.policies.msfq.logs.replay_kernels import CAME, STUCK, WAITING, Log
+
+    log, whole = Log(jobs.submit, jobs.need, jobs.run, planned), machine.whole
+    while (whole[CAME] < len(jobs) or whole[WAITING]) and not whole[STUCK]:
+        loop(log, machine, own, SLICE)
+    found: Floats = machine.starts
+    return found
+
+
+def _plan(jobs: Jobs, servers: int, fill: str) -> Plan:
     """Return room for the jobs that run at once; only what is used of it is ever real memory."""
-    from schedopt.policies.msfq.logs.plan_kernels import ROOM
+    from schedopt.policies.msfq.logs.plan_kernels import ROOM, Plan
 
     most = min(len(jobs), servers // int(jobs.need.min())) + 1
     count = most // (ROOM // 4) + 4 if fill == "easy" else 0
-    return {
-        "heap_ends": np.empty(most), "heap_jobs": np.empty(most, np.int32),
-        "blocks": np.arange(count), "ends": np.empty(count * ROOM),
-        "jobs": np.empty(count * ROOM, np.int32), "held": np.empty(count * ROOM, np.int32),
-        "count": np.zeros(count, np.int64), "total": np.zeros(count, np.int64),
-    }  # fmt: skip
+    return Plan(
+        np.arange(count), np.empty(count * ROOM), np.empty(count * ROOM, np.int32),
+        np.empty(count * ROOM, np.int32), np.zeros(count, np.int64), np.zeros(count, np.int64),
+    )  # fmt: skip
 
 
 def _weighed(jobs: Jobs, servers: int, order: Order, planned: Floats) -> Floats:
-    from schedopt.policies.msfq.logs import weight_kernels as kernels
-    from schedopt.policies.msfq.logs.running_kernels import CAME, FREE, WAITING
+    from schedopt.policies.msfq.logs import discipline_kernels as kernels
 
     n = len(jobs)
     user, count = users(jobs)
@@ -140,59 +161,50 @@ def _weighed(jobs: Jobs, servers: int, order: Order, planned: Floats) -> Floats:
     for place, key in enumerate(("age", "size", "fair_share", "max_age")):  # as in the kernels
         weights[place] = order.weights.get(key, 0.0)
     weights[kernels.HALF_LIFE], weights[kernels.SERVERS] = order.half_life, servers
-    whole, starts = np.zeros(9, np.int64), np.full(n, np.inf)
-    whole[FREE] = servers
-    inputs: dict[str, Any] = {
-        "submit": jobs.submit, "need": jobs.need, "run": jobs.run, "planned": planned,
-        "user": np.asarray(user, dtype=np.int32), "kind": WEIGHED.index(order.key),
-        "fill": FILLS.index(order.fill), "weights": weights, "most": SLICE, "whole": whole,
-        "real": np.full(1, -np.inf), "starts": starts, "line": np.zeros(n, np.int32),
-        "keys": np.zeros(n), "usage": np.zeros(count), "rates": np.zeros(count),
-    }  # fmt: skip
-    running = _running(jobs, servers, order.fill)
-    while whole[CAME] < n or whole[WAITING]:
-        kernels.advance(**inputs, **running)
-    return starts
+    own = kernels.Changing(
+        kind=WEIGHED.index(order.key), fill=FILLS.index(order.fill), weights=weights,
+        line=np.zeros(n, np.int32), keys=np.zeros(n), user=np.asarray(user, dtype=np.int32),
+        usage=np.zeros(count), rates=np.zeros(count), real=np.full(1, -np.inf),
+        plan=_plan(jobs, servers, order.fill),
+    )  # fmt: skip
+    return played(kernels.changing, jobs, planned, machine_of(jobs, servers), own)
 
 
 def _conservative(jobs: Jobs, servers: int, planned: Floats) -> Floats:
     from schedopt.policies.msfq.logs import conservative_kernels as kernels
+    from schedopt.policies.msfq.logs.replay_kernels import CAME, WAITING, Log
 
-    n = len(jobs)
-    most = min(n, servers // int(jobs.need.min())) + 1
-    whole, starts = np.zeros(10, np.int64), np.full(n, np.inf)
+    n, machine = len(jobs), machine_of(jobs, servers)
+    whole = np.zeros(10, np.int64)
     whole[[kernels.HIGH, kernels.FIRST, kernels.LAST]] = 1, -1, -1
-    inputs: dict[str, Any] = {
-        "submit": jobs.submit, "need": jobs.need, "run": jobs.run, "planned": planned,
-        "most": SLICE, "whole": whole, "starts": starts, "reserved": np.full(n, np.inf),
-        "after": np.empty(n, np.int32), "above": np.empty(n, np.int32),
-        "heap_ends": np.empty(most), "heap_jobs": np.empty(most, np.int32),
-    }  # fmt: skip
-    grown: dict[str, Any] = {
-        "alarms": np.empty(4096), "alarm_jobs": np.empty(4096, np.int32),
-        "times": np.full(4096, -np.inf), "room": np.full(4096, servers, np.int64),
-        "places": np.empty(4096, np.int64), "levels": np.empty(4096, np.int64),
-    }  # fmt: skip
-    while whole[kernels.CAME] < n or whole[kernels.WAITING]:
-        kernels.advance(**inputs, **grown)
+    log, machine = Log(jobs.submit, jobs.need, jobs.run, planned), machine._replace(whole=whole)
+    own = kernels.Reserved(
+        reserved=np.full(n, np.inf), after=np.empty(n, np.int32), above=np.empty(n, np.int32),
+        alarms=np.empty(4096), alarm_jobs=np.empty(4096, np.int32),
+        times=np.full(4096, -np.inf), room=np.full(4096, servers, np.int64),
+        places=np.empty(4096, np.int64), levels=np.empty(4096, np.int64),
+    )  # fmt: skip
+    while whole[CAME] < n or whole[WAITING]:
+        kernels.advance(log, machine, own, SLICE)
         if whole[kernels.FULL]:
-            grown = _more(grown, whole)
-    return starts
+            own = _more(own, whole)
+    found: Floats = machine.starts
+    return found
 
 
-def _more(grown: dict[str, Any], whole: Any) -> dict[str, Any]:
+def _more(own: Reserved, whole: Any) -> Reserved:
     """Move the profile to the front of its arrays, and double what is still crowded."""
     from schedopt.policies.msfq.logs import conservative_kernels as kernels
+    from schedopt.policies.msfq.logs.replay_kernels import WAITING
 
     low, high = int(whole[kernels.LOW]), int(whole[kernels.HIGH])
-    for key in ("times", "room"):
-        grown[key][: high - low] = grown[key][low:high].copy()
+    for part in (own.times, own.room):
+        part[: high - low] = part[low:high].copy()
     whole[[kernels.LOW, kernels.HIGH]] = 0, high - low
-    jobs = int(whole[kernels.WAITING] + whole[kernels.RUNNING])
-    if 2 * (2 * jobs + 2 * kernels.SPARE) > len(grown["times"]):
-        for key in ("times", "room", "places", "levels"):
-            grown[key] = np.concatenate([grown[key], grown[key]])
-    if 2 * (whole[kernels.ALARMS] + jobs + kernels.SPARE) > len(grown["alarms"]):
-        for key in ("alarms", "alarm_jobs"):
-            grown[key] = np.concatenate([grown[key], grown[key]])
-    return grown
+    jobs = int(whole[WAITING] + whole[kernels.RUNNING])
+    crowded: list[str] = []
+    if 2 * (2 * jobs + 2 * kernels.SPARE) > len(own.times):
+        crowded += "times", "room", "places", "levels"
+    if 2 * (whole[kernels.ALARMS] + jobs + kernels.SPARE) > len(own.alarms):
+        crowded += "alarms", "alarm_jobs"
+    return own._replace(**{name: np.tile(getattr(own, name), 2) for name in crowded})

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from math import exp, inf, log, log10
 
 from schedopt.policies.msfq.logs.plain import Machine, Rule
+from schedopt.policies.msfq.logs.replay import Order
 
 Key = Callable[[Machine, int], float]
 """What a job is ordered by, the least first; ties in the order of submit."""
@@ -106,6 +107,18 @@ def ordered(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rule:
                 spare -= machine.need[job]
 
     return rule
+
+
+def of(order: Order) -> Rule:
+    """Return the definition of what a compiled replay plays."""
+    keys: dict[str, Key] = {
+        "arrival": arrival, "shortest": shortest, "longest": longest, "smallest": smallest,
+        "widest": widest, "f1": f1, "wfp3": wfp3, "least-served": least_served,
+    }  # fmt: skip
+    if order.key == "conservative":
+        return Conservative()
+    key = multifactor(**order.weights) if order.key == "multifactor" else keys[order.key]
+    return ordered(key, order.fill, keys[order.fill_key] if order.fill_key else None)
 
 
 def _sorted(machine: Machine, key: Key) -> list[int]:

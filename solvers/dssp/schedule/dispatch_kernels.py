@@ -1,8 +1,8 @@
 """The dispatch simulator of `policies.dssp.dispatch`, compiled: the same steps over flat arrays.
 
 By key, processors that work are a tournament by (time of release, processor), and jobs with
-runnable tasks one by (key of their next task, job): see `tournament`. Where tasks are drawn, the
-processors are a heap.
+runnable tasks one by (key of their next task, job): see `tournament`. With releases or seats, or
+where tasks are drawn, `held_kernels` plays.
 """
 
 from __future__ import annotations
@@ -20,72 +20,6 @@ from schedopt.solvers.dssp.schedule.tournament import (
     replay,
     without,
 )
-
-
-@njit(cache=True, inline="always")
-def _before(a: float, i: int, b: float, j: int) -> bool:
-    return a < b or (a == b and i < j)
-
-
-@njit(cache=True, nogil=True)
-def _push(keys: Floats, items: Ints, size: int, key: float, item: int) -> int:
-    """Add an item, and return the new size."""
-    at = size
-    while at > 0:
-        up = (at - 1) >> 1
-        if not _before(key, item, keys[up], items[up]):
-            break
-        keys[at], items[at] = keys[up], items[up]
-        at = up
-    keys[at], items[at] = key, item
-    return size + 1
-
-
-@njit(cache=True, nogil=True)
-def _sink(keys: Floats, items: Ints, size: int, key: float, item: int) -> None:
-    """Put an item in place of the first, which is gone."""
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        other = child + 1
-        if other < size and _before(keys[other], items[other], keys[child], items[child]):
-            child = other
-        if not _before(keys[child], items[child], key, item):
-            break
-        keys[at], items[at] = keys[child], items[child]
-        at = child
-    keys[at], items[at] = key, item
-
-
-@njit(cache=True, nogil=True)
-def _drop(keys: Floats, items: Ints, size: int) -> int:
-    """Take the first item out, and return the new size.
-
-    The hole sinks to a leaf before the last item fills it: that one mostly belongs near a leaf.
-    """
-    size -= 1
-    if size == 0:
-        return 0
-    key, item = keys[size], items[size]
-    at = 0
-    child = 1
-    while child < size:
-        other = child + 1
-        if other < size and _before(keys[other], items[other], keys[child], items[child]):
-            child = other
-        keys[at], items[at] = keys[child], items[child]
-        at = child
-        child = 2 * at + 1
-    while at > 0:
-        up = (at - 1) >> 1
-        if not _before(key, item, keys[up], items[up]):
-            break
-        keys[at], items[at] = keys[up], items[up]
-        at = up
-    keys[at], items[at] = key, item
-    return size
 
 
 def order_of(keys: Floats, first_task: Ints) -> Ints:
@@ -242,64 +176,3 @@ def _play(
                     unfinished[j] = until[j] - upcoming[j]
                     after[j] = _following(numbers, upcoming[j], until[j])
                     replay(best, who, j, numbers[upcoming[j]])
-
-
-@njit(cache=True, nogil=True)
-def by_draw(
-    lengths: Floats,
-    draws: Floats,
-    first_task: Ints,
-    first_stage: Ints,
-    jobs: Ints,
-    processors: int,
-    starts: Floats,
-    places: Ints,
-    completion: Floats,
-) -> None:
-    """Simulate a dispatcher that draws each task from the pool of runnable ones."""
-    count = len(first_stage) - 1
-    stage = first_stage[:-1].copy()
-    unfinished = np.zeros(count, np.int64)
-    pool, owner, waiting = np.empty(len(lengths), np.int64), np.empty(len(lengths), np.int64), 0
-    ends, workers, busy = np.empty(processors), np.empty(processors, np.int64), 0
-    works_on = np.empty(processors, np.int64)
-    idle = np.arange(processors - 1, -1, -1)
-    free = processors
-    now = 0.0
-    drawn = 0
-    for j in jobs:
-        unfinished[j] = first_task[stage[j] + 1] - first_task[stage[j]]
-        for task in range(first_task[stage[j]], first_task[stage[j] + 1]):
-            pool[waiting], owner[waiting] = task, j
-            waiting += 1
-    while True:
-        while free > 0 and waiting > 0:
-            i = int(draws[drawn] * waiting)
-            drawn += 1
-            task, j = pool[i], owner[i]
-            waiting -= 1
-            pool[i], owner[i] = pool[waiting], owner[waiting]
-            free -= 1
-            place = idle[free]
-            starts[task], places[task] = now, place
-            works_on[place] = j
-            busy = _push(ends, workers, busy, now + lengths[task], place)
-        if busy == 0:
-            return
-        now = ends[0]
-        while busy > 0 and ends[0] == now:
-            place = workers[0]
-            busy = _drop(ends, workers, busy)
-            idle[free] = place
-            free += 1
-            j = works_on[place]
-            unfinished[j] -= 1
-            if unfinished[j] == 0:
-                stage[j] += 1
-                if stage[j] == first_stage[j + 1]:
-                    completion[j] = now
-                else:
-                    unfinished[j] = first_task[stage[j] + 1] - first_task[stage[j]]
-                    for task in range(first_task[stage[j]], first_task[stage[j] + 1]):
-                        pool[waiting], owner[waiting] = task, j
-                        waiting += 1

@@ -30,7 +30,8 @@ ENGINES = (
         "chosen",
         proves="the least of the curve, since every threshold is evaluated; of an approximation "
         "the least of that",
-        certificate="none is needed: the checker recomputes an exact curve",
+        certificate="none is needed: the checker recomputes an exact curve, and so confirms it "
+        "where `model` does not take it",
         confirmed_by="model",
     ),
     Engine(

@@ -1,0 +1,343 @@
+"""What starts in a compiled replay: orders that are fixed, orders that change, rules by class."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from math import exp, log10
+from math import log as ln
+from typing import Any, NamedTuple
+
+from schedopt.policies.msfq.compiling import compiled, digest, ready, specialized
+from schedopt.policies.msfq.logs.line_kernels import NOBODY, Line, following, join, leave
+from schedopt.policies.msfq.logs.plan_kernels import Plan, insert, remove, reserve
+from schedopt.policies.msfq.logs.replay_kernels import (
+    BLOCKS,
+    CAME,
+    FAULT,
+    FREE,
+    FRONT,
+    HEAD,
+    NEVER,
+    SPARE,
+    STUCK,
+    WAITING,
+    Log,
+    Machine,
+    begin,
+    loop_of,
+)
+from schedopt.policies.msfq.rule import Seen, Twin
+
+STOP, SKIP, EASY = range(3)
+"""What is done once the first does not fit: see `rules.ordered`."""
+WFP3, LEAST_SERVED, MULTIFACTOR = range(3)
+AGE, SIZE, FAIR_SHARE, MOST_AGE, HALF_LIFE, SERVERS = range(6)
+"""Places in ``weights``."""
+
+
+class Fixed(NamedTuple):
+    """A fixed order: ``oldest`` if who came first is the first of all, and not of the line.
+
+    ``real`` holds when the first that waits can start.
+    """
+
+    line: Line
+    oldest: bool
+    fill: int
+    real: Any
+    plan: Plan
+
+
+class Changing(NamedTuple):
+    """An order that changes with time.
+
+    Attributes
+    ----------
+    kind, fill : int
+        The order, and what is done once its first does not fit.
+    weights : ndarray
+        See `AGE` and those after it.
+    line, keys : ndarray, shape (jobs,)
+        Waiting jobs in no order, and what they are ordered by.
+    user : ndarray of int32, shape (jobs,)
+    usage, rates : ndarray of float, shape (users,)
+        What each user has used, and the servers that each holds.
+    real : ndarray
+        The time up to which usage is known.
+    plan : Plan
+    """
+
+    kind: int
+    fill: int
+    weights: Any
+    line: Any
+    keys: Any
+    user: Any
+    usage: Any
+    rates: Any
+    real: Any
+    plan: Plan
+
+
+class ByClass(NamedTuple):
+    """A rule of classes, which are the needs of the jobs.
+
+    Attributes
+    ----------
+    seen : Seen
+    kind : ndarray of int32, shape (jobs,)
+        Each job's class.
+    last, after : ndarray
+        The last job of each class's line, and the one behind each job.
+    """
+
+    seen: Seen
+    kind: Any
+    last: Any
+    after: Any
+
+
+@compiled
+def _planned(now: float, job: int, log: Log, machine: Machine, plan: Plan) -> None:
+    """Start a job, and note when it is planned to end, where plans are kept."""
+    begin(now, job, log, machine)
+    if plan.blocks.size:
+        end, used = now + log.planned[job], machine.whole[BLOCKS]
+        machine.whole[BLOCKS] = insert(end, job, log.need[job], used, plan)
+
+
+@compiled
+def _unplanned(job: int, log: Log, machine: Machine, plan: Plan) -> None:
+    if plan.blocks.size:
+        end, used = machine.starts[job] + log.planned[job], machine.whole[BLOCKS]
+        machine.whole[BLOCKS] = remove(end, job, used, plan)
+
+
+def _fixed_ended(now: float, job: int, log: Log, machine: Machine, own: Fixed) -> None:
+    _unplanned(job, log, machine, own.plan)
+
+
+def _fixed(now: float, freed: bool, log: Log, machine: Machine, own: Fixed) -> None:
+    """Start the first as long as they fit, then those that may pass."""
+    whole, line = machine.whole, own.line
+    before = whole[CAME]
+    first = _arrive(now, log, whole, own)
+    if not whole[WAITING]:
+        return
+    alone = not (freed or whole[HEAD] < 0 or first or whole[CAME] > before + 1)
+    if not alone:
+        while True:
+            head = _head(log, machine, own)
+            whole[HEAD] = head
+            if head < 0 or log.need[head] > whole[FREE]:
+                break
+            leave(head, log, line)
+            _planned(now, head, log, machine, own.plan)
+        if head < 0:
+            return
+        own.real[0], whole[SPARE] = NEVER, 0
+        if own.fill == EASY:
+            own.real[0], whole[SPARE] = reserve(
+                log.need[head], whole[FREE], whole[BLOCKS], own.plan
+            )
+    at = 0
+    while own.fill != STOP and whole[FREE]:
+        if alone:  # nothing changed but that one job came: no other may start
+            at = line.rank[before]
+            late = now + log.planned[before] > own.real[0]
+            if log.need[before] > whole[FREE] or (log.need[before] > whole[SPARE] and late):
+                break
+        else:
+            at = following(at, whole[FREE], whole[SPARE], now, own.real[0], log, line)
+            if at < 0:
+                break
+        job = line.order[at]
+        if now + log.planned[job] > own.real[0]:
+            whole[SPARE] -= log.need[job]
+        leave(job, log, line)
+        _planned(now, job, log, machine, own.plan)
+        at += 1
+        if alone or at >= log.submit.size:
+            break
+
+
+@compiled
+def _arrive(now: float, log: Log, whole: Any, own: Fixed) -> Any:
+    """Let all come whose time it is, and return whether one goes before who waited first."""
+    first = False
+    rank, head = own.line.rank, whole[HEAD]
+    came = whole[CAME]
+    while came < log.submit.size and log.submit[came] == now:
+        join(came, log, own.line)
+        first = first or (not own.oldest and head >= 0 and rank[came] < rank[head])
+        came += 1
+    whole[WAITING] += came - whole[CAME]
+    whole[CAME] = came
+    return first
+
+
+@compiled
+def _head(log: Log, machine: Machine, own: Fixed) -> Any:
+    """Return who is first of all that wait, or -1."""
+    if not own.oldest:
+        at = following(0, NOBODY - 1, NOBODY - 1, 0.0, NEVER, log, own.line)
+        return own.line.order[at] if at >= 0 else -1
+    whole = machine.whole
+    front = whole[FRONT]
+    while front < whole[CAME] and machine.starts[front] < NEVER:
+        front += 1
+    whole[FRONT] = front
+    return front if front < whole[CAME] else -1
+
+
+def _changing_ended(now: float, job: int, log: Log, machine: Machine, own: Changing) -> None:
+    _unplanned(job, log, machine, own.plan)
+    _pass(now, own)
+    own.rates[own.user[job]] -= log.need[job]
+
+
+def _changing(now: float, freed: bool, log: Log, machine: Machine, own: Changing) -> None:
+    """Start in the order of this moment, those that do not fit passed by those that may."""
+    whole, line, keys = machine.whole, own.line, own.keys
+    _pass(now, own)
+    while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
+        line[whole[WAITING]] = whole[CAME]
+        whole[CAME] += 1
+        whole[WAITING] += 1
+    if not whole[WAITING] or not whole[FREE]:
+        return
+    _weigh(now, whole[WAITING], log, own)
+    time, spare, head = NEVER, 0, -1
+    while whole[WAITING] and whole[FREE]:
+        free = whole[FREE] if head >= 0 else -1
+        at = _best(whole[WAITING], now, free, spare, time, log, own)
+        if at < 0:
+            break
+        job = line[at]
+        if log.need[job] > whole[FREE]:  # the first of all that wait
+            if own.fill == STOP:
+                break
+            head = job
+            if own.fill == EASY:
+                time, spare = reserve(log.need[job], whole[FREE], whole[BLOCKS], own.plan)
+            continue
+        if head >= 0 and now + log.planned[job] > time:
+            spare -= log.need[job]
+        _planned(now, job, log, machine, own.plan)
+        own.rates[own.user[job]] += log.need[job]
+        line[at], keys[at] = line[whole[WAITING]], keys[whole[WAITING]]
+
+
+@compiled
+def _pass(now: float, own: Changing) -> None:
+    """Let usage decay up to now, and grow by what has run."""
+    passed = now - own.real[0]
+    if passed == 0.0:
+        return
+    own.real[0] = now
+    if not passed < NEVER:
+        return
+    rate = ln(2.0) / own.weights[HALF_LIFE]
+    kept = exp(-passed * rate)
+    gained = (1.0 - kept) / rate
+    for user in range(own.usage.size):
+        own.usage[user] = own.usage[user] * kept + own.rates[user] * gained
+
+
+@compiled
+def _weigh(now: float, waiting: int, jobs: Log, own: Changing) -> None:
+    """Say what each waiting job is ordered by: the least is the first."""
+    line, keys, usage, weights = own.line, own.keys, own.usage, own.weights
+    if own.kind == WFP3:
+        for i in range(waiting):
+            job = line[i]
+            ratio = (now - jobs.submit[job]) / jobs.planned[job]
+            keys[i] = -(ratio * ratio * ratio * jobs.need[job])
+        return
+    if own.kind == LEAST_SERVED:
+        for i in range(waiting):
+            keys[i] = usage[own.user[line[i]]]
+        return
+    total = 0.0
+    for i in range(usage.size):
+        total += usage[i]
+    for i in range(waiting):
+        job = line[i]
+        part = usage[own.user[job]] / total if total > 0 else 0.0
+        fair = exp(-part * usage.size * ln(2.0))
+        old = min(1.0, (now - jobs.submit[job]) / weights[MOST_AGE])
+        size = jobs.need[job] / weights[SERVERS]
+        keys[i] = -(weights[AGE] * old + weights[SIZE] * size + weights[FAIR_SHARE] * fair)
+
+
+@compiled
+def _best(
+    waiting: int, now: float, free: int, spare: int, time: float, jobs: Log, own: Changing
+) -> Any:
+    """Return where in the line the first is; with ``free`` the first of those that may start."""
+    best, line, keys = -1, own.line, own.keys
+    for i in range(waiting):
+        need, end = jobs.need[line[i]], now + jobs.planned[line[i]]
+        if free >= 0 and (need > free or (need > spare and end > time)):
+            continue
+        if best < 0 or keys[i] < keys[best] or (keys[i] == keys[best] and line[i] < line[best]):
+            best = i
+    return best
+
+
+@compiled
+def f1(submit: Any, need: Any, planned: Any, keys: Any) -> None:
+    """Fill in `rules.f1` of each job, by the same logarithm of C: numpy's is another."""
+    for job in range(submit.size):
+        r, s = max(planned[job], 1.0), max(submit[job], 1.0)
+        keys[job] = log10(r) * need[job] + 870.0 * log10(s)
+
+
+def next_start(seen: Seen, free: int) -> int:
+    """Stand for a rule, which `by_class` puts in this place."""
+    raise NotImplementedError
+
+
+def _by_class_ended(now: float, job: int, log: Log, machine: Machine, own: ByClass) -> None:
+    own.seen.running[own.kind[job]] -= 1
+
+
+def _by_class(now: float, freed: bool, log: Log, machine: Machine, own: ByClass) -> None:
+    """Ask a rule until nothing starts."""
+    whole, seen = machine.whole, own.seen
+    while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
+        job = whole[CAME]
+        c = own.kind[job]
+        if seen.waiting[c]:
+            own.after[own.last[c]] = job
+        else:
+            seen.head[c] = job
+        own.last[c] = job
+        seen.waiting[c] += 1
+        whole[CAME] += 1
+        whole[WAITING] += 1
+    while True:
+        c = next_start(seen, whole[FREE])
+        if c < 0:
+            return
+        if c >= len(seen.needs) or not seen.waiting[c] or seen.needs[c] > whole[FREE]:
+            whole[FAULT], whole[STUCK] = c, 1
+            return
+        job = seen.head[c]
+        seen.head[c] = own.after[job]
+        seen.waiting[c] -= 1
+        seen.running[c] += 1
+        begin(now, job, log, machine)
+
+
+fixed = loop_of("fixed", _fixed, _fixed_ended)
+changing = loop_of("changing", _changing, _changing_ended)
+
+
+@cache
+def by_class(twin: Twin) -> Any:
+    """Return the loop compiled for a rule, the rule a constant in it."""
+    rule = ready(getattr(import_module(twin.module), twin.next_start))
+    name = f"by_class_{twin.next_start}_{digest(twin.module)}"
+    return loop_of(name, specialized(_by_class, name, {"next_start": rule}), _by_class_ended)

@@ -1,0 +1,1 @@
+"""What compiled kernels of several problems have in common."""
