@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all lint speed seasons growth solvers provable reproduction docs archive archive-solve borg lock schema clean
+.PHONY: agree help demo test test-all lint speed plugin-test seasons growth limits solvers provable reproduction docs archive archive-solve borg lock schema clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -41,11 +41,21 @@ lint: $(READY)   ## mend what can be mended, then say what is left
 speed: $(READY)  ## the benchmark tables of the README, measured on this machine
 	$(BIN)/python -m benchmarks.speed
 
+plugin-test: $(READY) ## a real Snakemake, from the registry, under --scheduler schedopt (two minutes)
+	$(PYTHON) -m venv build/plugin
+	@# of what schedopt depends on, the plug-in uses these alone
+	build/plugin/bin/python -m pip install --quiet --disable-pip-version-check "snakemake>=9,<10" "snakemake-interface-scheduler-plugins>=2,<3" hatchling "highspy>=1.13.1,<1.14" "msgspec>=0.20" "numpy<2.5" pytest "typing-extensions>=4.12"
+	build/plugin/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-build-isolation --no-deps . plugins/snakemake
+	build/plugin/bin/python -m pytest -q plugins/snakemake/tests
+
 seasons: $(READY) ## what fairness over nights costs, and what not knowing tomorrow costs (half an hour at most; goes on where it stopped)
 	$(BIN)/python -m benchmarks.seasons
 
 growth: $(READY) ## how time and memory grow with size, drawn in docs/growth.png (ten minutes)
 	$(BIN)/python -m benchmarks.growth
+
+limits: $(READY) ## what a time limit is worth from 10^3 to 10^6 (an hour at most; goes on where it stopped)
+	$(BIN)/python -m benchmarks.limits
 
 solvers: $(READY) ## which solver is best at what, of those on this machine (a few minutes)
 	$(BIN)/python -m benchmarks.solvers
@@ -72,7 +82,7 @@ archive-solve: $(READY) ## solve again what is open in the archive, or believed,
 schema: $(READY) ## write the JSON Schemas anew from the record types
 	$(BIN)/python -m instances.schema
 
-agree: $(READY)  ## 100,000 random instances by two methods each, and 3,000 forged results, resumable
+agree: $(READY)  ## 100,000 random instances by two methods each; 8,000 forged results
 	$(BIN)/python -m benchmarks.agree
 	$(BIN)/python -m benchmarks.forging
 

@@ -187,10 +187,10 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
             return np.asarray(getattr(self.speedups[0], method)(values), dtype=np.float64)
         done = np.empty(len(values))
         kinds = self.kinds[jobs]
-        for kind, speedup in enumerate(self.speedups):
-            mine = kinds == kind
-            if mine.any():
-                done[mine] = getattr(speedup, method)(values[mine])
+        order = np.argsort(kinds, kind="stable")  # many jobs may have a speedup of their own each
+        for mine in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1):
+            if len(mine):
+                done[mine] = getattr(self.speedups[kinds[mine[0]]], method)(values[mine])
         return done
 
     def objective_of(self, solution: Allocated) -> float:

@@ -227,8 +227,8 @@ def _cells(data: bytes) -> pl.DataFrame:
     """Read the cells of a CSV, each column with its type."""
     import polars as pl
 
-    check_cells(data, NUMBERS)
     schema = _types()
+    check_cells(data, NUMBERS)
     found = pl.read_csv(BytesIO(data), schema_overrides=schema) if data else pl.DataFrame()
     texts = [name for name in found.columns if schema.get(name) == pl.String]
     return unguarded_columns(found, texts)

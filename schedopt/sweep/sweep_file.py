@@ -103,7 +103,7 @@ def _number(written: str) -> float:
 
 
 def _check_finite(value: Any, place: str) -> None:
-    """Refuse nan and inf, which JSON cannot hold, and what no double holds."""
+    """Refuse TOML's nan and inf, of which JSON would make nothing at all, and what is lost."""
     if isinstance(value, dict):
         for key, inner in value.items():
             _check_finite(inner, joined(place, key))

@@ -29,6 +29,8 @@ from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Asked, Result, Seconds, Termination
+from schedopt.solvers.stopping import stoppable, stopped
+from schedopt.verbs.stages import noted
 
 Watch = Callable[[int, int], None]
 """Called with how much is done, and how much there is."""
@@ -122,10 +124,11 @@ def evaluate(
     told_apart(chosen, options or {})
     further: dict[str, Any] = {"seed": seed, "jobs": jobs, "watch": watch}
     results: list[Result] = []
-    for one in chosen:
-        results.append(_evaluated(what, one, options or {}, added, **further))
-        if results[-1].termination == "interrupted":
-            break
+    with stoppable():
+        for one in chosen:
+            results.append(_evaluated(what, one, options or {}, added, **further))
+            if stopped() or results[-1].termination == "interrupted":
+                break
     return results[0] if isinstance(policy, str) else results
 
 
@@ -214,15 +217,18 @@ def _evaluated(
         options=settings,
         constraints=tuple(constraints),
     )
-    warm(policy, instance)
     takes = {"seed": policy.random, "jobs": policy.parallel, "watch": policy.parallel}
     further = {key: value for key, value in further.items() if takes[key]}
     ended: Termination = "completed"
     began = now()
     try:
+        warm(policy, instance)
+        began = now()
         solution = policy.run(instance, **own, **further)
     except InterruptedRunError as stopped:
         solution, ended = stopped.solution, "interrupted"
+    except KeyboardInterrupt:
+        return msgspec.structs.replace(blank, termination="interrupted")
     except NotApplicableError as reason:
         ended = "unstable" if isinstance(reason, UnstableError) else blank.termination
         return msgspec.structs.replace(blank, termination=ended, message=str(reason))
@@ -252,7 +258,11 @@ def _checked(
     """Return a result as the checker leaves it."""
     from schedopt.validation.documents import check
 
-    report = check(instance, done.claim(), constraints)
+    try:
+        report = check(instance, done.claim(), constraints)
+    except KeyboardInterrupt:
+        stopped_here = msgspec.structs.replace(done, termination="interrupted")
+        return noted(stopped_here, "not checked: interrupted")
     missing = [*report.unchecked, *report.unjudged]
     note = getattr(done.solution, "note", "")
     return msgspec.structs.replace(
