@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from schedopt.solvers.result import Result
 
 Holds = Callable[[frozenset[str]], bool]
 MOST_ROUNDS = 1_000
@@ -40,6 +45,15 @@ def smallest_conflict(names: Sequence[str], holds: Holds) -> list[str]:
     except _GaveUpError as reason:
         why = str(reason)
     raise ConflictNotReducedError(why, _in_order(names, best))
+
+
+def with_conflict(result: Result[Any], names: Sequence[str], holds: Holds) -> Result[Any]:
+    """Return a result with a smallest set of side constraints that cannot hold together."""
+    try:
+        return msgspec.structs.replace(result, conflict=tuple(smallest_conflict(names, holds)))
+    except ConflictNotReducedError as error:
+        message = f"the conflict may not be the smallest: {error.why}"
+        return msgspec.structs.replace(result, conflict=tuple(error.conflict), message=message)
 
 
 class ConflictNotReducedError(Exception):

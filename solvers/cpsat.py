@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import floor
 from typing import Any
@@ -13,7 +13,8 @@ from ortools.sat.python import cp_model
 
 from schedopt.formulations.protocol import CpSatFormulation
 from schedopt.solvers.clock import now
-from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
+from schedopt.solvers.conflict import Holds, with_conflict
+from schedopt.solvers.deciding import left
 from schedopt.solvers.door import Given
 from schedopt.solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound, threads
 from schedopt.solvers.running import Run, make_result
@@ -94,7 +95,8 @@ def solve(
             solution = hint if worse else solution
     result = _result(formulation, run, status, solution)
     if result.termination == "infeasible" and formulation.asked:
-        result = _explained(result, formulation, limits, began)
+        holds = _asker(formulation, limits, began)
+        result = with_conflict(result, list(formulation.asked), holds)
     seconds = Seconds(build=built, solve=now() - began)
     return msgspec.structs.replace(result, seconds=seconds)
 
@@ -243,32 +245,22 @@ def _said(formulation: CpSatFormulation, run: _Run, status: Any) -> str:
     return f"the model's own objective was optimized, not the instance's: it is {value:.10g}"
 
 
-def _explained(
-    result: Result, formulation: CpSatFormulation, limits: Limits, began: float
-) -> Result:
-    """Add the side constraints that cannot hold together with the model itself."""
-    names = list(formulation.asked)
+def _asker(formulation: CpSatFormulation, limits: Limits, began: float) -> Holds:
+    """Return a function that tells whether some side constraints can hold together."""
     model = copied(formulation)  # without the bound, which may rest on side constraints
     domains = {name: model.proto.variables[x.index].domain for name, x in formulation.asked.items()}
 
     def holds(wanted: frozenset[str]) -> bool:
         for name, domain in domains.items():
             domain[:] = [int(name in wanted)] * 2
-        solver = cp_model.CpSolver()
-        left = None if limits.time_limit is None else began + limits.time_limit - now()
-        if left is not None and left <= 0:
+        solver, rest = cp_model.CpSolver(), replace(left(limits, began), gap=0.0)
+        if rest.time_limit == 0:
             raise TimeoutError
-        _configured(solver, Limits(time_limit=left, threads=limits.threads, seed=limits.seed))
+        _configured(solver, rest)
         solver.parameters.stop_after_first_solution = True
         status: Any = solver.solve(model)
         if status == cp_model.UNKNOWN:
             raise TimeoutError
         return status in _FOUND
 
-    try:
-        conflict, message = smallest_conflict(names, holds), ""
-    except ConflictNotReducedError as error:
-        conflict, message = error.conflict, f"the conflict may not be the smallest: {error.why}"
-    return msgspec.structs.replace(
-        result, conflict=tuple(conflict), message=message or result.message
-    )
+    return holds

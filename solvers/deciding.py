@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, nextafter
-from typing import TypeVar
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.formulations.protocol import Formulation
 from schedopt.solvers.clock import now
+from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.result import Limits, Result, Termination, gap
-from schedopt.solvers.running import Run
-
-S = TypeVar("S")
+from schedopt.solvers.running import Run, make_result
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,48 @@ class Decided:
     proved_by: str | None = None
 
 
-def concluded(result: Result[S], decided: Decided, run: Run) -> Result[S]:
-    """Return a result with the bound and the status that are known: optimal only where proven."""
+def concluded(
+    model: Formulation,
+    run: Run,
+    decided: Decided,
+    *,
+    solver: str,
+    version: str,
+    solution: Any | None = None,
+    options: Mapping[str, Any] | None = None,
+    holds: Holds | None = None,
+) -> Result[Any]:
+    """Return the result, not yet checked, of what is decided: optimal only where proven.
+
+    Parameters
+    ----------
+    model : Formulation
+    run : Run
+    decided : Decided
+    solver, version : str
+        Of the engine that answers.
+    solution : object, optional
+        The solution record of the best, where the model does not read it from its columns.
+    options : mapping, optional
+        As of `make_result`.
+    holds : callable, optional
+        Tells whether some side constraints can hold together, for a conflict.
+    """
+    selection: Any = model
+    if solution is None and decided.best is not None:
+        solution = selection.selected(np.flatnonzero(decided.best[: selection.width] == 1))
+    result = make_result(
+        model,
+        run,
+        solver=solver,
+        version=version,
+        stopped=decided.stopped,
+        solution=solution,
+        options=options,
+        message=decided.message,
+    )
+    if decided.stopped == "infeasible" and holds is not None:
+        result = with_conflict(result, list(model.side()), holds)
     objective = result.objective
     bound = None if decided.bound is None else outwards(decided.bound)
     status = result.solution_status

@@ -19,6 +19,7 @@ import msgspec
 
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.solvers.clock import now
+from schedopt.solvers.deciding import left
 from schedopt.solvers.result import Limits, Result, Seconds, better, gap
 from schedopt.solvers.running import judged
 
@@ -203,18 +204,17 @@ def solve(
     chosen = _walk(model, limits) if solver is None else iter([_named(model, solver)])
     known: HandOn | None = None
     for engine, read in chosen:
-        own = _left(limits, began) if known else limits
+        own = left(limits, began) if known else limits
         given = Given(own, offered, read=read, name=engine.name, alone=solver is not None)
         if known is not None:
             given = replace(
                 given, solution=known.result.solution, bound=known.bound, more=known.more
             )
         before = now() - began
-        answer = at_home(engine.solve)(model, given)
-        handed = answer if isinstance(answer, HandOn) else HandOn(answer)
+        handed, last = _answer(engine, model, given)
         told = _told(model, handed.result, engine.name, offered)
         result = told if known is None else _joined(model, known.result, told, before)
-        if not isinstance(answer, HandOn) or result.termination == "interrupted":
+        if last or result.termination == "interrupted":
             break
         known = HandOn(result, _tighter(model, known, handed), handed.more)
     return result
@@ -238,9 +238,7 @@ def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None
         read = second.accepts(model) if second.available else None
         if read is not None and read is not False:
             given = Given(limits, read=read, name=name, alone=True, confirming=True)
-            answer = at_home(second.solve)(model, given)
-            other = answer.result if isinstance(answer, HandOn) else answer
-            told = _told(model, other, second.name, lambda: None)
+            told = _told(model, _answer(second, model, given)[0].result, name, lambda: None)
             return msgspec.structs.replace(told, solver=second.name)
         by = name
         tried.add(by)
@@ -296,6 +294,18 @@ class _Remembered:
         return self._solution
 
 
+def _answer(engine: Engine, model: Formulation, given: Given) -> tuple[HandOn, bool]:
+    """Return what an engine says, timed if it does not do so itself, and whether it is the last."""
+    began = now()
+    answer = at_home(engine.solve)(model, given)
+    handed = answer if isinstance(answer, HandOn) else HandOn(answer)
+    if handed.result.seconds == Seconds():
+        seconds = Seconds(build=model.seconds, solve=now() - began)
+        timed = msgspec.structs.replace(handed.result, seconds=seconds)
+        handed = replace(handed, result=timed)
+    return handed, not isinstance(answer, HandOn)
+
+
 def _walk(model: Formulation, limits: Limits) -> Iterator[tuple[Engine, Any]]:
     """Yield the engines that take a formulation unasked, each with what it reads."""
     for engine in engines(model.problem, model.name):
@@ -328,12 +338,6 @@ def _accepting(table: Sequence[Engine], model: Formulation) -> Iterator[Engine]:
     for engine in table:
         if engine.available and engine.accepts(model):
             yield engine
-
-
-def _left(limits: Limits, began: float) -> Limits:
-    if limits.time_limit is None:
-        return limits
-    return replace(limits, time_limit=max(0.0, limits.time_limit - (now() - began)))
 
 
 def _told(model: Formulation, result: Result, name: str, start: Callable[[], Any | None]) -> Result:

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import platform
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
-
-import msgspec
-import numpy as np
+from typing import Protocol
 
 from schedopt.solvers.clock import now
-from schedopt.solvers.deciding import Decided, concluded
-from schedopt.solvers.result import NOISE, Result, Seconds, Termination, gap
-from schedopt.solvers.running import Run, make_result
-
-if TYPE_CHECKING:
-    from schedopt.formulations.dssp.selection import Selection
-    from schedopt.instances.dssp import Selected
+from schedopt.solvers.result import NOISE, Termination, gap
+from schedopt.solvers.running import Run
 
 STEP = 0.1
 """Seconds between two looks at the clock, and between two chances for Ctrl-C."""
@@ -90,34 +82,3 @@ def drive(search: Search, run: Run, *, noise: float = NOISE) -> tuple[Terminatio
         return "interrupted", ""
     except MemoryError as error:
         return "error", str(error)
-
-
-def ended(
-    model: Selection, run: Run, decided: Decided, *, solver: str, began: float
-) -> Result[Selected]:
-    """Return the result of a search among the jobs of a selection, not yet checked.
-
-    Parameters
-    ----------
-    model : Selection
-    run : Run
-    decided : Decided
-        What is known, with a column for each job.
-    solver : str
-    began : float
-        When solving began, of `now`.
-    """
-    best = decided.best
-    result = make_result(
-        model,
-        run,
-        solver=solver,
-        version=version(),
-        stopped=decided.stopped,
-        solution=None if best is None else model.selected(np.flatnonzero(best)),
-        bound=None,
-        options={},
-        message=decided.message,
-    )
-    seconds = Seconds(build=model.seconds, solve=now() - began)
-    return msgspec.structs.replace(concluded(result, decided, run), seconds=seconds)

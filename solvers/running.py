@@ -86,9 +86,9 @@ def make_result(
     solver: str,
     version: str,
     stopped: Termination,
-    solution: Any | None,
-    bound: float | None,
-    options: Mapping[str, Any],
+    solution: Any | None = None,
+    bound: float | None = None,
+    options: Mapping[str, Any] | None = None,
     message: str = "",
 ) -> Result[Any]:
     """Return the result of a run, not yet checked: `optimal` only where the bound is met.
@@ -107,7 +107,7 @@ def make_result(
         The solution record in hand.
     bound : float or None
         A bound that holds; None: unknown.
-    options : mapping
+    options : mapping, optional
         Beyond the formulation's own, the gap and the time limit.
     message : str
         What else there is to say.
@@ -130,7 +130,7 @@ def make_result(
             **formulation.options,
             "gap": limits.gap,
             "time_limit": limits.time_limit,
-            **options,
+            **(options or {}),
         },
         constraints=tuple(formulation.added),
         message=message or msgspec.UNSET,

@@ -13,7 +13,7 @@ from schedopt.formulations.epoch.partition import Epochs, Partition
 from schedopt.formulations.epoch.rectangles import Rectangles
 from schedopt.instances.epoch import Partitioned, Scheduled, partitioned
 from schedopt.solvers.clock import now
-from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
+from schedopt.solvers.conflict import with_conflict
 from schedopt.solvers.deciding import left
 from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.driving import STEP, Search, drive, version
@@ -22,7 +22,7 @@ from schedopt.solvers.epoch.covering import Leaders, Slots, covering
 from schedopt.solvers.epoch.engines import few_pieces
 from schedopt.solvers.epoch.filling import Filling
 from schedopt.solvers.epoch.items import Items, first_fit, items
-from schedopt.solvers.result import Result, Seconds, Termination
+from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run, make_result
 
 SHARE = {"partition": 0.5, "rectangles": 0.75}
@@ -204,7 +204,7 @@ class _Work:
         **options: object,
     ) -> Result[Any]:
         """Return the result, not yet checked."""
-        result: Result[Any] = make_result(
+        return make_result(
             self.model,
             self.run,
             solver="epochs",
@@ -215,8 +215,6 @@ class _Work:
             options=options,
             message=message,
         )
-        seconds = Seconds(build=self.model.seconds, solve=now() - self.run.began)
-        return msgspec.structs.replace(result, seconds=seconds)
 
     def infeasible(self, possible: Callable[[Items], bool], **options: object) -> Result[Any]:
         """Return the result with a smallest set of side constraints that nothing keeps.
@@ -236,12 +234,9 @@ class _Work:
             some = items(self.model.instance, [rules[name] for name in rules if name in wanted])
             return some is not None and possible(some)
 
-        try:
-            conflict, message = smallest_conflict(list(rules), holds), ""
-        except ConflictNotReducedError as error:
-            conflict, message = error.conflict, f"the conflict may not be the smallest: {error.why}"
-        result = self.ended("infeasible", None, None, message, **options)
-        return msgspec.structs.replace(result, conflict=tuple(conflict))
+        return with_conflict(
+            self.ended("infeasible", None, None, "", **options), list(rules), holds
+        )
 
 
 def _known(model: Partition, packed: Items, start: Partitioned | None) -> tuple[Epochs | None, int]:

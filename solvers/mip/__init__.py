@@ -6,7 +6,7 @@ that, for a formulation in Pyomo or a 0-1 program of whole numbers, is the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.protocol import Formulation, Side
 from schedopt.solvers.clock import now
-from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
+from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.deciding import left
 from schedopt.solvers.door import Given
 from schedopt.solvers.mip.matrix import Floats, Matrix
@@ -145,7 +145,8 @@ def solve(
         answer = _asked_again(engine, run, left(limits, began))
     result = _result(formulation, engine, run, answer)
     if result.termination == "infeasible":
-        result = _explained(engine, result, formulation, run, began)
+        side = formulation.side()
+        result = with_conflict(result, list(side), _asker(engine, side, run, began))
     seconds = Seconds(build=built, solve=now() - began)
     return msgspec.structs.replace(result, seconds=seconds)
 
@@ -187,22 +188,7 @@ def _result(formulation: Formulation, engine: Engine, run: MatrixRun, answer: An
     )
 
 
-def _explained(
-    engine: Engine, result: Result, formulation: Formulation, run: MatrixRun, began: float
-) -> Result:
-    """Add the side constraints that cannot hold together with the model itself to a result."""
-    side = formulation.side()
-    try:
-        names = smallest_conflict(list(side), _asker(engine, side, run, began))
-    except ConflictNotReducedError as error:
-        message = f"the conflict may not be the smallest: {error.why}"
-        return msgspec.structs.replace(result, conflict=tuple(error.conflict), message=message)
-    return msgspec.structs.replace(result, conflict=tuple(names))
-
-
-def _asker(
-    engine: Engine, side: Side, run: MatrixRun, began: float
-) -> Callable[[frozenset[str]], bool]:
+def _asker(engine: Engine, side: Side, run: MatrixRun, began: float) -> Holds:
     """Return a function that tells whether some side constraints can hold together."""
     matrix = run.matrix
     place = {id(row): i for i, row in enumerate(matrix.rows)}

@@ -17,10 +17,11 @@ from schedopt.instances.constraints import (
     Imply,
     Require,
     Resource,
+    Seats,
     Together,
 )
 from schedopt.instances.dssp import Instance, Job
-from schedopt.validation.dssp.constraints import broken
+from schedopt.validation.dssp.constraints import broken, unseated
 from schedopt.validation.dssp.facts import Facts
 
 TEAMS = ("fx", "light", "anim")
@@ -50,18 +51,22 @@ def night(
     )
 
 
-def best(instance: Instance, constraints: Sequence[Constraint] = ()) -> float | None:
+def best(
+    instance: Instance, constraints: Sequence[Constraint] = (), fill: float = 1.0
+) -> float | None:
     """Return the optimum by trying every subset; None if none keeps all constraints."""
-    facts = Facts(instance, 1.0)
+    facts = Facts(instance, fill)
     rules = [*instance.constraints, *constraints]
+    seats = [rule for rule in rules if isinstance(rule, Seats)]
     reward = {job.name: job.reward for job in instance.jobs}
-    open_ = [n for n in reward if facts.critical_path[n] <= instance.deadline]
+    open_ = [n for n in reward if facts.release[n] + facts.critical_path[n] <= facts.due[n]]
     found = [
         sum(reward[n] for n in chosen)
         for size in range(len(open_) + 1)
         for chosen in combinations(open_, size)
-        if facts.total(chosen) <= facts.capacity
+        if not any(facts.overfull({n: facts.demand[n] for n in chosen}, facts.rate))
         and not any(broken(rule, facts, frozenset(chosen)) for rule in rules)
+        and not any(unseated(rule, facts, frozenset(chosen)) for rule in seats)
     ]
     return max(found, default=None)
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
+from math import inf
 
 import numpy as np
 
-from schedopt.instances.constraints import Seats
+from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
+from schedopt.validation.dssp.constraints import broken
+from schedopt.validation.dssp.facts import Facts
 
 
 def windowed_night(
@@ -59,69 +62,33 @@ def windowed_night(
     )
 
 
-def best_selection(night: Instance) -> float:
-    """Return the most that jobs are worth that fit between each release and each deadline."""
-    return max(
-        sum(job.reward for job in some)
-        for size in range(len(night.jobs) + 1)
-        for some in combinations(night.jobs, size)
-        if fits(night, some)
-    )
-
-
-def fits(night: Instance, some: tuple[Job, ...]) -> bool:
-    """Tell whether jobs fit, each by itself and all that live between any two times together."""
-    demand = {job.name: sum(map(as_written, lengths(job)), Fraction(0)) for job in some}
-    for job in some:
-        path = sum((max(map(as_written, stage)) for stage in job.stages or ()), Fraction(0))
-        if as_written(job.release) + path > due(night, job):
-            return False
-    seats = [rule for rule in night.constraints if isinstance(rule, Seats)]
-    if any(rule.use.get(job.name, 0) > rule.capacity for rule in seats for job in some):
-        return False
-    for start in {as_written(job.release) for job in some}:
-        for end in {due(night, job) for job in some}:
-            inside = [j for j in some if as_written(j.release) >= start and due(night, j) <= end]
-            room = max(Fraction(0), end - start)
-            if sum(demand[job.name] for job in inside) > night.processors * room:
-                return False
-            for rule in seats:
-                held = sum(rule.use.get(job.name, 0) * demand[job.name] for job in inside)
-                if held > rule.capacity * room:
-                    return False
-    return True
-
-
-def due(night: Instance, job: Job) -> Fraction:
-    """Return by when a job must complete."""
-    return as_written(night.deadline if job.deadline is None else job.deadline)
-
-
-def lengths(job: Job) -> Iterator[float]:
-    """Yield the length of each task."""
-    for stage in job.stages or ():
-        yield from stage
-
-
 Task = tuple[int, int, Fraction]
 """Job, stage and length."""
 
 
-def best_schedule(night: Instance) -> float:
+def best_schedule(night: Instance, constraints: Sequence[Constraint] = ()) -> float:
     """Return the most that schedules earn, by placing tasks in every order as early as they fit.
 
-    Some order gives an optimum, since completing earlier never earns less.
+    Some order gives an optimum, since completing earlier never earns less. It is -infinity where
+    nothing keeps the side constraints, and where jobs are late for pay without ``late``.
     """
-    seats = [rule for rule in night.constraints if isinstance(rule, Seats)]
+    rules, facts = [*night.constraints, *constraints], Facts(night, 1.0)
+    seats = [rule for rule in rules if isinstance(rule, Seats)]
     able = [
         j
         for j, job in enumerate(night.jobs)
         if all(rule.use.get(job.name, 0) <= rule.capacity for rule in seats)
     ]
     return max(
-        _best_order(night, seats, some)
-        for size in range(len(able) + 1)
-        for some in combinations(able, size)
+        (
+            _best_order(night, seats, some)
+            for size in range(len(able) + 1)
+            for some in combinations(able, size)
+            if not any(
+                broken(rule, facts, frozenset(night.jobs[j].name for j in some)) for rule in rules
+            )
+        ),
+        default=-inf,
     )
 
 
@@ -139,12 +106,16 @@ def _best_order(night: Instance, seats: list[Seats], jobs: tuple[int, ...]) -> f
         ends = {j: as_written(night.jobs[j].release) for j in jobs}
         for (j, _, length), start in placed:
             ends[j] = max(ends[j], start + length)
-        return sum(night.jobs[j].reward * night.worth(j, float(end)) for j, end in ends.items())
+        paid = {j: night.worth(j, float(end)) for j, end in ends.items()}
+        if not night.late and not all(paid.values()):
+            return -inf
+        return sum(night.jobs[j].reward * part for j, part in paid.items())
 
     def best(placed: list[tuple[Task, Fraction]], waiting: list[Task]) -> float:
-        if value(placed) < most and not night.late:
-            return 0.0  # some job is late already
-        found = 0.0 if waiting else value(placed)
+        found = value(placed)
+        if found == -inf:
+            return found
+        found = -inf if waiting else found
         for task in dict.fromkeys(waiting):
             if any(j == task[0] and s < task[1] for j, s, _ in waiting):
                 continue

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from fractions import Fraction
+from itertools import combinations, product
 
 from hypothesis import strategies as st
 
@@ -71,6 +72,54 @@ def fewest(instance: Instance) -> int | None:
 
     found = solve(tuple(range(len(minima))))
     return None if found == float("inf") else int(found)
+
+
+def least_rectangles(instance: Instance, allowed: Sequence[int]) -> int | None:
+    """Return the least overhead of rectangles: every allowed width for every job is tried."""
+    nodes, jobs = instance.nodes, len(instance.jobs)
+    able = [[w for w in allowed if w >= m] for m in instance.minima.tolist()]
+    for widths in sorted(product(*able), key=sum):
+        heights = [Fraction(nodes, jobs * w) for w in widths]
+        if sum(w * h for w, h in zip(widths, heights, strict=True)) == nodes and any(
+            keeps(instance, starts, heights) for starts in packings(nodes, widths, heights)
+        ):
+            return sum(widths)
+    return None
+
+
+def packings(
+    nodes: int, widths: tuple[int, ...], heights: list[Fraction]
+) -> Iterator[dict[int, Fraction]]:
+    """Yield the starts of every packing that leaves no node idle, jobs told apart."""
+
+    def fill(starts: dict[int, Fraction]) -> Iterator[dict[int, Fraction]]:
+        ends = {j: start + heights[j] for j, start in starts.items()}
+        for now in sorted({Fraction(0), *ends.values()}):
+            running = [j for j, start in starts.items() if start <= now < ends[j]]
+            free = nodes - sum(widths[j] for j in running)
+            if free == 0:
+                continue
+            if now >= 1:
+                if len(starts) == len(widths) and max(ends.values()) == 1:
+                    yield starts
+                return
+            for j in range(len(widths)):
+                if j not in starts and widths[j] <= free and now + heights[j] <= 1:
+                    yield from fill({**starts, j: now})
+            return
+
+    yield from fill({})
+
+
+def keeps(instance: Instance, starts: dict[int, Fraction], heights: list[Fraction]) -> bool:
+    for rule in instance.constraints:
+        runs = [(starts[j], starts[j] + heights[j]) for j in {instance.index[n] for n in rule.jobs}]
+        if isinstance(rule, Together) and len(set(runs)) > 1:
+            return False
+        met = [a < d and c < b for i, (a, b) in enumerate(runs) for c, d in runs[:i]]
+        if isinstance(rule, Apart) and any(met):
+            return False
+    return True
 
 
 @st.composite

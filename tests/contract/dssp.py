@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import inf, nan
 from random import Random
+
+from builders.dssp import best
+from builders.dssp_season import best_plan
+from builders.dssp_season import season as some_season
+from builders.dssp_windows import best_schedule
 
 from schedopt.formulations.dssp import Schedule, Season, Selection
 from schedopt.instances.constraints import (
@@ -21,6 +28,8 @@ from schedopt.instances.constraints import (
 from schedopt.instances.dssp import Instance, Job
 
 TEAMS = ("fx", "light", "anim")
+MOST_TASKS = 6
+"""Tasks up to which all their orders are tried."""
 SIZES = (1.0, 1e-3, 1e6)
 """Units that rewards and demands are in: HiGHS, which `model` asks, has absolute tolerances."""
 
@@ -30,6 +39,7 @@ def some_rule(draw: Random, names: list[str]) -> Constraint:
     few = tuple(draw.sample(names, draw.randint(1, min(3, len(names)))))
     one, other = draw.choice(names), draw.choice(names)
     team, share = draw.choice(TEAMS[: min(3, len(names))]), draw.choice((0.0, 0.2, 0.5, 1.0))
+    use = dict.fromkeys(few, 2.0)
     kinds = (
         lambda: FairShare(by="team", at_most={team: share}),
         lambda: FairShare(by="team", at_least={team: min(share, 0.5)}),
@@ -41,13 +51,15 @@ def some_rule(draw: Random, names: list[str]) -> Constraint:
         lambda: Apart(jobs=few),
         lambda: AtMost(jobs=few, count=draw.randint(0, 2)),
         lambda: AtLeast(by="team", group=team, count=draw.randint(0, 2)),
-        lambda: Resource(name="disk", use=dict.fromkeys(few, 2.0), capacity=draw.randint(0, 5)),
+        lambda: Resource(name=f"disk {draw.random()}", use=use, capacity=draw.randint(0, 5)),
         lambda: Seats(capacity=2, use=dict.fromkeys(few, draw.randint(1, 2))),
     )
     return draw.choice(kinds)()
 
 
-def some_night(draw: Random, *, staged: bool = False, nights: int = 1) -> Instance:
+def some_night(
+    draw: Random, *, staged: bool = False, nights: int = 1, windows: bool = True
+) -> Instance:
     """Draw a night of up to seven jobs: ties, nothing to do, and units far apart among them."""
     worth, size = draw.choice(SIZES), draw.choice(SIZES)
     deadline = draw.randint(3, 14)
@@ -57,7 +69,9 @@ def some_night(draw: Random, *, staged: bool = False, nights: int = 1) -> Instan
             tuple(size * draw.randint(0 if staged else 1, 4) for _ in range(draw.randint(1, 2)))
             for _ in range(draw.randint(1, 2))
         )
-        window = {} if nights > 1 or draw.random() < 0.7 else {"release": size * draw.randint(0, 3)}
+        window = {}
+        if windows and nights == 1 and draw.random() < 0.3:
+            window = {"release": size * draw.randint(0, 3), "deadline": size * draw.randint(4, 16)}
         demand = size * draw.randint(1, 9)
         work = (
             {"stages": lengths}
@@ -77,24 +91,47 @@ def some_night(draw: Random, *, staged: bool = False, nights: int = 1) -> Instan
     )
 
 
-def _ruled(draw: Random, night: Instance, most: int = 3) -> tuple[Instance, list[Constraint]]:
+def _ruled(
+    draw: Random,
+    night: Instance,
+    most: int = 3,
+    rule: Callable[[Random, list[str]], Constraint] = some_rule,
+) -> tuple[Instance, list[Constraint]]:
     """Return an instance with half of some drawn rules, and the other half."""
     import msgspec
 
     names = [job.name for job in night.jobs]
-    rules = [some_rule(draw, names) for _ in range(draw.randint(0, most))]
+    rules = [rule(draw, names) for _ in range(draw.randint(0, most))]
     half = draw.randint(0, len(rules))
     return msgspec.structs.replace(night, constraints=tuple(rules[:half])), rules[half:]
 
 
+def some_share(draw: Random, names: list[str]) -> Constraint:
+    """Draw caps or floors of the capacity for some teams, or one job that is required or not."""
+    share = {team: draw.choice((0.0, 0.2, 0.5, 1.0)) for team in TEAMS[: len(names)]}
+    some = dict(draw.sample(list(share.items()), draw.randint(1, len(share))))
+    each = {"at_most": draw.choice((0.1, 0.3))} if len(some) < len(share) else None
+    kinds = (
+        lambda: FairShare(by="team", at_most=some),
+        lambda: FairShare(by="team", at_least={team: part / 2 for team, part in some.items()}),
+        lambda: FairShare(by="team", at_least=some, each=each),
+        lambda: draw.choice((Require, Forbid))(jobs=(draw.choice(names),)),
+    )
+    return draw.choice(kinds)()
+
+
 def selection(draw: Random) -> Selection:
-    """Draw a selection."""
-    night, rules = _ruled(draw, some_night(draw))
+    """Draw a selection: half are of shares of teams alone, for all of the night."""
+    alone = draw.random() < 0.5
+    night = some_night(draw, windows=not alone)
+    night, rules = _ruled(draw, night, rule=some_share if alone else some_rule)
     return Selection(night, fill=draw.choice((1.0, 1.0, 0.5))).add(*rules)
 
 
 def season(draw: Random) -> Season:
-    """Draw a season of two nights."""
+    """Draw a season: of fair shares with a memory, or of rules of every kind over two nights."""
+    if draw.random() < 0.5:
+        return Season(some_season(draw))
     night, rules = _ruled(draw, some_night(draw, nights=2), most=2)
     return Season(night).add(*rules)
 
@@ -105,4 +142,27 @@ def schedule(draw: Random) -> Schedule:
     return Schedule(night).add(*rules)
 
 
+def best_subset(model: Selection) -> float | None:
+    """Return the optimum of a selection by trying all subsets."""
+    return best(model.instance, model.added, model.fill)
+
+
+def best_nights(model: Season) -> float | None:
+    """Return the optimum of a season of fair shares by trying all plans; NaN of others."""
+    return nan if model.instance.name == "drawn" else best_plan(model.instance)
+
+
+def best_order(model: Schedule) -> float | None:
+    """Return the optimum of a schedule by trying all orders; NaN where these are too many."""
+    if len(model.instance.tasks.lengths) > MOST_TASKS:
+        return nan
+    truth = best_schedule(model.instance, model.added)
+    return None if truth == -inf else truth
+
+
+OPTIMA = {
+    "dssp/selection": best_subset,
+    "dssp/season": best_nights,
+    "dssp/schedule": best_order,
+}
 FORMULATIONS = {"dssp/selection": selection, "dssp/season": season, "dssp/schedule": schedule}

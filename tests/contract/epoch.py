@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from math import nan
 from random import Random
 
-from builders.epoch import packing
+from builders.epoch import fewest, least_rectangles, packing
+from msgspec.structs import replace
 
 from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.instances.constraints import Apart, Constraint, Together
 from schedopt.instances.epoch import Instance
+
+MOST_NODES = 24
+"""Nodes up to which all ways to share them are tried."""
+MOST_WIDTHS = 700
+"""Ways to give every job a width up to which all are tried."""
 
 
 def some_packing(draw: Random, nodes: int, jobs: int) -> tuple[Instance, list[Constraint]]:
@@ -43,4 +50,24 @@ def rectangles(draw: Random) -> Rectangles:
     return Rectangles(instance, widths=widths).add(*rules)
 
 
+def fewest_nodes(model: Partition) -> float | None:
+    """Return the optimum of a partition by trying all; NaN where these are too many."""
+    everything = replace(model.instance, constraints=(*model.instance.constraints, *model.added))
+    best = None if model.instance.nodes <= MOST_NODES else nan
+    if best is None and (epochs := fewest(everything)) is not None:
+        best = float(model.instance.nodes * epochs)
+    return best
+
+
+def least(model: Rectangles) -> float | None:
+    """Return the optimum of rectangles by trying all; NaN where these are too many."""
+    nodes, wide = model.instance.nodes, model.options["widths"] == "any"
+    if nodes ** len(model.instance.jobs) > MOST_WIDTHS:
+        return nan
+    everything = replace(model.instance, constraints=(*model.instance.constraints, *model.added))
+    allowed = [w for w in range(1, nodes + 1) if wide or w == nodes or w & (w - 1) == 0]
+    return least_rectangles(everything, allowed)
+
+
+OPTIMA = {"epoch/partition": fewest_nodes, "epoch/rectangles": least}
 FORMULATIONS = {"epoch/partition": partition, "epoch/rectangles": rectangles}

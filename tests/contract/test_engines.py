@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import combinations
+from math import isnan
 from random import Random
 from typing import Any
 
@@ -28,6 +29,12 @@ DRAWN: dict[str, Callable[[Random], Formulation]] = {
     for record in problems()
     for name, draw in import_module(f"contract.{record.name}").FORMULATIONS.items()
 }
+OPTIMA: dict[str, Callable[[Any], float | None]] = {
+    name: best
+    for record in problems()
+    for name, best in getattr(import_module(f"contract.{record.name}"), "OPTIMA", {}).items()
+}
+"""The optimum by trying everything; None where nothing keeps the rules, NaN if it takes long."""
 SEEDS = range(examples(24))
 NEAR = 1e-6
 """Relative difference of two optima that counts as none: the loosest tolerance of the solvers."""
@@ -106,6 +113,20 @@ def test_the_table_proves_what_the_declared_model_proves(name: str) -> None:
         if right.proven:
             assert result.proven, (seed, result.message)
             assert result.objective == pytest.approx(right.objective, rel=NEAR, abs=1e-9), seed
+
+
+@pytest.mark.parametrize("name", OPTIMA)
+def test_the_table_finds_what_trying_everything_finds(name: str) -> None:
+    for seed in range(100, 100 + examples(300)):
+        best = OPTIMA[name](drawn(name, seed))
+        if best is not None and isnan(best):
+            continue
+        result = solve(drawn(name, seed), threads=1)
+        assert result.violations == (), seed
+        assert (result.termination == "infeasible") == (best is None), seed
+        if best is not None:
+            assert result.proven, seed
+            assert result.objective == pytest.approx(best, rel=1e-9), seed
 
 
 @pytest.mark.parametrize(("name", "solver"), list(tables()))

@@ -1,4 +1,4 @@
-"""Selection against brute force with every kind of side constraint, and its native model."""
+"""Selection: units, windows of time, fills, native rows, kinds of one's own, and who answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pyomo.environ as pyo
 import pytest
-from builders.dssp import best, night, some_constraint
+from builders.dssp import best, night
 from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +16,9 @@ from schedopt.formulations.dssp import Selection
 from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
+from schedopt.problems.dssp import RECORD
+from schedopt.solvers import Limits, door
+from schedopt.solvers.dssp.selection import FEW
 from schedopt.verbs.solve import solve
 
 whole = st.integers(0, 12).map(float)
@@ -24,33 +27,6 @@ pairs = st.one_of(
     st.lists(st.tuples(whole, whole), min_size=1, max_size=7),
     st.lists(st.tuples(sixteenths, sixteenths), min_size=1, max_size=7),
 )
-
-
-@settings(max_examples=examples(400))
-@given(st.data(), pairs, st.integers(0, 40).map(lambda n: 0.5 + n / 2))
-def test_optimum_is_the_best_of_all_subsets(
-    data: st.DataObject, jobs: list[tuple[float, float]], capacity: float
-) -> None:
-    rules = data.draw(st.lists(some_constraint(len(jobs)), max_size=4))
-    rules = [type(r)(**{**_fields(r), "name": f"c{i}"}) for i, r in enumerate(rules)]
-    instance = night(jobs, capacity)
-    expected = best(instance, rules)
-    result = solve(instance, constraints=rules, solver="highs")
-    if expected is None:
-        assert result.termination == "infeasible"
-        conflict = [r for r in rules if r.name in result.conflict]
-        assert best(instance, conflict) is None
-        for rule in conflict:
-            assert best(instance, [r for r in conflict if r is not rule]) is not None
-    else:
-        assert result.violations == ()
-        assert result.objective == pytest.approx(expected, rel=1e-9, abs=1e-9)
-        assert result.gap == 0.0
-        assert result.solution_status == "optimal"
-
-
-def _fields(rule: Constraint) -> dict[str, object]:
-    return {name: getattr(rule, name) for name in rule.__struct_fields__}
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e-4, 1.0, 1e5, 1e12])
@@ -179,3 +155,25 @@ def test_a_floor_asks_for_no_more_than_there_is() -> None:
         result = solve(instance, constraints=[rule])
         assert result.violations == ()
         assert result.objective == best(instance, [rule])
+
+
+def test_core_is_the_default_without_side_constraints_and_only_then() -> None:
+    few = night([(5, 5), (4, 5), (3, 5)])
+    assert solve(few).solver == "tree", "a few jobs need no compiled code"
+    many = night([(5 + i % 7, 5 + i % 3) for i in range(FEW + 1)], capacity=40)
+    assert solve(many).solver == "core"
+    ruled = night([(5, 5), (4, 5), (3, 5)], constraints=[Require(jobs=("j2",))])
+    assert solve(ruled).solver == "tree"
+    with pytest.raises(InputError, match="no side constraints"):
+        solve(ruled, solver="core")
+
+
+def test_a_plain_selection_is_confirmed_by_highs() -> None:
+    model = Selection(night([(5, 5), (4, 5), (3, 5)]))
+    first = door.solve(model, solver="core")
+    again = RECORD.confirm(model, first, Limits())
+    assert again is not None
+    assert (again.solver, again.objective, again.proven) == ("highs", first.objective, True)
+    third = RECORD.confirm(model, again, Limits())
+    assert third is not None
+    assert (third.solver, third.objective, third.proven) == ("cp-sat", first.objective, True)

@@ -1,52 +1,15 @@
-"""Partition by each engine of its table, and Rectangles, against brute force."""
+"""Partition: conflicts, planted optima, forms for CP-SAT, limits, native rows, refusals."""
 
 from __future__ import annotations
 
 import pytest
-from builders.effort import examples
-from builders.epoch import fewest, packing, some_packing
-from hypothesis import given, settings
+from builders.epoch import packing
 
 from schedopt import solve
 from schedopt.formulations.constraints import Apart, Forbid, Together
 from schedopt.formulations.epoch import Partition, Rectangles
-from schedopt.instances.epoch import Instance
 from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.instances.errors import InputError
-from schedopt.solvers.epoch.bounding import least_epochs
-from schedopt.solvers.epoch.items import first_fit, items
-
-
-@settings(max_examples=examples(150))
-@given(some_packing(most=7, rules=True))
-def test_all_engines_find_the_fewest_epochs(instance: Instance) -> None:
-    """With side constraints and without, for any inequity; a conflict is one."""
-    best = fewest(instance)
-    for solver in ("epochs", "cp-sat", "model", None):
-        model = Partition(instance, model="auto" if solver else "direct")
-        result = solve(model, solver=solver, threads=1)
-        assert (result.proved_by, result.violations) == (solver or "cp-sat", ())
-        if best is None:
-            assert result.termination == "infeasible"
-            assert result.conflict
-            assert fewest(without(instance, result.conflict)) is None
-        else:
-            assert result.proven
-            assert result.objective == result.bound == instance.nodes * best
-
-
-@settings(max_examples=examples(120))
-@given(some_packing())
-def test_the_bound_and_the_start_hold(instance: Instance) -> None:
-    best, packed = fewest(instance), items(instance, ())
-    assert best is not None
-    assert packed is not None
-    minima = instance.minima[instance.descending].tolist()
-    assert least_epochs(minima, instance.nodes, instance.inequity) <= best
-    assert instance.inequity == 0 or best <= len(first_fit(packed))
-    result = solve(instance, threads=1)
-    assert (result.proven, result.proved_by) == (True, "epochs")
-    assert (result.objective, result.violations) == (instance.nodes * best, ())
 
 
 def test_a_conflict_does_not_rest_on_the_bound_of_a_rule_outside_it() -> None:
@@ -54,16 +17,6 @@ def test_a_conflict_does_not_rest_on_the_bound_of_a_rule_outside_it() -> None:
     rules = [Together(jobs=("j1", "j2")), Apart(jobs=("j1", "j2"))]
     result = solve(packing([1, 1], 2, 0, rules), threads=1)
     assert result.conflict == ("together[0]", "apart[1]")
-
-
-def without(instance: Instance, conflict: tuple[str, ...]) -> Instance:
-    """Return the instance with the side constraints of a conflict alone."""
-    kept = [
-        rule
-        for i, rule in enumerate(instance.constraints)
-        if (rule.name or f"{rule.kind()}[{i}]") in conflict
-    ]
-    return packing(instance.minima.tolist(), instance.nodes, instance.inequity, kept)
 
 
 def test_a_smallest_conflict_is_named() -> None:

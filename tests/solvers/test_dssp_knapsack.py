@@ -121,19 +121,6 @@ def test_the_unit_does_not_matter(scale: float) -> None:
     assert solved(rewards * scale, demands, room) == pytest.approx(plain * scale, rel=1e-12)
 
 
-def test_equal_answers_whatever_the_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    rewards, demands = draw("weakly correlated", 400, 100_000, 2)
-    room = float(np.floor(demands.sum() / 2))
-    whole = Core(rewards, demands, room)
-    whole.advance(30)
-    monkeypatch.setattr(core_module, "_FIRST_CHUNK", 7)
-    monkeypatch.setattr(core_module, "_CHUNK", 11)
-    pieces = Core(rewards, demands, room)
-    while not pieces.advance(0):
-        pass
-    assert pieces.value == whole.value
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_step_encloses_the_optimum(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rewards, demands = draw(family, 200, 10_000, 9)

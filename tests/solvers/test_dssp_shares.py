@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from itertools import chain, combinations
-
 import msgspec
 import numpy as np
 import pytest
+from builders.dssp import best as best_subset
 
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.constraints import (
-    AtMost,
     Constraint,
     FairShare,
     Forbid,
     Require,
     Resource,
-    label,
 )
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import InputError
 from schedopt.solvers import door
-from schedopt.solvers.dssp import selection
 from schedopt.solvers.dssp.selection.shares import search as searching
 from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import shape_of
 from schedopt.solvers.dssp.selection.shares.search import SharesSearch
 from schedopt.solvers.result import Limits
-from schedopt.validation.dssp.constraints import broken
-from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.solve import solve
 
 TEAMS = ("a", "b", "c", "d")
@@ -81,105 +75,6 @@ def drawn(seed: int, jobs: int = 7) -> tuple[Instance, list[Constraint]]:
     return night, rules
 
 
-def ruled(seed: int) -> tuple[Instance, list[Constraint]]:
-    """Draw a few jobs again, under every kind of share and with rules inside a group.
-
-    One team may be empty: no job of it can ever be selected. Shares have caps and floors, by group
-    or for each, of the capacity or of what is selected.
-    """
-    night, _ = drawn(seed, jobs=6)
-    draw = np.random.default_rng([seed, 1])
-    jobs, known = list(night.jobs), sorted(night.groups["team"])
-    if draw.random() < 0.3:
-        late = 2.0 * night.deadline
-        jobs.append(
-            Job(name="never", reward=9, demand=1, critical_path=late, groups={"team": "gone"})
-        )
-        known.append("gone")
-    night = msgspec.structs.replace(night, jobs=tuple(jobs))
-    rules: list[Constraint] = []
-    for _ in range(draw.integers(1, 3)):
-        caps = {g: round(float(draw.uniform(0, 1)), 2) for g in known if draw.random() < 0.5}
-        floors = {
-            g: round(float(draw.uniform(0, caps.get(g, 1.0))), 2)
-            for g in known
-            if draw.random() < 0.3
-        }
-        each: dict[str, float] = {}
-        if draw.random() < 0.4 or not (caps or floors):
-            side = str(draw.choice(["at_most", "at_least"]))
-            each[side] = round(float(draw.uniform(0, 0.5)), 2)
-            (floors if side == "at_most" else caps).clear()
-        of = "selected" if draw.random() < 0.3 else "capacity"
-        share = FairShare(by="team", of=of, at_most=caps, at_least=floors, each=each or None)
-        rules.append(share)
-    if draw.random() < 0.3:
-        inside = tuple(night.jobs[j].name for j in night.groups["team"][known[0]][:2])
-        rules.append((Require if draw.random() < 0.5 else Forbid)(jobs=inside))
-    if draw.random() < 0.3:
-        group = str(draw.choice(known))
-        rules.append(AtMost(by="team", group=group, count=int(draw.integers(0, 3))))
-    return night, rules
-
-
-def best_of_all(night: Instance, rules: list[Constraint]) -> float | None:
-    """Return the most that a selection is worth; None where none keeps the rules."""
-    facts = Facts(night, 1.0)
-    names = [j.name for j in night.jobs if facts.critical_path[j.name] <= facts.deadline]
-    best = None
-    for chosen in chain.from_iterable(combinations(names, k) for k in range(len(names) + 1)):
-        if facts.total(chosen) > facts.capacity:
-            continue
-        if not any(broken(rule, facts, frozenset(chosen)) for rule in rules):
-            worth = round(sum(night.jobs[night.index[name]].reward for name in chosen), 6)
-            best = worth if best is None else max(best, worth)
-    return best
-
-
-def agree(night: Instance, rules: list[Constraint]) -> str:
-    """Solve an instance in three ways; return the engine that decided by itself."""
-    best = best_of_all(night, rules)
-    result = solve(night, constraints=rules)
-    again = solve(night, constraints=rules, solver="highs")
-    for each in (result, again):
-        assert each.checked
-        assert not each.violations
-        if best is None:
-            assert each.termination == "infeasible"
-            names = [label(rule, i) for i, rule in enumerate(rules)]
-            held = [rules[names.index(name)] for name in each.conflict]
-            assert best_of_all(night, held) is None
-            for fewer in combinations(rules, len(held) - 1):
-                assert best_of_all(night, list(fewer)) is not None
-        else:
-            assert each.proven
-            assert each.objective == pytest.approx(best, abs=1e-9)
-    return str(result.solver)
-
-
-@pytest.fixture
-def no_job_is_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection, "FEW", 0)
-    monkeypatch.setattr(selection, "MANY", 0)
-
-
-@pytest.mark.usefixtures("no_job_is_too_few")
-def test_it_agrees_with_highs_and_with_every_selection_there_is() -> None:
-    engines = [agree(*drawn(seed)) for seed in range(30)]
-    engines += [agree(*ruled(seed)) for seed in range(30)]
-    assert engines.count("shares") > 10
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("no_job_is_too_few")
-@pytest.mark.parametrize("part", range(10))
-def test_two_thousand_random_fair_shares(part: int) -> None:
-    """Floors, ties, zero demands, empty groups and impossible shares: all agree, conflicts too."""
-    seeds = range(1_000 + 100 * part, 1_100 + 100 * part)
-    engines = [agree(*draw(seed)) for draw in (drawn, ruled) for seed in seeds]
-    assert engines.count("shares") > 30
-
-
 @pytest.mark.parametrize("rounds", [((1, 1), (2, 2)), ((1, 100),), ((3, 4), (4, 1000))])
 def test_lists_that_are_too_short_make_no_false_proof(
     rounds: tuple[tuple[int, int], ...], monkeypatch: pytest.MonkeyPatch
@@ -193,7 +88,7 @@ def test_lists_that_are_too_short_make_no_false_proof(
             continue
         search = SharesSearch(shape.groups)
         search.advance(10.0)
-        best = best_of_all(night, [rule for rule in rules if not isinstance(rule, Resource)])
+        best = best_subset(night, [rule for rule in rules if not isinstance(rule, Resource)])
         if best is None:
             assert search.value is None
             continue

@@ -39,15 +39,6 @@ def is_partition(instance: Instance, found: list[list[int]]) -> bool:
 
 
 @settings(max_examples=examples(150))
-@given(some_packing(most=8))
-def test_the_search_is_exhaustive(instance: Instance) -> None:
-    assume(instance.inequity > 0)
-    least, found = searched(instance)
-    assert is_partition(instance, found)
-    assert least == len(found) == fewest(instance)
-
-
-@settings(max_examples=examples(150))
 @given(some_packing(most=7, rules=True))
 def test_side_constraints_are_kept_and_cost_no_more_than_they_must(instance: Instance) -> None:
     packed = items(instance, instance.constraints)

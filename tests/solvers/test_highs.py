@@ -42,12 +42,6 @@ def test_time_limit_keeps_the_incumbent_and_an_honest_bound(hard: Instance) -> N
     assert result.gap == gap(result.objective, result.bound) > 0
 
 
-def test_no_time_at_all_still_answers(hard: Instance) -> None:
-    result = solve(hard, solver="highs", time_limit=0.0)
-    assert result.termination == "time-limit"
-    assert result.violations == ()
-
-
 def test_interruption_keeps_the_incumbent(hard: Instance) -> None:
     seen: list[float] = []
 

@@ -17,13 +17,11 @@ import numpy as np
 
 from schedopt.formulations.dssp.rows import Row
 from schedopt.formulations.dssp.whole import selection_program
-from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import concluded
 from schedopt.solvers.door import Given
 from schedopt.solvers.dssp.schedule import MOST_STARTS
-from schedopt.solvers.dssp.selection.binary.engine import Solver, conflict
-from schedopt.solvers.result import Result, Seconds
-from schedopt.solvers.running import make_result
+from schedopt.solvers.dssp.selection.binary.engine import Solver, asker
+from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule
@@ -35,7 +33,7 @@ PATIENCE = 60.0
 
 def solve(model: Schedule, given: Given) -> Result[Scheduled]:
     """Solve a schedule from nothing; ``given.read`` has the columns."""
-    began, limits, starts = now(), given.limits, given.read
+    limits, starts = given.limits, given.read
     night, jobs = model.instance, len(model.instance.jobs)
     program = selection_program(
         [*night.index, *starts.names],
@@ -52,25 +50,17 @@ def solve(model: Schedule, given: Given) -> Result[Scheduled]:
     if decided.best is not None:
         chosen = np.flatnonzero(decided.best[:jobs] == 1).tolist()
         solution = model.replayed(chosen, starts.begin(decided.best))
-    result = make_result(
+    result = concluded(
         model,
         solver.noted,
+        decided,
         solver=given.name,
         version=solver.engine.version(),
-        stopped=decided.stopped,
         solution=solution,
-        bound=None,
-        options={},
-        message=decided.message,
+        holds=asker(program, list(model.side()), limits, solver.began),
     )
-    spent = Seconds(build=model.seconds, solve=now() - began)
-    result = concluded(result, decided, solver.noted)
-    if decided.stopped == "infeasible":
-        names, why = conflict(program, list(model.side()), limits, began)
-        message = f"the conflict may not be the smallest: {why}" if why else msgspec.UNSET
-        result = msgspec.structs.replace(result, conflict=names, message=message)
     own = msgspec.UNSET  # who decided the program is no engine of schedules
-    return msgspec.structs.replace(result, seconds=spent, found_by=own, proved_by=own)
+    return msgspec.structs.replace(result, found_by=own, proved_by=own)
 
 
 class Starts:

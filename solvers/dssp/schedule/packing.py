@@ -44,7 +44,7 @@ class Packing:
         self.early = self.stage_of < self.main[self.job_of]
         late = np.flatnonzero(~self.early)
         self.by_due = late[np.lexsort((-self.lengths[late], self.due[late]))]
-        self._begin = np.empty(min(night.processors, max(1, len(order))))
+        self._processors = min(night.processors, max(1, len(order)))
 
     def run(self, keys: Floats, jobs: Ints, part: float, starts: Floats) -> Floats:
         """Dispatch some jobs by least key, pack the rest, and return when each job completes.
@@ -70,6 +70,7 @@ class Packing:
             tasks.first_stage,
             self.main,
             jobs,
+            self._processors,
             tail * (1 / part - 1),
             self.by_due,
             self.due,
@@ -78,7 +79,6 @@ class Packing:
             self.job_of,
             night.rewards,
             EFFORT,
-            self._begin,
             starts,
             completion,
         )

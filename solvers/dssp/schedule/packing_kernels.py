@@ -17,7 +17,7 @@ import numpy as np
 
 from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.solvers.compiling import njit
-from schedopt.solvers.kernels.heap import pop, push, sink
+from schedopt.solvers.dssp.schedule.dispatch_kernels import by_key_until
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
 
@@ -49,70 +49,6 @@ class Tail(NamedTuple):
     end: Array
     head: Array
     after: Array
-
-
-@njit(cache=True, nogil=True)
-def _advance(
-    lengths: Floats,
-    keys: Floats,
-    first_task: Ints,
-    first_stage: Ints,
-    main: Ints,
-    jobs: Ints,
-    until: float,
-    starts: Floats,
-    completion: Floats,
-    begin: Floats,
-) -> None:
-    """Dispatch by least key until a time from which on only tasks from `main` on are left to start.
-
-    `main` of shape (jobs,) has a stage of each job; `begin`, shape (processors,), takes when each
-    processor is free.
-    """
-    count = len(first_stage) - 1
-    stage, upcoming = first_stage[:-1].copy(), np.zeros(count, np.int64)
-    unfinished = np.zeros(count, np.int64)
-    ready_keys, ready_jobs, ready = np.empty(count), np.empty(count, np.int64), 0
-    ends, workers, busy = np.empty(len(begin)), np.empty(len(begin), np.int64), 0
-    works_on = np.empty(len(begin), np.int64)
-    idle, free, now, early = np.arange(len(begin) - 1, -1, -1), len(begin), 0.0, 0
-    for j in jobs:
-        upcoming[j] = first_task[stage[j]]
-        unfinished[j] = first_task[stage[j] + 1] - first_task[stage[j]]
-        early += first_task[main[j]] - upcoming[j]
-        ready = push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
-    while now < until or early > 0:
-        while free > 0 and ready > 0 and (now < until or early > 0):
-            j = ready_jobs[0]
-            task = upcoming[j]
-            upcoming[j] = task + 1
-            if stage[j] < main[j]:
-                early -= 1
-            if task + 1 == first_task[stage[j] + 1]:
-                ready = pop(ready_keys, ready_jobs, ready)
-            elif keys[task + 1] != keys[task]:
-                sink(ready_keys, ready_jobs, ready, keys[task + 1], j)
-            free -= 1
-            starts[task], works_on[idle[free]] = now, j
-            busy = push(ends, workers, busy, now + lengths[task], idle[free])
-        if busy == 0:
-            break
-        now = ends[0]
-        while busy > 0 and ends[0] == now:
-            idle[free], j = workers[0], works_on[workers[0]]
-            busy = pop(ends, workers, busy)
-            free += 1
-            unfinished[j] -= 1
-            if unfinished[j] == 0:
-                stage[j] += 1
-                if stage[j] == first_stage[j + 1]:
-                    completion[j] = now
-                else:
-                    upcoming[j] = first_task[stage[j]]
-                    unfinished[j] = first_task[stage[j] + 1] - first_task[stage[j]]
-                    ready = push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
-    begin[:] = now
-    begin[workers[:busy]] = ends[:busy]
 
 
 @njit(cache=True, nogil=True)
@@ -351,6 +287,7 @@ def packed(
     first_stage: Ints,
     main: Ints,
     jobs: Ints,
+    processors: int,
     until: float,
     by_due: Ints,
     due: Floats,
@@ -359,7 +296,6 @@ def packed(
     job_of: Ints,
     rewards: Floats,
     effort: int,
-    begin: Floats,
     starts: Floats,
     completion: Floats,
 ) -> None:
@@ -368,11 +304,16 @@ def packed(
     Beyond what `dispatch_kernels.by_key` takes: `until`; `main` of shape (jobs,), a stage of each;
     `by_due` with the tasks from these stages on, in the order in which they are due; `due`,
     `stage_of` and `job_of` of shape (tasks,); `latest` of shape (stages,), by when each must open;
-    `rewards` of shape (jobs,); `effort`, the comparisons that mending may take; `begin` of shape
-    (processors,), written over. Jobs whose tasks find no place have no completion.
+    `rewards` of shape (jobs,); `effort`, the comparisons that mending may take. Jobs whose tasks
+    find no place have no completion.
     """
     starts[:] = np.inf
-    _advance(lengths, keys, first_task, first_stage, main, jobs, until, starts, completion, begin)
+    count, none = len(first_stage) - 1, np.zeros(0, np.int64)
+    begin = by_key_until(
+        lengths, keys, first_task, first_stage, jobs, processors, np.zeros(count), none,
+        np.zeros((0, count), np.int64), starts, np.empty(len(lengths), np.int64), completion,
+        until, main,
+    )  # fmt: skip
     chosen = np.zeros(len(rewards), np.bool_)
     chosen[jobs] = True
     tail = _left(

@@ -17,7 +17,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.driving import version
 from schedopt.solvers.dssp.selection.binary.arrays import Arrays
-from schedopt.solvers.result import Limits, Result, Seconds, Termination, threads
+from schedopt.solvers.result import Limits, Result, Termination, threads
 from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
@@ -58,13 +58,10 @@ def search(model: Schedule, given: Given) -> Result | HandOn:
     relaxed = _relaxed(model, limits)
     if relaxed.termination == "infeasible":  # then schedules are too, for the same reason
         result = _result(model, limits, None, None, "infeasible")
-        seconds = Seconds(build=model.seconds, solve=now() - began)
-        return msgspec.structs.replace(result, conflict=relaxed.conflict, seconds=seconds)
+        return msgspec.structs.replace(result, conflict=relaxed.conflict)
     few = len(model.instance.tasks.lengths) <= MANY
     best, interrupted = _searched(model, limits, relaxed, began, few)
     result = _result(model, limits, best, relaxed.bound, "completed")
-    seconds = Seconds(build=model.seconds, solve=now() - began)
-    result = msgspec.structs.replace(result, seconds=seconds)
     enough = result.gap is not None and result.gap <= limits.gap
     late = limits.time_limit is not None and now() - began >= limits.time_limit
     if enough or interrupted:

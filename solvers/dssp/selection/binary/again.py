@@ -6,17 +6,15 @@ import platform
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import numpy as np
 
-from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, concluded
 from schedopt.solvers.door import Given
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Values, closed_columns
 from schedopt.solvers.dssp.selection.binary.counted import maximized
-from schedopt.solvers.dssp.selection.binary.engine import conflict
-from schedopt.solvers.result import Result, Seconds, Termination
-from schedopt.solvers.running import Run, make_result
+from schedopt.solvers.dssp.selection.binary.engine import asker
+from schedopt.solvers.result import Result, Termination
+from schedopt.solvers.running import Run
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.season import Season
@@ -54,51 +52,39 @@ def reduced(model: Selection | Season) -> Reduced:
 
 def by_cpsat(model: Selection | Season, given: Given) -> Result[Any]:
     """Solve by CP-SAT, told nothing; ``given.read`` is the program, reduced."""
-    began, limits, read = now(), given.limits, given.read
+    from schedopt.solvers.cpsat import version
+
+    run, limits, read = Run(given.limits), given.limits, given.read
     seconds = PATIENCE if limits.time_limit is None else limits.time_limit
-    best, done = None, True
+    found: tuple[Values | None, bool] = (None, True)
     if read.possible:
-        best, done = maximized(read.arrays, read.start, limits, seconds)
-    return _result(model, given, best, done, began)
+        found = maximized(read.arrays, read.start, limits, seconds)
+    return _result(model, given, run, found, version())
 
 
 def by_subsets(model: Selection | Season, given: Given) -> Result[Any]:
     """Try all subsets of few columns."""
-    began, read = now(), reduced(model)
+    run, read = Run(given.limits), reduced(model)
     best = _best_subset(read.arrays, read.start) if read.possible else None
-    return _result(model, given, best, True, began)
+    return _result(model, given, run, (best, True), f"Python {platform.python_version()}")
 
 
 def _result(
     model: Selection | Season,
     given: Given,
-    best: Values | None,
-    done: bool,
-    began: float,
+    run: Run,
+    found: tuple[Values | None, bool],
+    version: str,
 ) -> Result[Any]:
-    run, program = Run(given.limits), model.program()
+    """Return the result of the best columns found, and whether they are proven to be that."""
+    (best, done), program = found, model.program()
     stopped: Termination = "optimal" if best is not None else "infeasible"
     stopped = stopped if done else "time-limit"
     worth = None if best is None else program.worth(np.flatnonzero(best == 1).tolist())
     bound = worth / program.scale if done and worth is not None else None
     decided = Decided(stopped, best, bound, proven=done)
-    chosen = None if best is None else model.selected(np.flatnonzero(best[: model.width] == 1))
-    result = make_result(
-        model,
-        run,
-        solver=given.name,
-        version=_version() if given.name == "cp-sat" else f"Python {platform.python_version()}",
-        stopped=stopped,
-        solution=chosen,
-        bound=None,
-        options={},
-    )
-    if stopped == "infeasible":
-        names, why = conflict(program, list(model.side()), given.limits, began)
-        message = f"the conflict may not be the smallest: {why}" if why else msgspec.UNSET
-        result = msgspec.structs.replace(result, conflict=names, message=message)
-    spent = Seconds(build=model.seconds, solve=now() - began)
-    return msgspec.structs.replace(concluded(result, decided, run), seconds=spent)
+    holds = asker(program, list(model.side()), given.limits, run.began)
+    return concluded(model, run, decided, solver=given.name, version=version, holds=holds)
 
 
 def _best_subset(arrays: Arrays, start: Values) -> Values | None:
@@ -112,9 +98,3 @@ def _best_subset(arrays: Arrays, start: Values) -> Values | None:
         if worth > most and arrays.cut_off(values) is None:
             best, most = values.copy(), worth
     return best
-
-
-def _version() -> str:
-    from schedopt.solvers.cpsat import version
-
-    return version()

@@ -15,13 +15,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from schedopt.formulations.program import Program
 from schedopt.solvers import mip
 from schedopt.solvers.clock import now
-from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
+from schedopt.solvers.conflict import Holds
 from schedopt.solvers.deciding import Decided, concluded, left
 from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.dssp.selection import SMALL
@@ -30,8 +29,7 @@ from schedopt.solvers.dssp.selection.binary.scaled import Scaled
 from schedopt.solvers.dssp.selection.binary.tree import Tree, clock
 from schedopt.solvers.mip import Answer, Engine, MatrixRun
 from schedopt.solvers.mip.named import engine_of
-from schedopt.solvers.result import Limits, Result, Seconds, Termination
-from schedopt.solvers.running import make_result
+from schedopt.solvers.result import Limits, Result, Termination
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.season import Season
@@ -45,17 +43,14 @@ MOMENT = 1.0
 
 def tree(model: Selection | Season, given: Given) -> Result[Any] | HandOn:
     """Solve a selection or a season by branching in whole numbers, for a moment or alone."""
-    run = _Run(model, given, engine_of("highs"))
-    decided = run.solver.quick()
-    if decided is None and given.alone:
-        seconds = PATIENCE if given.limits.time_limit is None else given.limits.time_limit
-        decided = run.solver.searched(seconds)
-    elif decided is None:
-        decided = run.solver.searched(MOMENT)
+    solver = _prepared(model, given, engine_of("highs"))
+    limit, version = given.limits.time_limit, f"Python {platform.python_version()}"
+    seconds = (PATIENCE if limit is None else limit) if given.alone else MOMENT
+    decided = solver.quick() or solver.searched(seconds)
     if decided is not None:
-        return run.result(decided, "tree", _version())
-    why = "the exact search did not end"
-    return HandOn(run.result(run.solver.decided("completed", None, why), "tree", _version()))
+        return _result(model, solver, decided, "tree", version)
+    decided = solver.decided("completed", None, "the exact search did not end")
+    return HandOn(_result(model, solver, decided, "tree", version))
 
 
 def by_mip(model: Selection | Season, given: Given) -> Result[Any]:
@@ -66,51 +61,31 @@ def by_mip(model: Selection | Season, given: Given) -> Result[Any]:
     engine = engine_of(given.name)
     if model.changed:
         return mip.solve(engine, model, given.limits)
-    run = _Run(model, given, engine)
-    decided = run.solver.quick() or run.solver.by_engine()
-    return run.result(decided, engine.name, engine.version())
+    solver = _prepared(model, given, engine)
+    decided = solver.quick() or solver.by_engine()
+    return _result(model, solver, decided, engine.name, engine.version())
 
 
-def _version() -> str:
-    return f"Python {platform.python_version()}"
+def _prepared(model: Selection | Season, given: Given, engine: Engine) -> Solver:
+    """Return a solver that knows what earlier engines and policies found."""
+    program = model.program()
+    known = given.bound if isinstance(given.bound, Fraction) else None
+    solver = Solver(program, given.limits, engine=engine, known=known)
+    for solution in (given.start(), given.solution):
+        if solution is not None:
+            solver.offer(program.completed(model.columns(solution)))
+    return solver
 
 
-class _Run:
-    """A solver that knows what earlier engines and policies found, and its result."""
-
-    def __init__(self, model: Selection | Season, given: Given, engine: Engine) -> None:
-        self.began = now()
-        self.model, self.limits = model, given.limits
-        program = model.program()
-        known = given.bound if isinstance(given.bound, Fraction) else None
-        self.solver = Solver(program, given.limits, engine=engine, known=known)
-        for solution in (given.start(), given.solution):
-            if solution is not None:
-                self.solver.offer(program.completed(model.columns(solution)))
-        self.built = model.seconds + now() - self.began
-
-    def result(self, decided: Decided, name: str, version: str) -> Result[Any]:
-        """Return what was decided as a result; of what is infeasible, with a smallest conflict."""
-        model, began, best = self.model, self.began, decided.best
-        chosen = None if best is None else np.flatnonzero(best[: model.width] == 1)
-        result = make_result(
-            model,
-            self.solver.noted,
-            solver=name,
-            version=version,
-            stopped=decided.stopped,
-            solution=None if chosen is None else model.selected(chosen),
-            bound=None,
-            options={"threads": self.limits.threads},
-            message=decided.message,
-        )
-        result = concluded(result, decided, self.solver.noted)
-        if decided.stopped == "infeasible":
-            names, why = conflict(self.solver.program, list(model.side()), self.limits, began)
-            message = f"the conflict may not be the smallest: {why}" if why else msgspec.UNSET
-            result = msgspec.structs.replace(result, conflict=names, message=message)
-        seconds = Seconds(build=self.built, solve=now() - began)
-        return msgspec.structs.replace(result, seconds=seconds)
+def _result(
+    model: Selection | Season, solver: Solver, decided: Decided, name: str, version: str
+) -> Result[Any]:
+    """Return what was decided as a result; of what is infeasible, with a smallest conflict."""
+    holds = asker(solver.program, list(model.side()), solver.limits, solver.began)
+    options = {"threads": solver.limits.threads}
+    return concluded(
+        model, solver.noted, decided, solver=name, version=version, options=options, holds=holds
+    )
 
 
 class Solver:
@@ -356,17 +331,8 @@ class Solver:
         return self.program.worth(np.flatnonzero(values == 1).tolist())
 
 
-def conflict(
-    program: Program, names: Sequence[str], limits: Limits, began: float
-) -> tuple[tuple[str, ...], str]:
-    """Return a smallest set of side constraints that cannot hold together.
-
-    Returns
-    -------
-    names : tuple of str
-    why : str
-        Why it may not be the smallest; empty where it is.
-    """
+def asker(program: Program, names: Sequence[str], limits: Limits, began: float) -> Holds:
+    """Return a function that tells whether some of the side constraints can hold together."""
     kept: list[frozenset[str]] = []  # what a known selection keeps, each
     refuted: list[frozenset[str]] = []  # what is known to have no selection, each
 
@@ -390,7 +356,4 @@ def conflict(
         kept.append(frozenset(names) - {row.name for row in broken})
         return True
 
-    try:
-        return tuple(smallest_conflict(names, holds)), ""
-    except ConflictNotReducedError as error:
-        return tuple(error.conflict), error.why
+    return holds

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.protocol import Knapsack
-from schedopt.solvers.clock import now
-from schedopt.solvers.deciding import Decided, left
+from schedopt.solvers.deciding import Decided, concluded, left
 from schedopt.solvers.door import Given
-from schedopt.solvers.driving import Search, drive, ended
+from schedopt.solvers.driving import drive, version
 from schedopt.solvers.dssp.selection.knapsack.items import in_doubles
 from schedopt.solvers.dssp.selection.knapsack.search import Core
 from schedopt.solvers.result import Result, Termination
@@ -25,27 +23,8 @@ if TYPE_CHECKING:
     from schedopt.formulations.dssp.selection import Selection
     from schedopt.instances.dssp import Selected
 
-Floats = NDArray[np.float64]
 
-
-class Algorithm(Search, Protocol):
-    """An exact knapsack algorithm that can be stopped, such as `Core`."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether its numbers are held as they are, without rounding."""
-        ...
-
-    def chosen(self) -> NDArray[np.bool_]:
-        """Return the best selection so far, shape (n,)."""
-        ...
-
-
-Start = Callable[[Floats, Floats, float], Algorithm]
-"""Starts an algorithm on rewards and demands, shape (n,) each, and room."""
-
-
-def solve(model: Selection, given: Given, *, start: Start | None = None) -> Result[Selected]:
+def solve(model: Selection, given: Given) -> Result[Selected]:
     """Solve a selection that is a plain knapsack.
 
     Parameters
@@ -54,21 +33,16 @@ def solve(model: Selection, given: Given, *, start: Start | None = None) -> Resu
         With nothing but equations 1 and 2 in it.
     given : Given
         Whose ``read`` is the knapsack.
-    start : callable, optional
-        Starts the algorithm; by default `Core`, compiled before the clock runs.
 
     Returns
     -------
     Result
         Not yet checked. An interruption (Ctrl-C) ends the run and keeps the best so far.
     """
-    if start is None:
-        _compile()
-        start = Core
-    began = now()
+    _compile()
     run = Run(given.limits)
-    decided = _Knapsack(model, given.read, run).decided(start)
-    return ended(model, run, decided, solver="core", began=began)
+    decided = _Knapsack(model, given.read, run).decided()
+    return concluded(model, run, decided, solver="core", version=version())
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,29 +53,27 @@ class _Knapsack:
     knapsack: Knapsack
     run: Run
 
-    def decided(self, start: Start) -> Decided:
+    def decided(self) -> Decided:
         """Solve; where numbers must be rounded, let whatever fits indeed fit, and look again."""
         rewards, demands, room, _ = self.knapsack
         weights, limit, exact = in_doubles(demands, room, generous=True)
-        search = start(rewards, weights, limit)
+        search = Core(rewards, weights, limit)
         stopped, message = drive(search, self.run, noise=0.0)
         done = search.bound == search.value
         chosen = search.chosen()
         fits = exact or sum(demands.numbers[chosen].tolist()) <= room
         if search.exact and fits and (done or exact):
-            bound = Fraction(search.bound or 0.0)
+            bound = Fraction(search.bound)
             return Decided(stopped, self._columns(chosen), bound, done, message)
-        return self._rounded(start, search, stopped, message)
+        return self._rounded(search, stopped, message)
 
-    def _rounded(
-        self, start: Start, search: Algorithm, stopped: Termination, message: str
-    ) -> Decided:
+    def _rounded(self, search: Core, stopped: Termination, message: str) -> Decided:
         """Find what fits with demands rounded up, and close the rest without rounding."""
         from schedopt.solvers.dssp.selection.binary.engine import Solver
 
         rewards, demands, room, positions = self.knapsack
         weights, limit, _ = in_doubles(demands, room)
-        careful = start(rewards, weights, limit)
+        careful = Core(rewards, weights, limit)
         if stopped == "optimal":
             self.run.trace.clear()  # what was found on the way may not fit
             drive(careful, Run(left(self.run.limits, self.run.began)), noise=0.0)
@@ -110,7 +82,7 @@ class _Knapsack:
             solver.offer(positions[found.chosen()].tolist())
         units = solver.program.scale
         # Rewards beyond 2^52 units are added up in floating point.
-        bound = Fraction(search.bound or 0.0) * (1 + Fraction(not search.exact, 10**12)) * units
+        bound = Fraction(search.bound) * (1 + Fraction(not search.exact, 10**12)) * units
         if stopped != "optimal":
             return solver.decided(stopped, bound, message)
         return solver.closed(

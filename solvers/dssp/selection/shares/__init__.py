@@ -1,7 +1,7 @@
 """An exact engine for selections with caps and floors on the shares of disjoint groups of jobs.
 
 `reading` finds the groups in a selection, `prices` relaxes the capacity with one multiplier, under
-which each group is a knapsack of its own (`group_kernels`, `list_kernels`), `search` combines the
-groups' near-best selections (`choices`) into one that fits (`choice_kernels`), and `engine` solves
-a selection with it.
+which each group is a knapsack of its own, `search` combines the groups' near-best selections
+(`choices`) into one that fits, and `engine` solves a selection with it; `kernels` is what of this
+is compiled.
 """

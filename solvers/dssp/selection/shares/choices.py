@@ -147,12 +147,12 @@ def _of_group(
     groups: Groups, g: int, price: float, loss: float, most: int
 ) -> tuple[Choice | None, float]:
     """Return the choice of a group, and how much worse than its best what is not in it is."""
-    from schedopt.solvers.dssp.selection.shares import group_kernels, list_kernels
+    from schedopt.solvers.dssp.selection.shares import kernels
 
     a, b = groups.first[g], groups.first[g + 1]
     items = groups.weights[a:b], groups.rewards[a:b], groups.ratios[a:b]
     low, high, slip = groups.low[g], groups.high[g], groups.slip(price)
-    weights, rewards, nodes, parents, moved, _, cut = list_kernels.listed(
+    weights, rewards, nodes, parents, moved, _, cut = kernels.listed(
         items, price, low, high, loss, slip, most
     )
     if not weights.size:
@@ -164,7 +164,7 @@ def _of_group(
         rewards=rewards[order] - rewards[order[0]],
         nodes=nodes[order],
         start=int(a),
-        first=int(a) + group_kernels.break_solution(items, price, low, high)[0],
+        first=int(a) + kernels.break_solution(items, price, low, high)[0],
         stop=int(b),
         parents=parents,
         moved=moved,

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.clock import now
-from schedopt.solvers.deciding import Decided, left, outwards
+from schedopt.solvers.deciding import Decided, concluded, left, outwards
 from schedopt.solvers.door import Given, HandOn
-from schedopt.solvers.driving import drive, ended
+from schedopt.solvers.driving import drive, version
+from schedopt.solvers.dssp.selection.binary.engine import tree
 from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import Shape
 from schedopt.solvers.dssp.selection.shares.search import SharesSearch
@@ -48,7 +49,10 @@ def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
     limits = given.limits if given.alone else _within(given.limits, PATIENCE)
     began, search, result = _searched(model, given, limits)
     late = left(given.limits, began).time_limit == 0 and search.value is not None
-    done = result.termination in ("optimal", "interrupted", "infeasible")
+    done = result.termination in ("optimal", "interrupted")
+    if given.alone and result.termination == "completed" and search.value is None:
+        given = replace(given, limits=left(given.limits, began))
+        return tree(model, given)  # which says what keeps no rules, and why
     return result if given.alone or late or done else HandOn(result, search.most)
 
 
@@ -87,7 +91,7 @@ def _searched(
     if stopped == "optimal" and not search.near(given.limits.gap):
         stopped = "completed"
     decided = Decided(stopped, search.columns(model), search.most, search.proven, message)
-    return began, search, ended(model, run, decided, solver=given.name, began=began)
+    return began, search, concluded(model, run, decided, solver=given.name, version=version())
 
 
 def _within(limits: Limits, seconds: float) -> Limits:

@@ -89,10 +89,10 @@ def best_prices(groups: Groups) -> Iterator[Priced]:
 
 def priced(groups: Groups, price: float) -> Priced:
     """Return what is best in each group at a price."""
-    from schedopt.solvers.dssp.selection.shares import list_kernels
+    from schedopt.solvers.dssp.selection.shares import kernels
 
     slip = groups.slip(price)
-    weights, rewards, missing = list_kernels.best_of_groups(
+    weights, rewards, missing = kernels.best_of_groups(
         groups.first,
         (groups.weights, groups.rewards, groups.ratios),
         (groups.low, groups.high),

@@ -125,7 +125,7 @@ class SharesSearch:
 
     def _combined(self, made: Menu, most: int) -> Iterator[bool]:
         """Combine the choices of a menu, one after the other."""
-        from schedopt.solvers.dssp.selection.shares import choice_kernels as kernels
+        from schedopt.solvers.dssp.selection.shares import kernels
 
         groups, price = self._groups, self._price
         room, slip = groups.room - made.weight, groups.slip(price)

@@ -1,0 +1,517 @@
+"""The compiled search for selections under shares: group by group, then all groups together.
+
+A group's problem at a price is to maximise Σ (R_j - price·w_j) x_j with low <= Σ w_j x_j <= high.
+Its selections are enumerated outwards from the break item, as in `knapsack.kernels`: a state is the
+break solution with some items changed, and it is kept while Dantzig's bound lets it come within
+`loss` of the best (`near_best`).
+
+Of the groups' near-best selections one is chosen from each (`combine`). A choice has alternatives:
+by how much weight and reward change against what is best at the price. A state is what the choices
+made so far come to, and it is kept while the best that it can still become beats the incumbent.
+
+States are by rising weight and strictly rising reward. Lists that grow too long lose the states of
+the lowest bounds; the highest of these is the `cut`, above which nothing is missing.
+
+Weights and rewards are whole numbers in doubles, below 2^52, so their sums are exact; bounds have a
+few roundings, which `slip` makes up for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.solvers.compiling import njit
+
+Floats = NDArray[np.float64]
+Array = Any  # numba gives its own types to what these kernels hand to one another
+Workspace = tuple[Array, ...]
+"""Weights, rewards, bounds and nodes of two lists of states, shape (2, 2·most) each."""
+
+LONGEST: Final = 1 << 13
+"""States beyond which a list that has nothing to show is not made longer."""
+
+START: Final = -1
+"""The node of the state in which nothing is changed: the root of a tree."""
+
+
+@njit(cache=True)
+def workspace(most: int) -> Workspace:
+    """Return the room that lists of up to `most` states need while they are merged."""
+    size = (2, 2 * most + 2)
+    return np.empty(size), np.empty(size), np.empty(size), np.empty(size, dtype=np.int32)
+
+
+@njit(cache=True)
+def break_solution(
+    items: Array, price: float, low: float, high: float
+) -> tuple[int, float, float, float, float]:
+    """Return the break item, what stands before it, the break ratio and the bound that it gives."""
+    weights, rewards, ratios = items
+    broken, weight, reward = 0, 0.0, 0.0
+    while broken < weights.size:
+        wanted = ratios[broken] > price and weight + weights[broken] <= high
+        if not wanted and weight >= low:
+            break
+        weight += weights[broken]
+        reward += rewards[broken]
+        broken += 1
+    ratio = price
+    if broken < weights.size and ratios[broken] > price:
+        ratio = ratios[broken]
+    elif broken > 0 and ratios[broken - 1] < price:
+        ratio = ratios[broken - 1]
+    bound = reward - ratio * weight
+    if ratio > price:
+        bound += (ratio - price) * high
+    elif ratio < price:
+        bound += (ratio - price) * low
+    return broken, weight, reward, ratio, bound
+
+
+@njit(cache=True)
+def _bound(
+    weight: float, reward: float, price: float, low: float, high: float, ends: Array
+) -> float:
+    """Return the most that a state can become worth at the price.
+
+    `ends` are the best ratio of what may be put in, the worst of what may be taken out, and how
+    much there is of each.
+    """
+    up, down, addable, removable = ends
+    worth: float = reward - price * weight
+    if weight > high:
+        if weight - high > removable:
+            return -np.inf
+        least = low if down < price else high
+        worth += (weight - max(least, weight - removable)) * (price - down)
+    elif weight < low:
+        if low - weight > addable:
+            return -np.inf
+        most = high if up > price else low
+        worth += (min(most, weight + addable) - weight) * (up - price)
+    elif up > price and addable > 0:
+        worth += min(high - weight, addable) * (up - price)
+    elif down < price and removable > 0:
+        worth += min(weight - low, removable) * (price - down)
+    return worth
+
+
+@njit(cache=True)
+def _of_highest(order: Array, limits: Array, most: int) -> tuple[Array, float]:
+    """Return those of some states that have the highest bounds, and the highest bound dropped."""
+    found = limits[order]
+    by_limit = np.argsort(found)
+    floor, dropped = found[by_limit[order.size - most]], found[by_limit[order.size - most - 1]]
+    spare = most - (limits[order] > floor).sum()
+    kept = 0
+    for i in order:
+        if limits[i] == floor:
+            spare -= 1
+        if limits[i] > floor or (limits[i] == floor and spare >= 0):
+            order[kept] = i
+            kept += 1
+    return order[:kept], dropped
+
+
+@njit(cache=True)
+def _trimmed(space: Workspace, side: int, length: int, most: int) -> tuple[int, float]:
+    """Drop the states of the lowest bounds; return how many are left and the highest dropped."""
+    weight, reward, bound, node = space
+    order, dropped = _of_highest(np.arange(length), bound[side], most)
+    for kept in range(most):  # ascending: nothing is written before it is read
+        i = order[kept]
+        weight[side, kept], reward[side, kept] = weight[side, i], reward[side, i]
+        bound[side, kept], node[side, kept] = bound[side, i], node[side, i]
+    return most, dropped
+
+
+@njit(cache=True)
+def near_best(
+    items: Array,
+    price: float,
+    low: float,
+    high: float,
+    loss: float,
+    slip: float,
+    most: int,
+    by_weight: bool,
+    space: Workspace,
+) -> tuple[Array, Array, Array, Array, Array, float, float]:
+    """Enumerate the selections of a group that are within `loss` of its best at a price.
+
+    Parameters
+    ----------
+    items : tuple of ndarray of float, shape (n,)
+        Weights, rewards and ratios, by non-increasing ratio.
+    price : float
+        What a unit of weight costs.
+    low, high : float
+        What the weights must come to, and may.
+    loss : float
+        How much worse than the best a selection may be.
+    slip : float
+        What rounding can do to a bound.
+    most : int
+        States to keep at most.
+    by_weight : bool
+        Whether a selection is only better than another of the same weight; else also than any that
+        is heavier, which needs `low` to be out of reach.
+    space : tuple
+        From `workspace`.
+
+    Returns
+    -------
+    weights, rewards, nodes : ndarray
+        Of these selections, by rising weight.
+    parents, moved : ndarray of int
+        The tree in which a node's items that differ from the break solution can be read.
+    best, cut : float
+        What the best is worth at the price; above which worth no selection is missing.
+    """
+    weights, rewards, ratios = items
+    size = weights.size
+    weight, reward, bound, node = space
+    broken, start, earned, ratio, root = break_solution(items, price, low, high)
+    best, cut = _greedy(items, price, low, high, broken, start, earned), -np.inf
+    parents, moved = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
+    nodes, side, length = 0, 0, 1
+    weight[0, 0], reward[0, 0], bound[0, 0], node[0, 0] = start, earned, root, START
+    left, right = broken - 1, broken
+    removable, addable = start, weights[broken:].sum()
+    while length > 0:
+        goal = best - loss - slip
+        # With such an item changed, no selection is good enough.
+        while right < size and root - abs(rewards[right] - ratio * weights[right]) < goal:
+            addable -= weights[right]
+            right += 1
+        while left >= 0 and root - abs(rewards[left] - ratio * weights[left]) < goal:
+            removable -= weights[left]
+            left -= 1
+        if right < size and (left < 0 or right - broken <= broken - 1 - left):
+            item, sign = right, 1.0
+            addable -= weights[right]
+            right += 1
+        elif left >= 0:
+            item, sign = left, -1.0
+            removable -= weights[left]
+            left -= 1
+        else:
+            break
+        ends = (
+            ratios[right] if right < size else -np.inf,
+            ratios[left] if left >= 0 else np.inf,
+            addable if right < size else 0.0,
+            removable if left >= 0 else 0.0,
+        )
+        while parents.size < nodes + length:
+            parents = np.append(parents, np.empty_like(parents))
+            moved = np.append(moved, np.empty_like(moved))
+        change = (item, sign * weights[item], sign * rewards[item])
+        state, terms, known = (side, length, nodes), (price, low, high), (best, loss + slip)
+        length, nodes, best = _merge(
+            space, state, change, terms, ends, known, by_weight, (parents, moved)
+        )
+        side = 1 - side
+        if length > most:
+            length, dropped = _trimmed(space, side, length, most)
+            cut = max(cut, dropped)
+    found = _worth_at_least(space, side, length, (price, low, high), best - loss - slip)
+    return (*found, parents[:nodes], moved[:nodes], best, cut)
+
+
+@njit(cache=True)
+def _worth_at_least(
+    space: Workspace, side: int, length: int, terms: tuple[float, float, float], goal: float
+) -> tuple[Array, Array, Array]:
+    """Return weight, reward and node of the states that keep the bounds and are worth so much."""
+    weight, reward, _, node = space
+    price, low, high = terms
+    kept = 0
+    for i in range(length):
+        w, r = weight[side, i], reward[side, i]
+        if low <= w <= high and r - price * w >= goal:
+            weight[side, kept], reward[side, kept] = w, r
+            node[side, kept] = node[side, i]
+            kept += 1
+    return weight[side, :kept].copy(), reward[side, :kept].copy(), node[side, :kept].copy()
+
+
+@njit(cache=True)
+def _merge(
+    space: Workspace,
+    state: tuple[int, int, int],
+    change: tuple[int, float, float],
+    terms: tuple[float, float, float],
+    ends: Array,
+    known: tuple[float, float],
+    by_weight: bool,
+    tree: tuple[Array, Array],
+) -> tuple[int, int, float]:
+    """Merge the states without and with an item changed into the other list; see `near_best`."""
+    weight, reward, bound, node = space
+    parents, moved = tree
+    side, length, nodes = state
+    item, more, gained = change
+    price, low, high = terms
+    best, margin = known
+    other = 1 - side
+    i, j, kept, top = 0, 0, 0, -np.inf
+    while i < length or j < length:
+        without = i < length and (
+            j >= length
+            or weight[side, i] < weight[side, j] + more
+            or (
+                weight[side, i] == weight[side, j] + more
+                and reward[side, i] >= reward[side, j] + gained
+            )
+        )
+        if without:
+            w, r, parent = weight[side, i], reward[side, i], node[side, i]
+            i += 1
+        else:
+            w, r, parent = weight[side, j] + more, reward[side, j] + gained, node[side, j]
+            j += 1
+        if r <= top and (not by_weight or w == weight[other, kept - 1]):
+            continue
+        limit = _bound(w, r, price, low, high, ends)
+        if low <= w <= high and r - price * w > best:
+            best = r - price * w
+        if limit < best - margin:
+            continue
+        if not without:
+            parents[nodes], moved[nodes] = parent, item
+            parent = nodes
+            nodes += 1
+        weight[other, kept], reward[other, kept] = w, r
+        bound[other, kept], node[other, kept] = limit, parent
+        kept += 1
+        top = r
+    return kept, nodes, best
+
+
+@njit(cache=True)
+def _greedy(
+    items: Array,
+    price: float,
+    low: float,
+    high: float,
+    broken: int,
+    weight: float,
+    reward: float,
+) -> float:
+    """Return what the break solution is worth, with whatever else pays and fits, if it is one."""
+    weights, rewards, ratios = items
+    if weight > high:
+        return -np.inf
+    for j in range(broken, weights.size):
+        if ratios[j] <= price:
+            break
+        if weight + weights[j] <= high:
+            weight += weights[j]
+            reward += rewards[j]
+    return float(reward - price * weight) if weight >= low else -np.inf
+
+
+@njit(cache=True)
+def listed(
+    items: Array, price: float, low: float, high: float, loss: float, slip: float, most: int
+) -> tuple[Array, Array, Array, Array, Array, float, float]:
+    """Return the near-best selections of a group (see `near_best`), with a floor where it counts.
+
+    While no selection of interest is below the floor without being asked to keep it, the lighter
+    of two may stand for the heavier.
+    """
+    start = break_solution(items, price, low, high)[0]
+    careful = low > 0 and start != break_solution(items, price, 0.0, high)[0]
+    while True:  # the search is called in one place, since each call is compiled anew
+        floor = low if careful else 0.0
+        found = near_best(items, price, floor, high, loss, slip, most, careful, workspace(most))
+        if found[0].size == 0 and found[6] > -np.inf and most < LONGEST:
+            most *= 16  # a short list may lose all that keeps the bounds
+        elif low > 0 and not careful and (found[0].size == 0 or found[0].min() < low):
+            careful = True
+        else:
+            return found
+
+
+@njit(cache=True)
+def best_of_groups(
+    first: Array, items: Array, bounds: Array, price: float, slip: float, most: int
+) -> tuple[Array, Array, Array]:
+    """Return weight and reward of each group's best at a price, and what may be missing in worth.
+
+    Parameters
+    ----------
+    first : ndarray of int, shape (groups + 1,)
+        Where each group's items begin.
+    items : tuple of ndarray of float, shape (items,)
+        Weights, rewards and ratios, in each group by non-increasing ratio.
+    bounds : tuple of ndarray of float, shape (groups,)
+        What the groups' weights must come to, and may.
+    price, slip : float
+    most : int
+        States to keep at most.
+
+    Returns
+    -------
+    weights, rewards, missing : ndarray of float, shape (groups,)
+        ``missing`` is infinite where nothing was found that keeps the group's bounds.
+    """
+    weights, rewards, ratios = items
+    low, high = bounds
+    groups = first.size - 1
+    best_weight, best_reward = np.zeros(groups), np.zeros(groups)
+    missing = np.zeros(groups)
+    for g in range(groups):
+        a, b = first[g], first[g + 1]
+        own = (weights[a:b], rewards[a:b], ratios[a:b])
+        w, r, _, _, _, best, cut = listed(own, price, low[g], high[g], 0.0, slip, most)
+        if not w.size:
+            missing[g] = np.inf
+            continue
+        worth = r - price * w
+        k = np.argmax(worth)
+        best_weight[g], best_reward[g] = w[k], r[k]
+        missing[g] = max(cut, best) - worth[k] if max(cut, best) > worth[k] else 0.0
+    return best_weight, best_reward, missing
+
+
+@njit(cache=True)
+def rates(first: Array, weights: Floats, rewards: Floats) -> tuple[Array, Array, Array, Array]:
+    """Return what the choices from each on can still do, shape (choices + 1,) each.
+
+    Returns
+    -------
+    up, down : ndarray of float
+        The most reward for a unit more of weight, and the least that a unit less costs.
+    more, less : ndarray of float
+        How much heavier and lighter they can make a selection.
+    """
+    choices = first.size - 1
+    up, down = np.zeros(choices + 1), np.full(choices + 1, np.inf)
+    more, less = np.zeros(choices + 1), np.zeros(choices + 1)
+    for c in range(choices - 1, -1, -1):
+        up[c], down[c] = up[c + 1], down[c + 1]
+        most, least = 0.0, 0.0
+        for k in range(first[c], first[c + 1]):
+            if weights[k] > 0:
+                up[c] = max(up[c], rewards[k] / weights[k])
+            elif weights[k] < 0:
+                down[c] = min(down[c], rewards[k] / weights[k])
+            most, least = max(most, weights[k]), min(least, weights[k])
+        more[c], less[c] = more[c + 1] + most, less[c + 1] - least
+    return up, down, more, less
+
+
+@njit(cache=True)
+def _limit(weight: float, reward: float, room: float, ends: Array) -> float:
+    """Return the most reward that a state can become worth, or what is left of the room."""
+    up, down, more, less = ends
+    if weight > room:
+        return float(reward - (weight - room) * down) if weight - room <= less else -np.inf
+    return float(reward + min(room - weight, more) * up)
+
+
+@njit(cache=True)
+def combine(
+    state: tuple[Array, Array, Array],
+    alternatives: tuple[Array, Array],
+    room: float,
+    ends: Array,
+    known: tuple[float, float, float],
+    most: int,
+) -> tuple[Array, Array, Array, Array, tuple[float, float, int, int]]:
+    """Make one choice more.
+
+    Parameters
+    ----------
+    state : tuple of ndarray
+        Weight, reward and node of the states, by rising weight.
+    alternatives : tuple of ndarray of float
+        Weight and reward of each, best at the price first.
+    room : float
+        What the weights may come to.
+    ends : tuple of float
+        `rates` of the choices that are then left.
+    known : tuple of float
+        The incumbent's reward, by how much it must be beaten, less what rounding can do, and the
+        price.
+    most : int
+        States to keep at most.
+
+    Returns
+    -------
+    weights, rewards : ndarray of float
+        Of the new states.
+    parents, taken : ndarray of int
+        The node that each comes from, and the alternative that it takes.
+    found : tuple
+        The best reward of a state that fits, the cut, and that state's parent and alternative
+        (-1 where none beats the incumbent).
+    """
+    weight, reward, node = state
+    more_weight, more_reward = alternatives
+    best, gain, price = known
+    size = 4 * most + 4
+    weights, rewards, limits = np.empty(size), np.empty(size), np.empty(size)
+    parents, taken = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+    made, cut, parent, choice = 0, -np.inf, -1, -1
+    for i in range(weight.size):
+        worth = reward[i] + price * (room - weight[i])
+        for k in range(more_weight.size):
+            w, r = weight[i] + more_weight[k], reward[i] + more_reward[k]
+            if worth + more_reward[k] - price * more_weight[k] < best + gain:
+                break
+            limit = _limit(w, r, room, ends)
+            if w <= room and r > best:
+                best, parent, choice = r, node[i], k
+            if limit < best + gain or limit <= cut:
+                continue
+            weights[made], rewards[made], limits[made] = w, r, limit
+            parents[made], taken[made] = node[i], k
+            made += 1
+            if made == size:
+                order, dropped = _of_highest(np.arange(size), limits, 2 * most)
+                cut, made = max(cut, dropped), order.size
+                for place in range(made):  # ascending: nothing is written before it is read
+                    at = order[place]
+                    weights[place], rewards[place], limits[place] = (
+                        weights[at],
+                        rewards[at],
+                        limits[at],
+                    )
+                    parents[place], taken[place] = parents[at], taken[at]
+    order = _undominated(weights[:made], rewards[:made], limits[:made], best + gain)
+    if order.size > most:
+        order, dropped = _of_highest(order, limits, most)
+        cut = max(cut, dropped)
+    return (
+        weights[order],
+        rewards[order],
+        parents[order],
+        taken[order],
+        (best, cut, parent, choice),
+    )
+
+
+@njit(cache=True)
+def _undominated(weights: Array, rewards: Array, limits: Array, goal: float) -> Array:
+    """Return the states of interest that no other dominates, by rising weight."""
+    order = np.argsort(weights)
+    kept = 0
+    for place in range(order.size):
+        i = order[place]
+        if limits[i] < goal:
+            continue
+        if kept and weights[order[kept - 1]] == weights[i]:
+            if rewards[order[kept - 1]] < rewards[i]:
+                order[kept - 1] = i
+            continue
+        if kept and rewards[order[kept - 1]] >= rewards[i]:
+            continue
+        order[kept] = i
+        kept += 1
+    return order[:kept]
