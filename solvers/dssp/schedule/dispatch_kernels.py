@@ -22,74 +22,9 @@ from schedopt.solvers.dssp.schedule.tournament import (
     replay,
     without,
 )
+from schedopt.solvers.kernels.heap import pop, push, sink
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
-
-
-@njit(cache=True, inline="always")
-def _before(a: float, i: int, b: float, j: int) -> bool:
-    return a < b or (a == b and i < j)
-
-
-@njit(cache=True, nogil=True)
-def _push(keys: Floats, items: Ints, size: int, key: float, item: int) -> int:
-    """Add an item, and return the new size."""
-    at = size
-    while at > 0:
-        up = (at - 1) >> 1
-        if not _before(key, item, keys[up], items[up]):
-            break
-        keys[at], items[at] = keys[up], items[up]
-        at = up
-    keys[at], items[at] = key, item
-    return size + 1
-
-
-@njit(cache=True, nogil=True)
-def _sink(keys: Floats, items: Ints, size: int, key: float, item: int) -> None:
-    """Put an item in place of the first, which is gone."""
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        other = child + 1
-        if other < size and _before(keys[other], items[other], keys[child], items[child]):
-            child = other
-        if not _before(keys[child], items[child], key, item):
-            break
-        keys[at], items[at] = keys[child], items[child]
-        at = child
-    keys[at], items[at] = key, item
-
-
-@njit(cache=True, nogil=True)
-def _drop(keys: Floats, items: Ints, size: int) -> int:
-    """Take the first item out, and return the new size.
-
-    The hole sinks to a leaf before the last item fills it: that one mostly belongs near a leaf.
-    """
-    size -= 1
-    if size == 0:
-        return 0
-    key, item = keys[size], items[size]
-    at = 0
-    child = 1
-    while child < size:
-        other = child + 1
-        if other < size and _before(keys[other], items[other], keys[child], items[child]):
-            child = other
-        keys[at], items[at] = keys[child], items[child]
-        at = child
-        child = 2 * at + 1
-    while at > 0:
-        up = (at - 1) >> 1
-        if not _before(key, item, keys[up], items[up]):
-            break
-        keys[at], items[at] = keys[up], items[up]
-        at = up
-    keys[at], items[at] = key, item
-    return size
 
 
 def order_of(keys: Floats, first_task: Ints) -> Ints:
@@ -287,13 +222,13 @@ def by_draw(
             place = idle[free]
             starts[task], places[task] = now, place
             works_on[place] = j
-            busy = _push(ends, workers, busy, now + lengths[task], place)
+            busy = push(ends, workers, busy, now + lengths[task], place)
         if busy == 0:
             return
         now = ends[0]
         while busy > 0 and ends[0] == now:
             place = workers[0]
-            busy = _drop(ends, workers, busy)
+            busy = pop(ends, workers, busy)
             idle[free] = place
             free += 1
             j = works_on[place]
@@ -309,7 +244,7 @@ def by_draw(
                         waiting += 1
 
 
-@njit(cache=True, inline="always")
+@compiled
 def _seated(use: Array, left: Array, j: int) -> bool:
     """Tell whether a task of a job finds the seats that it holds."""
     for k in range(len(left)):  # noqa: SIM110 - compiled as it stands
@@ -318,7 +253,7 @@ def _seated(use: Array, left: Array, j: int) -> bool:
     return True
 
 
-@njit(cache=True, inline="always")
+@compiled
 def _hold(use: Array, left: Array, j: int, sign: int) -> bool:
     """Take the seats of a task of a job, or with -1 give them back; tell whether it has any."""
     some = False
@@ -328,26 +263,26 @@ def _hold(use: Array, left: Array, j: int, sign: int) -> bool:
     return some
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _without(
     ready_keys: Array, ready_jobs: Array, ready: int, keys: Array, task: int, last: bool
 ) -> int:
     """Take the first job's task out of those that are ready, and return how many jobs are left."""
     if last:
-        return int(_drop(ready_keys, ready_jobs, ready))
+        return pop(ready_keys, ready_jobs, ready)
     if keys[task + 1] != keys[task]:
-        _sink(ready_keys, ready_jobs, ready, keys[task + 1], ready_jobs[0])
+        sink(ready_keys, ready_jobs, ready, keys[task + 1], ready_jobs[0])
     return ready
 
 
-@njit(cache=True, inline="always")
+@compiled
 def _next(ends: Array, busy: int, releases: Array, jobs: Array, coming: int) -> float:
     """Return when a task ends or a job is released next; one of the two does."""
     release = np.inf if coming == len(jobs) else releases[jobs[coming]]
     return min(release, ends[0]) if busy > 0 else release
 
 
-@njit(cache=True, inline="always")
+@compiled
 def _goes_on(
     j: int,
     now: float,
@@ -411,12 +346,12 @@ def by_key_until(
             j, coming = jobs[coming], coming + 1
             upcoming[j] = first_task[stage[j]]
             unfinished[j] = first_task[stage[j] + 1] - upcoming[j]
-            ready = _push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
+            ready = push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
         while free > 0 and ready > 0 and (now < until or early > 0):
             j = ready_jobs[0]
             if not _seated(use, left, j):  # nor will it before a seat is free again
                 parked[aside], aside = j, aside + 1
-                ready = _drop(ready_keys, ready_jobs, ready)
+                ready = pop(ready_keys, ready_jobs, ready)
                 continue
             _hold(use, left, j, 1)
             task = upcoming[j]
@@ -426,20 +361,20 @@ def by_key_until(
             ready = _without(ready_keys, ready_jobs, ready, keys, task, last)
             free -= 1
             starts[task], places[task], works_on[idle[free]] = now, idle[free], j
-            busy = _push(ends, workers, busy, now + lengths[task], idle[free])
+            busy = push(ends, workers, busy, now + lengths[task], idle[free])
         if busy == 0 and coming == len(jobs):
             break
         now, freed = _next(ends, busy, releases, jobs, coming), False
         while busy > 0 and ends[0] == now:
             idle[free], j, free = workers[0], works_on[workers[0]], free + 1
-            busy = _drop(ends, workers, busy)
+            busy = pop(ends, workers, busy)
             freed = _hold(use, left, j, -1) or freed
             if _goes_on(j, now, stage, unfinished, first_task, first_stage, completion):
                 upcoming[j] = first_task[stage[j]]
-                ready = _push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
+                ready = push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
         if freed:
             for j in parked[:aside]:
-                ready = _push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
+                ready = push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
             aside = 0
     begin = np.full(processors, now)
     begin[workers[:busy]] = ends[:busy]
@@ -490,13 +425,13 @@ def by_draw_held(
             _hold(use, left, j, 1)
             free -= 1
             starts[task], places[task], works_on[idle[free]] = now, idle[free], j
-            busy = _push(ends, workers, busy, now + lengths[task], idle[free])
+            busy = push(ends, workers, busy, now + lengths[task], idle[free])
         if busy == 0 and coming == len(jobs):
             return
         now = _next(ends, busy, releases, jobs, coming)
         while busy > 0 and ends[0] == now:
             idle[free] = workers[0]
-            busy = _drop(ends, workers, busy)
+            busy = pop(ends, workers, busy)
             j = works_on[idle[free]]
             free += 1
             _hold(use, left, j, -1)
@@ -506,7 +441,7 @@ def by_draw_held(
                     waiting += 1
 
 
-@njit(cache=True, inline="always")
+@compiled
 def _drawn(draws: Array, drawn: int, owner: Array, waiting: int, use: Array, left: Array) -> int:
     """Return where in the pool the next task is, drawn from those that find seats; -1: none."""
     if len(left) == 0:
