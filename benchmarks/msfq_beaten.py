@@ -17,7 +17,7 @@ from schedopt.formulations.msfq import LogBound
 from schedopt.instances.msfq import Bracketed, Instance
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
-from schedopt.problems.msfq.tried import best_policy
+from schedopt.problems.msfq.starting import best_policy
 from schedopt.solvers import door
 from schedopt.validation.msfq.bound import reproved
 

@@ -97,45 +97,25 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    **dict.fromkeys(
-        ("Apart", "AtLeast", "AtMost", "Constraint", "FairShare", "Forbid", "Imply", "Require",
-         "Resource", "ResponseTime", "Seats", "Shares", "Together"),
-        "schedopt.instances.constraints",
-    ),
     "InputError": "schedopt.instances.errors",
     "Result": "schedopt.solvers.result",
-    "bench": "schedopt.verbs.bench",
-    "carry": "schedopt.verbs.carry",
-    "check": "schedopt.verbs.check",
-    "convert": "schedopt.verbs.convert",
-    "dump": "schedopt.verbs.dump",
-    "evaluate": "schedopt.verbs.evaluate",
     "example": "schedopt.instances.files",
-    "explain": "schedopt.verbs.explain",
-    "generate": "schedopt.verbs.generate",
     "list_policies": "schedopt.verbs.contents",
     "load": "schedopt.instances.files",
-    "new": "schedopt.verbs.new",
-    "plan": "schedopt.verbs.plan",
-    "plot": "schedopt.verbs.plot",
-    "reproduce": "schedopt.verbs.reproduce",
-    "solve": "schedopt.verbs.solve",
     "summary": "schedopt.analysis.summary",
-    "warm": "schedopt.verbs.warm",
-    "whatif": "schedopt.verbs.whatif",
-    "write": "schedopt.verbs.write",
-}  # fmt: skip
-"""Where each name lives; a problem's name stands for its ``api``."""
+}
+"""Where those names live that are no verb in a module of its name, and no side constraint."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
     if not name.startswith("_"):
         from schedopt.instances.files import PROBLEMS
 
         if name in PROBLEMS:
             return import_module(f"schedopt.problems.{name}.api")
+    if name in __all__:
+        home = f"schedopt.verbs.{name}" if name.islower() else "schedopt.instances.constraints"
+        return getattr(import_module(_HOMES.get(name, home)), name)
     raise AttributeError(f"module 'schedopt' has no attribute {name!r}")
 
 

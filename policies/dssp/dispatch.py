@@ -87,6 +87,7 @@ def play(
         In place of keys: numbers in [0, 1) that draw one task after the other.
     """
     from schedopt.solvers.dssp.schedule import dispatch_kernels as kernels
+    from schedopt.solvers.dssp.schedule import held_kernels
 
     tasks, by_task = prepared(night, keys)
     order: Any = slice(None)
@@ -96,12 +97,13 @@ def play(
     places = np.full(len(tasks.lengths), -1, dtype=np.int64)
     completion = np.full(len(night.jobs), np.nan)
     jobs, held = np.asarray(jobs, dtype=np.int64), Held.of(night)
-    plain = not len(held.capacity) and not (night.releases[jobs] > 0).any()
+    unhindered = not len(held.capacity) and not (night.releases[jobs] > 0).any()
+    plain = unhindered and by_task is not None
     choice: Any = draws if by_task is None else by_task[order]
-    kernel: Any = kernels.by_draw if plain else kernels.by_draw_held
+    kernel: Any = held_kernels.by_draw
     until: tuple[Any, ...] = ()
     if by_task is not None:
-        kernel = kernels.by_key if plain else kernels.by_key_until
+        kernel = kernels.by_key if plain else held_kernels.by_key_until
         until = () if plain else (np.inf, tasks.first_stage)
     by_release = jobs[np.argsort(night.releases[jobs], kind="stable")]
     kernel(

@@ -5,41 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import expm1, fsum, log1p
 
-LEVEL = 0.95
-"""The coverage that an interval aims at, unless told otherwise."""
-
-FEW = 10
-"""Instances below which a bootstrap interval is rough: it then covers less than it aims at."""
-
-MANY = 2_500
-"""Instances from which on resampling is replaced by its limit, the normal interval."""
+LEVEL = 0.95  # the coverage that an interval aims at, unless told otherwise
+FEW = 10  # instances below which a bootstrap interval is rough: it then covers less than it aims at
+MANY = 2_500  # instances from which on resampling is replaced by its limit, the normal interval
 
 RESAMPLES = 2_000
 
-SHIFT_GAP = 0.01
-"""The shift for gaps: one percent of the reference."""
-
-SHIFT_SECONDS = 0.001
-"""The shift for the times of policies: a millisecond."""
+SHIFT_GAP = 0.01  # the shift for gaps: one percent of the reference
+SHIFT_SECONDS = 0.001  # the shift for the times of policies: a millisecond
 
 
 def shifted_geometric_mean(values: Iterable[float], shift: float) -> float | None:
-    """Return the shifted geometric mean of values v_1, ..., v_n.
+    """Return the shifted geometric mean of values v_1, ..., v_n, None where one is at most -s.
 
     It is exp(mean of log(v_i + s)) - s. Where a geometric mean is ruled by the smallest values, and
-    an arithmetic mean by the largest, this one is ruled by neither; the shift s says what is small
-    (Achterberg, Constraint Integer Programming, PhD thesis, TU Berlin, 2007, appendix A).
-
-    Parameters
-    ----------
-    values : iterable of float
-    shift : float
-        s, above 0, in the unit of the values.
-
-    Returns
-    -------
-    float or None
-        None where there are no values, and where one of them is -s or below.
+    an arithmetic mean by the largest, this one is ruled by neither; the shift s > 0 says what is
+    small (Achterberg, Constraint Integer Programming, PhD thesis, TU Berlin, 2007, appendix A).
     """
     found = list(values)
     if not found or min(found) <= -shift:
@@ -55,21 +36,12 @@ def interval(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Return an interval for the mean of values that come in groups, such as runs by instance.
+    """Return an interval that aims to cover the mean of values in groups, such as runs by instance.
 
     Whole groups are resampled, since runs on one instance are not independent, and the percentiles
     of the means are read off (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section
     13.3). From `MANY` groups on it is the normal interval of a ratio of sums instead, which is what
-    the percentiles tend to.
-
-    Parameters
-    ----------
-    groups : sequence of sequence of float
-        The values of each group; none is empty.
-    level : float
-        The coverage that the interval aims at.
-    resamples, seed : int
-        The same seed gives the same interval.
+    the percentiles tend to. No group may be empty; the same seed gives the same interval.
     """
     import numpy as np
 

@@ -16,57 +16,32 @@ from schedopt.analysis.contenders import (
 )
 from schedopt.sweep.rows import Row
 
-Value = bool | float | str | list[str] | None
-"""What a row says of something."""
+Value = bool | float | str | list[str] | None  # what a row says of something
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is not as it was.
-
-    Attributes
-    ----------
-    problem, instance, contender : str
-    seed : int
-    what : str
-        The row's field.
-    before, after : object
-    better : bool or None
-        None where there is no better and worse.
-    """
+    """One difference between two rows of the same run."""
 
     problem: str
     instance: str
     contender: str
     seed: int
-    what: str
+    what: str  # the row's field
     before: Value
     after: Value
-    better: bool | None
+    better: bool | None  # None where there is no better and worse
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed between two benches.
+    """What changed between two benches."""
 
-    Attributes
-    ----------
-    rows, same : int
-        Rows that both have, and those of them that say the same but for times.
-    changes : tuple of Change
-    gone, new : tuple of str
-        Rows that only the old and only the new has, in words.
-    seconds : tuple of two float
-        Time of the policies on the rows that both have, old and new.
-    reference_seconds : tuple of two float
-        The same of the references.
-    """
-
-    rows: int
-    same: int
+    rows: int  # that both have
+    same: int  # those of them that say the same but for times
     changes: tuple[Change, ...]
-    gone: tuple[str, ...]
-    new: tuple[str, ...]
-    seconds: tuple[float, float]
-    reference_seconds: tuple[float, float]
+    gone: tuple[str, ...]  # rows that only the old one has, in words
+    new: tuple[str, ...]  # rows that only the new one has, in words
+    seconds: tuple[float, float]  # time of the policies on the rows that both have, old and new
+    reference_seconds: tuple[float, float]  # the same of the references
 
 
 def changes(old: Iterable[Row], new: Iterable[Row]) -> Changes:

@@ -12,8 +12,7 @@ from schedopt.formulations.protocol import Sense
 from schedopt.problems import problem as record_of
 from schedopt.sweep.rows import Row
 
-SAME = 1e-9
-"""Numbers that differ by less than this, relatively, are the same."""
+SAME = 1e-9  # numbers that differ by less than this, relatively, are the same
 
 Measure = Literal["objective", "seconds"]
 Counts = Callable[[Row], bool]

@@ -12,8 +12,7 @@ from schedopt.instances.csv_text import guarded
 from schedopt.instances.errors import printable
 from schedopt.problems.shown import ShownTable, Value
 
-LEADING = re.compile(r"[-+]?[\d,]*\.?\d+")
-"""The number that a cell begins with."""
+LEADING = re.compile(r"[-+]?[\d,]*\.?\d+")  # the number that a cell begins with
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
@@ -26,7 +25,7 @@ SPECIAL = {
 
 
 def plain(text: str) -> str:
-    """Return a text as HTML in which nothing acts, on the page or on its reader."""
+    """Return text escaped for HTML, its control characters made visible."""
     return escape(printable(text), quote=True)
 
 
@@ -96,7 +95,7 @@ def escaped(text: str) -> str:
 
 
 def as_csv(heads: Sequence[str], rows: Iterable[Sequence[object]], end: str = "\n") -> str:
-    """Return CSV of which no cell is a formula to a spreadsheet."""
+    """Return CSV in which a spreadsheet takes no cell for a formula."""
     text = StringIO()
     writer = csv.writer(text, lineterminator=end)
     for row in (heads, *rows):

@@ -10,8 +10,7 @@ import msgspec
 from schedopt.analysis.contenders import contenders, grouped
 from schedopt.sweep.rows import Row
 
-FEWEST = 20
-"""Resampled instances that an interval takes."""
+FEWEST = 20  # resampled instances that an interval takes
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +26,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def settled(self) -> bool:
-        """Whether resampled instances leave no doubt, nor the instance itself, which is better."""
+        """Whether the instance and its resamples agree on which is better."""
         return (self.low > 0 and self.value > 0) or (self.high < 0 and self.value < 0)
 
 
@@ -83,5 +82,5 @@ def _difference(name: str, row: Row, first: Row) -> Difference | None:
 
 
 def beside(row: Row) -> bool:
-    """Tell whether a row has a reference, but answers another question than it."""
+    """Tell whether a row answers another question than its reference."""
     return row.reference is not None and row.gap is None

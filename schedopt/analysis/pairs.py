@@ -28,32 +28,21 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
 
     The advantage of a on an instance is the difference of the two scores, in a's favour, as a
     fraction of the larger of the two in absolute value: between -1 and 1 for scores of one sign.
-
-    Attributes
-    ----------
-    problem, a, b : str
-    instances, better, same, worse : int
-        How many, and on how many of them a is better than b, the same, and worse.
-    mean, median : float
-        Of a's advantage.
-    low, high : float
-        The bootstrap interval of the mean, over instances: see `schedopt.analysis.averages`.
-    level : float
-        The coverage that the interval aims at.
     """
 
     problem: str
     a: str
     b: str
     instances: int
-    better: int
+    better: int  # instances on which a is better than b
     same: int
     worse: int
-    mean: float
+    mean: float  # of a's advantage, as the median
     median: float
+    # The bootstrap interval of the mean, over instances: see `schedopt.analysis.averages`.
     low: float
     high: float
-    level: float
+    level: float  # the coverage that the interval aims at
 
 
 def paired(
@@ -67,20 +56,8 @@ def paired(
 ) -> list[Pair]:
     """Compare two contenders instance by instance, for each problem that has both.
 
-    Parameters
-    ----------
-    rows : iterable of Row
-    a, b : str
-        As in `summary`: a policy, or a policy and its options.
-    level : float
-        The coverage that the interval aims at.
-    resamples, seed : int
-        Of the bootstrap: the same seed gives the same interval.
-
-    Raises
-    ------
-    InputError
-        If one of them is not in the rows, or there is no instance on which both have a score.
+    They are named as in `summary`. Raises `InputError` if one of them is not in the rows, or no
+    instance has a score of both.
     """
     rows = list(rows)
     who = contenders(rows)

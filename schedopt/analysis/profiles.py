@@ -20,22 +20,13 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     The profile of a contender s is the function ρ_s(τ) = |{p : r_ps ≤ τ}| / |P| over the instances
     P, where the ratio r_ps says how many times worse than the best score on p that of s is: 1 for
     the best itself, and infinite where s has no score.
-
-    Attributes
-    ----------
-    problem, contender : str
-    measure : {"objective", "seconds"}
-    instances : int
-        |P|: instances on which any contender has a score.
-    ratios : tuple of float
-        r_ps for each instance on which this one has a score, ascending.
     """
 
     problem: str
     contender: str
     measure: Measure
-    instances: int
-    ratios: tuple[float, ...]
+    instances: int  # |P|: instances on which any contender has a score
+    ratios: tuple[float, ...]  # r_ps for each instance on which this one has a score, ascending
 
     def at(self, tau: float) -> float:
         """Return ρ(τ): the share of instances with a ratio of at most τ."""
@@ -53,14 +44,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def profiles(rows: Iterable[Row], *, measure: Measure = "objective") -> list[Profile]:
-    """Return the performance profile of each contender, by problem.
-
-    Parameters
-    ----------
-    rows : iterable of Row
-    measure : {"objective", "seconds"}
-        What is compared.
-    """
+    """Return the performance profile of each contender, by problem."""
     return [
         Profile(
             problem=scores.problem,

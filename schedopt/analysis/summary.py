@@ -88,26 +88,14 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """What a problem's rows are about.
-
-    Attributes
-    ----------
-    problem : str
-    runs, instances : int
-    proven : int
-        Instances whose references are all proven optimal.
-    re_proved : int
-        Those of them whose bound the checker has re-proved from a certificate.
-    reference_seconds : float
-        What the references took together, each counted once.
-    """
+    """What a problem's rows are about."""
 
     problem: str
     runs: int
     instances: int
-    proven: int
-    re_proved: int
-    reference_seconds: float
+    proven: int  # instances whose references are all proven optimal
+    re_proved: int  # those of them whose bound the checker has re-proved from a certificate
+    reference_seconds: float  # what the references took together, each counted once
 
 
 def overview(rows: Iterable[Row]) -> list[Overview]:

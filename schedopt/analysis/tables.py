@@ -45,11 +45,8 @@ BESIDE = ("beside", "instances", "better", "equal", "worse", "mean advantage", "
 PRINTED_PAIR = ("problem", "a", "b", "instances", "better", "equal", "worse",
                 "mean advantage of a", "95% interval")  # fmt: skip
 
-MOST_MEASURED = 12
-"""Measured instances that have a table of their own."""
-
-MOST_SHARES = 6
-"""Groups whose shares a terminal shows."""
+MOST_MEASURED = 12  # measured instances that have a table of their own
+MOST_SHARES = 6  # groups whose shares a terminal shows
 
 Contending = TypeVar("Contending", Standing, Profile, Pair)
 
@@ -110,7 +107,7 @@ def _standing(of: Standing) -> Cells:
 
 
 def between(low: float | None, high: float | None) -> str:
-    """Return an interval of fractions; nothing where there is none."""
+    """Return an interval of fractions as text, empty where there is none."""
     return "" if low is None or high is None else f"{percent(low)[:-1]} to {percent(high)}"
 
 

@@ -16,8 +16,7 @@ from schedopt.policies.registry import registered
 from schedopt.problems import problem
 from schedopt.sweep.rows import Row
 
-MOST_NAMES = 3
-"""Policies that one sentence names."""
+MOST_NAMES = 3  # policies that one sentence names
 
 
 def in_words(rows: Iterable[Row]) -> dict[str, list[str]]:

@@ -9,17 +9,14 @@ from matplotlib.figure import Figure
 from schedopt.formats import counted
 from schedopt.instances.errors import InputError
 from schedopt.pictures.style import COLOURS, PALE, RED, colours, label, time_unit
-from schedopt.problems.planned import FIXED
+from schedopt.problems.shown import FIXED
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
-MOST = 60
-"""Jobs that are drawn, the earliest; bars of more could not be read."""
-
-OUT = 20
-"""Jobs that are left out and named."""
+MOST = 60  # jobs that are drawn, the earliest; bars of more could not be read
+OUT = 20  # jobs that are left out and named
 
 
 def plan(table: pl.DataFrame) -> Figure:

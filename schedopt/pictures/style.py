@@ -25,7 +25,7 @@ DASHES = ("solid", "dashed", "dotted", "dashdot")
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
-    """Return a colour for each name, in their order; after the last the first comes again."""
+    """Return a colour for each name in order, beginning again after the last."""
     return {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
 
 
@@ -83,12 +83,12 @@ def title(result: Result, what: str, name: str = "") -> str:
 
 
 def label(name: str, most: int = 40) -> str:
-    """Return a name as matplotlib shows it as it is: short, and no dollar begins mathematics."""
+    """Return a name fit for matplotlib: short, printable, and read as no formula."""
     return cut(printable(name), most).replace("$", r"\$")
 
 
 def time_unit(scale: float) -> tuple[float, str]:
-    """Return what to divide times by so that they read well, and what they are then called.
+    """Return a divisor that makes times readable, and the name of the unit.
 
     The unit of a file is its author's; nobody plans nights of hours in units of a minute or more.
     """

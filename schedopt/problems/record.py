@@ -1,14 +1,18 @@
 """The record of a problem: all that the application knows of it.
 
-A problem's folder has a subclass of `Problem` that says what is special to it; whatever it leaves
-out is done here in the way that suits any problem. Nothing is imported before it is used.
+A problem's folder has a subclass of `Problem` that says what is special to it, and modules
+(``showing``, ``drawing``, ``paging``, ``planning``, ...) whose functions are found by their names;
+whatever they leave out is done here in the way that suits any problem. Nothing is imported before
+it is used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 
 from typing_extensions import TypeVar
@@ -28,16 +32,14 @@ if TYPE_CHECKING:
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.recipes import Recipe
     from schedopt.policies.registry import Policy
-    from schedopt.problems.explained import Explanation
-    from schedopt.problems.planned import Plan
-    from schedopt.problems.sheet import Section
-    from schedopt.problems.shown import Lines, ShownTable, Tables
+    from schedopt.problems.shown import Explanation, Lines, Plan, Section, ShownTable, Tables
     from schedopt.solvers.door import Engine
     from schedopt.solvers.result import Document, Limits, Result
 
 
-I = TypeVar("I", bound=AnyInstance, default=Any)
-"""The type of a problem's instances."""
+I = TypeVar("I", bound=AnyInstance, default=Any)  # the type of a problem's instances
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -146,11 +148,7 @@ class Problem(Generic[I]):
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
         """Return a policy by name.
 
-        Parameters
-        ----------
-        name : str
-        constraints : sequence of Constraint
-            Side constraints beyond the instance's, for policies that keep them.
+        ``constraints``: side constraints beyond the instance's, for policies that keep them.
 
         Raises
         ------
@@ -214,7 +212,7 @@ class Problem(Generic[I]):
 
     def hint(self, model: Formulation) -> Any | None:
         """Return a solution to start a solver from, None where that does not pay."""
-        return None
+        return self._told("starting:start", model, default=None)
 
     def certificate(
         self, model: Formulation, result: Result, limits: Limits
@@ -235,7 +233,11 @@ class Problem(Generic[I]):
         """Solve a formulation again by another method than a result's, None where there is none."""
         from schedopt.solvers import door
 
-        return door.confirm(model, result, limits)
+        other = door.confirm(model, result, limits)
+        if other is not None and (other.proven or other.termination == "infeasible"):
+            return other
+        again: Result | None = self._told("confirming:recomputed", model, result, default=None)
+        return again or other
 
     def explain(
         self,
@@ -251,8 +253,13 @@ class Problem(Generic[I]):
         InputError
             If nothing is known of the formulation's prices.
         """
-        expected = "a selection or a season of dssp: of others no prices are known"
-        raise InputError(expected, found=f"{self.name} {model.name}", place="--explain")
+        found: Explanation | None = self._told(
+            "explaining:explain", model, result, limits, progress, default=None
+        )
+        if found is None:
+            expected = "a selection or a season of dssp: of others no prices are known"
+            raise InputError(expected, found=f"{self.name} {model.name}", place="--explain")
+        return found
 
     def quantity(self, text: str, unit: str) -> float:
         """Return a number that may have a unit, as ``12h``, in a file's unit of time.
@@ -275,23 +282,21 @@ class Problem(Generic[I]):
     ) -> tuple[list[Constraint], list[str]]:
         """Return rules that know what earlier results used, and lines on what became of what.
 
-        Parameters
-        ----------
-        results : sequence of Document
-            The earliest first.
-        tables : sequence of Path
-            Tables of what was used.
-        rules : sequence of Constraint
-            The rules to carry on; those of the last result where there are none.
-        half_life, window : str or None
-            How long what was used is remembered.
+        See `schedopt.verbs.carry`; ``results``: the earliest first; ``tables``: files of what was
+        used; ``rules``: those to carry on.
 
         Raises
         ------
         InputError
             If the problem has no rules that remember, or something given is not right.
         """
-        raise InputError("results of a problem whose shares remember", found=self.name)
+        memory = {"half_life": half_life, "window": window}
+        found: tuple[list[Constraint], list[str]] | None = self._told(
+            "carrying:carry", results, tables, rules, default=None, **memory
+        )
+        if found is None:
+            raise InputError("results of a problem whose shares remember", found=self.name)
+        return found
 
     # How policies are run, and what they are measured against.
 
@@ -312,14 +317,7 @@ class Problem(Generic[I]):
     ) -> Question[I] | None:
         """Return what a policy with these options is measured against, None where nothing is known.
 
-        Parameters
-        ----------
-        instance : Instance
-        policy : Policy
-        options : mapping
-            The formulation's among them count.
-        constraints : sequence of Constraint
-            Side constraints beyond the instance's.
+        ``options``: those of the formulation count; ``constraints``: beyond the instance's.
         """
         own = self.measured_by(policy)
         return Question(instance, options={k: v for k, v in options.items() if k in own})
@@ -328,59 +326,69 @@ class Problem(Generic[I]):
         """Tell whether a policy's result answers the question that its reference answers."""
         return True
 
-    # How a result is shown and drawn.
+    # How a result is shown and drawn, by functions of the modules in the problem's own folder.
+
+    def _told(self, home: str, *given: object, default: T, **named: object) -> T:
+        """Return what ``module:function`` of the problem's folder says; the default without one."""
+        own = _in_folder(type(self).__module__, home)
+        found: T = own(*given, **named) if own else default
+        return found
 
     def measures(self, result: Result) -> dict[str, float]:
-        """Return what a policy's result measures beyond the objective, by name."""
-        return {}
+        """Return what a policy's result measures beyond the objective: ``showing.measures``."""
+        return self._told("showing:measures", result, default={})
 
     def shares(self, result: Result) -> Mapping[str, Mapping[str, float]]:
         """Return the share of each group of each grouping; nothing where there are no shares."""
-        found: Mapping[str, Mapping[str, float]] = getattr(result.solution, "shares", {})
-        return found
+        own: Mapping[str, Mapping[str, float]] = getattr(result.solution, "shares", {})
+        return self._told("showing:shares", result, default=own)
 
     def lines(self, instance: I, result: Result) -> Lines:
-        """Yield what a result says beyond its objective, as headings and texts."""
-        yield from ()
+        """Yield what a result says beyond its objective, headings and texts: ``showing.lines``."""
+        yield from self._told("showing:lines", instance, result, default=())
 
     def tables(self, instance: I, result: Result) -> Tables:
-        """Yield tables of a result."""
-        yield from ()
+        """Yield tables of a result: ``showing.tables``."""
+        yield from self._told("showing:tables", instance, result, default=())
 
     def dropped(self, instance: I, result: Result) -> ShownTable | None:
         """Return a table of what a result leaves out and why, None where it leaves nothing out."""
-        return None
+        return self._told("showing:dropped", instance, result, default=None)
 
     # What is done with it.
 
     def carried_out(self, instance: I, result: Result) -> Result | None:
         """Return a result that says when, as what it decides is run; None where nothing is said."""
-        return result if result.solution is not None else None
+        own = result if result.solution is not None else None
+        return self._told("planning:dispatched", instance, result, default=own)
 
     def plans(self, instance: I) -> bool:
         """Tell whether results of an instance are plans of jobs, which `plan` returns."""
-        return False
+        return _in_folder(type(self).__module__, "planning:plan") is not None
 
     def plan(self, instance: I, result: Result, run: Result | None) -> Plan:
-        """Return a row for each job: whether it runs, why not, and when.
+        """Return a row for each job: whether it runs, why not, and when: ``planning.plan``.
 
-        Parameters
-        ----------
-        instance : Instance
-        result : Result
-        run : Result or None
-            What `carried_out` returned.
+        ``run``: what `carried_out` returned.
 
         Raises
         ------
         InputError
             If results of this problem are no plan of jobs.
         """
-        raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
+        found: Plan | None = self._told("planning:plan", instance, result, run, default=None)
+        if found is None:
+            raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
+        return found
 
     def sections(self, instance: I, result: Result, run: Result | None) -> Iterator[Section]:
         """Yield the parts of a page of one result; ``run`` is what `carried_out` returned."""
-        from schedopt.problems.sheet import Section
+        default = self._sections(instance, result)
+        yield from self._told("paging:sections", instance, result, run, default=default)
+
+    def _sections(self, instance: I, result: Result) -> Iterator[Section]:
+        """Yield the result's picture, and its tables."""
+        from schedopt.problems.shown import Section
 
         if result.solution is not None:
             pictures = (("The result", lambda: self.draw_results([result], instance)),)
@@ -389,13 +397,26 @@ class Problem(Generic[I]):
             yield Section(table.title, tables=(table,))
 
     def draw(self, instance: I) -> Figure:
-        """Draw an instance."""
+        """Draw an instance: ``drawing.jobs``."""
         from schedopt.pictures.plain import sizes
 
-        return sizes(instance)
+        found: Figure | None = self._told("drawing:jobs", instance, default=None)
+        return found or sizes(instance)
 
     def draw_results(self, results: Sequence[Result], instance: I | None = None) -> Figure:
-        """Draw results with a solution, all of one instance."""
+        """Draw results with a solution, all of one instance: ``drawing.results``."""
         from schedopt.pictures.plain import objectives
 
-        return objectives(results)
+        found: Figure | None = self._told("drawing:results", results, instance, default=None)
+        return found or objectives(results)
+
+
+@cache
+def _in_folder(folder: str, home: str) -> Any | None:
+    """Return what ``module:name`` is in a package, None where there is no such."""
+    module, _, name = home.partition(":")
+    try:
+        known = find_spec(f"{folder}.{module}")
+    except ModuleNotFoundError:  # the record stands in a module that is no package
+        known = None
+    return getattr(import_module(f"{folder}.{module}"), name, None) if known else None

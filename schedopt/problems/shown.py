@@ -1,40 +1,35 @@
-"""What a row has to say about a result, as data that a terminal or a page renders."""
+"""What a problem has to say about a result, as data that a terminal or a page renders."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 
-Line = tuple[str, str]
-"""What is said, such as ``threshold``, and the value in words."""
+from schedopt.formats import number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Line = tuple[str, str]  # what is said, such as ``threshold``, and the value in words
 
 
-Value = float | str | None
-"""What a cell is sorted by; None comes last."""
+Value = float | str | None  # what a cell is sorted by; None comes last
 
 NUMERIC = re.compile(r"[-–+±<>\d.,%]+( (of|to) [-+<>\d.,%]+| (µs|ms|s|min|h))?")
 """A number, a share, an interval, a count of a count, a time: such columns align to the right."""
 
 
 class ShownTable(msgspec.Struct, frozen=True, kw_only=True):
-    """A table of plain text; whoever renders it escapes it.
-
-    Attributes
-    ----------
-    title : str
-    heads : tuple of str
-        A heading for each column.
-    rows : tuple of tuple of str
-        Each as long as ``heads``.
-    values : tuple of tuple of Value
-        What sorts each cell, where that is not its text; for each row, or for none.
-    """
+    """A table of plain text; whoever renders it escapes it."""
 
     title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    heads: tuple[str, ...]  # a heading for each column
+    rows: tuple[tuple[str, ...], ...]  # each as long as ``heads``
+    # What sorts each cell, where that is not its text; for each row, or for none.
     values: tuple[tuple[Value, ...], ...] = ()
 
     def __post_init__(self) -> None:
@@ -58,3 +53,146 @@ class ShownTable(msgspec.Struct, frozen=True, kw_only=True):
 
 Lines = Iterator[Line]
 Tables = Iterator[ShownTable]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page."""
+
+    title: str
+    words: str = ""  # what the part is about, in a sentence or two; plain text
+    # Captions, and what draws the figure.
+    pictures: tuple[tuple[str, Callable[[], Figure]], ...] = ()
+    tables: tuple[ShownTable, ...] = ()  # each can be sorted and downloaded
+    # What headings and words of the part mean.
+    terms: Mapping[str, str] = field(default_factory=dict)
+
+
+# Plans.
+
+FIXED = ("job", "run", "reason", "reward", "processors", "start", "end", "late")
+"""Columns that every plan has; the groupings stand between ``reward`` and ``processors``."""
+
+Cell = str | float | int | bool | None
+"""What a plan says of a job; None where there is nothing to say."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a plan."""
+
+    title: str
+    kind: type[str] | type[float] | type[int] | type[bool]
+    cells: Sequence[Cell]  # one for each job, each of that type or None
+
+
+Plan = tuple[Column, ...]  # the columns, all of one length, no two of one title
+
+
+def groupings(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
+    """Return the titles of columns of groupings: their names, unless a plan has such a column.
+
+    Then the title is ``grouping NAME``; ``taken`` are further columns of the plan.
+    """
+    return [f"grouping {name}" if name in (*FIXED, *taken) else name for name in names]
+
+
+# Explanations.
+
+NAMES = 6  # jobs that are named in a cell; of more, how many
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why one job is left out."""
+
+    job: str
+    # ``never`` (it cannot be chosen, whatever else is), ``rule:NAME`` (this rule keeps it out) or
+    # ``outbid``.
+    reason: str
+    words: str  # the same for people
+    reward: float  # what it is worth
+    # What it would have had to be worth to be in an optimum; None where nothing is enough, or
+    # where it is not known.
+    needed: float | None = None
+    # The rules that keep it out: together they cannot hold with it, or without any one of them it
+    # is chosen.
+    rules: tuple[str, ...] = ()
+    proven: bool = True  # whether it was solved again to a proof, so that ``needed`` is exact
+
+
+class RulePrice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a rule costs."""
+
+    rule: str
+    # The reward lost to it: the optimum without it, less the optimum. None: not known.
+    cost: float | None
+    # Jobs that are chosen without it alone, and with it alone, in the optima that were found.
+    gains: tuple[str, ...] = ()
+    loses: tuple[str, ...] = ()
+    # Where the rule is on a grouping: how much more reward each group's jobs bring without it.
+    groups: dict[str, float] = {}
+    proven: bool = True
+
+
+class More(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What more of something brings: by solving again with it."""
+
+    what: str  # such as ``1 more processor``
+    worth: float | None  # how much more reward; None: not known
+    proven: bool = True
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why an answer is as it is."""
+
+    left_out: tuple[LeftOut, ...]  # one for each job that is left out, in the file's order
+    rules: tuple[RulePrice, ...]
+    more: tuple[More, ...]
+    unproven: int  # how many of these could not be solved to a proof in the time that there was
+    seconds: float
+
+
+def explained(explanation: Explanation) -> Tables:
+    """Yield the tables of an explanation."""
+    if explanation.left_out:
+        yield ShownTable(
+            title="left out",
+            heads=("job", "reason", "worth", "needed", "why"),
+            rows=tuple(
+                (one.job, one.reason, number(one.reward), _known(one.needed, one.proven), one.words)
+                for one in explanation.left_out
+            ),
+        )
+    if explanation.rules:
+        yield ShownTable(
+            title="what each rule costs",
+            heads=("rule", "reward lost", "in without it", "out without it", "groups"),
+            rows=tuple(
+                (
+                    one.rule,
+                    _known(one.cost, one.proven) or "unknown",
+                    _named(one.gains),
+                    _named(one.loses),
+                    ", ".join(f"{group} {gain:+.6g}" for group, gain in one.groups.items() if gain),
+                )
+                for one in explanation.rules
+            ),
+        )
+    yield ShownTable(
+        title="what more would bring",
+        heads=("more", "reward"),
+        rows=tuple(
+            (one.what, _known(one.worth, one.proven) or "unknown") for one in explanation.more
+        ),
+    )
+
+
+def _known(value: float | None, proven: bool) -> str:
+    if value is None:
+        return ""
+    return number(value) if proven else f"{number(value)} (not proven)"
+
+
+def _named(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - NAMES} more" if len(names) > NAMES else ""
+    return ", ".join(names[:NAMES]) + more

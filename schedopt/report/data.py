@@ -107,7 +107,7 @@ def problems(
 
 
 def as_script(data: Any) -> str:
-    """Return data as JSON that cannot end the script tag it stands in, whatever it holds."""
+    """Return data as JSON that is safe inside a script tag."""
     text = msgspec.json.encode(data).decode()
     for mark in "<>&\u2028\u2029":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
@@ -115,7 +115,7 @@ def as_script(data: Any) -> str:
 
 
 def packed(text: str) -> str:
-    """Return text as the page carries it, which the browser unpacks: gzip in base 64."""
+    """Return text as gzip in base 64, which the page unpacks."""
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 

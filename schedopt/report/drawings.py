@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 BUDGET = 60.0
 """Seconds that the runs to be drawn took in the bench: they are made again for their solutions."""
 
-MOST = 120
-"""Pictures of a report: each takes a fifth of a second, and tens of kilobytes."""
+MOST = 120  # pictures of a report: each takes a fifth of a second, and tens of kilobytes
 
 IN_THE_WAY = (
     re.compile(r"<metadata>.*?</metadata>", re.DOTALL),
@@ -62,7 +61,7 @@ def order(rows: Sequence[Row]) -> list[Row]:
 
 
 def chosen(cases: Mapping[str, Sequence[Row]], most: int) -> list[str]:
-    """Return the files worth pictures: where policies differ most, as many as time allows.
+    """Return the files to draw: where policies differ most, within the time budget.
 
     ``cases``: each file's rows; ``most``: how many at the most.
     """
@@ -150,7 +149,7 @@ def _reason(error: Exception) -> str:
 
 
 def svg(figure: Figure, caption: str) -> str:
-    """Return a figure as markup that can stand in a page, the same each time."""
+    """Return a figure as markup to embed in a page, the same bytes each time."""
     import matplotlib
 
     buffer = BytesIO()

@@ -16,10 +16,9 @@ from schedopt.analysis.tables import variations
 from schedopt.formats import number, percent
 from schedopt.instances.files import write_bytes
 from schedopt.instances.protocol import AnyInstance
-from schedopt.pictures import whatif
-from schedopt.problems import explained, problem_of
-from schedopt.problems.sheet import Section
-from schedopt.problems.shown import ShownTable
+from schedopt.pictures import charts
+from schedopt.problems import problem_of
+from schedopt.problems.shown import Explanation, Section, ShownTable, explained
 from schedopt.report.drawings import svg
 from schedopt.report.sections import defined, terms
 from schedopt.report.writing import asset, content_policy, named, script
@@ -66,24 +65,11 @@ def write(
     run: Result | None = None,
     rows: Sequence[Variation] = (),
 ) -> None:
-    """Write the page of one result.
+    """Write the page of one result; ``path`` ends in .html.
 
-    Parameters
-    ----------
-    instance : Instance
-    result : Result
-        Of that instance.
-    path : path
-        A name that ends in .html.
-    run : Result, optional
-        The same as it is run, where that is known: see `schedopt.verbs.plan.carried_out`.
-    rows : sequence of Variation
-        What `schedopt.verbs.whatif.whatif` found of the same instance, to be drawn as curves.
-
-    Raises
-    ------
-    InputError
-        If the name ends otherwise, or the place cannot be written to.
+    ``run``: the same as it is run, where that is known (`schedopt.verbs.plan.carried_out`);
+    ``rows``: a what-if of the same instance, drawn as curves. Raises `InputError` if the name ends
+    otherwise, or the place cannot be written to.
     """
     named(path)
     write_bytes(Path(path), page(instance, result, run, rows).encode())
@@ -116,7 +102,7 @@ def page(
 
 
 def _facts(instance: AnyInstance, result: Result) -> str:
-    """Return what there is to say in lines: what is proven, and what the problem says."""
+    """Return the list of facts: the outcome, the bound, who proved it, what the problem adds."""
     record = problem_of(instance)
     lines = [
         ("what this is", instance.description or ""),
@@ -167,9 +153,9 @@ def prices(result: Result) -> Iterator[Section]:
     """Yield why each job is left out and what each rule costs, where that was asked for."""
     if not result.explanation:
         return
-    told = msgspec.convert(result.explanation, explained.Explanation)
+    told = msgspec.convert(result.explanation, Explanation)
     words = "Each by solving again: with the job asked for, without the rule, on a larger machine."
-    tables = tuple(table.filled() for table in explained.tables(told))
+    tables = tuple(table.filled() for table in explained(told))
     yield Section("Why, and at what price", words=words, tables=tables, terms=PRICES)
 
 
@@ -180,7 +166,7 @@ def what_if(rows: Sequence[Variation]) -> Iterator[Section]:
     places = " and ".join(rows[0].values)
     words = f"The optimum, solved again for each value of {places}."
     drawn = [row for row in rows if row.objective is not None]
-    pictures = (("The optimum, and who gets what", lambda: whatif.curves(drawn)),)
+    pictures = (("The optimum, and who gets what", lambda: charts.variations(drawn)),)
     yield Section(
         "What if",
         words=words if drawn else f"{words} For none of them was anything found.",

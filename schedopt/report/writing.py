@@ -30,11 +30,8 @@ from schedopt.report.sections import failed, measured_section, problem_section, 
 from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row
 
-Advance = Callable[[int, int], None]
-"""Called with how many are done and how many there are."""
-
-PICTURES = 12
-"""Instances that are drawn, unless told otherwise."""
+Advance = Callable[[int, int], None]  # called with how many are done and how many there are
+PICTURES = 12  # instances that are drawn, unless told otherwise
 
 
 def write(
@@ -48,26 +45,11 @@ def write(
 ) -> None:
     """Write rows of a bench as one page: words, tables, charts, pictures and certificates.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-        What a bench returned.
-    path : path
-        A name that ends in .html.
-    sweep : Sweep, optional
-        How the bench was run. Pictures need it: they are drawn of the policies' results and of the
-        references, which are computed again.
-    failures : sequence of str
-        A line for each instance that could not be used.
-    pictures : int
-        Instances to draw at the most; those where policies differ most.
-    progress : callable, optional
-        Called with pictures drawn and in all.
-
-    Raises
-    ------
-    InputError
-        If the name ends otherwise, or the place cannot be written to.
+    ``sweep``: how the bench was run, without which there are no pictures: they are drawn of results
+    that are computed again; ``failures``: a line for each instance that could not be used;
+    ``pictures``: instances to draw at the most, those where policies differ most; ``progress``:
+    called with pictures drawn and in all. Raises `InputError` if the name does not end in .html, or
+    the place cannot be written to.
     """
     named(path)
     rows = by_contender(rows)
@@ -80,7 +62,7 @@ def write(
 
 
 def named(path: str | Path) -> None:
-    """Refuse a report whose name does not say that it is a page."""
+    """Refuse a path that does not end in .html."""
     if Path(path).suffix.lower() != ".html":
         raise InputError("a report's name ending in .html", found=shown(Path(path).name))
 
@@ -120,7 +102,7 @@ def _sections(rows: Sequence[Row], standings: Sequence[Standing]) -> Iterator[st
 
 
 def by_contender(rows: Sequence[Row]) -> list[Row]:
-    """Return rows whose policy is their contender: one in several settings is several."""
+    """Return rows whose policy is their contender: the policy with its options."""
     names = contenders(rows)
     return [msgspec.structs.replace(row, policy=names[row.key]) for row in rows]
 
@@ -157,7 +139,7 @@ def script(parts: tuple[str, ...] = SCRIPTS) -> str:
 
 
 def need_plotly() -> None:
-    """Refuse to make a report without what draws its charts."""
+    """Raise `InputError` if plotly, which draws the charts, is not installed."""
     if find_spec("plotly") is None:
         raise InputError(
             "plotly, which the extra `report` brings: pip install 'schedopt[report]'",

@@ -23,11 +23,8 @@ from schedopt.sweep.measure import Outcome, Task, said
 from schedopt.sweep.rows import Row
 from schedopt.sweep.workers import Group, Worker, WorkerError
 
-PATIENCE = 30.0
-"""Seconds to wait for a scheduler, and for its first worker."""
-
-BATCH_SECONDS = 0.5
-"""Seconds that a batch of tasks is meant to take."""
+PATIENCE = 30.0  # seconds to wait for a scheduler, and for its first worker
+BATCH_SECONDS = 0.5  # seconds that a batch of tasks is meant to take
 
 LOST = (OSError, TimeoutError, CancelledError, futures.CancelledError)
 """What is raised where the scheduler is gone; its futures are cancelled in either sense."""
@@ -36,7 +33,7 @@ _MINE = threading.local()
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What tasks that travelled together came to."""
+    """Outcomes of tasks that were sent together."""
 
     outcomes: list[Outcome[Row]]  # one for each task
     seconds: float  # how long they took
@@ -89,7 +86,7 @@ def remote(tasks: Sequence[Task], address: str, grace: float | None) -> Iterator
 
 
 def _knock(address: str) -> None:
-    """Make sure that someone is there: a client of nobody would leave a thread behind."""
+    """Check that the scheduler answers: a client without one would leave a thread behind."""
     parts = urlsplit(address)
     if parts.hostname is None or parts.port is None:
         raise ValueError
@@ -108,7 +105,7 @@ def _distributed() -> Any:
 
 
 def _workforce(client: Any) -> int:
-    """Make sure that there are workers who speak as we do, and return their threads."""
+    """Check that every worker has this version, and return the number of threads."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
@@ -174,7 +171,7 @@ def _through(
 
 
 def _outcomes(distributed: Any, future: Any) -> Batch | Outcome[Row]:
-    """Return what a future brought, or a line about what became of its worker."""
+    """Return a future's outcomes, or why its worker returned none."""
     if future.status == "finished":
         return msgspec.json.decode(future.result(), type=Batch)
     if future.status in ("cancelled", "lost"):

@@ -7,23 +7,20 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any, ClassVar, Generic, Protocol, TypeVar
-from weakref import WeakSet
+from typing import IO, ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
 
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import write_bytes
+from schedopt.sweep.starting import HELD
 
-SYNC = 0.5
-"""Seconds between two waits for the disk."""
-
-_BEGINNING = b'{"instance":'
-"""How each row begins as a line of JSON."""
+SYNC = 0.5  # seconds between two waits for the disk
+_BEGINNING = b'{"instance":'  # how each row begins as a line of JSON
 
 
 class Keyed(Protocol):
-    """A row: a record with a digest of all that it depends on, by which a sweep knows it."""
+    """A row with a key: a digest of all that it depends on."""
 
     @property
     def key(self) -> str:
@@ -56,24 +53,18 @@ class Journal(ABC, Generic[R]):
         self._safe_size, self._synced = 0, 0.0
         if self._output is not None:
             self._open(self._output)
-            _OPEN.add(self)
 
     @abstractmethod
     def _held(self, path: Path) -> list[R]:
-        """Read the rows that a file holds, and cut off a last one that has no end."""
+        """Read a file's rows, cutting off an unfinished last one."""
 
     @abstractmethod
     def _table(self, rows: Sequence[R], suffix: str) -> bytes:
-        """Return rows as a file of such an ending holds them."""
+        """Return rows as the bytes of a file with this ending."""
 
     @abstractmethod
     def _strange(self, rows: Sequence[R]) -> InputError:
-        """Return what is to be said of rows that are of something else."""
-
-    def let_go(self) -> None:
-        """Close the journal in a copy of this process, where its lock would outlive this one's."""
-        if self._journal is not None:
-            self._journal.close()
+        """Return the error for rows that are not of this sweep."""
 
     def _open(self, output: Path) -> None:
         ending = output.suffix.lower()
@@ -88,6 +79,7 @@ class Journal(ABC, Generic[R]):
                 "a place to write to", found=error.strerror, file=str(journal)
             ) from None
         self._journal_path = journal
+        HELD.add(self._journal)
         try:
             _keep_others_out(self._journal, journal)
             for path in dict.fromkeys((output, journal)):
@@ -175,18 +167,6 @@ class Journal(ABC, Generic[R]):
         return rows
 
 
-_OPEN: WeakSet[Journal[Any]] = WeakSet()
-
-
-def _let_go() -> None:
-    for rows in list(_OPEN):
-        rows.let_go()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go)
-
-
 def _keep_others_out(journal: IO[bytes], path: Path) -> None:
     """Make sure that no other bench writes the same rows at the same time."""
     try:
@@ -202,7 +182,7 @@ def _keep_others_out(journal: IO[bytes], path: Path) -> None:
 
 
 def finished(data: bytes, path: Path, what: str) -> tuple[bytes, bytes]:
-    """Return the lines that have an end, and what is left: the beginning of a row."""
+    """Return the complete lines, and the unfinished row after them."""
     whole = data.rfind(b"\n") + 1
     rest = data[whole:]
     common = min(len(rest), len(_BEGINNING))

@@ -142,7 +142,7 @@ def steps(task: Task) -> Iterator[Step[Keyed]]:
 
 
 def said(error: BaseException) -> str:
-    """Return a line about what was raised."""
+    """Return an exception as one line."""
     if isinstance(error, InputError):
         return str(error)
     words = clipped(str(error), MOST_FOUND)
@@ -245,7 +245,7 @@ def _answered(question: Question, task: Task) -> Result:
 
 
 def _called(question: Question | None) -> str:
-    """Return what tells a question from the others that policies ask of one instance."""
+    """Return a key that tells a question from others asked of the same instance."""
     if question is None:
         return "nothing"
     options = msgspec.json.encode(question.options, order="sorted").decode()
@@ -328,7 +328,7 @@ def _row(blank: Row, result: Result, reference: Result) -> Row:
 
 
 def _ended(reference: Result) -> Result | None:
-    """Return a reference that was given up, whose message its rows must say."""
+    """Return the reference if it was given up: rows repeat its message."""
     stopped = reference.termination in ("time-limit", "error")
     given_up = reference.solution_status == "none" and stopped
     return reference if given_up else None

@@ -25,35 +25,21 @@ Names = Sequence[str]
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is done with each instance.
+    """What is done with each instance."""
 
-    Attributes
-    ----------
-    policies : sequence of str, mapping of str to sequences, or None
-        Names, of whichever problem they are; or names for each problem. None, and a problem that
-        is left out: all of the problem.
-    seeds : tuple of int
-        For policies that draw random numbers; the others run once, with the first.
-    options : mapping
-        Policies and the formulation take those that they know. A list is several values, each to
-        be tried; under a problem's name, options for that problem alone.
-    constraints : sequence of Constraint, or mapping of str to sequences
-        Side constraints beyond the instances' own, for all of them or by problem.
-    time_limit : float or None
-        Seconds for each reference.
-    certificate : bool
-        Whether the bounds of references are re-proved.
-    policy_files : tuple of PolicyFile
-        The user's own files of policies; they are run.
-    """
-
+    # Names, of whichever problem they are; or names for each problem. None, and a problem that is
+    # left out: all of the problem.
     policies: Names | Mapping[str, Names] | None = None
+    # For policies that draw random numbers; the others run once, with the first.
     seeds: tuple[int, ...] = (0,)
+    # Policies and the formulation take those that they know. A list is several values, each to be
+    # tried; under a problem's name, options for that problem alone.
     options: Options = field(default_factory=dict)
+    # Side constraints beyond the instances' own, for all of them or by problem.
     constraints: Sequence[Constraint] | Mapping[str, Sequence[Constraint]] = ()
-    time_limit: float | None = None
-    certificate: bool = False
-    policy_files: tuple[PolicyFile, ...] = ()
+    time_limit: float | None = None  # seconds for each reference
+    certificate: bool = False  # whether the bounds of references are re-proved
+    policy_files: tuple[PolicyFile, ...] = ()  # the user's own files of policies; they are run
 
 
 @dataclass(frozen=True)
@@ -119,7 +105,7 @@ def _policies(sweep: Sweep, problem: str, problems: Sequence[str]) -> list[Polic
 
 
 def _applies(name: str, problem: str, problems: Sequence[str]) -> bool:
-    """Tell whether a policy is of this problem; it must be of one of them all."""
+    """Tell whether a policy is of this problem; raise if it is of none of them."""
     failures = {}
     for other in problems:
         try:

@@ -30,8 +30,7 @@ NUMBERS = (
     "confidence",
 )
 
-AS_JSON = ("options", "measures", "resampled")
-"""What a cell of a table holds as JSON."""
+AS_JSON = ("options", "measures", "resampled")  # what a cell of a table holds as JSON
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -126,6 +125,15 @@ class Rows(Journal[Row]):
         )
 
 
+def _types() -> dict[str, Any]:
+    """Return the type of each column of a .csv."""
+    import polars as pl
+
+    types: dict[str, Any] = dict.fromkeys(Row.__struct_fields__, pl.String)
+    types |= dict.fromkeys(NUMBERS, pl.Float64)
+    return types | {"reference_proven": pl.Boolean, "bound_checked": pl.Boolean, "seed": pl.Int64}
+
+
 def table(rows: Sequence[Row], suffix: str) -> bytes:
     """Return rows as the text or bytes of a .jsonl, .csv or .parquet file."""
     if suffix == ".jsonl":
@@ -136,21 +144,14 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
     for record in records:  # a column has one type: options as JSON, since each has its own
         for key in AS_JSON:
             record[key] = msgspec.json.encode(record[key]).decode()
-    schema: dict[str, Any] = dict.fromkeys(Row.__struct_fields__, pl.String)
-    schema |= dict.fromkeys(NUMBERS, pl.Float64)
-    schema |= {
-        "reference_proven": pl.Boolean,
-        "bound_checked": pl.Boolean,
-        "seed": pl.Int64,
-        "violations": pl.List(pl.String),
-    }
     buffer = BytesIO()
     if suffix == ".parquet":
+        schema = _types() | {"violations": pl.List(pl.String)}
         pl.DataFrame(records, schema=schema).write_parquet(buffer)
     else:  # a cell of a CSV holds text: the list as JSON
         for record in records:
             record["violations"] = msgspec.json.encode(record["violations"]).decode()
-        plain = pl.DataFrame(records, schema=schema | {"violations": pl.String})
+        plain = pl.DataFrame(records, schema=_types())
         texts = [name for name in plain.columns if plain[name].dtype == pl.String]
         guarded_columns(plain, texts).write_csv(buffer)
     return buffer.getvalue()
@@ -159,17 +160,8 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
 def read_rows(path: str | Path, *, cut: bool = False) -> list[Row]:
     """Read the rows of a .jsonl, .csv or .parquet file that a bench wrote.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    cut : bool
-        Cut off a last line that has no end: what a killed bench leaves.
-
-    Raises
-    ------
-    InputError
-        If the file does not hold rows.
+    ``cut``: whether to cut off a last line that has no end, as a killed bench leaves it. Raises
+    `InputError` if the file does not hold rows.
     """
     path = Path(path)
     data, rest = read_bytes(path), b""
@@ -227,9 +219,7 @@ def _cells(data: bytes) -> pl.DataFrame:
     """Read the cells of a CSV, each column with its type."""
     import polars as pl
 
-    schema: dict[str, Any] = dict.fromkeys(Row.__struct_fields__, pl.String)
-    schema |= dict.fromkeys(NUMBERS, pl.Float64)
-    schema |= {"reference_proven": pl.Boolean, "bound_checked": pl.Boolean, "seed": pl.Int64}
+    schema = _types()
     found = pl.read_csv(BytesIO(data), schema_overrides=schema) if data else pl.DataFrame()
     texts = [name for name in found.columns if schema.get(name) == pl.String]
     return unguarded_columns(found, texts)

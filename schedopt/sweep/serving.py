@@ -22,11 +22,8 @@ from schedopt.sweep.measure import Begun, Done, Outcome, Step, Task, outcome, st
 TOLD = 0.02
 """Seconds after which it is told what has been done; a process that dies loses no more work."""
 
-ORPHANED = 1.0
-"""Seconds between two looks at who the parent is."""
-
-LONG = 0.2
-"""Seconds after which the rest of what came together is left to others."""
+ORPHANED = 1.0  # seconds between two looks at who the parent is
+LONG = 0.2  # seconds after which the rest of what came together is left to others
 
 
 class Told(msgspec.Struct, Generic[R], frozen=True):

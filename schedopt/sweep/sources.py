@@ -21,15 +21,11 @@ from schedopt.instances.options import Options, checked, split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 
-MOST_BESIDE = 4 * 2**30
-"""No file beside an instance is read beyond this."""
+MOST_BESIDE = 4 * 2**30  # no file beside an instance is read beyond this
 
 MOST_DIGITS = 1000
-MOST_SEEDS = 1_000_000
-"""Beyond this, a range of seeds is a slip of the pen."""
-
-TINY = 4096
-"""Bytes up to which compressing a text takes longer than sending it."""
+MOST_SEEDS = 1_000_000  # beyond this, a range of seeds is a slip of the pen
+TINY = 4096  # bytes up to which compressing a text takes longer than sending it
 
 
 @dataclass(frozen=True)
@@ -242,10 +238,7 @@ def generated(
 ) -> list[GeneratedSource]:
     """Return a generator's instances, one for each seed.
 
-    Raises
-    ------
-    InputError
-        If problem, generator or an option is not known or not right.
+    Raises `InputError` if the problem, the generator or an option is not known or not right.
     """
     chosen = record_of(problem).generator(generator)
     given = checked(options or {}, chosen.options, chosen.name)
@@ -258,7 +251,7 @@ def generated(
 
 
 def from_label(label: str) -> Source:
-    """Return what a row's ``file`` speaks of: a file, or what was generated."""
+    """Return the source that a row's ``file`` names: a file or a generated instance."""
     if "/" not in label or "," not in label or Path(label).exists():
         return FileSource(Path(label))
     (source,) = from_text(label)

@@ -13,17 +13,17 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 from weakref import WeakSet
 
 from schedopt.instances.errors import InputError
 
-TRIAL = 2.0
-"""Seconds that a copy has to end at once."""
+TRIAL = 2.0  # seconds that a copy has to end at once
 
 _SPAWN = multiprocessing.get_context("spawn")
 _THREADS = Path("/proc/self/task")
-_OURS: WeakSet[Connection] = WeakSet()
-"""Our ends of the lines to workers, which no copy of this process may hold open."""
+HELD: WeakSet[Any] = WeakSet()
+"""What no copy of this process may hold open: our ends of lines to workers, journals' locks."""
 
 
 def began(
@@ -35,7 +35,7 @@ def began(
     """
     context = multiprocessing.get_context("fork") if copied else _SPAWN
     ours, theirs = context.Pipe()
-    _OURS.add(ours)
+    HELD.add(ours)
     process: BaseProcess = context.Process(target=serve, args=(theirs,), daemon=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of threads: there are none
@@ -45,8 +45,8 @@ def began(
 
 
 def _let_go() -> None:
-    for line in list(_OURS):
-        line.close()
+    for held in list(HELD):
+        held.close()
 
 
 if hasattr(os, "register_at_fork"):
@@ -110,7 +110,7 @@ def unready(process: BaseProcess, seconds: float) -> InputError | None:
 
 
 def leave_if_begun_by_ourselves() -> None:
-    """End a process that is only just importing the script that began it, and would begin others.
+    """Exit if this process is still importing the script that spawned it.
 
     Whoever began it says what is to be done.
     """

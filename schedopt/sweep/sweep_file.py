@@ -88,7 +88,7 @@ def _decoded(data: bytes, file: str) -> Declaration:
 
 
 def _check_finite(value: Any, place: str) -> None:
-    """Refuse TOML's nan and inf, of which JSON would make nothing at all."""
+    """Refuse nan and inf, which JSON cannot hold."""
     if isinstance(value, dict):
         for key, inner in value.items():
             _check_finite(inner, joined(place, key))
@@ -120,7 +120,7 @@ def _arguments(declared: Declaration, home: Path) -> dict[str, Any]:
 
 
 def _found(patterns: Sequence[str], home: Path) -> list[Path]:
-    """Return the files and folders that are meant, patterns opened."""
+    """Return the files and folders that patterns name."""
     paths: list[Path] = []
     for position, pattern in enumerate(patterns):
         place = f"paths[{position}]"

@@ -25,6 +25,11 @@ from schedopt.verbs.solve import solve
 
 FORMATS = (".jsonl", ".csv")
 WHAT = "rows of a what-if"
+SAME = ("instance", "problem", "termination", "solution_status", "objective", "bound", "gap",
+        "violations", "conflict")  # fmt: skip
+"""What a row says as the result's document does."""
+
+FLAT = ("objective", "bound", "gap", "termination", "solution_status", "seconds")
 
 
 class Variation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -90,24 +95,16 @@ class Variant(Task):
             raise KeyboardInterrupt
         document = result.document()
         return Variation(
-            instance=document.instance,
-            problem=document.problem,
+            **{name: getattr(document, name) for name in SAME},
             values=dict(self.source.values),
             formulation=str(document.formulation),
             solver=str(document.solver),
-            termination=document.termination,
-            solution_status=document.solution_status,
-            objective=document.objective,
-            bound=document.bound,
-            gap=document.gap,
             numbers={
                 name: float(value)
                 for name, value in document.solution.items()
                 if isinstance(value, int | float) and not isinstance(value, bool)
             },
             shares={by: dict(parts) for by, parts in problem_of(instance).shares(result).items()},
-            violations=document.violations,
-            conflict=document.conflict,
             message=str(document.message or ""),
             seconds=document.seconds.solve,
             key=self.digest,
@@ -170,12 +167,7 @@ def _flat(row: Variation) -> dict[str, Any]:
     return {
         "instance": row.instance,
         **row.values,
-        "objective": row.objective,
-        "bound": row.bound,
-        "gap": row.gap,
-        "termination": row.termination,
-        "solution_status": row.solution_status,
-        "seconds": row.seconds,
+        **{name: getattr(row, name) for name in FLAT},
         **row.numbers,
         **{
             f"share {by} {group}": share

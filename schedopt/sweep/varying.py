@@ -14,11 +14,8 @@ import msgspec
 from schedopt import __version__
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 
-MOST = 10_000
-"""Combinations of one call."""
-
-Value = float | int | str | bool
-"""What stands at a place."""
+MOST = 10_000  # combinations of one call
+Value = float | int | str | bool  # what stands at a place
 
 
 @dataclass(frozen=True)

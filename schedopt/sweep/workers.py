@@ -22,23 +22,15 @@ from schedopt.sweep.journal import Keyed
 from schedopt.sweep.measure import Begun, Done, Failed, Finished, Outcome, Step, Task, warm
 from schedopt.sweep.serving import Told, serve
 
-MOST_STARTS = 3
-"""A step whose process ends unasked as often as this is given up."""
+MOST_STARTS = 3  # times that a process may die of one step before the step is given up
 
 KILLED = f"killed on every attempt ({MOST_STARTS})"
 ALLOWED = "the time limit and the grace"
 
-READING = 120.0
-"""Seconds more for reading an instance, and for loading and compiling what it needs."""
-
-PATIENCE = 5.0
-"""Seconds for a process without work to end by itself."""
-
-BATCH = 0.05
-"""Seconds that tasks which are sent together are meant to take."""
-
-Group = list[tuple[Task, Outcome[Any]]]
-"""Tasks that are done, each with what became of it."""
+READING = 120.0  # seconds more for reading an instance, and for loading and compiling what it needs
+PATIENCE = 5.0  # seconds for a process without work to end by itself
+BATCH = 0.05  # seconds that tasks which are sent together are meant to take
+Group = list[tuple[Task, Outcome[Any]]]  # tasks that are done, each with what became of it
 
 _STARTING = threading.Lock()
 
@@ -98,7 +90,7 @@ class Worker:
             yield [self.compute(task, grace)]
 
     def compute(self, task: Task, grace: float | None) -> Outcome[Keyed]:
-        """Do a task, however often it takes.
+        """Do a task, starting its process again as often as it dies.
 
         A step that takes longer than the time limit and ``grace`` is ended, where there are both.
         Raises `WorkerError` if the worker is closed meanwhile.

@@ -22,12 +22,12 @@ err = Console(stderr=True, highlight=False, emoji=False)
 
 
 def text(words: str, style: str = "") -> Text:
-    """Return words as they are: no markup is read in them, and nothing steers the terminal."""
+    """Return text in which no markup is read and no control character acts."""
     return Text(printable(words), style=style)
 
 
 def say(words: str, style: str = "") -> None:
-    """Print a line of words as they are."""
+    """Print a line of text as it is."""
     out.print(text(words, style))
 
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from schedopt.verbs.explain import Explained
     from schedopt.verbs.warm import Warmed
 
-Told = Mapping[str, Any]
-"""An entry, as a document says it."""
+Told = Mapping[str, Any]  # an entry, as a document says it
 
 VERDICTS = {True: "holds", False: "differs", None: "cannot be judged"}
 STYLES = {True: "green", False: "red", None: ""}
@@ -46,7 +45,7 @@ def contents(sections: Mapping[str, Sequence[Told]]) -> None:
 
 
 def _said(words: Sequence[str], key: str) -> Iterator[str]:
-    """Yield the lines of an entry's key; a summary and what a solver takes speak for themselves."""
+    """Yield an entry's wrapped lines for one key; a summary's need no heading."""
     for word in words:
         said = word if key in ("summary", "takes") else f"{key.removesuffix('s')}: {word}"
         yield from wrap(printable(said), max(40, out.width - 6))
@@ -94,7 +93,7 @@ def ledger(found: Sequence[Told]) -> None:
 
 
 def explained(entries: Sequence[Explained]) -> None:
-    """Show each thing that bears a name."""
+    """Show what is known of each name."""
     for i, entry in enumerate(entries):
         if i:
             out.print()

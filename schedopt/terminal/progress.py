@@ -12,16 +12,13 @@ from schedopt.formats import number, percent
 from schedopt.solvers.result import Watch, gap
 from schedopt.terminal.console import err, text
 
-Advance = Callable[[int, int], None]
-"""Called with how many are done and how many there are."""
-
-EVERY = 10.0
-"""Seconds between two lines where standard error is no terminal."""
+Advance = Callable[[int, int], None]  # called with how many are done and how many there are
+EVERY = 10.0  # seconds between two lines where standard error is no terminal
 
 
 @contextmanager
 def live(what: str) -> Iterator[Watch | None]:
-    """Show incumbent, bound and gap while a solver runs; nothing where no one is looking."""
+    """Show incumbent, bound and gap while a solver runs; nothing without a terminal."""
     if not err.is_terminal:
         yield None
         return
@@ -40,7 +37,7 @@ def live(what: str) -> Iterator[Watch | None]:
 
 @contextmanager
 def bar(what: str) -> Iterator[Advance]:
-    """Show a progress bar; where no one is looking, a line now and then."""
+    """Show a progress bar; without a terminal, a line now and then."""
     columns = (
         TextColumn(what, markup=False),
         BarColumn(),
@@ -49,16 +46,13 @@ def bar(what: str) -> Iterator[Advance]:
     )
     progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
     try:
-        task = progress.add_task(what, total=None)
-        said = time.monotonic()
+        task, told = progress.add_task(what, total=None), ticking(what)
 
         def advance(done: int, total: int) -> None:
-            nonlocal said
             progress.start()  # a thread: until then this process may be copied
             progress.update(task, completed=done, total=total)
-            if not err.is_terminal and time.monotonic() - said > EVERY:
-                said = time.monotonic()
-                err.print(text(f"{done:,} of {total:,} {what}"))
+            if not err.is_terminal:
+                told(done, total)
 
         yield advance
     finally:
@@ -66,7 +60,7 @@ def bar(what: str) -> Iterator[Advance]:
 
 
 def ticking(what: str) -> Advance:
-    """Return what tells a line now and then, beside whatever else is shown."""
+    """Return a callback that prints a line of progress now and then."""
     said = time.monotonic()
 
     def advance(done: int, total: int) -> None:

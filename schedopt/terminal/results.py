@@ -9,19 +9,17 @@ from rich.table import Table
 
 from schedopt.formats import counted, duration, number, percent
 from schedopt.instances.protocol import AnyInstance
-from schedopt.problems import explained, problem
-from schedopt.problems.shown import ShownTable
+from schedopt.problems import problem
+from schedopt.problems.shown import Explanation, ShownTable, explained
 from schedopt.solvers.result import Result
 from schedopt.terminal.console import out, say, show, text
 
 STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
 
-MOST = 40
-"""Violations that are printed; --json has them all."""
+MOST = 40  # violations that are printed; --json has them all
 
 
-DROPPED = 20
-"""What is left out and printed; a plan has it all."""
+DROPPED = 20  # what is left out and printed; a plan has it all
 
 
 def result(instance: AnyInstance, document: Result) -> None:
@@ -37,7 +35,7 @@ def result(instance: AnyInstance, document: Result) -> None:
         show(shown.filled())
     dropped = record.dropped(instance, document)
     if document.explanation:
-        for shown in explained.tables(msgspec.convert(document.explanation, explained.Explanation)):
+        for shown in explained(msgspec.convert(document.explanation, Explanation)):
             out.print()
             show(shown.filled())
     elif dropped is not None:

@@ -14,7 +14,7 @@ from schedopt.instances.files import load, read_bytes, write_bytes
 from schedopt.instances.parquet import read_parquet
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
-from schedopt.problems.planned import FIXED
+from schedopt.problems.shown import FIXED
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:

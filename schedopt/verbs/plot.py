@@ -60,9 +60,9 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None) -> Any:
     if results and isinstance(results[0], Row):
         return _profiles([row for row in results if isinstance(row, Row)])
     if results and isinstance(results[0], Variation):
-        from schedopt.pictures.whatif import curves
+        from schedopt.pictures.charts import variations
 
-        return curves([row for row in results if isinstance(row, Variation)])
+        return variations([row for row in results if isinstance(row, Variation)])
     drawn = [result for result in results if result.solution]
     if not drawn:
         raise InputError("a result with a solution to draw", found="none")
@@ -145,12 +145,12 @@ def _result(document: Document, path: str | Path) -> Result[Any]:
 
 def _profiles(found: Sequence[Row]) -> Any:
     from schedopt.analysis.profiles import profiles
-    from schedopt.pictures import profiles as pictures
+    from schedopt.pictures import charts
 
     profiled = profiles(found)
     if not profiled:
         raise InputError("rows with an objective to draw", found="none")
-    return pictures.profiles(profiled)
+    return charts.profiles(profiled)
 
 
 def save(figure: Any, path: str | Path) -> None:

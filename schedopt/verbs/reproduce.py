@@ -117,7 +117,7 @@ def _one(
     entry = told(entry, outcome, quick=quick, seconds=time.perf_counter() - began)
     plot = None
     if output is not None:
-        from schedopt.pictures.reproduced import claims, curves
+        from schedopt.pictures.charts import claims, curves
         from schedopt.verbs.plot import save
 
         plot = Path(output) / f"{entry.name.replace('/', '-')}.png"

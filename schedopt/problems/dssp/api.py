@@ -15,7 +15,7 @@ from schedopt.instances.dssp import (
     selected,
 )
 from schedopt.instances.dssp.jobtable import convert as from_table
-from schedopt.problems.lazily import lazily
+from schedopt.problems import lazily
 
 if TYPE_CHECKING:
     from schedopt.policies.dssp.dispatchers import dispatcher

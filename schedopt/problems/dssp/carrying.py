@@ -25,31 +25,20 @@ from schedopt.solvers.result import Document
 DIGITS = 12
 """Significant digits of a demand that was worked out from a share, so that rounding is gone."""
 
-OWN = ("night", "demand", "capacity")
-"""The columns of a usage table that are no groupings."""
+OWN = ("night", "demand", "capacity")  # the columns of a usage table that are no groupings
 
 
-EARLIEST = date(1970, 1, 1).toordinal()
-"""A number of a night from which on it was a date."""
+EARLIEST = date(1970, 1, 1).toordinal()  # nights of this number or above are dates
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What one night used.
+    """What one night used."""
 
-    Attributes
-    ----------
-    night : int
-        Counted from anywhere.
-    capacity : Fraction or None
-        None where it is not known.
-    groups : mapping
-        For each grouping and group, the demand that was run.
-    """
-
-    night: int
-    capacity: Fraction | None
+    night: int  # counted from anywhere
+    capacity: Fraction | None  # None where it is not known
     demand: Fraction
+    # For each grouping and group, the demand that was run.
     groups: Mapping[str, Mapping[str, Fraction]]
 
 
@@ -63,33 +52,25 @@ def carry(
 ) -> tuple[list[Constraint], list[str]]:
     """Return fair shares that know what was used before, and lines on what became of what.
 
-    Parameters
-    ----------
-    results : sequence of Document
-        The nights before, the earliest first; a season is as many nights as it has.
-    tables : sequence of Path
-        Usage tables: columns ``night`` (a whole number or a date), ``demand``, perhaps
-        ``capacity``, and a column for each grouping.
-    rules : sequence of Constraint
-        The fair shares to carry on; where there are none, those that the last result was solved
-        with; where it has none, one for each grouping that lets each group have everything.
-    half_life, window : str or None
-        One of them, in nights or days: ``7``, ``7d``.
-
-    Raises
-    ------
-    InputError
-        If something given is not right, or says nothing of any night.
+    A season counts as many nights as it has. Usage tables have columns ``night`` (a whole number or
+    a date), ``demand``, perhaps ``capacity``, and one for each grouping. Where no rules are given,
+    those of the last result are carried on; where it has none, one for each grouping that lets each
+    group have everything. Raises `InputError` if something given is not right, or says nothing of
+    any night.
     """
     life, nights = _memory(half_life, window)
     used = [*_of_results(results), *(night for table in tables for night in _of_table(table))]
     if not used:
         raise InputError("results with a solution, or a usage table", found="none")
-    used = _in_order(used, bool(results), len(tables))
+    if results and tables:
+        raise InputError("results, or usage tables", found="both")
+    used.sort(key=lambda night: night.night)
+    if len({night.night for night in used}) < len(used):
+        raise InputError("each night in one usage table", found="a night in two")
     notes = [f"{counted(len(used), 'night')}, the last of them {_called(used[-1].night)}"]
     carried = [rule for rule in rules if isinstance(rule, FairShare)]
     if not carried and results:
-        carried = [rule for rule in _rules_of(results[-1]) if isinstance(rule, FairShare)]
+        carried = _rules_of(results[-1])
     if not carried:
         groupings = dict.fromkeys(by for night in used for by in night.groups)
         carried = [
@@ -150,7 +131,7 @@ def _clean(number: float) -> Fraction:
     return as_written(float(f"{number:.{DIGITS}g}"))
 
 
-def _rules_of(document: Document) -> list[Constraint]:
+def _rules_of(document: Document) -> list[FairShare]:
     kind = FairShare.kind()
     return [
         msgspec.convert(rule, FairShare) for rule in document.constraints if rule["kind"] == kind
@@ -185,7 +166,7 @@ def _of_table(path: Path) -> list[Usage]:
 
 
 def _keep(capacity: dict[int, Fraction], night: int, text: str) -> None:
-    """Note the capacity of a night, which all its rows tell alike."""
+    """Record a night's capacity, which must be the same in all its rows."""
     room = _amount(text, "capacity")
     if capacity.setdefault(night, room) != room:
         raise InputError("the night's one capacity", found=shown(text), place="capacity")
@@ -200,7 +181,7 @@ def _night(text: str) -> int:
 
 
 def _called(night: int) -> str:
-    """Return a night as its table calls it: numbers so large are dates."""
+    """Return a night as its table names it: a number, or a date."""
     return f"number {night}" if night < EARLIEST else date.fromordinal(night).isoformat()
 
 
@@ -212,16 +193,6 @@ def _amount(text: str, column: str) -> Fraction:
     if not (isfinite(amount) and amount >= 0):
         raise InputError("a finite number >= 0", found=shown(text), place=column)
     return as_written(amount)
-
-
-def _in_order(used: list[Usage], results: bool, tables: int) -> list[Usage]:
-    """Return nights by number; those of results come after those of tables."""
-    if not results or not tables:
-        nights = [night.night for night in used]
-        if len(set(nights)) < len(nights):
-            raise InputError("each night in one usage table", found="a night in two")
-        return sorted(used, key=lambda night: night.night)
-    raise InputError("results, or usage tables", found="both")
 
 
 def _remembering(

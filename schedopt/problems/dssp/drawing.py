@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
@@ -34,14 +35,9 @@ from schedopt.problems.dssp.planning import of_nights
 from schedopt.problems.dssp.showing import largest
 from schedopt.solvers.result import Result
 
-GROUPS = 40
-"""Groups of a grouping that are drawn; of more, those with the largest shares."""
-
-ALL = "all jobs"
-"""What stands in place of groups where jobs have none."""
-
-MANY = 2_000
-"""Tasks from which on edges would hide them."""
+GROUPS = 40  # groups of a grouping that are drawn; of more, those with the largest shares
+ALL = "all jobs"  # what stands in place of groups where jobs have none
+MANY = 2_000  # tasks from which on edges would hide them
 
 MOST_WINDOWS = 12
 """Releases, or deadlines, of jobs' own that are drawn; more would hide what they are about."""
@@ -49,7 +45,7 @@ MOST_WINDOWS = 12
 DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
 
 
-def jobs(night: Any) -> Figure:
+def jobs(night: Instance) -> Figure:
     """Draw each job's critical path against its demand, by its first grouping."""
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
@@ -91,15 +87,7 @@ def shared(documents: Sequence[Result[Any]], night: Instance | None = None) -> F
 
 
 def shares(documents: Sequence[Result[Selected]], night: Instance | None = None) -> Figure:
-    """Draw the share of the capacity that each group gets in each selection, and asks for.
-
-    Parameters
-    ----------
-    documents : sequence of Result
-        Results of one instance.
-    night : Instance, optional
-        The instance: tells what was asked for, and its fair shares.
-    """
+    """Draw the share of the capacity that each group gets in each selection, and asks for."""
     panels = _panels(documents)
     look = colours(keys(documents))
     height = 0.25 + 0.15 * len(look)
@@ -191,7 +179,7 @@ def _share(document: Result[Selected], by: str, group: str) -> float:
 
 
 def _asked(
-    axes: Any,
+    axes: Axes,
     by: str,
     groups: Sequence[str],
     documents: Sequence[Result[Selected]],
@@ -206,7 +194,7 @@ def _asked(
 
 
 def _caps(
-    axes: Any,
+    axes: Axes,
     by: str,
     groups: Sequence[str],
     documents: Sequence[Result[Selected]],
@@ -229,15 +217,7 @@ def _caps(
 
 
 def schedule(documents: Sequence[Result[Selected]], night: Instance | None = None) -> Figure:
-    """Draw schedules: their Gantt charts, completion profiles and processor releases.
-
-    Parameters
-    ----------
-    documents : sequence of Result
-        Results with tasks, of one instance.
-    night : Instance, optional
-        The instance: tells the deadline and the groups.
-    """
+    """Draw schedules: their Gantt charts, completion profiles and processor releases."""
     count = len(documents)
     figure = Figure(figsize=(9, 3.2 * count + 3.4), layout="constrained")
     grid = figure.add_gridspec(count + 1, 2, height_ratios=[1.2] * count + [1])
@@ -267,15 +247,15 @@ def schedule(documents: Sequence[Result[Selected]], night: Instance | None = Non
     return figure
 
 
-def _profile(axes: Any, times: Any, colour: str, who: str, *, rising: bool) -> None:
-    """Draw which part of some things has happened, or has not, by each time."""
+def _profile(axes: Axes, times: Any, colour: str, who: str, *, rising: bool) -> None:
+    """Draw the fraction of times that have passed, or are still to come, at each time."""
     part = np.arange(len(times) + 1) / max(1, len(times))
     heights = part if rising else 1 - part
     steps = np.concatenate(([0.0], np.sort(times)))
     axes.step(steps, heights, where="post", color=colour, label=label(who))
 
 
-def _gantt(axes: Any, document: Any, night: Any | None, unit: float) -> None:
+def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> None:
     """Draw every task as a bar on its processor; very many are drawn as pixels, without edges."""
     tasks = document.solution.tasks
     labels = {task.job: task.job for task in tasks} if night is None else _labels(night)
@@ -351,14 +331,14 @@ def at_work(season: Instance, found: ScheduledNights) -> Figure:
     return figure
 
 
-def _time(axes: Any, deadline: float | None, longest: float, word: str) -> None:
+def _time(axes: Axes, deadline: float | None, longest: float, word: str) -> None:
     axes.set_xlim(0, 1.02 * max(longest, deadline or 0.0, 1e-9))
     axes.set_xlabel(_axis("time", word))
     if deadline is not None:
         axes.axvline(deadline, **DEADLINE)
 
 
-def _windows(axes: Any, night: Instance | None, unit: float) -> None:
+def _windows(axes: Axes, night: Instance | None, unit: float) -> None:
     """Mark releases and deadlines of jobs' own, where there are few."""
     if night is None or not night.windowed:
         return
@@ -376,7 +356,7 @@ def _releases(document: Any) -> Any:
     return np.array(list(last.values()))
 
 
-def _labels(night: Any) -> Mapping[str, str]:
+def _labels(night: Instance) -> Mapping[str, str]:
     """Return each job's group in the first grouping with few enough groups, or its name."""
     for by, groups in night.groups.items():
         if len(groups) <= len(COLOURS):
@@ -388,8 +368,8 @@ def _axis(what: str, unit: str) -> str:
     return f"{what}, {unit}" if unit else what
 
 
-def _legend(axes: Any) -> None:
+def _legend(axes: Axes) -> None:
     handles, texts = axes.get_legend_handles_labels()
     known = dict(zip(texts, handles, strict=True))
-    place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-    axes.legend(known.values(), known.keys(), frameon=False, fontsize=8, **place)
+    style: Any = {"frameon": False, "fontsize": 8, "bbox_to_anchor": (1.0, 0.5)}
+    axes.legend(known.values(), known.keys(), loc="center left", **style)

@@ -15,11 +15,12 @@ import msgspec
 
 from schedopt.formulations.dssp import Season, Selection
 from schedopt.formulations.dssp.windows import able
+from schedopt.formulations.protocol import Formulation
 from schedopt.instances.constraints import Constraint, FairShare, Require, label
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance
 from schedopt.problems.dssp.reasons import reasons
-from schedopt.problems.explained import Explanation, LeftOut, More, RulePrice
+from schedopt.problems.shown import Explanation, LeftOut, More, RulePrice
 from schedopt.solvers import door
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Limits, Result
@@ -27,8 +28,7 @@ from schedopt.solvers.result import Limits, Result
 EACH, TOGETHER = 10.0, 120.0
 """Seconds for each further solve, and for all of them, where no time limit is given."""
 
-ASKED = "asked for"
-"""The name of the requirement that asks for a job, where no rule is called so."""
+ASKED = "asked for"  # the name of the requirement that asks for a job, where no rule is called so
 
 HOUR = 3600.0
 LONG = 2 * HOUR
@@ -38,20 +38,14 @@ Progress = Callable[[int, int], None]
 
 
 def explain(
-    model: Selection | Season, result: Result, limits: Limits, progress: Progress | None = None
-) -> Explanation:
-    """Return why each job is left out, what each rule costs, and what more of the machine brings.
+    model: Formulation, result: Result, limits: Limits, progress: Progress | None = None
+) -> Explanation | None:
+    """Return why jobs are left out, and what each rule costs; None for a schedule.
 
-    Parameters
-    ----------
-    model : Selection or Season
-    result : Result
-        Its result, with a solution.
-    limits : Limits
-        Its time limit is for all further solves together.
-    progress : callable, optional
-        Called with solves done and in all.
+    The time limit is for all further solves together.
     """
+    if not isinstance(model, Selection | Season):
+        return None
     return _Explaining(model, result, limits, progress).explanation()
 
 
@@ -75,8 +69,13 @@ class _Explaining:
     ) -> None:
         self.model, self.result, self.progress = model, result, progress
         self.night: Instance = model.instance
-        self.rules: list[Constraint] = [*self.night.constraints, *model.added]
-        self.names = [label(rule, i) for i, rule in enumerate(self.rules)]
+        given: list[Constraint] = [*self.night.constraints, *model.added]
+        self.names = [label(rule, i) for i, rule in enumerate(given)]
+        # Each under its own name, whatever comes before it where some are left out.
+        self.rules = [
+            rule if rule.name else msgspec.structs.replace(rule, name=name)
+            for rule, name in zip(given, self.names, strict=True)
+        ]
         self.asked = ASKED
         while self.asked in self.names:
             self.asked += "'"
@@ -94,7 +93,8 @@ class _Explaining:
 
     def explanation(self) -> Explanation:
         """Solve again for each rule, for more of the machine, and for each job left out."""
-        without = [self._solved(self.night, self._but(i)) for i in range(len(self.rules))]
+        others = [[*self.rules[:i], *self.rules[i + 1 :]] for i in range(len(self.rules))]
+        without = [self._solved(self.night, rules) for rules in others]
         prices = tuple(self._price(i, answer) for i, answer in enumerate(without))
         more = tuple(self._more())
         left = tuple(self._left_out(j, without) for j in self.out)
@@ -108,16 +108,8 @@ class _Explaining:
             seconds=now() - self.began,
         )
 
-    def _but(self, i: int) -> list[Constraint]:
-        return [self._called(k) for k in range(len(self.rules)) if k != i]
-
-    def _called(self, k: int) -> Constraint:
-        """Return a rule under its own name, whatever comes before it."""
-        rule = self.rules[k]
-        return rule if rule.name else msgspec.structs.replace(rule, name=self.names[k])
-
     def _solved(self, night: Instance, rules: Sequence[Constraint]) -> _Answer:
-        """Solve the same with other rules, or on another machine."""
+        """Solve again with other rules, or on another machine."""
         if self.progress:
             self.progress(self.done, self.total)
         self.done += 1
@@ -160,7 +152,7 @@ class _Explaining:
         )
 
     def _more(self) -> Iterator[More]:
-        night, rules = self.night, [self._called(k) for k in range(len(self.rules))]
+        night = self.night
         step = HOUR if night.deadline >= LONG else 1.0
         longer = float(as_written(night.deadline) + as_written(step))
         what = "an hour (3,600 units of time) more" if step == HOUR else "1 unit of time more"
@@ -168,16 +160,17 @@ class _Explaining:
             ("1 processor more", msgspec.structs.replace(night, processors=night.processors + 1)),
             (what, msgspec.structs.replace(night, deadline=longer)),
         ):
-            answer = self._solved(other, rules)
+            answer = self._solved(other, self.rules)
             worth = None if answer.worth is None else float(answer.worth - self.worth)
             yield More(what=words, worth=worth, proven=self._sure(answer))
 
     def _left_out(self, j: int, without: Sequence[_Answer]) -> LeftOut:
         job = self.night.jobs[j]
         if not self.able[j]:
-            return LeftOut(job=job.name, reason="never", words=self._never(j), reward=job.reward)
-        rules = [self._called(k) for k in range(len(self.rules))]
-        answer = self._solved(self.night, [*rules, Require(name=self.asked, jobs=(job.name,))])
+            words = self.quick[job.name].words
+            return LeftOut(job=job.name, reason="never", words=words, reward=job.reward)
+        asked = Require(name=self.asked, jobs=(job.name,))
+        answer = self._solved(self.night, [*self.rules, asked])
         if answer.proven and answer.worth is None:
             names = tuple(name for name in answer.conflict if name != self.asked)
             first = f"rule:{names[0]}" if names else "never"
@@ -186,13 +179,12 @@ class _Explaining:
         needed = None
         if answer.worth is not None:
             needed = float(self.worth - answer.worth + as_written(job.reward))
-        blocking = tuple(
-            name
+        blocking = {
+            name: float(other.worth - self.worth)
             for name, other in zip(self.names, without, strict=True)
             if job.name in other.chosen and other.worth is not None and other.worth > self.worth
-        )
-        quick = str(self.quick.get(job.name, "outbid"))
-        reason = f"rule:{blocking[0]}" if blocking else quick
+        }
+        reason = f"rule:{next(iter(blocking))}" if blocking else str(self.quick[job.name])
         if needed is None:
             words = "not solved again in the time that there was"
         elif needed <= job.reward:
@@ -200,7 +192,7 @@ class _Explaining:
         else:
             words = f"worth {job.reward:.6g}, and {needed:.6g} would have been enough"
         if blocking:
-            costs = ", ".join(self._costs(name, without) for name in blocking)
+            costs = ", ".join(f"{name}, which costs {c:.6g}" for name, c in blocking.items())
             words = f"{words}; chosen without {costs}"
         return LeftOut(
             job=job.name,
@@ -208,22 +200,6 @@ class _Explaining:
             words=words,
             reward=job.reward,
             needed=needed,
-            rules=blocking,
+            rules=tuple(blocking),
             proven=self._sure(answer),
         )
-
-    def _costs(self, name: str, without: Sequence[_Answer]) -> str:
-        answer = without[self.names.index(name)]
-        lost = Fraction(0) if answer.worth is None else answer.worth - self.worth
-        return f"{name}, which costs {float(lost):.6g}"
-
-    def _never(self, j: int) -> str:
-        """Say by how much a job cannot be chosen."""
-        night = self.night
-        length = as_written(night.deadlines[j]) - as_written(night.releases[j])
-        short = night.planned.paths.fractions[j] - length
-        if short > 0:
-            return f"its critical path is {float(short):,.6g} longer than there is time for it"
-        room = as_written(self.model.fill) * night.processors * length
-        over = night.planned.demands.fractions[j] - room
-        return f"its demand is {float(over):,.6g} more than all processors give in its time"

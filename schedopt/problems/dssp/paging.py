@@ -10,9 +10,7 @@ from schedopt.instances.dssp import Instance, ScheduledNights
 from schedopt.problems.dssp import drawing, showing
 from schedopt.problems.dssp.planning import Chosen, lateness, of_nights, plan, schedules_of
 from schedopt.problems.dssp.reasons import Reason, reasons
-from schedopt.problems.planned import Cell
-from schedopt.problems.sheet import Section
-from schedopt.problems.shown import ShownTable
+from schedopt.problems.shown import Cell, Section, ShownTable
 from schedopt.solvers.result import Result
 
 SHARES = {

@@ -29,7 +29,7 @@ from schedopt.instances.dssp import (
 )
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import reasons
-from schedopt.problems.planned import Column, Plan, groupings
+from schedopt.problems.shown import Column, Plan, groupings
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
 Chosen = Selected | SelectedNights
 
-PLAINLY = 3_000
-"""Tasks up to which the plain simulator is done before the compiled one is loaded."""
+PLAINLY = 3_000  # tasks up to which the plain simulator is done before the compiled one is loaded
 
 HOPE = " (--formulation schedule looks for a choice that can be)"
 """What may be done about late jobs."""
@@ -78,17 +77,8 @@ def dispatched(
 ) -> Result[Any] | None:
     """Return a result that says when: itself, or each night as the best dispatcher runs it.
 
-    Parameters
-    ----------
-    instance : Instance
-    result : Result
-    most : int, optional
-        Tasks up to which it is done; any number where not given.
-
-    Returns
-    -------
-    Result or None
-        None where nothing is selected at all, or where a job has no tasks.
+    None where nothing is selected at all, where a job has no tasks, or where there are more than
+    ``most`` tasks.
     """
     chosen = result.solution
     if isinstance(chosen, Scheduled):
@@ -137,7 +127,7 @@ def dispatched(
 def _alone(
     instance: Instance, result: Result[Chosen], chosen: Chosen
 ) -> Iterator[tuple[Instance | None, Selected | SelectedNight]]:
-    """Yield what dispatchers are given of each night: they know of seats of its own alone."""
+    """Yield each night as dispatchers take it, with its own seats; None where nothing runs."""
     if isinstance(chosen, Selected):
         rules = enumerate(result.constraints, start=len(instance.constraints))
         seats = [
@@ -187,7 +177,7 @@ def _best(night: Instance, names: Sequence[str], fill: float) -> tuple[str, Sche
 def _worth(
     night: Instance, jobs: NDArray[np.int64], completion: NDArray[np.float64]
 ) -> tuple[float, int, float]:
-    """Return what a dispatcher earns, the late jobs and the end, the last two counted down."""
+    """Return a dispatcher's score: the reward, then the fewest late jobs, then the earliest end."""
     ends = completion[jobs]
     paid = [night.worth(int(j), float(end)) for j, end in zip(jobs, ends, strict=True)]
     late = int((ends > night.deadlines[jobs] * ON_TIME).sum())
@@ -199,19 +189,8 @@ def plan(
 ) -> Plan:
     """Return a plan, a row for each job in the file's order.
 
-    Parameters
-    ----------
-    instance : Instance
-    result : Result
-        What is chosen.
-    run : Result or None
-        The same as it is run: see `dispatched`. Where there is none, nothing is said of times;
-        else they are from each night's start.
-
-    Raises
-    ------
-    InputError
-        If the result has no solution.
+    ``run``: what is chosen, as it is run (see `dispatched`): times are from each night's start;
+    none are said without it. Raises `InputError` if the result has no solution.
     """
     chosen = result.solution
     if chosen is None:

@@ -41,38 +41,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a job is left out.
-
-    Attributes
-    ----------
-    kind : {"never", "rule", "outbid"}
-    rule : str
-        The name of the rule; empty for the other kinds.
-    words : str
-        The same in a few words for people.
-    shut_out : bool
-        Whether the rule admits the job in no selection.
-    """
+    """Why a job is left out."""
 
     kind: Literal["never", "rule", "outbid"]
-    rule: str = ""
-    words: str = ""
-    shut_out: bool = False
+    rule: str = ""  # the name of the rule; empty for the other kinds
+    words: str = ""  # the same in a few words for people
+    shut_out: bool = False  # whether the rule admits the job in no selection
 
     def __str__(self) -> str:
         return f"rule:{self.rule}" if self.kind == "rule" else self.kind
 
 
 def reasons(instance: Instance, result: Result) -> dict[str, Reason]:
-    """Return why each job that a result leaves out is left out, in the file's order.
-
-    Parameters
-    ----------
-    instance : Instance
-    result : Result
-        With a solution, a selection, a schedule or a season of this instance; without one nothing
-        is said.
-    """
+    """Return why each job that a result leaves out is left out, in the file's order."""
     solution = result.solution
     if not isinstance(solution, Selected | SelectedNights):
         return {}
@@ -142,23 +123,12 @@ def _never(night: Instance, j: int) -> Reason:
 
 
 class _Judge:
-    """Judges what adding a job to a selection, and dropping others for it, would break.
-
-    Parameters
-    ----------
-    names : sequence of str
-        What each column of the program is called: a job, or a job on a night.
-    demands : sequence of int
-        Of each column.
-    program : Program
-        Its rows without a name are the machine's, the others the rules'.
-    chosen : set of int
-        The columns of the jobs that are run.
-    """
+    """Judges what adding a job to those chosen, and dropping others for it, would break."""
 
     def __init__(
         self, names: Sequence[str], demands: Sequence[int], program: Program, chosen: set[int]
     ) -> None:
+        # Rows of the program without a name are the machine's, the others the rules'.
         self.names, self.program = names, program
         self.chosen = chosen
         self.held = set(program.completed(chosen))
@@ -237,12 +207,12 @@ class _Judge:
         return tuple(sorted(dropped)) if pays else None
 
     def _lacks(self, i: int, change: dict[int, int]) -> bool:
-        """Tell whether a row of the machine has no room for a change."""
+        """Tell whether a row of the machine is overfull after a change."""
         row = self.program.rows[i]
         return not row.name and row.upper is not None and self.used[i] + change[i] > row.upper
 
     def _broken(self, j: int, without: Iterable[int]) -> str:
-        """Return the first rule that a job breaks, where others go for it."""
+        """Return the first rule that adding a job breaks, where others are dropped for it."""
         gone = set(without)
         held = self.program.completed((self.chosen - gone) | {j})
         change = self._change([c for c in held if c not in self.held], self.held.difference(held))

@@ -20,20 +20,17 @@ from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.shown import Lines, ShownTable, Tables
 from schedopt.solvers.result import Result
 
-MOST = 40
-"""Groups of a table; of more, those with the largest shares are shown."""
+MOST = 40  # groups of a table; of more, those with the largest shares are shown
 
 MOST_BY_NIGHT = 8
 """Groups with columns of their own; of more, those with the largest shares are shown."""
 
-NEAR = 0.005
-"""A share this close to its cap or its floor is said to be at it."""
+NEAR = 0.005  # a share this close to its cap or its floor is said to be at it
 
 ROUNDED = 1 + 1e-9
 """A share that is beyond its cap or its floor by less than this factor is rounded."""
 
-NAMED = 3
-"""Late jobs that are named in a line."""
+NAMED = 3  # late jobs that are named in a line
 
 HEADS = ("group", "jobs", "selected", "share asked for", "share selected", "cap", "floor", "")
 
@@ -239,7 +236,7 @@ def _bounds(
 
 
 def _tonight(rule: FairShare, group: str, share: float, capacity: float) -> float:
-    """Return the share of tonight's capacity that a bound means after what was used before."""
+    """Return a bound as a share of tonight's capacity, given what was used before."""
     if rule.window == 1:
         return share
     total = sum(rule.past.values()) if rule.past_total is None else rule.past_total

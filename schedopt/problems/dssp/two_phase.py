@@ -23,21 +23,10 @@ NEAR = 1e-6
 
 
 def two_phase(record: Problem, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
-    """Look up a policy of two phases by name.
+    """Return a policy of two phases: one that chooses, or a formulation, and one that dispatches.
 
-    Parameters
-    ----------
-    record : Problem
-        Has the policies of each phase.
-    name : str
-        A policy that chooses, or a formulation that does, and one that dispatches, joined by ``+``.
-    constraints : sequence of Constraint
-        Side constraints beyond the instance's, which a formulation that chooses keeps.
-
-    Raises
-    ------
-    InputError
-        If there is no such policy.
+    ``name``: the two joined by ``+``; ``constraints``: side constraints beyond the instance's,
+    which a formulation that chooses keeps. Raises `InputError` if there is no such policy.
     """
     from schedopt.policies.dssp import two_phase as joined
 

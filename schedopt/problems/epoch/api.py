@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.instances.epoch import Epoch, Instance, Job, Partitioned, Rectangle, Scheduled
-from schedopt.problems.lazily import lazily
+from schedopt.problems import lazily
 
 if TYPE_CHECKING:
     from schedopt.policies.epoch.greedy import packing

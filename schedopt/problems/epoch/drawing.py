@@ -9,20 +9,21 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle as Patch
 
+from schedopt.instances.epoch import Instance
 from schedopt.pictures.style import BLUE, colours, label
 from schedopt.pictures.style import names as called
 
-MANY = 64
-"""Jobs from which on names would not be readable."""
+MANY = 64  # jobs from which on names would not be readable
 
 Bar = tuple[str, float, float, float, float]
 """A job's name, its first node and how many, from when in the quantum and for how long."""
 
 
-def jobs(instance: Any) -> Figure:
+def jobs(instance: Instance) -> Figure:
     """Draw each job's minimum, the largest first, and the load."""
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.subplots()
@@ -39,15 +40,10 @@ def jobs(instance: Any) -> Figure:
     return figure
 
 
-def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
+def results(documents: Sequence[Any], instance: Instance | None = None) -> Figure:
     """Draw schedules beside each other: one box for each job, as wide as its nodes.
 
-    Parameters
-    ----------
-    documents : sequence of Result
-        Results of one instance.
-    instance : Instance, optional
-        The instance: tells the minima, which are then drawn as lines in the boxes.
+    The instance, where given, tells the minima, which are then drawn as lines in the boxes.
     """
     columns = min(3, len(documents))
     rows = ceil(len(documents) / columns)
@@ -64,15 +60,7 @@ def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
 
 
 def filling(document: Any, counts: Sequence[int]) -> Figure:
-    """Draw the schedule of rectangles as it is when some of its jobs have been placed.
-
-    Parameters
-    ----------
-    document : Result
-        A result of BUDDY, whose rectangles are in the order in which they were placed.
-    counts : sequence of int
-        After how many jobs each picture is taken.
-    """
+    """Draw a schedule of BUDDY after so many of its jobs, for each count, have been placed."""
     figure = Figure(figsize=(3.2 * len(counts), 3.4), layout="constrained")
     everyone = list(document.solution.rectangles)
     colour = colours(everyone)
@@ -85,7 +73,7 @@ def filling(document: Any, counts: Sequence[int]) -> Figure:
 
 
 def _schedule(
-    axes: Any, document: Any, name: str, colour: dict[str, str], minimum: dict[str, int]
+    axes: Axes, document: Any, name: str, colour: dict[str, str], minimum: dict[str, int]
 ) -> None:
     _boxes(axes, list(_bars(document.solution)), colour, minimum)
     nodes = _nodes(document.solution)
@@ -98,7 +86,7 @@ def _schedule(
     )
 
 
-def _boxes(axes: Any, bars: list[Bar], colour: dict[str, str], minimum: dict[str, int]) -> None:
+def _boxes(axes: Axes, bars: list[Bar], colour: dict[str, str], minimum: dict[str, int]) -> None:
     """Draw the boxes, and in each a line as long as the job's minimum."""
     for name, first, width, start, height in bars:
         box = Patch((first, start), width, height, facecolor=colour[name], edgecolor="white")
@@ -111,7 +99,7 @@ def _boxes(axes: Any, bars: list[Bar], colour: dict[str, str], minimum: dict[str
             axes.annotate(label(name, 8), middle, ha="center", va="center", fontsize=7)
 
 
-def _frame(axes: Any, nodes: int) -> None:
+def _frame(axes: Axes, nodes: int) -> None:
     axes.set_xlim(0, nodes)
     axes.set_ylim(0, 1)
     axes.set_xlabel("nodes")

@@ -7,8 +7,7 @@ from schedopt.instances.epoch import Instance, Partitioned, Scheduled
 from schedopt.problems.shown import Lines, ShownTable, Tables
 from schedopt.solvers.result import Result
 
-MOST = 20
-"""Epochs of the table."""
+MOST = 20  # epochs of the table
 
 
 def lines(instance: Instance, result: Result[Partitioned | Scheduled]) -> Lines:

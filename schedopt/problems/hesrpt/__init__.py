@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.problems.record import Problem
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from schedopt.formulations.protocol import Formulation
-    from schedopt.instances.hesrpt import Instance
-    from schedopt.problems.shown import Lines, Tables
-    from schedopt.solvers.result import Result
 
 STARTS = ("hesrpt", "equi")
 """Policies that are tried one after the other for a start; the last always applies."""
 
 
-class Hesrpt(Problem["Instance"]):
+class Hesrpt(Problem):
     """The record of hesrpt."""
 
     name = "hesrpt"
@@ -54,30 +48,6 @@ class Hesrpt(Problem["Instance"]):
             except NotApplicableError:
                 continue
         return None
-
-    def lines(self, instance: Instance, result: Result) -> Lines:
-        """Yield what a result says beyond its objective."""
-        from schedopt.problems.hesrpt import showing
-
-        yield from showing.lines(instance, result)
-
-    def tables(self, instance: Instance, result: Result) -> Tables:
-        """Yield tables of a result."""
-        from schedopt.problems.hesrpt import showing
-
-        yield from showing.tables(instance, result)
-
-    def draw(self, instance: Instance) -> Figure:
-        """Draw the jobs' sizes and their speedups."""
-        from schedopt.problems.hesrpt import drawing
-
-        return drawing.jobs(instance)
-
-    def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
-        """Draw the shares of each result over time."""
-        from schedopt.problems.hesrpt import drawing
-
-        return drawing.results(results, instance)
 
 
 RECORD = Hesrpt()

@@ -16,7 +16,7 @@ from schedopt.instances.hesrpt import (
     Whole,
     fit,
 )
-from schedopt.problems.lazily import lazily
+from schedopt.problems import lazily
 
 if TYPE_CHECKING:
     from schedopt.policies.hesrpt.shares import share_policy

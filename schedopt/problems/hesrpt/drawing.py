@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from schedopt.instances.hesrpt import Instance
 from schedopt.pictures.style import COLOURS, colours, label, title
 from schedopt.pictures.style import names as called
 
-MANY = 24
-"""Jobs up to which each has a colour and a name of its own."""
+MANY = 24  # jobs up to which each has a colour and a name of its own
 
 
-def jobs(instance: Any) -> Figure:
+def jobs(instance: Instance) -> Figure:
     """Draw the jobs' sizes, and their speedups up to all servers."""
     figure = Figure(figsize=(9, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -45,15 +46,10 @@ def jobs(instance: Any) -> Figure:
     return figure
 
 
-def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
+def results(documents: Sequence[Any], instance: Instance | None = None) -> Figure:
     """Draw the shares of each result over time, and beside them who is left when.
 
-    Parameters
-    ----------
-    documents : sequence of Result
-        Results of one instance.
-    instance : Instance, optional
-        Its order gives the colours; else that of completion.
+    Colours follow the order of the instance, where given, else that of completion.
     """
     figure = Figure(figsize=(9, 2.6 * len(documents) + 0.6), layout="constrained")
     rows = figure.subplots(len(documents), 2, squeeze=False, sharex=True, width_ratios=[3, 2])
@@ -73,7 +69,7 @@ def results(documents: Sequence[Any], instance: Any | None = None) -> Figure:
     return figure
 
 
-def _shares(axes: Any, solution: Any, names: list[str], colour: dict[str, str]) -> None:
+def _shares(axes: Axes, solution: Any, names: list[str], colour: dict[str, str]) -> None:
     """Draw stacked shares; where there are only proportions, nothing but the completions."""
     epochs = solution.epochs
     axes.set_ylim(0, 1)
@@ -93,8 +89,8 @@ def _shares(axes: Any, solution: Any, names: list[str], colour: dict[str, str]) 
         base = top
 
 
-def _left(axes: Any, solution: Any) -> None:
-    """Draw how many jobs are in the system, or were not yet there."""
+def _left(axes: Axes, solution: Any) -> None:
+    """Draw how many jobs are still to complete."""
     ends = np.sort(np.array(list(solution.completion.values())))
     left = np.arange(len(ends), -1, -1)
     axes.step(np.concatenate([[0.0], ends]), left, where="post", color="black")

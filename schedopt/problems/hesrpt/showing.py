@@ -7,8 +7,7 @@ from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.problems.shown import Lines, ShownTable, Tables
 from schedopt.solvers.result import Result
 
-MOST = 20
-"""Jobs of the table: those that complete first."""
+MOST = 20  # jobs of the table: those that complete first
 
 PROVEN = {"all": "over all completion orders", "given": "for this completion order"}
 

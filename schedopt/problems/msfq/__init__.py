@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from schedopt.instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from schedopt.formulations.protocol import Formulation
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.msfq import Instance
     from schedopt.policies.registry import Policy
-    from schedopt.problems.shown import Lines, Tables
-    from schedopt.solvers.result import Limits, Result
+    from schedopt.solvers.result import Result
 
 QUICK = {
     "mean": ((4, 0.9), (8, 0.8), (16, 0.6), (32, 0.5)),
@@ -24,8 +20,7 @@ QUICK = {
 }
 """For each objective servers, and the load up to which their optimal policy takes seconds."""
 
-SOME = 128
-"""Servers up to which the exact curve does; beyond it is the approximation by area."""
+SOME = 128  # servers up to which the exact curve is quick; beyond, it is approximated by area
 
 
 class Msfq(Problem["Instance"]):
@@ -59,28 +54,6 @@ class Msfq(Problem["Instance"]):
     def default_formulation(self, instance: Instance) -> str:
         """Return ``bound`` for a log, ``threshold`` for classes of jobs."""
         return "threshold" if instance.log is None else "bound"
-
-    def hint(self, model: Formulation) -> Any | None:
-        """Return the best of all policies on a log, or of the schedules that they give a window."""
-        from schedopt.formulations.msfq import LogBound, Window
-        from schedopt.problems.msfq import tried
-
-        if isinstance(model, LogBound):
-            return tried.best_policy(model.instance)
-        return tried.best_order(model) if isinstance(model, Window) else None
-
-    def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
-        """Solve as the table says; an exact curve that this cannot prove, as the checker does."""
-        from schedopt.formulations.msfq import Threshold
-
-        other = super().confirm(model, result, limits)
-        if other is not None and (other.proven or other.termination == "infeasible"):
-            return other
-        if isinstance(model, Threshold) and model.method == "exact":
-            from schedopt.problems.msfq import confirming
-
-            return confirming.recomputed(model, result) or other
-        return other
 
     def question(
         self,
@@ -123,36 +96,6 @@ class Msfq(Problem["Instance"]):
             return False
         knows = result.options.get("estimates") == "exact" or knows_sizes(result.policy or "")
         return reference.formulation != "optimal-policy" or not knows
-
-    def measures(self, result: Result) -> dict[str, float]:
-        """Return what a replay of a log measures."""
-        from schedopt.problems.msfq import showing
-
-        return showing.measures(result)
-
-    def lines(self, instance: Instance, result: Result) -> Lines:
-        """Yield what a result says beyond its objective."""
-        from schedopt.problems.msfq import showing
-
-        yield from showing.lines(instance, result)
-
-    def tables(self, instance: Instance, result: Result) -> Tables:
-        """Yield tables of a result."""
-        from schedopt.problems.msfq import showing
-
-        yield from showing.tables(instance, result)
-
-    def draw(self, instance: Instance) -> Figure:
-        """Draw each class's part of the arrivals and of the load."""
-        from schedopt.problems.msfq import drawing
-
-        return drawing.jobs(instance)
-
-    def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
-        """Draw the curve over thresholds, a policy's table, or response times by class."""
-        from schedopt.problems.msfq import drawing
-
-        return drawing.results(results, instance)
 
 
 RECORD = Msfq()

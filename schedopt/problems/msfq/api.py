@@ -28,7 +28,7 @@ from schedopt.instances.msfq import (
     Windowed,
 )
 from schedopt.instances.msfq.logs import Jobs, Labels
-from schedopt.problems.lazily import lazily
+from schedopt.problems import lazily
 
 if TYPE_CHECKING:
     import numpy as np

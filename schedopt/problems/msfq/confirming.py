@@ -10,20 +10,16 @@ import msgspec
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
+    from schedopt.formulations.protocol import Formulation
+
+
+def recomputed(model: Formulation, result: Result) -> Result | None:
+    """Return a result with the least of the recomputed curve, None where none is recomputed."""
     from schedopt.formulations.msfq import Threshold
-
-
-def recomputed(model: Threshold, result: Result) -> Result | None:
-    """Return a result with the least of the recomputed curve, None where it is not recomputed.
-
-    Parameters
-    ----------
-    model : Threshold
-    result : Result
-        What is to be confirmed; its solution is kept.
-    """
     from schedopt.validation.msfq.solved import least, recomputed
 
+    if not isinstance(model, Threshold) or model.method != "exact":
+        return None
     found = recomputed(model.instance, model.variant)
     if found is None:
         return None

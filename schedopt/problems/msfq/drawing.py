@@ -17,11 +17,10 @@ from schedopt.solvers.result import Result
 
 OBJECTIVE = "mean response time"
 
-WINDOW = 40
-"""Waiting jobs of each class that the picture of a policy shows."""
+WINDOW = 40  # waiting jobs of each class that the picture of a policy shows
 
 
-def jobs(queue: Any) -> Figure:
+def jobs(queue: Instance) -> Figure:
     """Draw each class's part of the arrivals and of the load; of a log, all that it says."""
     if queue.log is not None:
         from schedopt.problems.msfq import log_drawing

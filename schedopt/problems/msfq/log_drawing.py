@@ -15,8 +15,7 @@ from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.pictures.style import BLUE, GREEN, GREY, ORANGE, PALE, RED, keys, label, lines, title
 from schedopt.solvers.result import Result
 
-CELLS = 120
-"""Steps in time of a picture."""
+CELLS = 120  # steps in time of a picture
 UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
 
 
@@ -75,7 +74,7 @@ def _needs(axes: Axes, jobs: Jobs) -> None:
 
 
 def _runs(axes: Axes, jobs: Jobs) -> None:
-    """Draw which share of jobs, and of work, is in jobs no longer than so much."""
+    """Draw the share of jobs, and of work, in jobs that run no longer than each time."""
     order = np.argsort(jobs.run)
     work = (jobs.need * jobs.run)[order]
     some = np.unique(np.linspace(0, len(jobs) - 1, 2000).astype(np.int64))
@@ -90,7 +89,7 @@ def _runs(axes: Axes, jobs: Jobs) -> None:
 
 
 def _estimates(axes: Axes, jobs: Jobs) -> None:
-    """Draw how much of what was asked for jobs took."""
+    """Draw run times as shares of their estimates."""
     axes.set_title("run time as a share of its estimate", fontsize=9)
     if jobs.estimate is None or not jobs.estimated:
         axes.text(0.5, 0.5, "no estimates", ha="center", va="center", transform=axes.transAxes)

@@ -18,8 +18,7 @@ from schedopt.instances.msfq.log_answers import (
 from schedopt.problems.shown import Lines, ShownTable, Tables
 from schedopt.solvers.result import Result
 
-MOST = 40
-"""Classes of the table."""
+MOST = 40  # classes of the table
 
 BOUNDED = {
     "prices": "schedules that preempt nobody",
@@ -30,8 +29,7 @@ BOUNDED = {
 }
 """What each bound on a log is for."""
 
-TAIL = "99"
-"""The percentile that is shown where it was measured."""
+TAIL = "99"  # the percentile that is shown where it was measured
 
 
 def lines(queue: Instance, result: Result[Answer | LogAnswer]) -> Lines:
@@ -102,7 +100,7 @@ def tables(queue: Instance, result: Result[Answer | LogAnswer]) -> Tables:
 
 
 def _bracket(found: Bracketed) -> Tables:
-    """Yield what bounds all schedules, and what each policy gets beside the greatest bound."""
+    """Yield the bounds on all schedules, and each policy beside the greatest of them."""
     known = sorted(found.bounds.items(), key=lambda pair: -pair[1])
     rows = tuple((name, number(value), BOUNDED.get(name, "")) for name, value in known)
     yield ShownTable(title="bounds", heads=("by", "at least", "for"), rows=rows)

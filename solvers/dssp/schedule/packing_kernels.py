@@ -17,7 +17,7 @@ import numpy as np
 
 from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.solvers.compiling import njit
-from schedopt.solvers.dssp.schedule.dispatch_kernels import by_key_until
+from schedopt.solvers.dssp.schedule.held_kernels import by_key_until
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
 

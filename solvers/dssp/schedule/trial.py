@@ -42,7 +42,7 @@ class Trials:
     """
 
     def __init__(self, night: Instance, seats: Sequence[Seats]) -> None:
-        from schedopt.solvers.dssp.schedule import dispatch_kernels
+        from schedopt.solvers.dssp.schedule import dispatch_kernels, held_kernels
 
         self.night, self.tasks = night, night.tasks
         tasks, names = self.tasks, [job.name for job in night.jobs]
@@ -50,7 +50,7 @@ class Trials:
         self._use = np.array(use, dtype=np.int64).reshape(len(seats), len(names))
         self._capacity = np.array([rule.capacity for rule in seats], dtype=np.int64)
         self.held = bool(len(seats)) or bool((night.releases > 0).any())
-        self._kernel: Any = dispatch_kernels.by_key_until if self.held else dispatch_kernels.by_key
+        self._kernel: Any = held_kernels.by_key_until if self.held else dispatch_kernels.by_key
         paths = tasks.remaining_paths[tasks.first_stage[:-1]]
         due = night.deadlines
         self._order = dispatch_kernels.order_of(-tasks.lengths, tasks.first_task)

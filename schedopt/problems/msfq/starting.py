@@ -13,10 +13,19 @@ from schedopt.instances.msfq.logs import Floats
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import Window
+    from schedopt.formulations.protocol import Formulation
 
-MANY = 200_000
-"""Jobs beyond which only policies are tried that are fast however long the queue."""
+MANY = 200_000  # jobs beyond which only policies are tried that are fast however long the queue
 FAST = ("first-fit", "easy", "easy-sjbf", "sjf", "saf", "f1")
+
+
+def start(model: Formulation) -> Bracketed | Windowed | None:
+    """Return the best of all policies on a log, or of the schedules that they give a window."""
+    from schedopt.formulations.msfq import LogBound, Window
+
+    if isinstance(model, LogBound):
+        return best_policy(model.instance)
+    return best_order(model) if isinstance(model, Window) else None
 
 
 def settings(queue: Instance) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,0 +1,143 @@
+"""Charts of many results: performance profiles, what-ifs and reproductions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from schedopt.formats import counted
+from schedopt.pictures.style import colours, label, lines
+
+if TYPE_CHECKING:  # which would load all that solves
+    from schedopt.analysis.profiles import Profile
+    from schedopt.sweep.varied import Variation
+    from schedopt.validation.reproduce.ledger import Claim, Outcome
+
+
+FARTHEST = 4.0  # ratios beyond this are not drawn: nobody that far behind is close
+
+
+def profiles(found: Sequence[Profile]) -> Figure:
+    """Draw for each contender the share of instances on which it is within a factor of the best."""
+    problems = list(dict.fromkeys(profile.problem for profile in found))
+    figure = Figure(figsize=(9, 4.5 * len(problems)), layout="constrained")
+    panels = figure.subplots(len(problems), 1, squeeze=False)[:, 0]
+    for axes, problem in zip(panels, problems, strict=True):
+        mine = [profile for profile in found if profile.problem == problem]
+        steps = {profile.contender: profile.steps() for profile in mine}
+        far = max(ratios[-1] for ratios, _ in steps.values())
+        most = min(FARTHEST, 1 + 1.1 * (far - 1)) if far > 1 else 2.0
+        look = lines(steps)
+        for name, (ratios, shares) in steps.items():
+            colour, dash = look[name]
+            drawn = {"color": colour, "linestyle": dash}
+            end = max(most, ratios[-1])
+            axes.step([*ratios, end], [*shares, shares[-1]], where="post", **drawn)
+            axes.plot([], [], label=label(name), **drawn)
+        axes.set_xlim(1, most)
+        axes.set_ylim(0, 1.02)
+        axes.set_xlabel(f"ratio to the best, by {mine[0].measure}")
+        axes.set_ylabel("share of instances")
+        axes.set_title(f"{problem}: {counted(mine[0].instances, 'instance')}")
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    return figure
+
+
+MOST = 8  # curves in a panel; of more, the first
+
+
+def variations(rows: Sequence[Variation]) -> Figure:
+    """Draw the objective, and each grouping's shares, against the place with most values."""
+    places = list(rows[0].values)
+    along = max(places, key=lambda place: len({row.values[place] for row in rows}))
+    others = [place for place in places if place != along]
+    groupings = list(dict.fromkeys(by for row in rows for by in row.shares))
+    panels = 1 + (len(groupings) if not others else 0)
+    figure = Figure(figsize=(8, 0.8 + 3 * panels), layout="constrained")
+    axes = figure.subplots(panels, squeeze=False, sharex=True)[:, 0]
+    lines: dict[str, list[tuple[object, float]]] = {}
+    for row in rows:
+        name = ", ".join(f"{place} {row.values[place]}" for place in others)
+        if row.objective is not None:
+            lines.setdefault(name, []).append((row.values[along], row.objective))
+    _lines(axes[0], lines, "objective")
+    for panel, by in zip(axes[1:], groupings, strict=False):
+        shares: dict[str, list[tuple[object, float]]] = {}
+        for row in rows:
+            for group, share in row.shares.get(by, {}).items():
+                shares.setdefault(group, []).append((row.values[along], share))
+        _lines(panel, shares, f"share by {by}")
+        panel.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes[-1].set_xlabel(label(along))
+    if all(isinstance(row.values[along], int) for row in rows):
+        axes[-1].xaxis.get_major_locator().set_params(integer=True)
+    figure.suptitle(label(rows[0].instance), fontsize=10)
+    return figure
+
+
+def _lines(axes: Axes, lines: Mapping[str, Sequence[tuple[object, float]]], what: str) -> None:
+    kept = dict(list(lines.items())[:MOST])
+    look = colours(dict.fromkeys(kept))
+    for name, points in kept.items():
+        numeric = all(isinstance(x, int | float) for x, _ in points)
+        ordered = sorted(points, key=lambda point: float(str(point[0]))) if numeric else points
+        x: list[Any] = [point[0] if numeric else str(point[0]) for point in ordered]
+        y = [point[1] for point in ordered]
+        axes.plot(x, y, marker="o", markersize=3, color=look[name], label=label(name))
+    axes.set_ylabel(what)
+    if len(kept) > 1:
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
+
+
+VERDICTS = {True: "#d9f0d3", False: "#f9d5c9", None: "#e6e6e6"}
+WORDS = {True: "holds", False: "differs", None: "cannot be checked"}
+WIDTHS = {"says": 44, "paper": 24, "ours": 44}
+
+
+def curves(outcome: Outcome, title: str) -> Figure:
+    """Draw an outcome's curves; predicted ones are dashed in the colour of the actual ones."""
+    figure = Figure(figsize=(9, 5), layout="constrained")
+    axes = figure.subplots()
+    look = colours(dict.fromkeys(name.split(",")[0] for name in outcome.curves))
+    for name, (x, y) in outcome.curves.items():
+        colour = look[name.split(",")[0]]
+        axes.plot(x, y, color=colour, linestyle="--" if "predicted" in name else "-", label=name)
+    axes.set_xlabel(outcome.xlabel)
+    axes.set_ylabel(outcome.ylabel)
+    axes.set_ylim(bottom=0)
+    axes.set_title(title, fontsize=10)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    return figure
+
+
+def claims(judged: Sequence[Claim], title: str) -> Figure:
+    """Draw what the paper says beside what is found, coloured by the verdict."""
+    rows = [
+        [fill(getattr(claim, key), width) for key, width in WIDTHS.items()] + [WORDS[claim.holds]]
+        for claim in judged
+    ]
+    heights = [1 + max(cell.count("\n") for cell in row) for row in rows]
+    figure = Figure(figsize=(12, 1.4 + 0.24 * sum(heights) + 0.1 * len(rows)), layout="constrained")
+    axes = figure.subplots()
+    axes.set_axis_off()
+    axes.set_title(title, fontsize=10)
+    table = axes.table(
+        cellText=rows,
+        colLabels=["claim", "paper", "here", "verdict"],
+        colWidths=[0.35, 0.18, 0.35, 0.12],
+        cellLoc="left",
+        loc="upper center",
+    )
+    table.auto_set_font_size(False)
+    table.set_fontsize(8)
+    total = sum(heights) + 0.2 * len(rows) + 1.2
+    for (row, _), cell in table.get_celld().items():
+        cell.set_height((heights[row - 1] + 0.2 if row else 1.2) / total * 0.99)
+        cell.set_linewidth(0.3)
+        if row:
+            cell.set_facecolor(VERDICTS[judged[row - 1].holds])
+    return figure

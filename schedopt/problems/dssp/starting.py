@@ -1,0 +1,37 @@
+"""A quick selection that breaks nothing, to start a search from."""
+
+from __future__ import annotations
+
+from schedopt.formulations.protocol import Formulation
+from schedopt.instances.constraints import Seats
+from schedopt.instances.dssp import Selected
+from schedopt.policies.registry import registered
+
+STARTS = ("greedy", "greedy-half")  # policies quick enough to start a solver from
+
+STARTS_FROM = 500
+"""Jobs from which on a start pays: loading compiled heuristics takes a second by itself."""
+
+
+def start(model: Formulation) -> Selected | None:
+    """Return the best quick selection that breaks nothing, where there are many jobs."""
+    instance = model.instance
+    if model.name != "selection" or len(instance.index) < STARTS_FROM:
+        return None
+    fill = float(model.options["fill"])
+    found = [registered("dssp")[name].run(instance, fill=fill) for name in STARTS]
+    return max((one for one in found if _sound(model, one, fill)),
+               key=instance.objective_of, default=None)  # fmt: skip
+
+
+def _sound(model: Formulation, found: Selected, fill: float) -> bool:
+    """Tell whether a selection fits, and keeps all side constraints."""
+    from schedopt.validation.dssp.constraints import broken, unseated
+    from schedopt.validation.dssp.facts import Facts
+
+    facts, names = Facts(model.instance, fill), frozenset(found.selected)
+    rules = [*model.instance.constraints, *model.added]
+    full = any(facts.overfull({name: facts.demand[name] for name in names}, facts.rate))
+    seats = any(unseated(rule, facts, names) for rule in rules if isinstance(rule, Seats))
+    planned = Facts(model.instance, 1.0)
+    return not (full or seats or any(broken(rule, planned, names) for rule in rules))
