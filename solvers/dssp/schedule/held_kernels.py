@@ -124,8 +124,7 @@ def by_key_until(
                 ready = pop(ready_keys, ready_jobs, ready)
                 continue
             _hold(left, use, j, 1)
-            task = upcoming[j]
-            upcoming[j] = task + 1
+            task, upcoming[j] = upcoming[j], upcoming[j] + 1
             early -= stage[j] < main[j]
             last = task + 1 == first_task[stage[j] + 1]
             ready = _without(ready_keys, ready_jobs, ready, keys, task, last)
@@ -146,9 +145,9 @@ def by_key_until(
             for j in parked[:aside]:
                 ready = push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
             aside = 0
-    begin = np.full(processors, now)
-    begin[workers[:busy]] = ends[:busy]
-    return begin
+    idle_from = np.full(processors, now)
+    idle_from[workers[:busy]] = ends[:busy]
+    return idle_from
 
 
 @njit(cache=True, nogil=True)
