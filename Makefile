@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all lint speed seasons growth solvers provable reproduction docs archive archive-solve borg lock schema clean
+.PHONY: agree help demo test test-all lint speed seasons growth limits solvers provable reproduction docs archive archive-solve borg lock schema clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -47,6 +47,9 @@ seasons: $(READY) ## what fairness over nights costs, and what not knowing tomor
 growth: $(READY) ## how time and memory grow with size, drawn in docs/growth.png (ten minutes)
 	$(BIN)/python -m benchmarks.growth
 
+limits: $(READY) ## what a time limit is worth from 10^3 to 10^6 (an hour at most; goes on where it stopped)
+	$(BIN)/python -m benchmarks.limits
+
 solvers: $(READY) ## which solver is best at what, of those on this machine (a few minutes)
 	$(BIN)/python -m benchmarks.solvers
 
@@ -72,7 +75,7 @@ archive-solve: $(READY) ## solve again what is open in the archive, or believed,
 schema: $(READY) ## write the JSON Schemas anew from the record types
 	$(BIN)/python -m instances.schema
 
-agree: $(READY)  ## 100,000 random instances by two methods each, and 3,000 forged results, resumable
+agree: $(READY)  ## 100,000 random instances by two methods each; 8,000 forged results
 	$(BIN)/python -m benchmarks.agree
 	$(BIN)/python -m benchmarks.forging
 

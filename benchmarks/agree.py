@@ -5,6 +5,7 @@ to a file (build/agree.jsonl) as they are done; run again, it goes on where it s
 any two methods disagree. Every other selection goes through HiGHS first, however small it is. Of
 the kind ``solvers`` are nights with a cap and a floor that bind, contradict each other or do
 neither: solved by HiGHS, by SCIP where it is installed, and by HiGHS alone from a written .mps.
+The kinds of `benchmarks.attacked` are held against SCIP, CP-SAT, brute force and policies.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks import agreeing
+from benchmarks import agreeing, attacked
 from benchmarks.tables import Measured, measurement, out, resumed, row
 from schedopt.instances.decimals import as_written
 
 PART = 50
 """Instances between two lines of the file."""
-RARE = {"epoch": 10, "hesrpt": 50, "msfq": 10}
+RARE = {"epoch": 10, "hesrpt": 50, "msfq": 10, **dict.fromkeys(attacked.SORTS, 50)}
 """Kinds that take long: one part of theirs to so many of another."""
 NEAR = 1e-6
 """What optima in floating point may differ by."""
@@ -128,7 +129,10 @@ def part(kind: str, start: int, count: int = PART) -> dict[str, Any]:
     quarrels = []
     for seed in range(start, start + count):
         try:
-            said = by_solvers(seed) if kind == "solvers" else verdict(kind, seed)
+            if kind in attacked.SORTS:
+                said = attacked.SORTS[kind](seed)
+            else:
+                said = by_solvers(seed) if kind == "solvers" else verdict(kind, seed)
         except Exception as error:  # noqa: BLE001  whatever it is, it is the finding
             said = f"{type(error).__name__}: {error}"
         known = said in WORDS[:-1]

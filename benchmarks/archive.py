@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gzip
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from schedopt.instances.files import dump, encode, load, write_bytes
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.solvers.result import Document
+from schedopt.solvers.stopping import ENDING, finishing, stoppable, stopped
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
@@ -193,21 +194,32 @@ def wanted(recipe: Recipe, group: str, folder: Path) -> Iterator[tuple[str, Made
 
 
 def build(group: str, recipe: Recipe) -> None:
-    """Make a group's instances, and solve those that are not proven."""
+    """Make a group's instances, and solve those that are not proven; stopped, keep what is new."""
     folder = HOME / group
     entries = known(folder)
-    for name, whence in wanted(recipe, group, folder):
-        before = entries.get(name)
-        if before and before.status == "proven" and before.certificate:
-            continue
-        entry, text = solved(recipe, folder, name, whence)
-        if recipe.unproven and before is None and entry.status == "proven":
-            (folder / "instances" / f"{name}.json.gz").unlink()
-            continue
-        if better(entry, before):
-            entries[name] = entry
-            write_bytes(folder / "results" / f"{name}.json.gz", gzip.compress(text, mtime=0))
-        print(f"{name}: {entry.status}, gap {entry.gap}, {entry.certificate or 'believed'}")
+    try:
+        for name, whence in wanted(recipe, group, folder):
+            before = entries.get(name)
+            if before and before.status == "proven" and before.certificate:
+                continue
+            entry, text = solved(recipe, folder, name, whence)
+            if recipe.unproven and before is None and entry.status == "proven":
+                (folder / "instances" / f"{name}.json.gz").unlink()
+                continue
+            if better(entry, before):
+                entries[name] = entry
+                write_bytes(folder / "results" / f"{name}.json.gz", gzip.compress(text, mtime=0))
+            print(f"{name}: {entry.status}, gap {entry.gap}, {entry.certificate or 'believed'}")
+            if stopped():
+                raise KeyboardInterrupt
+    finally:
+        with finishing():
+            write_group(group, recipe, entries)
+
+
+def write_group(group: str, recipe: Recipe, entries: Mapping[str, Entry]) -> None:
+    """Write a group's entries, and what it says of itself."""
+    folder = HOME / group
     about = Group(
         name=group, version=VERSION, title=recipe.title, source=f"{OWN} (schedopt {__version__})",
         licence=LICENCE,
@@ -217,7 +229,23 @@ def build(group: str, recipe: Recipe) -> None:
     write_bytes(folder / "entries.jsonl", lines)
 
 
+def recipes() -> dict[str, Recipe]:
+    """Return how each group is made."""
+    return msgspec.json.decode((HERE / "recipes.json").read_bytes(), type=dict[str, Recipe])
+
+
+def main(names: Sequence[str]) -> None:
+    """Build groups: those that are named, or all; a signal ends it as it ends the command."""
+    known = recipes()
+    with stoppable(*ENDING) as stop:
+        try:
+            for one in names or known:
+                build(one, known[one])
+        except KeyboardInterrupt:
+            print("interrupted: what is new is kept", file=sys.stderr)
+    if stop.signal is not None:
+        sys.exit(stop.status)
+
+
 if __name__ == "__main__":
-    recipes = msgspec.json.decode((HERE / "recipes.json").read_bytes(), type=dict[str, Recipe])
-    for one in sys.argv[1:] or recipes:
-        build(one, recipes[one])
+    main(sys.argv[1:])

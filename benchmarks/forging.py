@@ -1,10 +1,11 @@
 """Forged results and certificates through the checker: none may pass.
 
-``python -m benchmarks.forging [COUNT]``: so many, by default 3,000. Half of them are right results
-with a statement made false: sense, bound, objective, status, what is certified, times, the kind or
-the owner of the certificate. The others claim that a solution which is right, but not best, is
-optimal, with the certificate of the optimum, with another's, or with one that was changed: numbers,
-signs, rows, leaves, whatever is in it. Exit 1 if one passes.
+``python -m benchmarks.forging [NUMBERS [QUESTIONS]]``: so many, by default 3,000 and 5,000. Half of
+the first are right results with a statement made false: sense, bound, objective, status, what is
+certified, times, the kind or the owner of the certificate. The others claim that a solution which
+is right, but not best, is optimal, with the certificate of the optimum, with another's, or with one
+that was changed: numbers, signs, rows, leaves, whatever is in it. The second are answers to another
+question, and entries of an archive: see `benchmarks.questions`. Exit 1 if one passes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from benchmarks import agreeing
+from benchmarks import agreeing, questions
 from benchmarks.fuzzing import places
 from benchmarks.tables import out
 from schedopt import check, evaluate, generate, load, solve
@@ -47,9 +48,11 @@ class Case(NamedTuple):
 
 
 @cache
-def cases() -> tuple[Case, ...]:
-    """Return what is forged: all kinds of certificates."""
-    return (*_selections(), *_seasons(), *_bundled(), *_queues(), *_logs())
+def cases(row: str = "") -> tuple[Case, ...]:
+    """Return what is forged, of one row or of all: all kinds of certificates."""
+    if not row:
+        return tuple(case for row in MADE for case in cases(row))
+    return tuple(case for make in MADE[row] for case in make())
 
 
 def plain(result: Any) -> Tree:
@@ -114,17 +117,13 @@ def _dressed(right: Tree, other: Any) -> Tree:
     return clothed
 
 
-def _bundled() -> Iterator[Case]:
-    for row, policy, names in (
-        ("hesrpt", "equi", ("twins", "amdahl-twins", "mixed", "not-shortest-first")),
-        ("epoch", "heuristic-epoch", ("fig8", "fig7", "three-wide", "together")),
-    ):
-        for name in names:
-            instance = load(BUNDLED / row / f"{name}.json")
-            right = plain(solve(instance, threads=1, certificate=True))
-            worse = evaluate(instance, policy)
-            better = worse.violations or worse.objective <= right["objective"] * (1 + 1e-6)
-            yield Case(instance, right, None if better else _dressed(right, worse))
+def _bundled(row: str, policy: str, names: tuple[str, ...]) -> Iterator[Case]:
+    for name in names:
+        instance = load(BUNDLED / row / f"{name}.json")
+        right = plain(solve(instance, threads=1, certificate=True))
+        worse = evaluate(instance, policy)
+        better = worse.violations or worse.objective <= right["objective"] * (1 + 1e-6)
+        yield Case(instance, right, None if better else _dressed(right, worse))
 
 
 def _queues() -> Iterator[Case]:
@@ -145,6 +144,33 @@ def _logs() -> Iterator[Case]:
         result = solve(queue, certificate=True)
         if result.bound_checked:
             yield Case(queue, plain(result), None)
+
+
+def _packings() -> Iterator[Case]:
+    """Yield bounds that are re-proved from each kind of certificate."""
+    for seed, formulation in (
+        *((seed, "partition") for seed in (0, 2, 4, 5, 7, 17, 20, 35, 111)),
+        *((seed, "rectangles") for seed in (4, 13, 14)),
+    ):
+        instance = agreeing.partition(seed)
+        result = solve(instance, formulation=formulation, threads=1, certificate=True)
+        if result.bound_checked:
+            yield Case(instance, plain(result), None)
+
+
+MADE: dict[str, tuple[Callable[[], Iterator[Case]], ...]] = {
+    "dssp": (_selections, _seasons),
+    "epoch": (
+        partial(_bundled, "epoch", "heuristic-epoch", ("fig8", "fig7", "three-wide", "together")),
+        _packings,
+    ),
+    "hesrpt": (
+        partial(
+            _bundled, "hesrpt", "equi", ("twins", "amdahl-twins", "mixed", "not-shortest-first")
+        ),
+    ),
+    "msfq": (_queues, _logs),
+}
 
 
 def _scaled(document: Tree, by: float) -> Tree:
@@ -216,13 +242,13 @@ def falsified(case: Case, draw: Random) -> Tree:
     return other
 
 
-def pretended(worse: Tree, draw: Random) -> Tree:
+def pretended(worse: Tree, draw: Random, row: str = "") -> Tree:
     """Return a worse solution, said to be the optimum, with a certificate that was meddled with."""
     other = deepcopy(worse)
     if "certificate" not in other:
         return other
     if draw.random() < 0.15:
-        owners = [each for each in cases() if "certificate" in each.right]
+        owners = [each for each in cases(row) if "certificate" in each.right]
         other["certificate"] = deepcopy(draw.choice(owners).right["certificate"])
     for _ in range(draw.choice((0, 1, 1, 1, 2, 4))):
         _meddle(other["certificate"], draw)
@@ -259,12 +285,12 @@ def _meddle(certificate: Tree, draw: Random) -> None:
         del where[key]
 
 
-def attempt(seed: int) -> tuple[str, str]:
+def attempt(seed: int, row: str = "") -> tuple[str, str]:
     """Forge and check; return the row and what became of it: ``passes`` is what must not be."""
     draw = Random(seed)  # noqa: S311
-    case = draw.choice(cases())
+    case = draw.choice(cases(row))
     told = seed % 2 or case.worse is None
-    forged = falsified(case, draw) if told else pretended(case.worse or {}, draw)
+    forged = falsified(case, draw) if told else pretended(case.worse or {}, draw, row)
     became = judged(case, forged)
     return case.right["problem"], f"passes: {seed}" if became == "passes" else became
 
@@ -284,13 +310,45 @@ def judged(case: Case, forged: Tree) -> str:
     return "passes"
 
 
+def of_questions(
+    count: int, rows: tuple[str, ...] = questions.ROWS
+) -> tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]]:
+    """Forge so many answers, an eighth of them for an archive.
+
+    Those that are true all the same are not counted, and others made in their place. Return what
+    became of them by row, and by what was rewritten.
+    """
+    by_row: Counter[tuple[str, str]] = Counter()
+    by_part: Counter[tuple[str, str]] = Counter()
+    seed = 0
+    with questions.an_archive(rows) as known:
+        while by_row.total() < count:
+            seed += 1
+            entry = seed % 8 == 0
+            made = questions.submitted(seed, known) if entry else questions.attempt(seed, rows)
+            row, parts, became = made
+            if became != "true":
+                by_row[row, became] += 1
+                by_part.update((part, became.partition(":")[0]) for part in parts)
+    return by_row, by_part
+
+
 def main() -> None:
     """Forge so many, and say which pass; exit 1 if one does."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 3_000
-    found = Counter(attempt(seed) for seed in range(count))
-    for (row, ended), times in sorted(found.items()):
-        out.print(f"{row}: {ended} {times:,}")
-    sys.exit(1 if any(ended.startswith("passes") for _, ended in found) else 0)
+    numbers = int(sys.argv[1]) if len(sys.argv) > 1 else 3_000
+    asked = int(sys.argv[2]) if len(sys.argv) > 2 else 5_000
+    by_row, by_part = of_questions(asked)
+    passed = False
+    for what, found in (
+        ("numbers", Counter(attempt(seed) for seed in range(numbers))),
+        ("questions", by_row),
+        ("questions, by what is rewritten", by_part),
+    ):
+        out.print(f"{what}: {found.total():,}")
+        for (row, ended), times in sorted(found.items()):
+            out.print(f"  {row}: {ended} {times:,}")
+            passed = passed or ended.startswith("passes")
+    sys.exit(1 if passed else 0)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from benchmarks.tables import run
 
 TABLES = (
     ceilings.machine_limits,
-    *(verbs.starting, verbs.rows, verbs.limits, verbs.first),
+    *(verbs.starting, verbs.rows, verbs.first),
     *(dssp_shares.fair_share, dssp_shares.many_teams),
     *(dssp.knapsack, dssp.strongly_correlated, dssp.reading, dssp.reading_many),
     *(dssp.dispatch, dssp.schedules),

@@ -1,10 +1,8 @@
-"""What verbs cost as whole commands: starting, first solves, time limits, the rows of a bench."""
+"""What verbs cost as whole commands: starting, first solves, the rows of a bench."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import time
 from functools import partial
 from pathlib import Path
@@ -19,24 +17,8 @@ STARTS = 5
 INSTALLED = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 """Modules are compiled once and kept, ours as numpy's, as in every installation by pip."""
 
-LIMIT = 2.0
-OVER, SHARE = 0.5, 0.02
-"""What a run may pass its limit by: seconds, and a share of the limit."""
-
-MOST = 120.0
-"""Seconds after which a run that does not end is ended."""
-
 FIRST = 4.0
 """CPU seconds that the first solve on a machine may take once `schedopt warm` has run."""
-
-HARD = (
-    ("dssp", "render-night", {"nights": 56, "processors": 1000}, "selection"),
-    ("dssp", "render-night", {"nights": 56, "processors": 1000}, "schedule"),
-    ("hesrpt", "mixed", {"jobs": 16}, "allocation"),
-    ("epoch", "planted", {"epochs": 32, "inequity": 6}, "partition"),
-    ("msfq", "one-or-all", {"k": 16, "load": 0.95}, "optimal-policy"),
-)
-"""Instances that take longer than the limit: problem, generator, its options, formulation."""
 
 INSTANCES, RUNS = 1000, 3
 WANTED = {"one process": 1500.0, "two processes": 2800.0}
@@ -63,42 +45,6 @@ def starting() -> Measured:
             yield row(name, 1e3 * base[name], "ms")
             if beside:
                 yield row(f"{name} over {beside}", base[name] / base[beside], most=target)
-
-
-@measurement
-def limits() -> Measured:
-    """Print how far runs pass their limit, with kernels to compile and with compiled ones."""
-    yield f"solve --time-limit {LIMIT:g}"
-    worst = 0.0
-    with TemporaryDirectory() as name:
-        for number, (problem, generator, options, formulation) in enumerate(HARD):
-            file = Path(name) / f"{number}.json"
-            dump(generate(problem, generator, options=options), file)
-            for state in ("to compile", "compiled"):
-                spent = _solved(file, Path(name) / f"kernels-{number}", formulation)
-                over = spent["build"] + spent["solve"] - LIMIT
-                worst = max(worst, over)
-                beside = {
-                    f"{part} s": spent.get(part, 0.0) for part in ("compile", "build", "solve")
-                }
-                yield row(f"{problem} {formulation}, {state}", max(over, 0.0), "s over", **beside)
-    yield row("worst", worst, "s over", most=OVER + SHARE * LIMIT)
-
-
-def _solved(file: Path, cache: Path, formulation: str) -> dict[str, float]:
-    words = ("solve", str(file), "--formulation", formulation, "--time-limit", str(LIMIT), "--json")
-    try:
-        done = subprocess.run(  # noqa: S603  ours
-            [*SCHEDOPT, *words],
-            env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
-            capture_output=True,
-            timeout=MOST,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return {"build": 0.0, "solve": MOST}
-    seconds: dict[str, float] = json.loads(done.stdout)["seconds"]
-    return seconds
 
 
 @measurement
@@ -178,4 +124,4 @@ def _command(folder: Path, jobs: int) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    run(starting, limits, first, rows)
+    run(starting, first, rows)

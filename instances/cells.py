@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import read_bytes
+from schedopt.instances.files import check_rows, read_bytes
 from schedopt.instances.parquet import read_parquet
 
 
@@ -45,6 +45,9 @@ class PolarsFrame(_Titled, Protocol):
         """Yield the rows."""
         ...
 
+
+CELL = 64
+"""Bytes that a cell of text takes."""
 
 Frame = PandasFrame | PolarsFrame
 Source = str | Path | Frame
@@ -74,7 +77,7 @@ class Cells:
             return _of_frame(source)
         data = read_bytes(source)
         if Path(source).name.lower().removesuffix(".gz").endswith(".parquet"):
-            return _of_frame(read_parquet(data))
+            return _of_frame(read_parquet(data, CELL))
         return _of_csv(data)
 
     def positions(self, spelled: Callable[[str], str]) -> dict[str, int]:
@@ -127,6 +130,7 @@ def _of_csv(data: bytes) -> Cells:
         raise wrong from None
     lines = _lines(text)
     first, titles = next(lines, (0, []))
+    check_rows(data.count(b"\n"), CELL * len(titles))
     if not titles:
         raise InputError("a header with a title for each column")
     rows = []

@@ -23,6 +23,7 @@ from schedopt.instances.declarations import (
 from schedopt.instances.errors import InputError, expect, joined, listing, shown, suggestion
 from schedopt.instances.fair_share import FairShare
 from schedopt.instances.naming import refuse_twice
+from schedopt.instances.precision import expect_held
 
 __all__ = [
     "SCHEMA",
@@ -336,10 +337,17 @@ def check_references(
 ) -> None:
     """Raise `InputError` at the first reference to a job or a group that does not exist.
 
+    So it does at a number that no double holds, of a constraint that is made in Python.
     ``where`` is where the constraints stand, for the message.
     """
     for i, constraint in enumerate(constraints):
         place = f"{where}[{i}]"
+        for field in constraint.__struct_fields__:
+            value = getattr(constraint, field)
+            parts = value if isinstance(value, dict) else {"": value}
+            for key, number in parts.items():
+                if isinstance(number, int):
+                    expect_held(number, joined(place, joined(field, key)))
         for inner, job in constraint.jobs_named():
             if job not in jobs:
                 expected = f"the name of a job{suggestion(job, jobs)}"

@@ -1,55 +1,68 @@
-"""Text in the cells of a CSV that we write: a spreadsheet shows it, and computes nothing from it.
+r"""Text in the cells of a CSV that we write: a spreadsheet shows it, and computes nothing from it.
 
-A cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return is a formula to a
-spreadsheet, and may start programs. Such a text is written with an apostrophe before it, and so is
-one that begins with an apostrophe itself: reading takes the apostrophe off again.
+A cell that begins with ``=``, ``+``, ``-`` or ``@``, in whatever width and after whatever space, is
+a formula to a spreadsheet, and may start programs. Such a text is written with an apostrophe before
+it, and so is one that begins with an apostrophe itself. A character that acts on a terminal, such
+as an escape or one that turns the direction of text, is written as a code such as ``\x1b``, and a
+backslash before what would pass for such a code as ``\x5c``. Reading takes both off again.
 
 Source: OWASP, "CSV Injection".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
+
+from schedopt.instances.errors import ACTING
 
 if TYPE_CHECKING:
     import polars as pl
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
-_BARE, _GUARDED = r"^[=+\-@\t\r']", r"^'[=+\-@\t\r']"
+_FORMULA = re.compile("[\\s\u200b\u2060\ufeff]*[=+\\-@'\uff1d\uff0b\uff0d\uff20]")
+_CODE = "x(?:[01][0-9a-f]|7f|[89][0-9a-f]|5c)|u(?:200[ef]|202[89a-e]|206[6-9]|d[89a-f][0-9a-f]{2})"
+_ESCAPED = re.compile(rf"\\(?:{_CODE})")
+_UNSAFE = re.compile(rf"\\(?={_CODE}|{ACTING})|{ACTING}")
+_ODD = rf"^{_FORMULA.pattern}|\\(?:{_CODE})|{ACTING}".replace(r"\ud800-\udfff", "")
+"""What a text has that is not written, or not read, as it is; polars knows no lone surrogates."""
 
 
 def guarded(text: str) -> str:
     """Return a text as a cell holds it."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    safe = _UNSAFE.sub(_code, text)
+    return f"'{safe}" if _FORMULA.match(text) or _FORMULA.match(safe) else safe
 
 
 def unguarded(cell: str) -> str:
     """Return the text of a cell."""
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
+    plain = _ESCAPED.sub(lambda found: chr(int(found[0][2:], 16)), cell)
+    return plain[1:] if cell.startswith("'") and _FORMULA.match(plain, 1) else plain
+
+
+def _code(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
 
 
 def guarded_columns(table: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
     """Return a table whose columns of text are as cells hold them."""
-    import polars as pl
-
-    return table.with_columns(
-        pl.when(pl.col(name).str.contains(_BARE))
-        .then(pl.concat_str(pl.lit("'"), pl.col(name)))
-        .otherwise(pl.col(name))
-        .alias(name)
-        for name in columns
-    )
+    return _each(table, columns, guarded)
 
 
 def unguarded_columns(table: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
     """Return a table whose columns of text are those of cells."""
+    return _each(table, columns, unguarded)
+
+
+def _each(
+    table: pl.DataFrame, columns: Iterable[str], change: Callable[[str], str]
+) -> pl.DataFrame:
     import polars as pl
 
-    return table.with_columns(
-        pl.when(pl.col(name).str.contains(_GUARDED))
-        .then(pl.col(name).str.slice(1))
-        .otherwise(pl.col(name))
-        .alias(name)
-        for name in columns
-    )
+    for name in columns:
+        column = table[name]
+        if column.str.contains(_ODD).any():
+            texts = [None if text is None else change(text) for text in column.to_list()]
+            table = table.with_columns(pl.Series(name, texts, dtype=pl.String))
+    return table

@@ -12,12 +12,17 @@ import msgspec
 from msgspec import inspect
 
 from schedopt.instances.errors import InputError, joined, listing, shown, suggestion
+from schedopt.instances.precision import EXPECTED, held, may_lose
 
 _AT = re.compile(r" - at (`key` in )?`\$(.*)`$", re.DOTALL)
 _TOKEN = re.compile(r"\[\.\.\.\]|\[(\d+)\]|\.([^.\[]+)")
 MOST_DIGITS = 4000
 """Digits of a whole number beyond which Python refuses to read it."""
+MOST_WHOLE = 10**100
+"""No whole number of a record is larger: products of a few of them are still doubles."""
 TOO_DEEP = "brackets nested thousands deep"
+_LONG = re.compile(rb"[\d.]{16,}(?:[eE][+-]?\d+)?|[\d.]+[eE]-\d{3,}")
+"""What may be a number that a double does not hold."""
 _WORDS = {
     "float": "a number", "int": "a whole number", "str": "a string", "bool": "true or false",
     "array": "a list", "object": "an object", "null": "null",
@@ -69,6 +74,41 @@ def repeated_key(data: bytes) -> InputError | None:
         if isinstance(value, _Repeating):
             found = f"the key {shown(value.key)} twice"
             return InputError("each key once in an object", found=found, place=_written(place))
+    return None
+
+
+class _Lost(float):
+    """A number that a double does not hold, as it was written."""
+
+    text: str
+
+
+def lost_number(data: bytes, wanted: Any) -> InputError | None:
+    """Return the `InputError` that names the first number that is another once it is read.
+
+    A whole number is that where a double is wanted, or where it is beyond `MOST_WHOLE`.
+    """
+    if not may_lose(data):
+        return None
+    if all(len(one) <= 100 and held(one.decode()) for one in set(_LONG.findall(data))):
+        return None
+
+    def decimal(digits: str) -> float:
+        value = _Lost(digits)
+        value.text = digits
+        return value if not held(digits) else float(digits)
+
+    document = json.loads(data, parse_float=decimal)
+    for place, value in _places(document):
+        if isinstance(value, _Lost):
+            return InputError(EXPECTED, found=shown(value.text)[1:-1], place=_written(place))
+        if isinstance(value, int) and not -(2**53) <= value <= 2**53:
+            types = _types(place, document, wanted)
+            if abs(value) > MOST_WHOLE and types & {"float", "int"}:
+                expected = "a whole number of at most 100 digits"
+                return InputError(expected, found=shown(value), place=_written(place))
+            if types & {"float", "int"} == {"float"} and not held(str(value)):
+                return InputError(EXPECTED, found=shown(value), place=_written(place))
     return None
 
 
@@ -176,7 +216,21 @@ def _part(info: Any, key: str | int) -> Any:
         return info.value_type
     if isinstance(info, inspect.VarTupleType | inspect.ListType):
         return info.item_type
+    if isinstance(info, inspect.TupleType) and isinstance(key, int) and key < len(info.item_types):
+        return info.item_types[key]
     return info
+
+
+def _types(place: list[str | int], document: Any, wanted: Any) -> set[str]:
+    """Return which of `float` and `int` a type takes at a place of a document."""
+    info = _chosen(inspect.type_info(wanted), document)
+    for key in place:
+        document = document[key]
+        info = _chosen(_part(info, key), document)
+    kinds = info.types if isinstance(info, inspect.UnionType) else (info,)
+    plain = [kind.type if isinstance(kind, inspect.Metadata) else kind for kind in kinds]
+    known = {inspect.FloatType: "float", inspect.IntType: "int"}
+    return {known[type(kind)] for kind in plain if type(kind) in known}
 
 
 def _chosen(info: Any, value: Any) -> Any:

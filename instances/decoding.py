@@ -11,7 +11,7 @@ from typing import Any, TypeVar, overload
 
 import msgspec
 
-from schedopt.instances.decode_errors import explained, repeated_key
+from schedopt.instances.decode_errors import explained, lost_number, repeated_key
 from schedopt.instances.errors import placed
 
 T = TypeVar("T")
@@ -48,11 +48,13 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
     ------
     InputError
         With the file, the place, what was found and what was expected; also where an object has
-        the same key twice.
+        the same key twice, or a number is one that no double holds (see `instances.precision`).
     """
     data = uncommented(data)
     with placed(file=file), _no_collection():
         record = _decoded(data, wanted)
+        if lost := lost_number(data, wanted):
+            raise lost
         if _may_repeat(data, record, wanted) and (repeated := repeated_key(data)):
             raise repeated
     return record
@@ -87,7 +89,11 @@ def convert(raw: object, wanted: object, place: str, *, file: str | None = None)
 def convert(raw: object, wanted: Any, place: str, *, file: str | None = None) -> Any:
     """Convert what JSON or TOML was decoded to into a type; errors are placed below ``place``."""
     with placed(place, file):
-        return _decoded(msgspec.json.encode(raw), wanted)
+        data = msgspec.json.encode(raw)
+        record = _decoded(data, wanted)
+        if lost := lost_number(data, wanted):
+            raise lost
+        return record
 
 
 def _decoded(data: bytes, wanted: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+ACTING = r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 """Characters that do something to a terminal, such as an escape, instead of standing there."""
 
 MOST_FILE, MOST_PLACE, MOST_FOUND, MOST_EXPECTED = 400, 200, 200, 700
@@ -86,7 +86,7 @@ def placed(place: str = "", file: object = None) -> Iterator[None]:
 
 def printable(text: str) -> str:
     r"""Return a text in one line of which no character acts on a terminal: ESC becomes ``\x1b``."""
-    return _ACTING.sub(lambda found: repr(found[0])[1:-1], text)
+    return re.sub(ACTING, lambda found: repr(found[0])[1:-1], text)
 
 
 def clipped(text: str, most: int) -> str:

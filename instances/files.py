@@ -6,6 +6,7 @@ import gzip
 import importlib
 import os
 import re
+import stat
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -24,8 +25,12 @@ from schedopt.instances.protocol import AnyInstance
 
 __all__ = [
     "MOST_BYTES",
+    "MOST_READ",
+    "MOST_TABLE",
     "PROBLEMS",
     "beside",
+    "check_kind",
+    "check_rows",
     "decode",
     "dump",
     "encode",
@@ -46,6 +51,8 @@ __all__ = [
 PROBLEMS = ("dssp", "hesrpt", "epoch", "msfq")
 MOST_BYTES = 256 * 2**20
 """No file is read beyond this: some ten million tasks, and the end of a compressed bomb."""
+MOST_TABLE = 2**30
+"""No log is read beyond this, nor is a table that takes more once it is unpacked."""
 SHORT = 2**16
 """Bytes that are read of a file at first; then as many again as there have been."""
 
@@ -66,37 +73,97 @@ class _Logged(msgspec.Struct):
 def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """Read a file, decompressed if it is gzip; ``example:NAME`` is a bundled instance.
 
+    It may come through a pipe of the shell (``/dev/stdin``, ``<(...)``), not through one by name,
+    which nobody might ever write to, nor from a device.
+
     Raises
     ------
     InputError
-        If it is not there, not a file, not readable, broken, or larger than ``most`` bytes.
+        If it is not there, not a file, not readable, broken, or larger than ``most`` bytes, as it
+        is or unpacked; `MOST_READ` may say otherwise. No more than that is ever unpacked.
     """
-    path = located(path)
+    path, most = located(path), most_read(most)
     try:
+        check_kind(path)
         with path.open("rb", buffering=0) as file:  # once: what comes through a pipe comes once
-            data = _read(file, most + 1)
+            data = _read(file, most)
         if data.startswith(b"\x1f\x8b"):
+            if len(data) <= most and int.from_bytes(data[-4:], "little") > most:
+                raise _too_large(most)  # as the file says itself, where it is of one piece
             with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
-                data = _read(packed, most + 1)
-    except IsADirectoryError:
-        raise InputError("a file", found="a directory", file=str(path)) from None
+                data = _read(packed, most)
+    except InputError as error:
+        error.file = str(path)
+        raise
     except FileNotFoundError:
         raise InputError("a file that exists", found="nothing", file=str(path)) from None
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise InputError("an intact gzip file", found=str(error), file=str(path)) from None
     except (OSError, ValueError) as error:
         raise InputError("a readable file", found=_reason(error), file=str(path)) from None
-    if len(data) > most:
-        raise InputError(f"at most {most // 2**20} MiB of text", found="more", file=str(path))
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
+MOST_READ = "SCHEDOPT_MOST_MIB"
+"""The environment variable that says how many MiB may be read of a file, unpacked."""
+_MORE = f"(the environment variable {MOST_READ} may say more)"
+
+
+def most_read(most: int) -> int:
+    """Return how many bytes may be read of a file: ``most``, or what `MOST_READ` says."""
+    given = os.environ.get(MOST_READ)
+    if given is None:
+        return most
+    if not (given.isdecimal() and given.isascii() and 1 <= int(given[:9]) <= 10**8):
+        raise InputError("MiB, from 1 to 100000000", found=shown(given), place=MOST_READ)
+    return int(given) * 2**20
+
+
+def check_rows(rows: int, each: int) -> None:
+    """Raise `InputError` where a table is too large for memory, before it is unpacked.
+
+    Parameters
+    ----------
+    rows : int
+    each : int
+        Bytes that a row takes once it is.
+    """
+    most = most_read(MOST_TABLE)
+    if rows * each > most:
+        expected = f"at most {most // each:,} such rows, {most // 2**20} MiB unpacked {_MORE}"
+        raise InputError(expected, found=f"{rows:,}")
+
+
+def _too_large(most: int) -> InputError:
+    return InputError(f"at most {most // 2**20} MiB, unpacked {_MORE}", found="more")
+
+
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a pipe by name",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+_OPEN = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
+"""What this process has open already: the shell's pipes."""
+
+
+def check_kind(path: Path) -> None:
+    """Raise `InputError` about a folder, a device, or a pipe that nobody might ever write to."""
+    kind = stat.S_IFMT(path.stat().st_mode)
+    if kind == stat.S_IFDIR or (kind in _KINDS and not _OPEN.fullmatch(str(path.absolute()))):
+        raise InputError("a file", found=_KINDS[kind])
+
+
 def _read(file: FileIO | gzip.GzipFile, most: int) -> bytes:
-    """Read so many bytes at most; what is short, as most files are, takes one small buffer."""
+    """Read a file; what is short, as most files are, takes one small buffer."""
     parts, size = [], 0
-    while size < most and (part := file.read(min(most - size, max(size, SHORT)))):
+    while part := file.read(min(most + 1 - size, max(size, SHORT))):
         parts.append(part)
         size += len(part)
+        if size > most:
+            raise _too_large(most)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

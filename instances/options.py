@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.precision import expect_held
 
 Options = Mapping[str, Any]
 """Values of options by name; what a value may be each `Option` says."""
@@ -85,6 +86,8 @@ def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -
             raise InputError(f"an option of {whose}{hint}", found=shown(key), place="option")
         if not known[key].accepts(value):
             raise InputError(known[key].expected, found=shown(value), place=f"option {key}")
+        if isinstance(value, int):
+            expect_held(value, f"option {key}")
     return dict(given)
 
 
@@ -109,6 +112,8 @@ def split(pairs: Iterable[str]) -> dict[str, Any]:
             value = msgspec.json.decode(text.encode(), type=int | float | bool)
         except msgspec.DecodeError:
             value = text
+        if isinstance(value, float):
+            expect_held(text, f"option {key}")
         if isinstance(value, float) and "e" in text.lower() and abs(value) < 2**53:
             value = int(value) if value.is_integer() else value
         options[key] = value

@@ -9,21 +9,31 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import check_rows
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def read_parquet(data: bytes) -> pl.DataFrame:
-    """Read a table; `InputError` if it is damaged, or no Parquet at all."""
+def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
+    """Read a table; `InputError` if it is damaged, no Parquet at all, or too large unpacked.
+
+    ``cell``: bytes that each of its cells takes in memory.
+    """
     import polars as pl
     from polars.exceptions import PanicException, PolarsError
 
     try:
         with _quietly():
-            return pl.read_parquet(BytesIO(data))
+            columns = len(pl.read_parquet_schema(BytesIO(data)))
+            rows = pl.scan_parquet(BytesIO(data)).select(pl.len()).collect().item()
+            check_rows(rows, max(1, columns) * cell)
+            table = pl.read_parquet(BytesIO(data))
+        texts = [name for name, kind in table.schema.items() if kind == pl.String]
+        check_rows(sum(int(table[name].str.len_bytes().sum()) for name in texts), 1)
     except (PolarsError, PanicException) as error:
         raise InputError("a table in Parquet", found=shown(str(error))) from None
+    return table
 
 
 @contextmanager

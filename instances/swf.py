@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, placed, shown
-from schedopt.instances.files import read_bytes, stem
+from schedopt.instances.files import check_rows, read_bytes, stem
 from schedopt.instances.options import Option, is_count, number, text, whole
+from schedopt.instances.precision import EXPECTED as HELD
+from schedopt.instances.precision import lost_cell
 
 FIELDS, EXTENDED = 18, 21
 MOST_PROCESSORS = 2**31 - 1
@@ -73,6 +75,7 @@ def read_fields(data: bytes, *, strict: bool = False) -> Fields:
     """
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    check_rows(data.count(b"\n"), 8 * EXTENDED)
     header: dict[str, str] = {}
     parts = [_numbers(*chunk, header, strict) for chunk in _chunks(data)]
     parts = parts or [(np.empty(0, np.int64), np.empty((EXTENDED, 0)))]
@@ -120,11 +123,14 @@ def _numbers(
     odd = values.is_null() | ~values.is_finite()
     if strict:
         odd |= (values < 0) & (values != -1)
-    if odd.any():
-        row, field = divmod(int(odd.arg_max() or 0), EXTENDED)
-        expected = f"a number{' >= 0, or -1' * strict} (field {field + 1})"
+    expected, at_word = f"a number{' >= 0, or -1' * strict}", odd.arg_max() if odd.any() else None
+    if at_word is None:
+        expected, at_word = HELD, lost_cell(words)
+    if at_word is not None:
+        row, field = divmod(at_word, EXTENDED)
         found = shown(words[row * EXTENDED + field])
-        raise InputError(expected, found=found, place=f"line {at[row]}")
+        place = f"line {at[row]}"
+        raise InputError(f"{expected} (field {field + 1})", found=found, place=place)
     if until < len(lines):
         expected = f"the {FIELDS} fields of the Standard Workload Format, or {EXTENDED}"
         found = f"{counts[until]}: {shown(lines[until])}"

@@ -7,6 +7,7 @@ folder. Whatever else the file imports has to be installed where it is run.
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable
@@ -163,12 +164,16 @@ def _guarded(run: Callable[..., Any], path: str) -> Callable[..., Any]:
 
     @wraps(run)
     def guarded(*args: Any, **options: Any) -> Any:
+        process = os.getpid()
         try:
             return run(*args, **options)
         except (InputError, NotApplicableError):
             raise
         except (Exception, SystemExit) as error:
             raise _failed("a policy that returns a solution", error, path) from error
+        finally:
+            if os.getpid() != process:  # a copy that the policy has made answers to nobody
+                os._exit(0)
 
     return guarded
 

@@ -8,6 +8,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import Option
 
 
@@ -45,6 +49,40 @@ class InterruptedRunError(Exception):
 
 class UnstableError(NotApplicableError):
     """A queue grows without bound under a policy; the message says what brings which load."""
+
+
+def returned(found: Any, who: str, what: str, kind: type, *sizes: int) -> NDArray[Any]:
+    """Return what a policy's own function returned as an array of one of some sizes.
+
+    Parameters
+    ----------
+    found : object
+        What it returned.
+    who, what : str
+        The policy, and what the numbers are of, such as ``job``.
+    kind : {bool, float}
+        Truth values, or numbers.
+    *sizes : int
+        The array is of shape (size,).
+
+    Raises
+    ------
+    InputError
+        If it is no such array, or has a number that is none.
+    """
+    words = "a truth value" if kind is bool else "a number"
+    expected = f"{words} for each {what} ({' or '.join(map(str, sizes))}) from {shown(who)}"
+    try:
+        array = np.asarray(found)
+        fits = array.dtype.kind == "b" if kind is bool else array.dtype.kind in "biuf"
+    except ValueError:  # lists of several lengths
+        fits = False
+    if not fits or array.shape not in [(size,) for size in sizes]:
+        told = f"{array.shape} of {array.dtype}" if isinstance(found, np.ndarray) else shown(found)
+        raise InputError(expected, found=told)
+    if kind is float and np.isnan(array).any():
+        raise InputError(expected, found="nan")
+    return array if kind is bool else array.astype(np.float64, copy=False)
 
 
 Suits = Literal["", "alone", "beside"]
@@ -115,6 +153,20 @@ def register(policy: Policy) -> Policy:
         raise ValueError(f"{policy.problem} has a policy {policy.name!r} already")
     of_problem[policy.name] = policy
     return policy
+
+
+_HOUSE: dict[str, frozenset[str]] = {}
+"""The names of each problem's own policies."""
+
+
+def settle(problem: str) -> None:
+    """Say that all policies so far are the problem's own; those that come later are users'."""
+    _HOUSE.setdefault(problem, frozenset(_POLICIES.get(problem, {})))
+
+
+def is_own(problem: str, name: str) -> bool:
+    """Tell whether a policy is the problem's own, and not a user's."""
+    return name in _HOUSE.get(problem, ())
 
 
 def forget(policy: Policy) -> None:

@@ -8,9 +8,11 @@ as `schedopt.dssp`, with its instances, formulations and solution records; side 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__`
+    from typing import Any
+
     from schedopt.analysis.summary import summary
     from schedopt.instances.constraints import (
         Apart,

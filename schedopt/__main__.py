@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 
 
 def main() -> None:
+    """Run the command line; what a signal ended has its status, whatever came of it."""
+    from schedopt.solvers.stopping import ENDING, stoppable
+
+    with stoppable(*ENDING) as stop:
+        try:
+            _run()
+        except BaseException as ended:
+            if stop.signal is None:
+                raise
+            if not isinstance(ended, SystemExit):
+                with suppress(OSError):  # a terminal that has closed
+                    print("schedopt: interrupted", file=sys.stderr)
+        if stop.signal is not None:
+            sys.exit(stop.status)
+
+
+def _run() -> None:
     """Run the command line; bad input ends with one message and exit status 2."""
     from schedopt.cli import app, streams
     from schedopt.instances.errors import InputError
@@ -19,6 +37,10 @@ def main() -> None:
     except InputError as error:
         streams.discard()
         print(f"schedopt: {error}", file=sys.stderr)
+        sys.exit(2)
+    except MemoryError:
+        streams.discard()
+        print("schedopt: found more than fits into memory; expected less", file=sys.stderr)
         sys.exit(2)
     except streams.ReaderGoneError:  # as `head` does
         streams.discard()

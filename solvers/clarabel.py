@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 if TYPE_CHECKING:
     import cvxpy as cp
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Terms = Sequence[tuple[Ints, "Floats | float"]]
+"""One variable for each row, with its coefficients: for each term of a sum."""
+Triplets = tuple[Ints, Ints, Floats]
+"""Rows, columns and values."""
 
 Status = Literal["solved", "infeasible", "unbounded", "stopped", "failed"]
 SETTINGS = {
@@ -16,6 +27,15 @@ SETTINGS = {
     "tol_gap_rel": 1e-9,
     "tol_gap_abs": 1e-9,
     "tol_feas": 1e-9,
+}
+_STATUS: dict[str, Status] = {
+    "Solved": "solved",
+    "AlmostSolved": "solved",
+    "PrimalInfeasible": "infeasible",
+    "AlmostPrimalInfeasible": "infeasible",
+    "DualInfeasible": "unbounded",
+    "AlmostDualInfeasible": "unbounded",
+    "MaxTime": "stopped",
 }
 _INFEASIBLE = ("infeasible", "infeasible_inaccurate")
 _UNBOUNDED = ("unbounded", "unbounded_inaccurate")
@@ -55,3 +75,90 @@ def solve(program: cp.Problem, time_limit: float | None = None) -> Status:
 def feasible(program: cp.Problem) -> bool:
     """Tell whether a convex program is not found infeasible."""
     return solve(program) != "infeasible"
+
+
+class Cones:
+    """Rows of a program in Clarabel's own form: A x + s = b, s in a product of cones.
+
+    Parameters
+    ----------
+    variables : int
+    """
+
+    def __init__(self, variables: int) -> None:
+        self.variables, self.rows = variables, 0
+        self.kinds: list[tuple[str, int]] = []
+        self.triplets: list[Triplets] = []
+        self.right: list[Floats] = []
+
+    def _take(self, right: Floats, triplets: Triplets, kinds: list[tuple[str, int]]) -> slice:
+        row, column, value = triplets
+        first, self.rows = self.rows, self.rows + len(right)
+        self.triplets.append((row + first, column, value))
+        self.right.append(right)
+        self.kinds += kinds
+        return slice(first, self.rows)
+
+    def equal(self, right: Floats, triplets: Triplets) -> slice:
+        """State that sums are what stands on the right."""
+        return self._take(right, triplets, [("zero", len(right))])
+
+    def at_most(self, right: Floats, sums: Terms | Triplets) -> slice:
+        """State that sums are at most what stands on the right; return where the rows are."""
+        triplets = sums if isinstance(sums, tuple) else _of(sums)
+        return self._take(right, triplets, [("nonnegative", len(right))])
+
+    def new(self, count: int) -> Ints:
+        """Return variables that were not there before."""
+        self.variables += count
+        return np.arange(self.variables - count, self.variables)
+
+    def below_means(self, z: Terms, x: Terms, y: Terms) -> None:
+        """State z² <= x y for each row of z, x and y, where x and y are not negative."""
+        count = len(z[0][0])
+        corners = [[*x, *y], [(at, 2.0 * value) for at, value in z]]
+        corners.append([*x, *((at, -value) for at, value in y)])
+        parts = [(3 * row + i, column, -value) for i, corner in enumerate(corners)
+                 for row, column, value in [_of(corner)]]  # fmt: skip
+        row, column, value = (np.concatenate(each) for each in zip(*parts, strict=True))
+        self._take(np.zeros(3 * count), (row, column, value), [("second-order", 3)] * count)
+
+
+def _of(terms: Terms) -> Triplets:
+    """Return the triplets of terms, row by row."""
+    rows = np.arange(len(terms[0][0]))
+    return (
+        np.concatenate([rows for _ in terms]),
+        np.concatenate([columns for columns, _ in terms]),
+        np.concatenate([np.broadcast_to(value, len(rows)) for _, value in terms]),
+    )
+
+
+def solve_cones(
+    costs: Floats, cones: Cones, time_limit: float | None = None
+) -> tuple[Status, Floats, Floats]:
+    """Minimize costs over cones; return how it ended, the variables and the multipliers of rows."""
+    import clarabel
+    from scipy.sparse import csc_matrix
+
+    rows, columns, values = (np.concatenate(each) for each in zip(*cones.triplets, strict=True))
+    matrix = csc_matrix((values, (rows, columns)), (cones.rows, cones.variables))
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    for name, value in SETTINGS.items():
+        setattr(settings, name, value)
+    if time_limit is not None:
+        settings.time_limit = max(time_limit, 1e-3)
+    kinds = {
+        "zero": clarabel.ZeroConeT,
+        "nonnegative": clarabel.NonnegativeConeT,
+        "second-order": clarabel.SecondOrderConeT,
+    }
+    cone = [kinds[kind](size) for kind, size in cones.kinds if size]
+    nothing = csc_matrix((cones.variables, cones.variables))
+    solver = clarabel.DefaultSolver(
+        nothing, costs, matrix, np.concatenate(cones.right), cone, settings
+    )
+    found = solver.solve()
+    status = _STATUS.get(str(found.status).rsplit(".", 1)[-1], "failed")
+    return status, np.array(found.x), np.array(found.z)

@@ -38,7 +38,7 @@ class Stopwatch:
 
 
 compiling = Stopwatch()
-"""What kernels took to be compiled, or loaded, in this process; `solvers.compiling` keeps it."""
+"""What kernels took to be compiled, or loaded, in this process; `solvers.machine_code` keeps it."""
 
 
 def now() -> float:

@@ -1,199 +1,184 @@
-"""How kernels are compiled: once for all copies of the same sources, and never on a solver's time.
+"""Kernels: Python functions that are compiled when there is work for it, by numba, once for all.
 
-numba keeps compiled code beside a module and compiles anew when that file changes; it does not
-notice a change in a kernel that another file's kernels call. Here the code is kept in the user's
-cache folder (or `NUMBA_CACHE_DIR`), under a digest of the module and of every kernel and constant
-that it takes from others: it is never out of date, and another clone finds it. Nor is a kernel
-compiled once more, with all that it calls, for each constant that another hands it.
+A kernel of few numbers is run as the Python that it is: loading numba takes half a second, and
+compiling a kernel for the first time takes many. What it returns is the same to the last bit.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
-import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache, partial
-from pathlib import Path
-from types import FunctionType, ModuleType
-from typing import Any, Self, TypeVar, cast, overload
+from functools import cached_property, partial, update_wrapper
+from typing import Any, TypeVar, cast, overload
 
-import numba
 import numpy as np
-from numba.core import caching, config, event
-from numba.core.dispatcher import Dispatcher
-from numba.core.types import unliteral
-from numba.misc.appdirs import AppDirs
 
-from schedopt.solvers.clock import compiling
-
-__all__ = ["compiled", "digest", "folder", "njit"]
+__all__ = ["Kernel", "compiled", "njit", "small"]
 
 F = TypeVar("F", bound=Callable[..., object])
-OURS = "schedopt"
-Names = dict[str, Any]
-_njit: Any = numba.njit
 
-DAY = 24 * 60 * 60.0
-KEPT = 30 * DAY
-"""Seconds for which kernels are kept that nobody uses."""
+LOADING = 0.5
+"""Seconds of Python after which a kernel is loaded, small or not: what loading numba takes."""
 
-NOTED = DAY
-"""Seconds after which it is noted again that kernels are used."""
+COMPILING = 3.0
+"""Seconds after which it is compiled, where that has not been done on this machine before."""
 
-_NAME = re.compile(r"\w+-[0-9a-f]{20}")
-"""What a folder of a module's kernels is called: other folders are not touched."""
+
+class Kernel:
+    """A function that is compiled at its first call, or run as Python where little is to be done.
+
+    Parameters
+    ----------
+    function : callable
+        What numba can compile.
+    options : mapping of str to object
+        Those of `numba.njit`.
+    plain : callable, optional
+        Whether a call with these arguments is run as Python. Never by default.
+
+    Attributes
+    ----------
+    py_func : callable
+        The function, as numba names it.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: Mapping[str, Any],
+        plain: Callable[..., bool] | None = None,
+    ) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+        self.options = options
+        self.plain = plain
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run it, compiled unless it is `plain` and Python is quick enough."""
+        if _python.runs:
+            _python.look_at_the_clock()
+            return self.py_func(*args, **named)
+        if self.stays_python(args):
+            with suppress(TooSlowError):
+                return _python(self, args)
+        return self.dispatcher(*args, **named)
+
+    def stays_python(self, args: tuple[Any, ...]) -> bool:
+        """Return whether a call is run as Python, unless that turns out to be slow."""
+        return self.plain is not None and "dispatcher" not in vars(self) and self.plain(*args)
+
+    @cached_property
+    def patience(self) -> float:
+        """Seconds for which this process may run kernels as Python rather than have this one."""
+        from schedopt.solvers.kernel_store import home
+
+        return LOADING if home(self.py_func, self.py_func.__globals__).is_dir() else COMPILING
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """The kernel as numba dispatches it; nothing is compiled before its first call."""
+        from schedopt.solvers.machine_code import dispatcher
+
+        return dispatcher(self)
+
+    @property
+    def signatures(self) -> list[Any]:
+        """The types of arguments for which it has been compiled."""
+        return cast("list[Any]", self.dispatcher.signatures)
+
+
+class TooSlowError(Exception):
+    """Raised inside a kernel that has run as Python for so long that compiling it pays."""
+
+
+class _Python:
+    """Runs kernels as Python, with the arithmetic of compiled code, until that has cost enough."""
+
+    def __init__(self) -> None:
+        self.runs = False
+        self.spent = 0.0
+        self._until = 0.0
+
+    def __call__(self, kernel: Kernel, args: tuple[Any, ...]) -> Any:
+        if self.spent >= kernel.patience:
+            raise TooSlowError
+        before = [(array, array.copy()) for array in _arrays(args)]
+        began = time.thread_time()
+        self._until = began + kernel.patience - self.spent
+        self.runs = True
+        try:
+            with np.errstate(all="ignore"):
+                return kernel.py_func(*(np.float64(of) if type(of) is float else of for of in args))
+        except BaseException:  # an interruption too: compiled code would not have been cut short
+            for array, was in before:
+                _fill(array, was)
+            raise
+        finally:
+            self.runs = False
+            self.spent += time.thread_time() - began
+
+    def look_at_the_clock(self) -> None:
+        """Give up where this run takes too long; called whenever a kernel calls another."""
+        if time.thread_time() >= self._until:
+            raise TooSlowError
+
+
+_python = _Python()
+
+
+def always() -> None:
+    """Compile whatever is called from now on, small or not."""
+    _python.spent = COMPILING
+
+
+def small(most: int) -> Callable[..., bool]:
+    """Return a test of a call's arguments: whether their arrays have at most so many elements."""
+    return lambda *args: sum(array.size for array in _arrays(args)) <= most
+
+
+def _arrays(of: object) -> Iterator[Any]:
+    if isinstance(of, np.ndarray | np.record):
+        yield of
+    elif isinstance(of, tuple):
+        for part in of:
+            yield from _arrays(part)
+
+
+def _fill(array: Any, was: Any) -> None:
+    if isinstance(array, np.record):
+        for name in was.dtype.names:
+            array[name] = was[name]
+    else:
+        array[...] = was
 
 
 @overload
 def njit(function: F, /) -> F: ...
 @overload
-def njit(**options: object) -> Callable[[F], F]: ...
-def njit(function: F | None = None, /, **options: object) -> F | Callable[[F], F]:
-    """Compile a kernel: `numba.njit`, which would make a version for each constant handed to it."""
+def njit(*, plain: Callable[..., bool] | None = None, **options: object) -> Callable[[F], F]: ...
+def njit(
+    function: F | None = None, /, *, plain: Callable[..., bool] | None = None, **options: object
+) -> F | Callable[[F], F]:
+    """Make a kernel, with the options of `numba.njit`."""
     if function is None:
-        return partial(njit, **options)
-    kernel = _njit(**options)(function)
-    template = kernel.get_call_template
-
-    def of_any(args: Iterable[object], names: Mapping[str, object]) -> object:
-        return template(
-            tuple(map(unliteral, args)), {name: unliteral(of) for name, of in names.items()}
-        )
-
-    kernel.get_call_template = of_any
-    return cast(F, kernel)
+        return partial(njit, plain=plain, **options)
+    return cast(F, Kernel(function, options, plain))
 
 
-def compiled(function: F, *, nogil: bool = False) -> F:
-    """Compile a loop without reference counts, which would take most of its time.
+@overload
+def compiled(function: F, /, *, nogil: bool = False) -> F: ...
+@overload
+def compiled(
+    *, nogil: bool = False, plain: Callable[..., bool] | None = None
+) -> Callable[[F], F]: ...
+def compiled(
+    function: F | None = None, /, *, nogil: bool = False, plain: Callable[..., bool] | None = None
+) -> F | Callable[[F], F]:
+    """Make a kernel of a loop without reference counts, which would take most of its time.
 
     It must make no array of its own, nor a view of one: memory would never be freed. Where it is
     long, ``nogil`` lets other threads go on meanwhile.
     """
-    made = njit(cache=True, nogil=nogil, _nrt=False, error_model="numpy")
-    return made(function)
-
-
-def folder() -> Path:
-    """Return the folder that compiled code is kept in."""
-    chosen: str = getattr(config, "CACHE_DIR", "")  # as numba reads it from the environment
-    return Path(chosen or AppDirs("schedopt", appauthor=False).user_cache_dir)
-
-
-class _Shared(caching._CacheLocator):
-    """Where numba keeps a kernel of ours; other packages' functions stay where numba has them."""
-
-    def __init__(self, function: FunctionType, file: str) -> None:
-        name = f"{Path(file).stem}-{digest(function.__globals__)}"
-        self._path = folder() / "kernels" / name
-        self._line = function.__code__.co_firstlineno
-
-    def get_cache_path(self) -> str:
-        return str(self._path)
-
-    def get_source_stamp(self) -> str:
-        return ""  # the folder's name tells the sources apart
-
-    def get_disambiguator(self) -> str:
-        return str(self._line)
-
-    @classmethod
-    def from_function(cls, function: FunctionType, file: str) -> Self | None:
-        """Return a locator; None where the function is not ours, or nothing can be written."""
-        if function.__module__.partition(".")[0] != OURS or not Path(file).exists():
-            return None
-        found = cls(function, file)
-        try:
-            used(found._path)
-        except OSError:
-            return None
-        return found if os.access(found._path, os.W_OK) else None
-
-
-def used(path: Path) -> None:
-    """Make sure that the folder of a module's kernels is there, and note that it is used.
-
-    Where it is new, so is the release, or the kernel: then those that nobody uses are removed.
-    """
-    try:
-        if time.time() - path.stat().st_mtime > NOTED:
-            os.utime(path)
-    except FileNotFoundError:
-        path.mkdir(parents=True, exist_ok=True)
-        _prune(path.parent)
-
-
-@cache
-def _prune(home: Path) -> None:
-    """Remove kernels of earlier releases, once in a process.
-
-    Whoever runs one at this moment does not notice: numba takes a file that is gone for one that
-    never was, and makes the folder again before it writes to it.
-    """
-    oldest = time.time() - KEPT
-    for path in home.iterdir():
-        with suppress(OSError):
-            if _NAME.fullmatch(path.name) and path.stat().st_mtime < oldest:
-                shutil.rmtree(path, ignore_errors=True)
-
-
-class _Watch(event.Listener):
-    """Holds the clock of time limits while numba compiles, loads or stores."""
-
-    def on_start(self, event: object) -> None:
-        compiling.start()
-
-    def on_end(self, event: object) -> None:
-        compiling.stop()
-
-
-_DIGESTS: dict[int, tuple[Names, str]] = {}
-"""For the globals of each module with kernels (kept, so that their `id` stays theirs), a digest."""
-
-
-def digest(names: Names) -> str:
-    """Return a digest of all that kernels with these globals are compiled from."""
-    known = _DIGESTS.get(id(names))
-    if known is None:
-        reached: dict[int, Names] = {}
-        _reach(names, reached)
-        found = hashlib.sha256()
-        for own in sorted(reached.values(), key=lambda own: str(own.get("__file__"))):
-            found.update(_text(own["__file__"]))
-            found.update(repr(sorted(_constants(own).items())).encode())
-        known = _DIGESTS[id(names)] = names, found.hexdigest()[:20]
-    return known[1]
-
-
-def _reach(names: Names, reached: dict[int, Names]) -> None:
-    """Collect these globals, and those of all kernels and modules of ours among them."""
-    if id(names) in reached:
-        return
-    reached[id(names)] = names
-    for value in tuple(names.values()):
-        if isinstance(value, Dispatcher):
-            _reach(value.py_func.__globals__, reached)
-        elif isinstance(value, ModuleType) and value.__name__.partition(".")[0] == OURS:
-            _reach(vars(value), reached)
-
-
-def _constants(names: Names) -> dict[str, object]:
-    """Return the numbers that stand in capitals, which the compiler takes as they are."""
-    return {
-        name: value.tolist() if isinstance(value, np.ndarray) else value
-        for name, value in names.items()
-        if name.isupper() and isinstance(value, int | float | np.ndarray)
-    }
-
-
-@cache
-def _text(file: str) -> bytes:
-    return Path(file).read_bytes()
-
-
-caching.FunctionCache._impl_class._locator_classes.insert(0, _Shared)
-event.register("numba:compiler_lock", _Watch())
+    made = njit(plain=plain, cache=True, nogil=nogil, _nrt=False, error_model="numpy")
+    return made if function is None else made(function)

@@ -119,9 +119,9 @@ def _smallest_meeting(sets: Sequence[frozenset[str]]) -> frozenset[str]:
     """Return a smallest set that shares a member with each of the sets."""
     size = 0
     while True:
-        found = _meeting(sets, size)
-        if found is not None:
-            return found
+        members = _meeting(sets, size)
+        if members is not None:
+            return members
         size += 1
 
 

@@ -22,6 +22,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
 from schedopt.solvers.result import Limits, Result, Seconds, better, gap
 from schedopt.solvers.running import judged
+from schedopt.solvers.stopping import stopped
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation, Sense
@@ -153,7 +154,12 @@ class Engine:
     @property
     def available(self) -> bool:
         """Whether what it needs is on this machine."""
-        return not self.needs or any(shutil.which(name) or find_spec(name) for name in self.needs)
+        return installed(self.needs)
+
+
+def installed(names: Sequence[str]) -> bool:
+    """Tell whether one of some programs or packages is on this machine; without names, yes."""
+    return not names or any(shutil.which(name) or find_spec(name) for name in names)
 
 
 def at_home(home: str) -> Any:
@@ -175,6 +181,7 @@ def solve(
     *,
     solver: str | None = None,
     start: Callable[[], Any | None] = lambda: None,
+    at_once: Callable[[], tuple[Any | None, float | None]] = lambda: (None, None),
 ) -> Result:
     """Solve a formulation with the first engine that takes it, or with one that is named.
 
@@ -187,6 +194,9 @@ def solve(
         The name of an engine; it works alone.
     start : callable, optional
         Returns a solution to start from, found by a policy, or None; called where it pays.
+    at_once : callable, optional
+        Returns a solution and a bound that take no search, None where there is none; called where
+        time runs out before an engine has either.
 
     Returns
     -------
@@ -204,7 +214,9 @@ def solve(
     chosen = _walk(model, limits) if solver is None else iter([_named(model, solver)])
     known: HandOn | None = None
     for engine, read in chosen:
-        own = left(limits, began) if known else limits
+        own = left(limits, began)
+        if known is not None and own.time_limit == 0:
+            break  # what has begun is over
         given = Given(own, offered, read=read, name=engine.name, alone=solver is not None)
         if known is not None:
             given = replace(
@@ -214,10 +226,28 @@ def solve(
         handed, last = _answer(engine, model, given)
         told = _told(model, handed.result, engine.name, offered)
         result = told if known is None else _joined(model, known.result, told, before)
-        if last or result.termination == "interrupted":
+        if stopped() and not (result.proven or result.termination == "infeasible"):
+            result = msgspec.structs.replace(result, termination="interrupted")
+        if last or result.termination == "interrupted" or stopped():
             break
         known = HandOn(result, _tighter(model, known, handed), handed.more)
-    return result
+    return _in_hand(model, result, at_once)
+
+
+def _in_hand(
+    model: Formulation, result: Result, at_once: Callable[[], tuple[Any | None, float | None]]
+) -> Result:
+    """Return a result that has something in hand, where time ran out before an engine had."""
+    late = result.termination in ("time-limit", "interrupted", "completed")
+    if not late or model.changed or None not in (result.solution, result.bound):
+        return result
+    solution, bound = at_once()
+    if result.solution is None and solution is not None:
+        value = model.instance.objective_of(solution)
+        result = msgspec.structs.replace(result, solution=solution, objective=value)
+    if result.bound is None and bound is not None:
+        result = msgspec.structs.replace(result, bound=bound)
+    return judged(model, result)
 
 
 def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None:

@@ -9,6 +9,7 @@ from typing import Protocol
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import NOISE, Termination, gap
 from schedopt.solvers.running import Run
+from schedopt.solvers.stopping import stopped
 
 STEP = 0.1
 """Seconds between two looks at the clock, and between two chances for Ctrl-C."""
@@ -76,6 +77,8 @@ def drive(search: Search, run: Run, *, noise: float = NOISE) -> tuple[Terminatio
                 return "optimal", ""
             if done:
                 return "optimal" if distance is None else "completed", ""
+            if stopped():
+                return "interrupted", ""
             if limits.time_limit is not None and spent >= limits.time_limit:
                 return "time-limit", ""
     except KeyboardInterrupt:

@@ -72,11 +72,13 @@ def threads(limits: Limits) -> int:
 
 
 class Seconds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Wall-clock time of each step.
+    """Wall-clock time of each step: together, all that a solve took beside reading.
 
     Attributes
     ----------
     build, solve, check : float
+    confirm, certify, explain : float, optional
+        Where it was asked for: solving again, finding a certificate, finding prices.
     compile : float, optional
         What kernels took to be compiled or loaded, where one noticed it. It is no part of the
         others, and no time limit counts it: it is spent once for each version and machine.
@@ -85,6 +87,9 @@ class Seconds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     build: float = 0.0
     solve: float = 0.0
     check: float = 0.0
+    confirm: float | msgspec.UnsetType = msgspec.UNSET
+    certify: float | msgspec.UnsetType = msgspec.UNSET
+    explain: float | msgspec.UnsetType = msgspec.UNSET
     compile: float | msgspec.UnsetType = msgspec.UNSET
 
 

@@ -20,6 +20,7 @@ from schedopt.solvers.result import (
     gap,
     snap_bound,
 )
+from schedopt.solvers.stopping import stopped
 
 
 @dataclass
@@ -69,6 +70,10 @@ class Run:
             except KeyboardInterrupt:
                 if self.interrupted:
                     raise
+                told = True
+            else:
+                told = stopped() and not self.interrupted  # before this began, or unseen
+            if told:
                 self.interrupted = True
                 stop()
         worker.join()

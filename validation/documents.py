@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from math import isfinite
@@ -21,7 +22,10 @@ from schedopt.validation.report import Refuted, Report, same
 
 
 def check(
-    instance: Any, result: Document, constraints: Sequence[Constraint] | None = None
+    instance: Any,
+    result: Document,
+    constraints: Sequence[Constraint] | None = None,
+    seconds: float | None = None,
 ) -> Report:
     """Recompute a result from the raw instance, without any solver.
 
@@ -33,6 +37,9 @@ def check(
         The document.
     constraints : sequence of Constraint, optional
         The side constraints beyond the instance's; read from the document where not given.
+    seconds : float, optional
+        What it may take; what cannot be recomputed in that time is believed, and the report says
+        so.
 
     Returns
     -------
@@ -51,7 +58,7 @@ def check(
             place = "problem" if what == "problem" else "instance"
             raise InputError(f"a result of {shown(ours)}", found=shown(theirs), place=place)
     checker = _checker(result.problem)
-    report = Report()
+    report = Report(until=None if seconds is None else time.perf_counter() + seconds)
     own = list(instance.constraints)
     if constraints is None:
         added = convert(result.constraints, checker.CONSTRAINTS, "constraints")
@@ -62,6 +69,10 @@ def check(
     sense = getattr(checker, "SENSE", result.sense)
     report.expect(result.sense == sense, f"sense: {result.sense}, where it is {sense}")
     _consistent(result, report, getattr(checker, "NEAR", 1e-9))
+    _whose(result, report)
+    result = structs.replace(result, options=_judged_by(checker, instance, result, report))
+    if result.termination == "infeasible":
+        report.bound = f"believed, from {result.solver}"
     if result.solution_status != "none":
         solution = as_record(result)
         checker.check(instance, solution, result, together, report)
@@ -74,11 +85,9 @@ def _asked(
 ) -> Sequence[Constraint]:
     """Return the side constraints to judge, and say where a result's question is another.
 
-    These are the file's own and those of the question: a question without one of the file's is
-    told, and judged by it all the same.
-
-    A question that is not what the document says elsewhere is a violation; one of another file, or
-    with other side constraints than the file's, is a difference.
+    These are the file's own and those of the question. A question of this very file that is without
+    one of the file's is a violation, as is one that is not what the document says elsewhere; one of
+    another file of this name, or with further side constraints, is a difference.
     """
     question = getattr(result, "question", UNSET)
     if not question:
@@ -89,11 +98,9 @@ def _asked(
         question.formulation == formulation,
         f"question: of formulation {question.formulation}, where the result is of {formulation}",
     )
-    for key, value in question.options.items():
-        told = result.options.get(key)
-        report.expect(told == value, f"question: {key}={value}, where the options say {told}")
     report.expect(question.instance.name == instance.name, "question: of another instance")
-    if question.instance != identity(instance):
+    another = question.instance != identity(instance)
+    if another:
         report.differences.append("another instance of this name: its digest is not the file's")
     asked: Sequence[Constraint] = convert(
         question.constraints, _checker(result.problem).CONSTRAINTS, "question"
@@ -101,15 +108,52 @@ def _asked(
     for rule in rules[len(instance.constraints) :]:
         report.expect(rule in asked, f"question: without {_called(rule)}, which was added")
     report.differences += _further(asked, instance.constraints)
-    report.differences += [
-        f"without the file's {_called(rule)}" for rule in instance.constraints if rule not in asked
-    ]
+    for rule in instance.constraints:
+        if rule not in asked:
+            without = f"without the file's {_called(rule)}"
+            if another:
+                report.differences.append(f"{without}, which is kept here")
+            else:
+                report.violations.append(f"question: {without}")
     together = [
         *instance.constraints,
         *(rule for rule in asked if rule not in instance.constraints),
     ]
     check_added(structs.replace(instance, constraints=()), together)
     return together
+
+
+def _whose(result: Document, report: Report) -> None:
+    """Check that a result is a formulation's or a policy's, which bounds nothing."""
+    if result.formulation and result.policy:
+        report.violations.append(
+            f"of formulation {result.formulation} and of policy {result.policy}: it can be of one"
+        )
+    elif not result.formulation:
+        report.expect(bool(result.policy), "of no formulation and of no policy")
+        report.expect(result.bound is None, "a bound, and a policy shows none")
+
+
+def _judged_by(checker: Any, instance: Any, result: Document, report: Report) -> dict[str, Any]:
+    """Return the options that a result is judged by: those of its question, or their defaults.
+
+    What a document says of them beside its question is the same, or a violation. A policy's own
+    options are its affair; what a checker reads of them is in its question too.
+    """
+    asks: Mapping[str, Any] = checker.asks(instance, result.formulation or None)
+    told = result.options
+    asked = result.question.options if result.question else told
+    for key in asks:
+        report.expect(
+            asked.get(key) == told.get(key),
+            f"question: {key}={asked.get(key)}, where the options say {told.get(key)}",
+        )
+    if result.formulation and result.question:
+        for key in asked.keys() - asks.keys():
+            report.violations.append(f"question: no option of {result.formulation} is {shown(key)}")
+    stated = {key: asked.get(key, default) for key, default in asks.items()}
+    report.settings += [f"{key}={value}" for key, value in stated.items() if value != asks[key]]
+    return stated if result.formulation else {**told, **stated}
 
 
 def _further(rules: Sequence[Constraint], own: Sequence[Constraint]) -> list[str]:
@@ -149,6 +193,9 @@ def _judge_bound(
     if judge is None or not (given or claim.formulation in unaided):
         report.bound = f"believed, from {claim.solver}"
         report.expect(not given, f"a certificate, which nobody re-proves for {claim.problem}")
+        return
+    if report.late and not given:
+        report.bound = f"believed, from {claim.solver}"
         return
     wrong = judge.reproved(instance, constraints, claim.certificate or {}, claim)
     report.bound = f"believed, from {claim.solver}" if wrong else "re-proved"

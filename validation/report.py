@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
+from math import inf
 
 
 class Refuted(str):
@@ -23,18 +25,32 @@ class Report:
         Remarks on what was not, or not wholly, recomputed, each in a line.
     unjudged : list of str
         What the claim needs and no checker here can judge, each in a line.
+    settings : list of str
+        Options that are not at their default, of those that change what is asked.
     differences : list of str
-        Where the question that was answered is not that of the file as it stands.
+        Where else the question that was answered is not that of the file as it stands.
+    late : bool
+        Whether something was left out, since there was no more time for it.
+    until : float or None
+        The moment of `time.perf_counter` at which to have ended; None where it may take any time.
     bound : str
-        What the bound is worth: ``re-proved``, or ``believed`` and from whom; empty where there is
-        no bound.
+        What the bound, or the proof that there is no solution, is worth: ``re-proved``, or
+        ``believed`` and from whom; empty where there is none.
     """
 
     violations: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
     unjudged: list[str] = field(default_factory=list)
+    settings: list[str] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
     bound: str = ""
+    late: bool = False
+    until: float | None = None
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left for it."""
+        return inf if self.until is None else max(0.0, self.until - time.perf_counter())
 
     @property
     def ok(self) -> bool:

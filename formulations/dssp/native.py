@@ -92,13 +92,13 @@ class Native:
 
     def side(self) -> Side:
         """Return the Pyomo constraints behind each side constraint, the user's own too, by name."""
-        found: Side = {}
+        rows: Side = {}
         for index, row in self.model.side.items():
-            found.setdefault(index[0], []).append(row)
+            rows.setdefault(index[0], []).append(row)
         for component in self.model.component_objects(pyo.Constraint, active=True):
             if component.name not in ("capacity", "windows", "side"):
-                found.setdefault(component.name, []).extend(component.values())
-        return found
+                rows.setdefault(component.name, []).extend(component.values())
+        return rows
 
     def changed(self) -> bool:
         """Tell whether the user has changed anything in the model."""

@@ -12,6 +12,7 @@ from schedopt.formulations.cp_sat import WholeModel
 from schedopt.formulations.dssp.grid import (
     LARGEST,
     LARGEST_SUM,
+    Floats,
     Grid,
     Ints,
     whole_rewards,
@@ -253,27 +254,26 @@ class Schedule(WholeModel):
 
         Replaying tasks in the order of their starts, without some of them, starts none later.
         """
-        index, tasks = self.instance.index, self.instance.tasks
-        worth = self.instance.worth
+        index, worth = self.instance.index, self.instance.worth
         jobs = [index[n] for n, end in solution.completion.items() if worth(index[n], end) > 0]
-        begin = np.full(len(tasks.lengths), np.inf)
+        return self.replayed(jobs, self._starts_of(solution))
+
+    def _starts_of(self, solution: Scheduled) -> Floats:
+        """Return when each task starts, shape (tasks,); infinite where it is not run."""
+        index, tasks = self.instance.index, self.instance.tasks
+        starts = np.full(len(tasks.lengths), np.inf)
         for task in solution.tasks:
             first = tasks.first_task[tasks.first_stage[index[task.job]] + task.stage]
-            begin[first + task.task] = task.start
-        return self.replayed(jobs, begin)
+            starts[first + task.task] = task.start
+        return starts
 
     def hint(self, solution: Scheduled) -> Hints:
         """Yield x_j of every job and the starts of the tasks that are run, in units."""
         run = set(solution.selected)
         for name, x in self.x.items():
             yield x, float(name in run)
-        index, tasks = self.instance.index, self.instance.tasks
-        begin = np.full(len(tasks.lengths), np.inf)
-        for task in solution.tasks:
-            first = tasks.first_task[tasks.first_stage[index[task.job]] + task.stage]
-            begin[first + task.task] = task.start
-        grid = self.grid
-        jobs = [index[n] for n in run]
+        begin, grid = self._starts_of(solution), self.grid
+        jobs = [self.instance.index[n] for n in run]
         starts, _ = replay(
             self.instance, jobs, begin, grid.lengths, releases=grid.releases, seats=self.seats
         )

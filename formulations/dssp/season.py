@@ -64,10 +64,11 @@ class Season(Declared):
     @cached_property
     def capacity(self) -> list[Row]:
         """Equation 2 on each night, and that each job is run once at most."""
+        own = window_rows(self.instance, self._able, self.fill)
         found = [
             self.calendar.on_night(row, n)
             for n in range(1, self.instance.nights + 1)
-            for row in window_rows(self.instance, self._able, self.fill)
+            for row in own
         ]
         for j, nights in enumerate(self.calendar.of_job):
             if self._able[j] and len(nights) > 1:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.hesrpt.duals import Duals
 from schedopt.formulations.hesrpt.epochs import Epochs, lay_out
 from schedopt.formulations.hesrpt.order import ORDER, Order, positions, smiths_order
 from schedopt.formulations.hesrpt.reading import as_planned, replayed
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
     from schedopt.formulations.hesrpt.native import Native
 
 Floats = NDArray[np.float64]
-RuleRow = tuple[int, Bound, float, "cp.Constraint"]
-"""The epoch, the bound, 1 for its least and -1 for its most, and the row that says so."""
+RuleRow = tuple[Bound, "cp.Constraint"]
+"""What is asked, and the row that says so."""
 Value = Callable[["cp.Variable"], "Floats | float"]
 """Gives the value of a variable."""
 MOST_SEGMENTS = 2_000
@@ -185,7 +184,7 @@ class Allocation:
         return np.array([self.instance.costs[jobs].sum() for jobs in self.epochs.present])
 
     @property
-    def _scaled(self) -> float:
+    def scale(self) -> float:
         """What the scaled objective counts, so that it is about 1."""
         if self.instance.objective == "makespan":
             return 1.0
@@ -236,7 +235,7 @@ class Allocation:
     def _goal(self) -> cp.Minimize:
         import cvxpy as cp
 
-        return cp.Minimize((self.levels / self._scaled) @ self._d)
+        return cp.Minimize((self.levels / self.scale) @ self._d)
 
     def _own_rows(self) -> list[cp.Constraint]:
         """Return what is declared: work, servers, arrivals and side constraints."""
@@ -245,7 +244,7 @@ class Allocation:
             self._all_work_is_done,
             self._servers_suffice,
             *self._arrivals_are_kept,
-            *(row for _, _, _, row in self._rules_are_kept()),
+            *(row for _, row in self._rules_are_kept()),
         ]
 
     @cached_property
@@ -345,7 +344,7 @@ class Allocation:
             self.added.append(constraint)
         if self._held:
             known = len(self._rows)
-            self._native.state([row for *_, row in self._rules_are_kept()[known:]])
+            self._native.state([row for _, row in self._rules_are_kept()[known:]])
         natives = [c for c in constraints if not isinstance(c, Constraint)]
         if natives:
             self.model.constraints.extend(natives)
@@ -358,7 +357,7 @@ class Allocation:
         if not self.rules.names and not changed:  # before all pairs are laid out
             return {}
         rows: dict[str, list[cp.Constraint]] = {name: [] for name in self.rules.names}
-        for _, bound, _, row in self._rules_are_kept():
+        for bound, row in self._rules_are_kept():
             rows[bound.name].append(row)
         if changed:
             rows["native constraints"] = self._native.added
@@ -375,16 +374,14 @@ class Allocation:
             for bound in in_force(fresh, jobs):
                 taken = cp.sum(self._a[[at[j, e] for j in bound.jobs]])
                 if bound.at_least > 0:
-                    row = taken >= bound.at_least * self._d[e]
-                    self._rows.append((e, bound, 1.0, row))
+                    self._rows.append((bound, taken >= bound.at_least * self._d[e]))
                 if bound.at_most < 1:
-                    row = taken <= bound.at_most * self._d[e]
-                    self._rows.append((e, bound, -1.0, row))
+                    self._rows.append((bound, taken <= bound.at_most * self._d[e]))
         return self._rows
 
     def worth(self, goal: float) -> float:
         """Return the cost that a value of the declared objective stands for."""
-        return goal * self._scaled * self.unit
+        return goal * self.scale * self.unit
 
     def decodable(self, program: cp.Problem) -> bool:
         """Tell whether an allocation can be read from a program: it has its variables."""
@@ -408,28 +405,22 @@ class Allocation:
         del solution
         return ()
 
-    def amounts(self, value: Value) -> tuple[Floats, Floats]:
-        """Return how long epochs last, shape (E,), and share times time of all jobs in them.
+    def decode(self, value: Value) -> Allocated:
+        """Return the allocation that values of the variables say, played until all work is done."""
+        return self.read(np.asarray(value(self._d)), np.asarray(value(self._a)))
+
+    def read(self, d: Floats, a: Floats) -> Allocated:
+        """Return the allocation that some values say, played until all work is done.
 
         Parameters
         ----------
-        value : callable
-            Gives the value of a variable.
-
-        Returns
-        -------
-        (ndarray, ndarray)
-            Not negative, shape (E,) and (E, M).
+        d, a : ndarray
+            How long epochs last, and share times time of each pair, in units, shape (E,) and (n,).
         """
-        d = self.unit * np.maximum(np.asarray(value(self._d), dtype=np.float64), 0.0)
-        a = self.unit * np.maximum(np.asarray(value(self._a), dtype=np.float64), 0.0)
+        durations = self.unit * np.maximum(d, 0.0)
         used = np.zeros((len(d), len(self.instance.jobs)))
-        used[[e for _, e in self.pairs], [j for j, _ in self.pairs]] = a
-        return d, used
-
-    def decode(self, value: Value) -> Allocated:
-        """Return the allocation that values of the variables say, played until all work is done."""
-        durations, used = self.amounts(value)
+        at = [e for _, e in self.pairs], [j for j, _ in self.pairs]
+        used[at] = self.unit * np.maximum(a, 0.0)
         rules, changed = self.rules, self.changed
         if changed:
             rules = rules.only(self._native.whole(self.side()))
@@ -440,15 +431,3 @@ class Allocation:
             return played
         planned = as_planned(self.instance, self.epochs, durations, used, rules)
         return min(planned, played, key=self.instance.objective_of)
-
-    def duals(self) -> Duals | None:
-        """Return what the solver says that work, servers and rules cost; None before it has."""
-        if self._all_work_is_done.dual_value is None:
-            return None
-
-        def cost(row: cp.Constraint) -> Floats:
-            return np.maximum(np.asarray(row.dual_value, dtype=np.float64), 0.0) * self._scaled
-
-        rules = [(e, bound, sign * float(cost(row))) for e, bound, sign, row in self._rows]
-        work = cost(self._all_work_is_done) * self.unit / self.instance.sizes
-        return Duals(work, cost(self._servers_suffice), [rule for rule in rules if rule[2]])

@@ -6,16 +6,13 @@ Each function here returns the constraints ``work <= d·s(N a/d)`` for many pair
 
 from __future__ import annotations
 
-from collections import Counter
-from fractions import Fraction
-
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from schedopt.formulations.hesrpt.towers import WORK, tower
 
-MOST_DENOMINATOR = 1 << 20
+Floats = NDArray[np.float64]
 
 
 def power_work(
@@ -23,39 +20,19 @@ def power_work(
 ) -> list[cp.Constraint]:
     """Return work <= a^p d^(1-p) as a tower of second-order cones.
 
-    With p = num/q and 2^L >= q, work^(2^L) <= a^num · d^(q-num) · work^(2^L-q) is halved again and
-    again: two equal factors make one of the next level, two different ones x and y a z with
-    z² <= x·y, written once for all pairs.
-
     Parameters
     ----------
     p : float
-        Over 0, up to 1. It is taken as a fraction; with a denominator of 2^20 at most it is off by
-        1e-12, or not at all.
+        Over 0, up to 1.
     a, d, work : cvxpy expressions
         Shape (n,) each.
     """
-    fraction = Fraction(p).limit_denominator(MOST_DENOMINATOR)
-    if fraction >= 1:
+    floors = tower(p)
+    if not floors:
         return [work <= a]
-    levels = max((fraction.denominator - 1).bit_length(), 1)
-    expressions: list[cp.Expression] = [a, d, work]
-    counts = Counter({0: fraction.numerator, 1: fraction.denominator - fraction.numerator})
-    counts[2] = 2**levels - fraction.denominator
-    constraints = []
-    for level in range(levels, 0, -1):
-        odd = sorted(i for i, n in counts.items() if n % 2)
-        counts = Counter({i: n // 2 for i, n in counts.items() if n >= 2})
-        for x, y in zip(odd[::2], odd[1::2], strict=True):
-            z = 2  # at the last level it is work itself
-            if level > 1:
-                expressions.append(cp.Variable(work.shape))
-                z = len(expressions) - 1
-                counts[z] = 1
-            constraints.append(_below_mean(expressions[z], expressions[x], expressions[y]))
-        if level == 1 and not odd:  # cannot be: a fraction in lowest terms ends with two factors
-            raise ArithmeticError(f"no tower for {p}")
-    return constraints
+    more = max(z for z, _, _ in floors) - WORK
+    expressions = [a, d, work, *(cp.Variable(work.shape) for _ in range(more))]
+    return [_below_mean(*(expressions[i] for i in floor)) for floor in floors]
 
 
 def _below_mean(z: cp.Expression, x: cp.Expression, y: cp.Expression) -> cp.Constraint:

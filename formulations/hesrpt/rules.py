@@ -101,6 +101,13 @@ class Rules:
         return in_force(self.bounds, present)
 
 
+def without_floors(rules: Rules) -> Rules:
+    """Return rules that ask for no least share, a relaxation."""
+    some = rules.only(rules.names)
+    some.bounds = [bound._replace(at_least=0.0) for bound in some.bounds]
+    return some
+
+
 def in_force(bounds: Iterable[Bound], present: Sequence[int]) -> Iterator[Bound]:
     """Yield bounds on those of their jobs that are in the system, if there are any."""
     here = set(present)

@@ -23,6 +23,8 @@ from math import isfinite
 
 from schedopt.instances.dssp.jobs import Stages
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.precision import EXPECTED as HELD
+from schedopt.instances.precision import expect_held
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 """Seconds in each unit."""
@@ -113,6 +115,7 @@ class Clock:
         if NUMBER.fullmatch(text):
             value = float(text)
             self.plain.add(column)
+            expect_held(text)
             return value if isfinite(value) and value >= 0 else None
         seconds = _seconds(text)
         if seconds is None:
@@ -171,6 +174,7 @@ def _seconds(text: str) -> Fraction | None:
     if len(text) > MOST:
         return None
     if found := _HMS.fullmatch(text):
+        expect_held(found[3])
         hours, minutes, seconds = map(Fraction, found.groups())
         return 3600 * hours + 60 * minutes + seconds
     total, at, seen = Fraction(0), 0, list[str]()
@@ -179,6 +183,7 @@ def _seconds(text: str) -> Fraction | None:
         unit = SPELLED.get(found[2].lower()) if found else None
         if found is None or unit is None:
             return None
+        expect_held(found[1])
         total += Fraction(found[1]) * SECONDS[unit]
         seen.append(unit)
         at = found.end()
@@ -219,5 +224,7 @@ def _tasks(text: str, clock: Clock, room: int) -> tuple[int, float]:
         raise InputError(f"from 1 to {room} tasks", found=shown(text))
     try:
         return int(digits), clock.length(length.strip(), "tasks")
-    except InputError:
+    except InputError as error:
+        if error.expected == HELD:
+            raise
         raise InputError(EXPECTED, found=shown(text) if text else "an empty part") from None

@@ -14,6 +14,7 @@ from schedopt.instances.dssp.jobs import Job, Stages
 from schedopt.instances.dssp.rewards import REWARDS
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.options import is_number
+from schedopt.instances.precision import expect_held
 
 T = TypeVar("T")
 
@@ -168,6 +169,7 @@ class _Row:
         if not is_number(value) or (least is not None and value < least):
             words = "a finite number" + ("" if least is None else f" >= {least}")
             raise self.wrong(column, words)
+        expect_held(text, f"{self.place}, column {column!r}")
         return value
 
     def count(self, column: str, least: int) -> int:

@@ -13,6 +13,7 @@ import msgspec
 
 from schedopt.instances.declarations import Name, NonNegative, Record
 from schedopt.instances.errors import InputError, expect, shown
+from schedopt.instances.precision import WHOLE, expect_held
 
 Stage = Annotated[tuple[NonNegative, ...], msgspec.Meta(min_length=1)]
 Stages = Annotated[tuple[Stage, ...], msgspec.Meta(min_length=1)]
@@ -68,12 +69,12 @@ class Job(Record, kw_only=True, omit_defaults=True, gc=False):  # it can be in n
     def __post_init__(self) -> None:  # in as few steps as may be: there are files of millions
         demand, path = self.demand, self.critical_path
         if not (
-            0 <= self.reward < inf
-            and (demand is None or 0 <= demand < inf)
-            and (path is None or 0 <= path < inf)
-            and 0 <= self.release < inf
+            0 <= self.reward <= WHOLE
+            and (demand is None or 0 <= demand <= WHOLE)
+            and (path is None or 0 <= path <= WHOLE)
+            and 0 <= self.release <= WHOLE
         ):
-            self._refuse_numbers()  # of jobs made in Python: files have been checked
+            self._check_numbers()  # of jobs made in Python: files have been checked
         if self.deadline is not None:
             check_deadline(self.deadline)
         if self.first_night != 1 or self.last_night is not None:
@@ -83,11 +84,12 @@ class Job(Record, kw_only=True, omit_defaults=True, gc=False):  # it can be in n
         elif demand is None or path is None:
             raise InputError("`stages`, or both `demand` and `critical_path`")
 
-    def _refuse_numbers(self) -> None:
+    def _check_numbers(self) -> None:
         for field in ("reward", "demand", "critical_path", "release"):
             value = getattr(self, field)
-            if value is not None and not 0 <= value < inf:
-                raise InputError("a finite number >= 0", found=shown(value), place=field)
+            if value is not None:
+                expect(0 <= value < inf, "a finite number >= 0", value, field)
+                expect_held(value, field)
 
     def _check_nights(self) -> None:
         expect(self.first_night >= 1, "a whole number >= 1", self.first_night, "first_night")
@@ -100,7 +102,12 @@ class Job(Record, kw_only=True, omit_defaults=True, gc=False):  # it can be in n
             raise InputError("stages with a task or more each", found=shown(stages), place="stages")
         shortest = min(map(min, stages))
         expect(shortest >= 0, "lengths >= 0", shortest, "stages")
-        if not isfinite(sum(map(sum, stages))):
+        if (total := sum(map(sum, stages))) <= WHOLE:
+            return
+        for s, stage in enumerate(stages):
+            for t, length in enumerate(stage):
+                expect_held(length, f"stages[{s}][{t}]")
+        if not isfinite(total):
             raise InputError("lengths whose sum is finite", found="an overflow", place="stages")
 
     @property
@@ -122,3 +129,4 @@ def check_deadline(deadline: float) -> None:
     """Raise `InputError` if a deadline is not a finite number above 0, or next to nothing."""
     expect(0 < deadline < inf, "a finite number > 0", deadline, "deadline")
     expect(deadline >= 1e-290, "no less than 1e-290", deadline, "deadline")
+    expect_held(deadline, "deadline")

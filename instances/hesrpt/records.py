@@ -21,6 +21,7 @@ from schedopt.instances.declarations import Name, Record
 from schedopt.instances.errors import InputError, expect, joined, shown
 from schedopt.instances.hesrpt.speedups import Power, Speedup, Whole
 from schedopt.instances.naming import check_unique
+from schedopt.instances.precision import expect_held
 from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]
@@ -76,7 +77,9 @@ class Job(Record, kw_only=True, omit_defaults=True):
             value = getattr(self, field)
             expected = f"a number > 0, from {LEAST:g} to {MOST:g}"
             expect(LEAST <= value <= MOST, expected, value, field)
+            expect_held(value, field)
         expect(0 <= self.arrival < inf, "a finite number >= 0", self.arrival, "arrival")
+        expect_held(self.arrival, "arrival")
 
 
 class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
@@ -184,10 +187,10 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
             return np.asarray(getattr(self.speedups[0], method)(values), dtype=np.float64)
         done = np.empty(len(values))
         kinds = self.kinds[jobs]
-        for kind, speedup in enumerate(self.speedups):
-            mine = kinds == kind
-            if mine.any():
-                done[mine] = getattr(speedup, method)(values[mine])
+        order = np.argsort(kinds, kind="stable")  # many jobs may have a speedup of their own each
+        for mine in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1):
+            if len(mine):
+                done[mine] = getattr(self.speedups[kinds[mine[0]]], method)(values[mine])
         return done
 
     def objective_of(self, solution: Allocated) -> float:

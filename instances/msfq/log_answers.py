@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET, UnsetType
 
 from schedopt.instances.declarations import Record
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import InputError, shown
 
 if TYPE_CHECKING:
     import polars as pl
 
     from schedopt.instances.msfq.logs import Floats
+
+MOST = 10**8
+"""Times that are unpacked at most."""
 
 
 def packed(starts: Floats) -> bytes:
@@ -29,6 +32,8 @@ def unpacked(schedule: bytes, jobs: int) -> Floats:
     import numpy as np
 
     expected = f"the starts of {jobs} jobs, packed"
+    if not 0 <= jobs <= MOST:
+        raise InputError(f"0 to {MOST:,} times, packed", found=shown(jobs), place="schedule")
     try:
         engine = zlib.decompressobj()
         data = engine.decompress(schedule, 8 * jobs + 1)

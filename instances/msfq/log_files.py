@@ -12,9 +12,11 @@ import numpy as np
 
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
 from schedopt.instances.errors import InputError, expect, joined, placed, shown, suggestion
-from schedopt.instances.files import read_bytes, replaced
+from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes, replaced
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, defects
 from schedopt.instances.parquet import read_parquet
+from schedopt.instances.precision import EXPECTED as HELD
+from schedopt.instances.precision import lost_cell, may_lose
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,8 +25,6 @@ NEEDED = ("submit", "need", "run")
 TEXTS = (*GROUPINGS, "name")
 COLUMNS = (*NEEDED, "estimate", *TEXTS)
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".parquet.gz")
-MOST_BYTES = 4 * 2**30
-"""No table is read beyond this: some hundred million jobs, or the end of a compressed bomb."""
 _CHUNK = 2**18
 
 
@@ -113,13 +113,15 @@ def _table(path: Path) -> pl.DataFrame:
     import polars as pl
     from polars.exceptions import PolarsError
 
-    data = read_bytes(path, MOST_BYTES)
+    data = read_bytes(path, MOST_TABLE)
     if not path.name.lower().removesuffix(".gz").endswith(".csv"):
         return read_parquet(data)
     head = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
     titles = [title.strip().strip('"').strip() for title in head]
     _check_columns(titles)
-    kinds = {key: pl.String if key in TEXTS else pl.Float64 for key in titles}
+    check_rows(data.count(b"\n"), 8 * len(titles))
+    number = pl.String if may_lose(data) else pl.Float64
+    kinds = {key: pl.String if key in TEXTS else number for key in titles}
     for schema in (kinds, dict.fromkeys(titles, pl.String)):  # as texts, to find what is no number
         try:
             table = pl.read_csv(io.BytesIO(data), new_columns=titles, schema=schema)
@@ -160,6 +162,8 @@ def _numbers(table: pl.DataFrame, key: str) -> Floats:
     elif not column.dtype.is_numeric():
         place = joined("columns", key)
         raise InputError("a column of numbers", found=str(column.dtype), place=place)
+    if (lost := lost_cell(table[key])) is not None:
+        raise InputError(HELD, found=shown(table[key][lost]), place=f"row {lost}, column {key!r}")
     column = column.cast(pl.Float64)
     if key != "estimate":
         check(column.is_null(), "a number in each row")

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from schedopt.instances.errors import InputError
+from schedopt.instances.precision import expect_held
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -123,10 +124,10 @@ class Jobs:
     ) -> Jobs:
         """Make jobs of plain sequences; a name that is not known is None."""
         return cls(
-            np.asarray(submit, dtype=np.float64),
+            _floats(submit, "submit"),
             np.asarray(need, dtype=np.int32),
-            np.asarray(run, dtype=np.float64),
-            None if estimate is None else np.asarray(estimate, dtype=np.float64),
+            _floats(run, "run"),
+            None if estimate is None else _floats(estimate, "estimate"),
             None if user is None else Labels.of(user),
             None if group is None else Labels.of(group),
             None if queue is None else Labels.of(queue),
@@ -228,6 +229,14 @@ def defects(
             jobs = "job" if count == 1 else "jobs"
             words = f"{count} {jobs} with {what} (first: row {at}, {value})"
             yield Defect(words, expected, count, at)
+
+
+def _floats(column: ArrayLike, key: str) -> Floats:
+    given = np.asarray(column)
+    if given.dtype.kind in "iuO":
+        for row, value in enumerate(given.tolist()):
+            expect_held(value, f"{key}[{row}]")
+    return given.astype(np.float64)
 
 
 def _length(column: Sized | None) -> int | None:

@@ -23,6 +23,7 @@ from schedopt.instances.msfq.sizes import (
     Lognormal,
 )
 from schedopt.instances.naming import refuse_twice
+from schedopt.instances.precision import expect_held
 from schedopt.instances.protocol import BaseInstance
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class JobClass(Record, kw_only=True, omit_defaults=True):
                     f"a number from {LEAST:g} to {MOST:g}" if finite else "a finite number > 0"
                 )
                 raise InputError(expected, found=shown(value), place=field)
+            expect_held(value, field)
         if isinstance(self.need, bool) or self.need != int(self.need) or self.need < 1:
             raise InputError("a whole number >= 1", found=shown(self.need), place="need")
 

@@ -7,6 +7,7 @@ Archive", JPDC 74, 2014.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
@@ -16,11 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, expect, placed, shown
-from schedopt.instances.files import read_bytes
+from schedopt.instances.files import check_rows, read_bytes
 from schedopt.instances.msfq.records import Instance
+from schedopt.instances.precision import expect_held, may_lose
 from schedopt.instances.swf import ASKED, RUN, SUBMIT, USED
 
 COLUMNS = ("time", "need", "size")
+LINE = 128
+"""Bytes that a line takes at least, as text and as numbers."""
 Row = tuple[int, float, float, float]
 """A line, and the time, need and size that it gives."""
 
@@ -60,9 +64,14 @@ def read_trace(path: str | Path, queue: Instance) -> Trace:
         With the file, the line, what was found and what was expected.
     """
     with placed(file=path):
-        lines = read_bytes(path).decode("utf-8", errors="replace").splitlines()
+        data = read_bytes(path)
+        check_rows(data.count(b"\n"), LINE)
+        lines = data.decode("utf-8", errors="replace").splitlines()
         endings = [ending.lower() for ending in Path(path).suffixes]
         rows = list(_swf(lines) if ".swf" in endings else _csv(lines))
+        for at, text in enumerate(lines if may_lose(data) else (), 1):
+            for cell in re.split(r"[,\s]+", "" if text.startswith(";") else text):
+                expect_held(cell, f"line {at}")
         classes = {job.need: c for c, job in enumerate(queue.classes)}
         before = -np.inf
         for line, time, need, size in rows:

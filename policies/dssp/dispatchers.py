@@ -22,7 +22,7 @@ from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.instances.errors import InputError
 from schedopt.policies.dssp.dispatch import Held, Played, play, schedule_of
-from schedopt.policies.registry import NotApplicableError, Policy, register, single_night
+from schedopt.policies.registry import NotApplicableError, Policy, register, returned, single_night
 
 PAPER: Final = "Anderson et al., SPAA 2005, section 3.2"
 Key = Callable[..., Floats]
@@ -94,9 +94,12 @@ def simulated(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Played:
         night.tasks  # noqa: B018 - raises where a job has none
     except InputError as error:
         raise NotApplicableError(f"{name} needs the tasks of every job: {error}") from error
+    tasks = len(night.tasks.lengths)
     if name in DRAWN:
-        return play(night, jobs, draws=KEYS[name](night, seed))
-    return play(night, jobs, keys=KEYS[name](night))
+        draws = returned(KEYS[name](night, seed), name, "task", float, tasks)
+        return play(night, jobs, draws=draws)
+    keys = returned(KEYS[name](night), name, "job, or each task", float, len(night.jobs), tasks)
+    return play(night, jobs, keys=keys)
 
 
 @dispatcher("random", source=PAPER, summary="a runnable task at random", random=True)

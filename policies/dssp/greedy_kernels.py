@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.dssp.selection.knapsack.items import Floats, Items, Mask
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
@@ -14,7 +14,7 @@ Array = Any  # numba gives its own types to what these kernels hand to one anoth
 _NONE, _PREFIX, _SINGLE = -1, 0, 1
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def greedy(rewards: Floats, weights: Floats, room: float, order: Array) -> Mask:
     """Take whatever still fits, in the given order."""
     chosen = np.zeros(rewards.size, dtype=np.bool_)
@@ -22,7 +22,7 @@ def greedy(rewards: Floats, weights: Floats, room: float, order: Array) -> Mask:
     return chosen
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def add_greedily(chosen: Mask, weights: Floats, room: float, order: Array) -> None:
     """Add to a selection whatever fits into the `room` that it leaves, in the given order."""
     for j in order:
@@ -31,7 +31,7 @@ def add_greedily(chosen: Mask, weights: Floats, room: float, order: Array) -> No
             room -= weights[j]
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def greedy_half(rewards: Floats, weights: Floats, room: float, order: Array) -> Mask:
     """Take the better of greedy and the first of the most rewarding items, then what fits."""
     chosen = greedy(rewards, weights, room, order)

@@ -18,7 +18,7 @@ from schedopt.formulations.dssp.windows import able, window_rows
 from schedopt.instances.dssp import FILL, Instance, Selected, selected
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.dssp import windowed as in_windows
-from schedopt.policies.registry import NotApplicableError, Policy, register, single_night
+from schedopt.policies.registry import NotApplicableError, Policy, register, returned, single_night
 from schedopt.solvers.dssp.selection.knapsack.items import Items, Mask
 
 KPP: Final = "Kellerer, Pferschy and Pisinger, Knapsack Problems, Springer 2004"
@@ -70,12 +70,14 @@ def selector(
             room = demands.down(instance.room(r)) if due else int(demands.numbers.sum())
             items = Items.of_whole(instance.rewards, demands, room, open_)
             if len(rows) < 2 and due:
-                return selected(instance, items.jobs(choose(items, **given)), r)
+                mask = returned(choose(items, **given), name, "item", bool, len(items.weights))
+                return selected(instance, items.jobs(mask), r)
             if windowed is None:
                 raise NotApplicableError(
                     f"{name} is for one capacity: releases and deadlines of jobs' own ask for more"
                 )
-            return selected(instance, items.jobs(windowed(instance, rows, items)), r)
+            mask = returned(windowed(instance, rows, items), name, "item", bool, len(items.weights))
+            return selected(instance, items.jobs(mask), r)
 
         register(
             Policy(

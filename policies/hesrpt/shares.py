@@ -14,7 +14,7 @@ from schedopt.instances.options import Option, is_number
 from schedopt.policies.hesrpt.closed import equi_times, hesrpt_shares, hesrpt_times, srpt_times
 from schedopt.policies.hesrpt.knee import best_alpha, knee_shares
 from schedopt.policies.hesrpt.simulator import Floats, Jobs, ShareFunction, StalledError, play
-from schedopt.policies.registry import NotApplicableError, Policy, register
+from schedopt.policies.registry import NotApplicableError, Policy, is_own, register, returned
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
 MANY = 1_000
@@ -58,10 +58,12 @@ def share_policy(
             if times and p is not None and early and len(instance.jobs) > MANY and not given:
                 return _at_once(instance, times(instance.sizes, p, float(instance.servers)))
 
+            own = is_own("hesrpt", name)
             options = given if given or setting is None else setting(instance)
 
             def shares(night: Instance, jobs: Jobs, left: Floats) -> Floats:
-                return function(night, jobs, left, **options)
+                found = function(night, jobs, left, **options)
+                return found if own else returned(found, name, "job there", float, len(jobs))
 
             return played(instance, shares)
 

@@ -1,5 +1,6 @@
 """msfq policies: what is run at a queue of multiserver jobs. Importing this registers them."""
 
+from schedopt.policies import registry
 from schedopt.policies.msfq import by_job, class_thresholds, one_or_all, rules, static_quickswap
 from schedopt.policies.msfq.logs import log_policy, preemptive, registered
 from schedopt.policies.msfq.registration import admission_rule
@@ -23,3 +24,5 @@ __all__ = [
     "rules",
     "static_quickswap",
 ]
+
+registry.settle("msfq")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 
-from msgspec import UNSET, structs
+from msgspec import UNSET, structs, to_builtins
 
 from schedopt.archive.entries import (
     Entry,
@@ -25,6 +27,7 @@ from schedopt.instances.files import decode, encode, load, read_bytes
 from schedopt.solvers.result import Document, gap, snap_bound
 from schedopt.validation.documents import as_record, check
 
+_OUTCOME = attrgetter("solver", "policy", "found_by", "bounded_by", "proved_by", "version")
 NEEDS_NONE = "none needed"
 """What an entry says of a bound that the checker finds by itself."""
 
@@ -48,7 +51,7 @@ class Verdict:
 
     group: str
     name: str
-    status: str  # as the entry has it
+    status: str  # as the entry has it, or ``believed``: said to be proven, and not re-proved
     bound: str  # ``re-proved``, ``believed, from`` whom, or empty where there is none
     wrong: list[str]  # what does not hold, a line each
 
@@ -64,13 +67,16 @@ def verify(group: str, entry: Entry) -> Verdict:
             if digest(path) != told:
                 wrong.append(f"the {what} is not that of the entry: {path.name} has another digest")
         result = document(group, entry)
+        as_entry(entry, result, result_path(name).name)
         report = check(archived(group, entry), result)
-        wrong += report.violations
+        wrong += [*report.violations, *report.unjudged]
+        wrong += [f"question: {what}" for what in report.differences]
         bound = report.bound
         wrong += _compared(entry, result, bound)
     except InputError as error:
         wrong.append(str(error))
-    return Verdict(group, entry.name, entry.status, bound, wrong)
+    believed = entry.status == "proven" and bound != "re-proved"
+    return Verdict(group, entry.name, "believed" if believed else entry.status, bound, wrong)
 
 
 def _compared(entry: Entry, result: Document, bound: str) -> list[str]:
@@ -88,7 +94,7 @@ def _compared(entry: Entry, result: Document, bound: str) -> list[str]:
     wrong += [f"question: {what}" for what in _other_question(entry, result)]
     wrong += [
         f"{shown(word)} has characters that do not print"
-        for word in (entry.name, entry.objective_by.by, entry.bound_by.by)
+        for word in _words([to_builtins(entry), _OUTCOME(result)])
         if not word.isprintable()
     ]
     kind = str((result.certificate or {}).get("kind", NEEDS_NONE))
@@ -97,6 +103,16 @@ def _compared(entry: Entry, result: Document, bound: str) -> list[str]:
     if entry.certificate and bound != "re-proved":
         wrong.append(f"certificate: {entry.certificate}, where the bound is {bound or 'not given'}")
     return wrong
+
+
+def _words(node: object) -> Iterator[str]:
+    """Yield all texts in something that JSON could hold."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, Mapping):
+        yield from chain(_words(list(node)), _words(list(node.values())))
+    elif isinstance(node, list | tuple):
+        yield from chain.from_iterable(map(_words, node))
 
 
 def _other_question(entry: Entry, result: Document) -> list[str]:
@@ -123,6 +139,8 @@ def submit(file: Path, result_file: Path, by: str) -> Judged:
     ``file``: an instance of the archive; ``result_file``: a result document for it; ``by``: who or
     what found it.
     """
+    if not by.isprintable():
+        raise InputError("a name of characters that print", found=shown(by), place="by")
     group, entry = entry_for(file)
     result = decode(read_bytes(result_file), Document, file=str(result_file))
     instance = load(file)

@@ -6,6 +6,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
@@ -89,7 +90,16 @@ def verb(
             else:
                 info = typer.Option(*([f"--{key}"] if hints[key] is bool else []), **how)
             run.__annotations__[key] = Annotated[hints[key], info]
-        return of.command(name, cls=cls, help=text, epilog=f"Example: {example}")(run)
+
+        @wraps(run)
+        def ended(*args: Any, **flags: Any) -> None:
+            try:
+                run(*args, **flags)
+            except KeyboardInterrupt:
+                say("interrupted")
+                raise typer.Exit(INTERRUPTED) from None
+
+        return of.command(name, cls=cls, help=text, epilog=f"Example: {example}")(ended)
 
     return registered
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -23,6 +25,7 @@ from schedopt.cli.common import (
 )
 from schedopt.instances.errors import InputError
 from schedopt.instances.naming import pick
+from schedopt.solvers.stopping import finishing
 
 
 @verb("schedopt new dssp --output mine.json")
@@ -158,7 +161,8 @@ def reproduce(
     Without anything it prints the table of all, as last recorded; `--quick` alone runs all quickly,
     and `all` in full.
 
-    Exit status: 0 every claim holds, 1 one does not, 2 there is no such reproduction.
+    Exit status: 0 every claim holds, 1 one does not, 2 there is no such reproduction, 130
+    interrupted (those that have ended are still told).
 
     Parameters
     ----------
@@ -177,8 +181,17 @@ def reproduce(
         names = None
     if output is not None:
         folder(output)
-    found = run(names or (), quick=quick, output=output, watch=lambda name: say(f"{name} ..."))
-    tell(found, json, listings.reproductions)
+    found: list[dict[str, Any]] = []
+    with suppress(KeyboardInterrupt):
+        run(
+            names or (),
+            quick=quick,
+            output=output,
+            watch=lambda name: say(f"{name} ..."),
+            done=found.append,
+        )
+    with finishing():
+        tell(found, json, listings.reproductions)
     held = all(claim["holds"] is not False for entry in found for claim in entry["claims"])
     raise typer.Exit(FOUND if held else FAILED)
 

@@ -22,6 +22,7 @@ from schedopt.cli.common import (
     writable,
 )
 from schedopt.instances.errors import InputError, printable
+from schedopt.solvers.stopping import finishing, stopped
 
 EXAMPLE_OF_SOLVE = "schedopt solve instances/dssp/night.json.gz --option fill=0.9"
 
@@ -110,7 +111,10 @@ def solve(
             explain=explain,
             progress=ticking("further solves"),
         )
-    delivering.result(instance, result, json, output, lambda: show(instance, result))
+    with finishing():
+        delivering.result(instance, result, json, output, lambda: show(instance, result))
+    if stopped():
+        raise typer.Exit(INTERRUPTED)
     delivering.page(instance, result, report, delivering.varied(asked))
     raise typer.Exit(status(result))
 
@@ -169,14 +173,15 @@ def evaluate(
         )
     if not results:
         raise InputError("a policy", found=repr(policy), place="--policy")
-    if len(names) == 1:
-        delivering.result(instance, results[0], json, output, lambda: show(instance, results))
-    else:
-        documents = [result.document() for result in results]
-        deliver(documents, json, output, lambda: show(instance, results))
+    with finishing():
+        if len(names) == 1:
+            delivering.result(instance, results[0], json, output, lambda: show(instance, results))
+        else:
+            documents = [result.document() for result in results]
+            deliver(documents, json, output, lambda: show(instance, results))
     for result in results:
         if not result.solution:
-            say(f"{result.policy}: {result.termination}: {result.message}")
+            say(f"{result.policy}: {result.termination}" + f": {result.message or ''}".rstrip(": "))
     if any(result.termination == "interrupted" for result in results):
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if all(result.solution for result in results) else 2)
@@ -194,7 +199,7 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
     strict : Fail where it answers another question than the file.
     """
     from schedopt.instances.files import load
-    from schedopt.verbs.check import answered, differences, reports
+    from schedopt.verbs.check import answered, differences, outcome, reports
 
     wrong = False
     for document, report in reports(load(file), result):
@@ -206,10 +211,8 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
         for what in report.unjudged:
             print(printable(f"{who}: not judged: {what}"))
         print(printable(f"{who}: {answered(document, report)}"))
-        another = strict and bool(differences(document, report))
+        another = strict and bool(differences(report))
         if report.whole and not another:
-            outcome = f"{document.solution_status}, objective {document.objective}"
-            bound = f"; bound {report.bound}" if report.bound else ""
-            print(printable(f"{who}: holds ({outcome}){bound}"))
+            print(printable(f"{who}: {outcome(document, report)}"))
         wrong = wrong or another or not report.whole
     raise typer.Exit(FAILED if wrong else 0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from schedopt.formats import cut, number
@@ -22,6 +24,14 @@ PALE = "#DDDDDD"
 
 DASHES = ("solid", "dashed", "dotted", "dashdot")
 """Beside the colours, for lines that lie on each other. As matplotlib and CSS call them."""
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Give no warning of characters that the font lacks: they are drawn as boxes."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:

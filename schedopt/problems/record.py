@@ -207,12 +207,34 @@ class Problem(Generic[I]):
             If no engine has that name, or it does not take the formulation.
         """
         from schedopt.solvers import door
+        from schedopt.solvers.clock import now
 
-        return door.solve(model, limits, solver=solver, start=lambda: self.hint(model))
+        began, limit = now(), limits.time_limit
 
-    def hint(self, model: Formulation) -> Any | None:
-        """Return a solution to start a solver from, None where that does not pay."""
-        return self._told("starting:start", model, default=None)
+        def start() -> Any | None:
+            left = None if limit is None else max(0.0, limit - (now() - began))
+            return self.hint(model, left)
+
+        return door.solve(
+            model,
+            limits,
+            solver=solver,
+            start=start,
+            at_once=lambda: self.at_once(model),
+        )
+
+    def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
+        """Return a solution to start a solver from, None where that does not pay.
+
+        ``seconds``: what is left of the time limit; where nothing is, it takes next to no time.
+        """
+        return self._told("starting:start", model, seconds, default=None)
+
+    def at_once(self, model: Formulation) -> tuple[Any | None, float | None]:
+        """Return a solution and a bound that take no search, None where there is none."""
+        found: tuple[Any | None, float | None]
+        found = self._told("starting:at_once", model, default=(None, None))
+        return found
 
     def certificate(
         self, model: Formulation, result: Result, limits: Limits

@@ -152,8 +152,10 @@ def svg(figure: Figure, caption: str) -> str:
     """Return a figure as markup to embed in a page, the same bytes each time."""
     import matplotlib
 
+    from schedopt.pictures.style import quietly
+
     buffer = BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "schedopt"}):
+    with matplotlib.rc_context({"svg.hashsalt": "schedopt"}), quietly():
         figure.savefig(buffer, format="svg", dpi=110, transparent=True, metadata={"Date": None})
     drawing = buffer.getvalue().decode()
     drawing = drawing[drawing.index("<svg") :]

@@ -21,7 +21,7 @@ from schedopt import __version__
 from schedopt.instances.errors import InputError, shown
 from schedopt.sweep.measure import Outcome, Task, said
 from schedopt.sweep.rows import Row
-from schedopt.sweep.workers import Group, Worker, WorkerError
+from schedopt.sweep.workers import Group, PolicyInterruptedError, Worker, WorkerError
 
 PATIENCE = 30.0  # seconds to wait for a scheduler, and for its first worker
 BATCH_SECONDS = 0.5  # seconds that a batch of tasks is meant to take
@@ -177,6 +177,8 @@ def _outcomes(distributed: Any, future: Any) -> Batch | Outcome[Row]:
     if future.status in ("cancelled", "lost"):
         raise CancelledError
     error = future.exception()
+    if isinstance(error, PolicyInterruptedError):
+        raise KeyboardInterrupt
     why = said(error)
     if isinstance(error, distributed.scheduler.KilledWorker):
         why = "the worker was killed on every attempt"

@@ -20,6 +20,7 @@ from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.problems.record import Question
 from schedopt.solvers.result import Document, Result, Termination
+from schedopt.solvers.stopping import stopped
 from schedopt.sweep.journal import Keyed, R
 from schedopt.sweep.plan import Run
 from schedopt.sweep.rows import Row
@@ -72,7 +73,7 @@ class Task:
             blank = _blank(self, run, instance, reference)
             try:
                 yield Begun(row=blank, warming=True)
-                warm_policy(policy)
+                warm_policy(policy, instance)
                 yield Begun(row=blank)
                 row = _row(blank, _evaluated(self, run, policy, instance), reference)
             except (KeyboardInterrupt, GeneratorExit):
@@ -231,7 +232,7 @@ def warm(problem: str) -> None:
 
 def _answered(question: Question, task: Task) -> Result:
     """Return the optimum of a question, on one thread."""
-    return solve(
+    result = solve(
         question.instance,
         formulation=question.formulation,
         constraints=task.constraints if question.ruled else (),
@@ -242,6 +243,7 @@ def _answered(question: Question, task: Task) -> Result:
         options=question.options,
         many=True,
     )
+    return uninterrupted(result)
 
 
 def _called(question: Question | None) -> str:
@@ -306,9 +308,14 @@ def _evaluated(task: Task, run: Run, policy: Policy, instance: AnyInstance) -> R
         seed=run.seed,
         constraints=task.constraints,
     )
-    if found.termination == "interrupted":  # it is run in full when the sweep goes on
+    return uninterrupted(found)
+
+
+def uninterrupted(result: Result) -> Result:
+    """Return a result that was found in full: others are left for when the sweep goes on."""
+    if stopped() or result.termination == "interrupted":
         raise KeyboardInterrupt
-    return found
+    return result
 
 
 def _row(blank: Row, result: Result, reference: Result) -> Row:

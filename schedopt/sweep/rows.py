@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.decode_errors import lost_number
+from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import read_bytes
 from schedopt.instances.parquet import read_parquet
+from schedopt.instances.precision import check_cells
 from schedopt.sweep.journal import Journal, finished
 
 if TYPE_CHECKING:
@@ -176,6 +178,9 @@ def read_rows(path: str | Path, *, cut: bool = False) -> list[Row]:
         try:
             if isinstance(record, bytes):
                 rows.append(msgspec.json.decode(record, type=Row))
+                if lost := lost_number(record, Row):
+                    with placed(f"row {number}", path):
+                        raise lost
             else:
                 rows.append(msgspec.convert(record, Row))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -200,6 +205,9 @@ def _records(path: Path, data: bytes) -> list[dict[str, Any]]:
                 if key in record:  # files of earlier releases have none
                     record[key] = msgspec.json.decode(record[key])
     except InputError as error:
+        if error.place:
+            with placed(file=path):
+                raise
         raise InputError("rows of a bench", found=error.found, file=str(path)) from None
     except (pl.exceptions.PolarsError, msgspec.DecodeError, TypeError) as error:
         reason = shown(str(error))
@@ -220,6 +228,7 @@ def _cells(data: bytes) -> pl.DataFrame:
     import polars as pl
 
     schema = _types()
+    check_cells(data, NUMBERS)
     found = pl.read_csv(BytesIO(data), schema_overrides=schema) if data else pl.DataFrame()
     texts = [name for name in found.columns if schema.get(name) == pl.String]
     return unguarded_columns(found, texts)

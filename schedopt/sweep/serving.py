@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
-import signal
 import sys
 import threading
 import time
@@ -16,6 +15,7 @@ from typing import Generic
 import msgspec
 
 from schedopt.policies.from_file import load_only
+from schedopt.solvers.stopping import ignored
 from schedopt.sweep.journal import Keyed, R
 from schedopt.sweep.measure import Begun, Done, Outcome, Step, Task, outcome, steps
 
@@ -24,6 +24,7 @@ TOLD = 0.02
 
 ORPHANED = 1.0  # seconds between two looks at who the parent is
 LONG = 0.2  # seconds after which the rest of what came together is left to others
+INTERRUPTED = 130  # exit status of a worker whose policy was interrupted, or raised that
 
 
 class Told(msgspec.Struct, Generic[R], frozen=True):
@@ -35,7 +36,7 @@ class Told(msgspec.Struct, Generic[R], frozen=True):
 
 def serve(line: Connection) -> None:
     """Do tasks as they come down a line: one, of which each step is told, or several."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
+    ignored()  # Ctrl-C is the parent's
     parent = multiprocessing.parent_process()
 
     def follow() -> None:
@@ -55,10 +56,13 @@ def serve(line: Connection) -> None:
         except EOFError:
             sys.stdout.flush()
             os._exit(0)  # taking down an interpreter full of compiled code would take longer
-        if isinstance(task, tuple):
-            _do_all(line, task)
-        else:
-            _do_in_steps(line, task, loaded)
+        try:
+            if isinstance(task, tuple):
+                _do_all(line, task)
+            else:
+                _do_in_steps(line, task, loaded)
+        except KeyboardInterrupt:  # a policy's own: signals are the parent's
+            os._exit(INTERRUPTED)
 
 
 def _do_all(line: Connection, tasks: Sequence[Task]) -> None:

@@ -16,12 +16,10 @@ import msgspec
 from schedopt import __version__
 from schedopt.instances.archived import PREFIX, members, result_path
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.files import beside, located, parse, problem_of, read_bytes
+from schedopt.instances.files import MOST_TABLE, beside, located, parse, problem_of, read_bytes
 from schedopt.instances.options import Options, checked, split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
-
-MOST_BESIDE = 4 * 2**30  # no file beside an instance is read beyond this
 
 MOST_DIGITS = 1000
 MOST_SEEDS = 1_000_000  # beyond this, a range of seeds is a slip of the pen
@@ -121,7 +119,7 @@ class Contents(Source):
         if self.path is None or not names:
             return self.others
         folder = located(self.path).parent
-        return {name: read_bytes(folder / name, MOST_BESIDE) for name in names}
+        return {name: read_bytes(folder / name, MOST_TABLE) for name in names}
 
     def problem(self) -> str:
         """Return the problem that the text says it is an instance of."""

@@ -17,6 +17,7 @@ from typing import Any
 from weakref import WeakSet
 
 from schedopt.instances.errors import InputError
+from schedopt.solvers.stopping import blocked
 
 TRIAL = 2.0  # seconds that a copy has to end at once
 
@@ -37,7 +38,7 @@ def began(
     ours, theirs = context.Pipe()
     HELD.add(ours)
     process: BaseProcess = context.Process(target=serve, args=(theirs,), daemon=True)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), blocked():
         warnings.simplefilter("ignore", DeprecationWarning)  # of threads: there are none
         process.start()
     theirs.close()  # only so does the end of the process end the line

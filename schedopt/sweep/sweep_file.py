@@ -14,6 +14,7 @@ import msgspec
 from schedopt.instances.decoding import convert
 from schedopt.instances.errors import InputError, joined, shown
 from schedopt.instances.files import read_bytes
+from schedopt.instances.precision import expect_held, held
 from schedopt.sweep.sources import GeneratedSource, generated, instance_files, seeds_of
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
@@ -78,7 +79,7 @@ def rule_files(path: str | Path) -> list[Path]:
 
 def _decoded(data: bytes, file: str) -> Declaration:
     try:
-        document = tomllib.loads(data.decode("utf-8"))
+        document = tomllib.loads(data.decode("utf-8"), parse_float=_number)
     except UnicodeDecodeError:
         raise InputError("text in UTF-8", found="bytes that are not") from None
     except (ValueError, RecursionError) as error:  # whole numbers of thousands of digits too
@@ -87,8 +88,22 @@ def _decoded(data: bytes, file: str) -> Declaration:
     return convert(document, Declaration, "", file=file)
 
 
+class _Written(float):
+    """A number that a double does not hold as it is written."""
+
+    text: str
+
+
+def _number(written: str) -> float:
+    if held(written):
+        return float(written)
+    value = _Written(written)
+    value.text = written
+    return value
+
+
 def _check_finite(value: Any, place: str) -> None:
-    """Refuse nan and inf, which JSON cannot hold."""
+    """Refuse TOML's nan and inf, of which JSON would make nothing at all, and what is lost."""
     if isinstance(value, dict):
         for key, inner in value.items():
             _check_finite(inner, joined(place, key))
@@ -97,6 +112,8 @@ def _check_finite(value: Any, place: str) -> None:
             _check_finite(inner, f"{place}[{position}]")
     elif isinstance(value, float) and not isfinite(value):
         raise InputError("a finite number", found=str(value), place=place)
+    elif isinstance(value, _Written):
+        expect_held(value.text, place)
 
 
 def _arguments(declared: Declaration, home: Path) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from schedopt.instances.files import encode, parse, read_bytes
 from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems import problem_of
 from schedopt.sweep.journal import Journal, Keyed, finished
-from schedopt.sweep.measure import Done, Failed, Step, Task
+from schedopt.sweep.measure import Done, Failed, Step, Task, uninterrupted
 from schedopt.sweep.sources import Source
 from schedopt.sweep.varying import Value, changed
 from schedopt.verbs.constraints import rules_from
@@ -90,9 +90,7 @@ class Variant(Task):
         """Return the row of the combination."""
         instance, rules, options = self.source.read()
         how = {**self.how, "options": {**self.how.get("options", {}), **options}}
-        result = solve(instance, constraints=rules, **how)
-        if result.termination == "interrupted":  # it is solved in full when the what-if goes on
-            raise KeyboardInterrupt
+        result = uninterrupted(solve(instance, constraints=rules, **how))
         document = result.document()
         return Variation(
             **{name: getattr(document, name) for name in SAME},

@@ -13,6 +13,7 @@ import msgspec
 
 from schedopt import __version__
 from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.precision import expect_held
 
 MOST = 10_000  # combinations of one call
 Value = float | int | str | bool  # what stands at a place
@@ -71,6 +72,7 @@ def _values(part: str, number: Callable[[str], float]) -> Iterator[Value]:
 def _plain(value: Decimal) -> float | int:
     if not value.is_finite():
         raise InputError("a finite number", found=str(value), place="--vary")
+    expect_held(str(value), "--vary")
     return int(value) if value == value.to_integral_value() else float(value)
 
 

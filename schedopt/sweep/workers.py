@@ -20,7 +20,7 @@ import msgspec
 from schedopt.sweep import starting
 from schedopt.sweep.journal import Keyed
 from schedopt.sweep.measure import Begun, Done, Failed, Finished, Outcome, Step, Task, warm
-from schedopt.sweep.serving import Told, serve
+from schedopt.sweep.serving import INTERRUPTED, Told, serve
 
 MOST_STARTS = 3  # times that a process may die of one step before the step is given up
 
@@ -45,6 +45,10 @@ def _decoders(
 
 class WorkerError(Exception):
     """A worker was closed while it worked."""
+
+
+class PolicyInterruptedError(Exception):
+    """A policy was interrupted in a worker, or raised as if it had been."""
 
 
 class Worker:
@@ -123,7 +127,10 @@ class Worker:
             self._busy = False
 
     def _lost(self) -> None:
+        process = self._process
         self.release()
+        if process is not None and process.exitcode == INTERRUPTED:
+            raise PolicyInterruptedError
         if self._closed:
             raise WorkerError from None
 
@@ -246,6 +253,8 @@ def local(tasks: Sequence[Task], workers: int, grace: float | None) -> Iterator[
                     threads.submit(employ, worker)
                 while left:
                     group = told.get()
+                    if isinstance(group, PolicyInterruptedError):
+                        raise KeyboardInterrupt
                     if isinstance(group, BaseException):
                         raise group
                     left -= len(group)

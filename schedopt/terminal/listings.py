@@ -208,8 +208,9 @@ def verdicts(found: Sequence[Verdict]) -> None:
             say(f"{verdict.group}/{verdict.name}: {line}", "red")
     sound = [verdict for verdict in found if not verdict.wrong]
     reproved = sum(verdict.bound == "re-proved" for verdict in sound)
-    proven = sum(verdict.status == "proven" for verdict in sound)
+    of = Counter(verdict.status for verdict in sound)
+    believed = f"{of['believed']} believed to be optimal, " if of["believed"] else ""
     say(
-        f"{len(sound)} of {len(found)} entries hold: {proven} proven, {len(sound) - proven} open; "
-        f"{reproved} bounds re-proved, the others believed"
+        f"{len(sound)} of {len(found)} entries hold: {of['proven']} proven, {believed}"
+        f"{of['open']} open; {reproved} bounds re-proved, the others believed"
     )

@@ -57,7 +57,7 @@ def _dropped(shown: ShownTable) -> None:
     out.print()
     show(msgspec.structs.replace(shown, rows=shown.rows[:DROPPED]).filled())
     if len(shown.rows) > DROPPED:
-        say(f"... and {len(shown.rows) - DROPPED:,} more; --output plan.csv has all")
+        say("... and more; --output plan.csv has all")
 
 
 def _outcome(document: Result) -> list[tuple[str, str, str]]:

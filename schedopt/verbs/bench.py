@@ -17,6 +17,7 @@ from schedopt.instances.files import keep
 from schedopt.instances.options import Options, most_at_once
 from schedopt.policies import from_file
 from schedopt.problems import problem as record_of
+from schedopt.solvers.stopping import finishing, stoppable
 from schedopt.sweep.journal import Journal
 from schedopt.sweep.measure import Outcome, Task, outcome
 from schedopt.sweep.plan import ProblemPlan, Sweep, problem_plans, runs
@@ -141,11 +142,13 @@ def bench(
         for line in _slow(todo):
             tell(line)
     try:
-        outcomes = computed(todo, jobs, grace, cluster)
-        for task, why in filled(rows, outcomes, len(plan) - len(todo), len(plan), progress):
-            failures.append(why if task.source.label in why else f"{task.source.label}: {why}")
+        with stoppable():
+            outcomes = computed(todo, jobs, grace, cluster)
+            for task, why in filled(rows, outcomes, len(plan) - len(todo), len(plan), progress):
+                failures.append(why if task.source.label in why else f"{task.source.label}: {why}")
     finally:
-        finished = RowTable(rows.finish())
+        with finishing():
+            finished = RowTable(rows.finish())
         finished.sweep = sweep
     if failures:
         raise BenchError(failures, finished)

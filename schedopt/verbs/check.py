@@ -8,7 +8,6 @@ from typing import Any
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import decode, load, read_bytes
 from schedopt.instances.protocol import AnyInstance
-from schedopt.problems import problem
 from schedopt.solvers.result import Document, Result
 from schedopt.validation.report import Report
 
@@ -50,25 +49,33 @@ def check(instance: AnyInstance, result: Any) -> Report:
 def answered(document: Document, report: Report) -> str:
     """Return which question a result answers, in words, and how it differs from the file's own."""
     what = document.formulation or f"policy {document.policy}"
-    told = differences(document, report)
+    told = differences(report)
     if not told:
         return f"answers {what}, as the file stands"
     return f"answers {what} with {' and '.join(told)}, not the file as it stands"
 
 
-def differences(document: Document, report: Report) -> list[str]:
+def differences(report: Report) -> list[str]:
     """Return where a result's question is not the file's own: options, side constraints, digest."""
-    if not document.formulation:
-        return report.differences
-    known = problem(document.problem).formulation(document.formulation).known_options
-    asks = document.question.options if document.question else document.options
-    own = {key: option.default for key, option in known.items() if option.asks and key in asks}
-    options = [
-        f"{key}={asks[key]}"
-        for key, default in own.items()
-        if default is not None and asks[key] != default
-    ]
-    return [*options, *report.differences]
+    return [*report.settings, *report.differences]
+
+
+def outcome(document: Document, report: Report) -> str:
+    """Return what holds of a result that nothing is wrong with, and what of it is believed."""
+    if document.termination == "infeasible":
+        return f"no solution in hand: that there is none is {report.bound}"
+    if document.solution_status == "none":
+        return f"no solution to check ({document.termination})"
+    if report.bound == "re-proved":
+        return (
+            f"holds ({document.solution_status}, objective {document.objective}); bound re-proved"
+        )
+    told = f"the solution holds (objective {document.objective})"
+    if document.policy:
+        return f"{told}; that the policy made it is believed"
+    if document.solution_status == "optimal":
+        return f"{told}; that it is optimal is {report.bound}"
+    return f"{told}; bound {document.bound}: {report.bound}" if report.bound else told
 
 
 def reports(instance: AnyInstance, path: str | Path) -> list[tuple[Document, Report]]:

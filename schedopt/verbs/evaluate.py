@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
@@ -21,11 +23,14 @@ from schedopt.policies.registry import (
     NotApplicableError,
     Policy,
     UnstableError,
+    is_own,
 )
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Asked, Result, Seconds, Termination
+from schedopt.solvers.stopping import stoppable, stopped
+from schedopt.verbs.stages import noted
 
 Watch = Callable[[int, int], None]
 """Called with how much is done, and how much there is."""
@@ -119,10 +124,11 @@ def evaluate(
     told_apart(chosen, options or {})
     further: dict[str, Any] = {"seed": seed, "jobs": jobs, "watch": watch}
     results: list[Result] = []
-    for one in chosen:
-        results.append(_evaluated(what, one, options or {}, added, **further))
-        if results[-1].termination == "interrupted":
-            break
+    with stoppable():
+        for one in chosen:
+            results.append(_evaluated(what, one, options or {}, added, **further))
+            if stopped() or results[-1].termination == "interrupted":
+                break
     return results[0] if isinstance(policy, str) else results
 
 
@@ -145,11 +151,35 @@ def _named(policy: Policy, key: str, value: Any, instance: str) -> Any:
     return value
 
 
-def warm(policy: Policy) -> None:
-    """Make sure that nothing has to be compiled when a policy runs next."""
+def warm(policy: Policy, instance: AnyInstance) -> None:
+    """Make sure that nothing has to be compiled when a policy runs next on an instance.
+
+    A user's own policy is run on no other instance than the user's: what is compiled for it is what
+    is compiled for one of ours, and where it has compiled parts itself, it is quick in a trial.
+    """
+    known = record_of(policy.problem).policies()
     for part in policy.name.split("+"):
-        if part in record_of(policy.problem).policies():
+        if part not in known:
+            continue
+        one = known[part]
+        if is_own(policy.problem, part):
             _warm(policy.problem, part)
+            continue
+        like = (
+            name
+            for name, other in known.items()
+            if (other.phase, other.suits) == (one.phase, one.suits) and is_own(policy.problem, name)
+        )
+        for name in islice(like, 1):
+            _warm(policy.problem, name)
+        if one.trial and id(one) not in _TRIED:
+            _TRIED.add(id(one))
+            with suppress(NotApplicableError):
+                one.run(instance, **one.trial)
+
+
+_TRIED: set[int] = set()
+"""Users' policies that have had their trial."""
 
 
 @cache
@@ -187,15 +217,18 @@ def _evaluated(
         options=settings,
         constraints=tuple(constraints),
     )
-    warm(policy)
     takes = {"seed": policy.random, "jobs": policy.parallel, "watch": policy.parallel}
     further = {key: value for key, value in further.items() if takes[key]}
     ended: Termination = "completed"
     began = now()
     try:
+        warm(policy, instance)
+        began = now()
         solution = policy.run(instance, **own, **further)
     except InterruptedRunError as stopped:
         solution, ended = stopped.solution, "interrupted"
+    except KeyboardInterrupt:
+        return msgspec.structs.replace(blank, termination="interrupted")
     except NotApplicableError as reason:
         ended = "unstable" if isinstance(reason, UnstableError) else blank.termination
         return msgspec.structs.replace(blank, termination=ended, message=str(reason))
@@ -225,7 +258,11 @@ def _checked(
     """Return a result as the checker leaves it."""
     from schedopt.validation.documents import check
 
-    report = check(instance, done.claim(), constraints)
+    try:
+        report = check(instance, done.claim(), constraints)
+    except KeyboardInterrupt:
+        stopped_here = msgspec.structs.replace(done, termination="interrupted")
+        return noted(stopped_here, "not checked: interrupted")
     missing = [*report.unchecked, *report.unjudged]
     note = getattr(done.solution, "note", "")
     return msgspec.structs.replace(

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from schedopt.instances.csv_text import guarded, guarded_columns, unguarded, unguarded_columns
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import load, read_bytes, write_bytes
 from schedopt.instances.parquet import read_parquet
+from schedopt.instances.precision import check_cells
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
 from schedopt.problems.shown import FIXED
@@ -114,6 +115,8 @@ def read(path: str | Path) -> pl.DataFrame | None:
             if heads[:4] != [*FIXED[:4]]:
                 return None
             given = {title: types.get(title, pl.String) for title in heads}
+            with placed(file=path):
+                check_cells(data, [title for title in heads if given[title] != pl.String])
             table = pl.read_csv(BytesIO(data), schema_overrides=given)
             texts = [name for name in table.columns if table[name].dtype == pl.String]
             table = unguarded_columns(table, texts).rename(

@@ -161,8 +161,11 @@ def save(figure: Any, path: str | Path) -> None:
         raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(path.name))
     kind = "svg" if suffix == ".html" else suffix[1:]
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # the same picture, same bytes
+    from schedopt.pictures.style import quietly
+
     buffer = BytesIO()
-    figure.savefig(buffer, format=kind, dpi=150, metadata=dated.get(kind))
+    with quietly():
+        figure.savefig(buffer, format=kind, dpi=150, metadata=dated.get(kind))
     data = buffer.getvalue()
     write_bytes(path, _page(path.stem, data) if suffix == ".html" else data)
 

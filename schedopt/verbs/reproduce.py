@@ -25,6 +25,7 @@ def reproduce(
     quick: bool = False,
     output: str | Path | None = None,
     watch: Callable[[str], None] | None = None,
+    done: Callable[[Told], None] | None = None,
 ) -> list[Told]:
     """Run reproductions, and say which claims hold.
 
@@ -38,6 +39,8 @@ def reproduce(
         A folder for the plots: curves, or else the claims beside what is found.
     watch : callable, optional
         Called with each name before it is run.
+    done : callable, optional
+        Called with what each found, once it has ended.
 
     Returns
     -------
@@ -55,7 +58,12 @@ def reproduce(
     for name in names:
         several = [other for other in known if other.startswith(f"{name}/")]
         wanted.update(dict.fromkeys(several or [pick(name, known, "a reproduction")]))
-    return [_one(known[name], quick, output, watch) for name in wanted or known]
+    found = []
+    for name in wanted or known:
+        found.append(_one(known[name], quick, output, watch))
+        if done:
+            done(found[-1])
+    return found
 
 
 def recorded() -> list[Told]:

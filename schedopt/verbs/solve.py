@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from math import inf, isnan
 from pathlib import Path
@@ -16,9 +15,10 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import Options, checked, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem, problem_of
-from schedopt.solvers.clock import compiling
 from schedopt.solvers.door import NoCertificateError
 from schedopt.solvers.result import Asked, Limits, Result, Watch, as_document, gap
+from schedopt.solvers.stopping import stoppable, stopped
+from schedopt.verbs.stages import Stages, noted
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation
@@ -58,7 +58,9 @@ def solve(
     constraints : iterable of Constraint
         Side constraints beyond those of the instance.
     time_limit : float, optional
-        Seconds of solving; the best so far is kept. Compiling kernels is not counted.
+        Seconds, from a model not yet built to a checked result, within a second or a tenth more;
+        the best so far is kept. Reading and compiling kernels are not counted. What is asked for
+        beyond the search (``confirm``, ``certificate``, ``explain``) has equal shares of it.
     gap : float
         The relative gap that is good enough; 0 asks for a proof.
     threads : int, optional
@@ -75,7 +77,7 @@ def solve(
         Whether to solve again by another method; where the two disagree nothing is optimal.
     explain : bool
         Whether to add why each job is left out, what each rule costs and what more would bring, by
-        solving again for each; the time limit is for all of this too.
+        solving again for each.
     many : bool
         Whether many models are solved in this process: then compiled engines, which take a second
         to load, pay for small ones too.
@@ -93,27 +95,36 @@ def solve(
         If something given is not right.
     """
     limits = _limits(time_limit, gap, threads, seed, watch, many=many)
-    compiled = compiling.seconds()
-    model = modelled(what, formulation, options)
-    model.add(*constraints)
-    record = problem(model.problem)
-    result = record.solve(model, solver, limits)
-    why = ""
-    if confirm:
-        result = confirmed(result, record.confirm(model, result, limits))
-    if certificate and result.bound is not None:
-        result, why = _certified(record, model, result, limits)
-    if explain:
-        result = _explained(record, model, result, limits, progress)
-    result = msgspec.structs.replace(result, asked=_question(model))
-    answer, result = result, _checked(model, result)
-    if answer.certificate and not result.bound_checked:  # it is short of the bound, and of no use
-        why = f" ({'; '.join(v for v in result.violations if v.startswith('bound: '))})"
-        result = _checked(model, msgspec.structs.replace(answer, certificate=msgspec.UNSET))
-    if certificate and result.bound is not None and not result.bound_checked:
-        note = f"no certificate{why}: the bound is believed"
-        result = msgspec.structs.replace(result, message=_together(result.message, note))
-    return _compiled(result, compiling.seconds() - compiled)
+    if isinstance(what, str | Path):
+        from schedopt.instances.files import load
+
+        what = load(what)  # on nobody's time
+    with stoppable():
+        stages = Stages(limits, confirm + certificate + explain)
+        model = modelled(what, formulation, options)
+        model.add(*constraints)
+        record = problem(model.problem)
+        result = stages.search(lambda limits: record.solve(model, solver, limits))
+
+        def confirmation(result: Result, limits: Limits) -> Result:
+            return confirmed(result, record.confirm(model, result, limits))
+
+        why: list[str] = []
+
+        def certification(result: Result, limits: Limits) -> Result:
+            return _certified(record, model, result, limits, why)
+
+        def explanation(result: Result, limits: Limits) -> Result:
+            return _explained(record, model, result, limits, progress)
+
+        if confirm:
+            result = stages.further("confirm", result, confirmation)
+        if certificate and result.bound is not None:
+            result = stages.further("certify", result, certification)
+        if explain:
+            result = stages.further("explain", result, explanation)
+        result = msgspec.structs.replace(result, asked=_question(model))
+        return stages.told(_judged(stages, model, result, why if certificate else None))
 
 
 def _question(model: Formulation) -> Asked:
@@ -123,23 +134,38 @@ def _question(model: Formulation) -> Asked:
     return Asked(model.instance, model.name, asks, tuple(model.added))
 
 
-def _compiled(result: Result, seconds: float) -> Result:
-    """Return a result that says what compiling took, where that is worth a word."""
-    if seconds < NOTICED:
-        return result
-    spent = msgspec.structs.replace(result.seconds, compile=seconds)
-    return msgspec.structs.replace(result, seconds=spent)
-
-
 def _certified(
-    record: Problem, model: Formulation, result: Result, limits: Limits
-) -> tuple[Result, str]:
-    """Return a result with its certificate, if one is found, and why not, in brackets."""
+    record: Problem, model: Formulation, result: Result, limits: Limits, why: list[str]
+) -> Result:
+    """Return a result with its certificate, if one is found, and add why not."""
     try:
         found = record.certificate(model, result, limits)
     except NoCertificateError as reason:
-        return result, f" ({reason})"
-    return msgspec.structs.replace(result, certificate=found or msgspec.UNSET), ""
+        why.append(str(reason))
+        return result
+    return msgspec.structs.replace(result, certificate=found or msgspec.UNSET)
+
+
+def _judged(stages: Stages, model: Formulation, result: Result, why: list[str] | None) -> Result:
+    """Return a result as the checker leaves it, without a certificate that proves nothing.
+
+    ``why``: where a certificate was asked for, reasons why there may be none.
+    """
+
+    def check(result: Result) -> Result:
+        return _checked(model, result, stages.to_check())
+
+    answer, result = result, stages.checked(result, check)
+    if why is None or result.bound is None or result.bound_checked:
+        return result
+    if answer.certificate and not stopped():  # it is short of the bound, and of no use
+        why += [v for v in result.violations if v.startswith("bound: ")]
+        bare = msgspec.structs.replace(answer, certificate=msgspec.UNSET)
+        result = stages.checked(bare, check)
+        if result.bound_checked:
+            return result
+    reasons = f" ({'; '.join(why)})" if why else ""
+    return noted(result, f"no certificate{reasons}: the bound is believed")
 
 
 def _explained(
@@ -151,13 +177,10 @@ def _explained(
 ) -> Result:
     """Return a result with what it leaves out and why; where something is not proven it says so."""
     if result.solution is None:
-        note = "nothing to explain: there is no solution"
-        return msgspec.structs.replace(result, message=_together(result.message, note))
+        return noted(result, "nothing to explain: there is no solution")
     found = record.explain(model, result, limits, progress)
     note = f"{found.unproven} of the prices are not proven" if found.unproven else ""
-    return msgspec.structs.replace(
-        result, explanation=as_document(found), message=_together(result.message, note)
-    )
+    return noted(msgspec.structs.replace(result, explanation=as_document(found)), note)
 
 
 def confirmed(result: Result, other: Result | None) -> Result:
@@ -170,65 +193,48 @@ def confirmed(result: Result, other: Result | None) -> Result:
         Of the same formulation by another method; None where there is none.
     """
     if other is None:
-        return msgspec.structs.replace(
-            result, message=_together(result.message, "not confirmed: there is no second method")
-        )
+        return noted(result, "not confirmed: there is no second method")
     told = f"{other.solver}: {other.termination}, objective {other.objective}"
     if not (other.proven or other.termination == "infeasible"):
-        note = f"not confirmed: {told} without a proof"
-        return msgspec.structs.replace(result, message=_together(result.message, note))
+        return noted(result, f"not confirmed: {told} without a proof")
     if result.proven and other.proven:
         agree = gap(result.objective, other.objective) or 0.0
         if agree <= AGREE:
-            note = f"confirmed by {other.solver}"
-            return msgspec.structs.replace(result, message=_together(result.message, note))
+            return noted(result, f"confirmed by {other.solver}")
     elif result.termination == other.termination == "infeasible":
-        note = f"confirmed by {other.solver}"
-        return msgspec.structs.replace(result, message=_together(result.message, note))
+        return noted(result, f"confirmed by {other.solver}")
     elif not result.proven and result.termination != "infeasible":
         return result
-    note = f"two methods disagree: {told}"
-    return msgspec.structs.replace(
+    refuted = msgspec.structs.replace(
         result,
         termination="error",
         solution_status="none" if result.solution is None else "feasible",
         bound=None,
         gap=None,
         conflict=(),
-        message=_together(result.message, note),
     )
+    return noted(refuted, f"two methods disagree: {told}")
 
-
-NOTICED = 0.5
-"""Seconds of compiling from which on a result speaks of it."""
 
 AGREE = 1e-6
 """Relative difference of the optima that two methods may find: the loosest of their tolerances."""
 
 
-def _checked(model: Formulation, result: Result) -> Result:
+def _checked(model: Formulation, result: Result, seconds: float | None) -> Result:
     """Return a result as the checker leaves it: what it faults is not called optimal."""
-    began = time.perf_counter()
-    report = _report(model, result)
-    seconds = msgspec.structs.replace(result.seconds, check=time.perf_counter() - began)
+    report = _report(model, result, seconds)
     missing = [*report.unchecked, *report.unjudged]
     notes = [f"not checked: {what}" for what in missing]
     believed = not report.violations or result.solution_status != "optimal"
-    return msgspec.structs.replace(
+    result = msgspec.structs.replace(
         result,
         solution_status=result.solution_status if believed else "feasible",
-        seconds=seconds,
         version={"schedopt": __version__, **result.version},
         checked=not missing,
         bound_checked=report.bound == "re-proved",
         violations=tuple(report.violations),
-        message=_together(result.message, *notes),
     )
-
-
-def _together(*notes: str | msgspec.UnsetType) -> str | msgspec.UnsetType:
-    """Return notes as one message."""
-    return "; ".join(str(note) for note in notes if note) or msgspec.UNSET
+    return noted(result, *notes)
 
 
 def _limits(
@@ -267,11 +273,11 @@ def modelled(what: What, formulation: str | None, options: Options | None) -> Fo
     return what
 
 
-def _report(model: Formulation, result: Result) -> Report:
+def _report(model: Formulation, result: Result, seconds: float | None) -> Report:
     """Check a result; say what in the model no checker can see."""
     from schedopt.validation.documents import check
 
-    report = check(model.instance, result.claim(), model.added)
+    report = check(model.instance, result.claim(), model.added, seconds)
     declared = [*model.instance.constraints, *model.added]
     names = {label(constraint, i) for i, constraint in enumerate(declared)}
     native = [name for name in model.side() if name not in names]

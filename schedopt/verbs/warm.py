@@ -13,6 +13,7 @@ from schedopt.instances.files import parse
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import Problem, problems
 from schedopt.solvers.clock import compiling
+from schedopt.solvers.compiling import always
 from schedopt.verbs.evaluate import warm as warm_policy
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
@@ -45,6 +46,7 @@ def warm(progress: Callable[[int, int], None] | None = None) -> list[Warmed]:
     list of Warmed
         One for each problem.
     """
+    always()
     plan = [(record, list(_runs(record))) for record in problems()]
     total, done = sum(len(runs) for _, runs in plan), 0
     found = []

@@ -15,6 +15,7 @@ from schedopt.instances.files import load, write_bytes
 from schedopt.instances.options import Options, most_at_once
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
+from schedopt.solvers.stopping import finishing, stoppable
 from schedopt.sweep.plan import Run
 from schedopt.sweep.starting import leave_if_begun_by_ourselves
 from schedopt.sweep.varied import Variant, Variation, Variations, VariedSource, table
@@ -136,11 +137,12 @@ def solved(
 
     outcomes = computed(left, min(jobs, max(1, len(left))))
     try:
-        with closing(filled(rows, outcomes, held, total, told)) as failures:
+        with stoppable(), closing(filled(rows, outcomes, held, total, told)) as failures:
             for _, why in failures:
                 raise SaidError(why)
     finally:
-        found = rows.finish()
+        with finishing():
+            found = rows.finish()
     if output is not None and whole:
         write_bytes(output, table(found, output.suffix.lower()))
     return found

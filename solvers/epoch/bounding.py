@@ -113,14 +113,14 @@ def leaders(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
             return next(h for h in ways if h * leader <= nodes)
         return 1 + (nodes - leader) // max(1, size, leader - inequity)
 
-    found: list[int] = []
+    least: list[int] = []
     for i, size in enumerate(descending):
         if i + 1 < len(descending) and descending[i + 1] == size:
             continue
-        room = sum(holds(leader, size) for leader in found)
+        room = sum(holds(leader, size) for leader in least)
         if room <= i:
-            found += [size] * -(-(i + 1 - room) // holds(size, size))
-    return found
+            least += [size] * -(-(i + 1 - room) // holds(size, size))
+    return least
 
 
 def narrowest(model: Rectangles) -> int:

@@ -236,8 +236,8 @@ def _fewest(data: Data, stack: Stack, d: int) -> int:
                 if after <= jobs and data.widest[way] >= data.distinct[size]:
                     fewest[after] = min(fewest[after], fewest[i] + 1)
         done += alike[size]
-    found: int = fewest[jobs]
-    return found
+    epochs: int = fewest[jobs]
+    return epochs
 
 
 @njit(cache=True)

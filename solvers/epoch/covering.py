@@ -159,8 +159,8 @@ def covering(model: Partition, seconds: float = inf) -> Slots | None:
     """
     instance = model.instance
     minima = instance.minima[instance.descending].tolist()
-    found = patterns(minima, instance.nodes, instance.inequity, MOST_PATTERNS, seconds)
-    return None if found is None else Slots(instance, found)
+    maximal = patterns(minima, instance.nodes, instance.inequity, MOST_PATTERNS, seconds)
+    return None if maximal is None else Slots(instance, maximal)
 
 
 def patterns(
@@ -187,7 +187,7 @@ def patterns(
         counts = divisors(nodes) if inequity == 0 else range(min(nodes, len(descending)), 0, -1)
         even = (_even(nodes, h) for h in counts if h <= len(descending))
         return [pattern for pattern in even if pattern[-1][0] >= descending[-1]]
-    found: list[Pattern] = []
+    maximal: list[Pattern] = []
     looked_at, until = 0, now() + seconds
     for leader in dict.fromkeys(descending):
         led = _Led(Counter(descending), leader, nodes, inequity)
@@ -196,10 +196,10 @@ def patterns(
         for pattern in led.patterns():
             looked_at += 1
             if pattern is not None:
-                found.append(pattern)
-            if len(found) > most or looked_at > LOOKS * most or now() > until:
+                maximal.append(pattern)
+            if len(maximal) > most or looked_at > LOOKS * most or now() > until:
                 return None
-    return found
+    return maximal
 
 
 def _even(nodes: int, jobs: int) -> Pattern:

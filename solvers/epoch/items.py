@@ -141,21 +141,27 @@ def first_fit(items: Items) -> list[list[int]]:
     items : Items
         Possible, with k >= 1.
     """
-    room, floors = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    most = sum(len(kind.items) for kind in items.kinds)
+    room, floors = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
     held: list[list[int]] = []
     epochs: list[list[int]] = []
     for t, kind in enumerate(items.kinds):
-        for jobs in kind.items:
-            widths = np.sum([np.maximum(size, floors) for size in kind.sizes], axis=0)
-            able = np.flatnonzero(widths <= room)
-            e = next((e for e in able.tolist() if not items.clash[t, held[e]].any()), len(epochs))
+        room[len(epochs) :], floors[len(epochs) :] = items.nodes, max(1, kind.top - items.inequity)
+        widths = np.sum([np.maximum(size, floors) for size in kind.sizes], axis=0)
+        able = iter(np.flatnonzero(widths <= room).tolist())
+        e = -1
+        for jobs in kind.items:  # what has not fitted one does not fit the next, which is alike
+            while e < 0 or room[e] < widths[e] or _clashes(items, t, held, e):
+                e = next(able)
             if e == len(epochs):
-                floors = np.append(floors, max(1, kind.top - items.inequity))
-                room = np.append(room, items.nodes)
-                widths = np.append(widths, kind.own(items.inequity))
                 held.append([])
                 epochs.append([])
             room[e] -= widths[e]
             held[e].append(t)
             epochs[e] += jobs
     return epochs
+
+
+def _clashes(items: Items, t: int, held: list[list[int]], e: int) -> bool:
+    """Tell whether an epoch holds a kind that may not share it; a new one holds none."""
+    return e < len(held) and not items.kinds[t].free and bool(items.clash[t, held[e]].any())

@@ -91,14 +91,14 @@ class Multipliers:
         """Price the items and the epochs once; tell whether more rounds are of no use."""
         value, prices = master.solved()
         whole = np.rint(np.maximum(prices, 0.0) * SCALE).astype(np.int64)
-        most, found = self._machine.worth(whole)
+        most, fillings = self._machine.worth(whole)
         epochs = -(-int(whole @ self._machine.counts) // most) if most else 0
         if self.best is None or epochs > self.best.epochs:
             self.best = Bound(epochs, whole.tolist(), most)
         reachable = ceil(value - NEAR)
         if reachable <= self.best.epochs or reachable < self.goal or self.best.epochs >= self.goal:
             return True
-        return not master.add(found)
+        return not master.add(fillings)
 
 
 class _Master:
@@ -157,13 +157,13 @@ class _Machine:
     def worth(self, multipliers: Longs) -> tuple[int, Longs]:
         """Return what an epoch can be worth at most, and for each leader one worth the most."""
         shape = (len(self.firsts), len(self.counts))
-        found = np.zeros(shape, dtype=np.int64)
+        fillings = np.zeros(shape, dtype=np.int64)
         table = np.zeros((shape[1] + 1, self.nodes + 1), dtype=np.int64)
         most = 0
         for leader, first in enumerate(self.firsts.tolist()):
             kinds = np.stack([self.widths[leader], self.counts, multipliers])
-            most = max(most, _knapsack(kinds, first, table, found[leader]))
-        return most, found
+            most = max(most, _knapsack(kinds, first, table, fillings[leader]))
+        return most, fillings
 
 
 def _columns(items: Items, known: list[list[int]]) -> Longs:
@@ -179,7 +179,7 @@ def _columns(items: Items, known: list[list[int]]) -> Longs:
 
 
 @njit(cache=True)
-def _knapsack(items: Longs, first: int, table: Longs, found: Longs) -> int:
+def _knapsack(items: Longs, first: int, table: Longs, filling: Longs) -> int:
     """Fill an epoch with the kinds from the first on; return what it is worth at most.
 
     The rows of ``items`` are what one item takes, how many there are, and what one is worth.
@@ -201,7 +201,7 @@ def _knapsack(items: Longs, first: int, table: Longs, found: Longs) -> int:
         q = 0
         while table[t, room] != table[t + 1, room - q * widths[t]] + q * worth[t]:
             q += 1
-        found[t] = q
+        filling[t] = q
         room -= q * widths[t]
     value: int = table[first, nodes]
     return value

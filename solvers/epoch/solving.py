@@ -37,6 +37,9 @@ WRITING = 0.25
 MOST_JOBS = 1_000
 """Jobs up to which CP-SAT is told who may lead whom, which grows with their square."""
 
+MOST_ASKED = 20_000_000
+"""Steps in which it is to be told whether some side constraints can hold."""
+
 TRIVIAL = "nothing had to be searched"
 
 
@@ -52,7 +55,9 @@ def partition(model: Partition, given: Given) -> Result[Partitioned] | HandOn:
 
         if some.inequity or some.impossible():
             return not some.impossible()
-        return work.finds(Completion(some, 1, None))
+        if not Completion.fits(some):  # without bundles there may be too many kinds
+            raise TimeoutError("too many nodes and jobs to search for epochs")
+        return work.finds(Completion(some, 1, None), MOST_ASKED)
 
     def record(epochs: Epochs | None) -> Partitioned | None:
         return None if epochs is None else partitioned(model.instance, epochs)
@@ -188,11 +193,13 @@ class _Work:
         self.run.limits = self.given.limits
         return ended
 
-    def finds(self, search: Search) -> bool:
-        """Tell whether a search finds anything."""
+    def finds(self, search: Search, most: float = inf) -> bool:
+        """Tell whether a search finds anything, in so many steps at most."""
         while search.value is None and not search.advance(STEP):
             if self.late:
                 raise TimeoutError
+            if getattr(search, "steps", 0) > most:
+                raise TimeoutError(f"over {most:,} steps to tell whether some rules can hold")
         return search.value is not None
 
     def ended(
@@ -247,7 +254,7 @@ def _known(model: Partition, packed: Items, start: Partitioned | None) -> tuple[
     if start is not None:
         known.append([[instance.index[name] for name in epoch.nodes] for epoch in start.epochs])
     if packed.inequity:
-        if (model.rules or start is None) and not packed.impossible():
+        if not packed.impossible():
             known.append(first_fit(packed))
     elif not model.rules:
         known.append(dealt(instance.descending, blocks(minima, packed.nodes)[0]))

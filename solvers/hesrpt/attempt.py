@@ -9,23 +9,27 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import count_timelines, timelines
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers import clarabel
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import ConflictNotReducedError, Holds, smallest_conflict
 from schedopt.solvers.door import Given
-from schedopt.solvers.hesrpt.feasible import possible, satisfiable
-from schedopt.solvers.hesrpt.programs import solve_program
+from schedopt.solvers.hesrpt.feasible import (
+    always_satisfiable,
+    possible,
+    possible_timelines,
+    satisfiable,
+)
+from schedopt.solvers.hesrpt.programs import feasible, solve_program
 from schedopt.solvers.result import Result, Seconds, Termination, gap, snap_bound
 from schedopt.solvers.running import Run, make_result
 
 STEP = 0.2
 """Seconds between two looks at the clock."""
-MOST_TIMELINES = 720
-"""Timelines that are tried for whether side constraints can hold together."""
-BUILDING = 4e-3
+BUILDING = 2e-4
 """Seconds that it takes to build a program with arrivals, for each two jobs."""
+BEYOND = 0.7
+"""Seconds that writing a solution may take beyond the limit."""
 MOST_PROGRAMS = 2_000
 """Orders whose programs are solved before the gap that is left is reported as it is."""
 NEAR = 1e-7
@@ -73,8 +77,6 @@ class Attempt:
     solution : Allocated or None
     message : str
         Why no more is proven.
-    tried : sequence of (order, arrived)
-        The timelines whose programs decide whether side constraints can hold.
     """
 
     def __init__(self, model: Allocation, given: Given, name: str) -> None:
@@ -86,7 +88,6 @@ class Attempt:
             self.value = self.instance.objective_of(self.solution)
         self.bound = -inf if given.bound is None else float(given.bound)
         self.message = ""
-        self.tried: Sequence[Timeline] = ()
         self._found_by: str | None = None
         self._bounded_by: str | None = None
         self._of_its_order = -inf
@@ -153,7 +154,7 @@ class Attempt:
         ----------
         search : Search
         spare : float
-            Seconds to leave for writing what was found.
+            Seconds that it takes to write what was found: they are left, up to half of the limit.
 
         Returns
         -------
@@ -169,10 +170,12 @@ class Attempt:
                 self.note(search.value)
                 if done or self.near_enough(search.value) or self.out_of_time():
                     return done
-                if search.value < inf and self.out_of_time(spare):
+                half = 0.5 * (self.limits.time_limit or 0.0)
+                if search.value < inf and self.out_of_time(min(spare, half)):
                     return False
         finally:
-            if search.value < known:
+            left = self.left()
+            if search.value < known and (left is None or spare <= max(left, 0.0) + BEYOND):
                 self.take(search.solution(), search.name)
 
     def take_program(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> float:
@@ -180,7 +183,8 @@ class Attempt:
         program = self.model.ordered(order, arrived)
         if program.rules.bounds and not possible(program, program.rules.names):
             return inf
-        solved = solve_program(program, self.left())
+        known = inf if self.solution is None else self.value
+        solved = solve_program(program, self.left(), known)
         own = -inf if solved.bound is None else solved.bound
         if solved.solution is not None:
             self.take(solved.solution, "clarabel", own)
@@ -202,15 +206,18 @@ class Attempt:
         """
         least = rest
         self.raise_to(others, self.name)
-        for tried, (bound, timeline) in enumerate(leaves):
-            if bound >= self.value * (1 - NEAR):
-                least = min(least, bound)
-                break
-            if tried >= MOST_PROGRAMS or self.out_of_time():
-                least = min(least, bound)
-                self.message = f"{tried} orders' programs were solved, not all"
-                break
-            least = min(least, max(bound, self.take_program(*timeline)))
+        try:
+            for tried, (bound, timeline) in enumerate(leaves):
+                if bound >= self.value * (1 - NEAR):
+                    least = min(least, bound)
+                    break
+                if tried >= MOST_PROGRAMS or self.out_of_time():
+                    least = min(least, bound)
+                    self.message = f"{tried} orders' programs were solved, not all"
+                    break
+                least = min(least, max(bound, self.take_program(*timeline)))
+        except TimeoutError as reason:
+            self.message, least = str(reason), min(least, others)
         if least == inf and self.solution is None:
             return "infeasible"
         self.raise_to(min(least, self.value), self.name)
@@ -223,7 +230,9 @@ class Attempt:
         solution = self.solution
         if solution is None:
             bound = None
-            stopped = "error" if stopped == "completed" else stopped
+            if stopped == "completed":
+                stopped = "error"
+                self.message = self.message or "neither an allocation was found nor that none is"
         else:
             distance = gap(self.value, snap_bound(self.value, bound))
             if distance is not None and distance <= tolerance:
@@ -278,7 +287,7 @@ def attempted(
     attempt = Attempt(model, given, name)
     stopped: Termination
     try:
-        kept = not model.rules.bounds or satisfiable(model, set(model.rules.names))
+        kept = not model.rules.bounds or _can_be_kept(model)
         stopped = work(attempt) if kept else "infeasible"
     except KeyboardInterrupt:
         stopped = "interrupted"
@@ -287,6 +296,18 @@ def attempted(
         result = with_conflict(result, list(model.side()), _holds(attempt))
     seconds = Seconds(build=model.seconds, solve=now() - began)
     return msgspec.structs.replace(result, seconds=seconds)
+
+
+def _can_be_kept(model: Allocation) -> bool:
+    """Tell whether no quick proof shows that side constraints cannot be kept."""
+    names = set(model.rules.names)
+    late = model.instance.arrivals.any() and not always_satisfiable(model, names)
+    try:
+        return satisfiable(model, names) and not (
+            late and not any(possible_timelines(model, names))
+        )
+    except TimeoutError:
+        return True
 
 
 def with_conflict(
@@ -304,25 +325,26 @@ def with_conflict(
 def _holds(attempt: Attempt) -> Holds:
     """Return what tells whether some side constraints, by name, can hold together."""
     model, late = attempt.model, bool(attempt.instance.arrivals.any())
-    tried = attempt.tried or _every_timeline(model)
 
     def holds(some: frozenset[str]) -> bool:
         if not satisfiable(model, some):
             return False
-        for timeline in tried:
-            if attempt.out_of_time():
-                raise TimeoutError
-            program = model.ordered(*timeline)
-            if possible(program, some) and (not late or clarabel.feasible(program.program(some))):
+        if not model.given and always_satisfiable(model, some):
+            return True
+        tried = set[tuple[int, ...]]()
+        for order, arrived in possible_timelines(model, some):
+            if not late:
                 return True
-        return not tried
+            # After the last arrival time is not known: all that is served gets done.
+            before = max(arrived.values())
+            key = *order[len(order) - before :], -1, *arrived.values()
+            if key in tried:
+                continue
+            if len(tried) >= MOST_PROGRAMS or attempt.out_of_time():
+                raise TimeoutError
+            tried.add(key)
+            if feasible(model.ordered(order, arrived), some):
+                return True
+        return False
 
     return holds
-
-
-def _every_timeline(model: Allocation) -> Sequence[Timeline]:
-    """Return all timelines of a model, where they are few enough to try; else none."""
-    order = model.last_first.tolist() if model.given else None
-    if count_timelines(model.instance, order) > MOST_TIMELINES:
-        return ()
-    return list(timelines(model.instance, order))

@@ -12,22 +12,95 @@ import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import count_timelines, timelines
-from schedopt.formulations.hesrpt.rules import Rules, bounds_of
+from schedopt.formulations.hesrpt.rules import Rules, bounds_of, without_floors
 from schedopt.instances.constraints import Constraint, FairShare, Shares, label
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.hesrpt import closed_form
 from schedopt.solvers.hesrpt.alike import MOST_JOBS, MOST_SETS, alike
 from schedopt.solvers.hesrpt.diagram import Diagram, Pass
-from schedopt.solvers.hesrpt.kernels import Floats, Ints, slope, speed
+from schedopt.solvers.hesrpt.kernels import Floats, Ints, slope, speed, speeds
 from schedopt.solvers.hesrpt.makespan import least_makespan
 from schedopt.solvers.hesrpt.orders import OneOrder
+from schedopt.solvers.hesrpt.path_kernels import (
+    Path,
+    cheapest,
+    cost_until,
+    least_between,
+    price_until,
+)
+from schedopt.solvers.hesrpt.paths import Rents
 from schedopt.solvers.hesrpt.price_kernels import prices_of
 from schedopt.solvers.hesrpt.prices import compiled, curves, levels_of
 from schedopt.solvers.hesrpt.programs import solve_program
 from schedopt.solvers.hesrpt.rents import RentSearch
-from schedopt.solvers.hesrpt.rents_proof import shown
+from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Limits, Result
+
+LOWER = 1e-10
+"""What the cost of a job is lowered by, so that prices need not meet it to the last digit."""
+BELOW = 1e-12
+"""The same of the price at which a unit of time earns just what it costs."""
+DOUBLINGS = 60
+
+
+def shown(found: Rents, left: Callable[[], float]) -> dict[str, object] | None:
+    """Return a certificate of the best rents that were found, None where time ends before."""
+    paths, jobs = [found.path(row) for row in range(len(found.servers))], list[dict[str, object]]()
+    for j in range(len(found.sizes)):
+        job = _Job(found, paths[found.payers[j]], j).shown() if left() else None
+        if job is None:
+            return None
+        jobs.append(job)
+    times, rents = found.times.tolist(), found.rents[0].tolist()
+    return {"kind": "rents", "times": times, "rents": rents, "jobs": jobs}
+
+
+class _Job:
+    """One job that pays for its servers."""
+
+    def __init__(self, found: Rents, path: Path, j: int) -> None:
+        size, cost = float(found.sizes[j]), float(found.costs[j])
+        self.what = (found.curves, path, j, size, cost)
+        self.stack, self.out = found.room
+        self.cells = found.rents.shape[1]
+
+    def shown(self) -> dict[str, object] | None:
+        """Return what the job costs, and prices for spans of cells, halved until they show it."""
+        c, path, j, size, cost = self.what
+        least = cheapest(*self.what, float(path.times[-1]), 0.0, self.stack, self.out)
+        goal = least * (1.0 - LOWER)
+        top = cost / speed(c, j, float(c.mosts[j]))
+        last = price_until(c, path, j, size, self.cells, top)
+        spans, until, prices = [(0, self.cells, inf, last)], list[int](), list[float]()
+        while spans:
+            a, b, high, low = spans.pop()
+            price = self._price(a, b, (high, low), goal)
+            if price is not None:
+                until.append(b)
+                prices.append(price)
+            elif b == a + 1:
+                return None
+            else:
+                half = (a + b) // 2
+                middle = price_until(c, path, j, size, half, top)
+                spans += [(half, b, middle, low), (a, half, high, middle)]
+        beyond = min(last, top * (1.0 - BELOW))
+        return {"cost": goal * (1.0 - LOWER), "until": until, "prices": prices, "beyond": beyond}
+
+    def _price(self, a: int, b: int, ends: tuple[float, float], goal: float) -> float | None:
+        """Return a price that shows that a job costs so much if it completes in a span."""
+        high, low = ends
+        if low < inf:
+            value = least_between(*self.what, a, b, high, max(low, 1e-300), goal, self.out)
+            return float(self.out[2]) if value >= goal else None
+        price = goal / self.what[3]  # it cannot be done by then
+        for _ in range(DOUBLINGS):
+            if min(float(cost_until(*self.what, price, end)[0]) for end in (a, b)) >= goal:
+                return price
+            price *= 2.0
+        return None
+
 
 Certificate = dict[str, Any]
 SLACK = 1e-11
@@ -80,7 +153,7 @@ def certificate(
         return None
     maker = _Maker(model, result, limits)
     if model.instance.arrivals.any():
-        return maker.by_timelines()
+        return maker.after_arrivals() or maker.by_timelines()
     if model.instance.objective == "makespan":
         return maker.together()
     if model.given:
@@ -152,14 +225,26 @@ class _Maker:
 
     def by_rents(self) -> Certificate | None:
         """Return rents that fall over time, and what they make each of many jobs cost."""
-        if len(self.curves.team_mosts):
+        bounds = bounds_of(self.rules, len(self.names))
+        if not bounds.whole:
             return None
-        search, done = RentSearch(self.instance, self.rules), False
-        while not done and search.bound < self.goal:
+        quick, done = in_slots(self.instance, self.rules), False
+        search = RentSearch(self.instance, self.rules, known=quick.completion if quick else None)
+        while not done and search.rents.bound < self.goal:
             done = search.advance(min(self.left(), STEP))
             if not self.left():
                 return None
-        return None if search.bound < self.goal else shown(search.rents, self.left)
+        if search.rents.bound < self.goal:
+            return None
+        made = shown(search.rents, self.left)
+        if made is None or self.by is None:
+            return made
+        teams = {
+            name: search.rents.rents[int(search.rents.payers[jobs[0]])].tolist()
+            for name, jobs in self.instance.groups[self.by].items()
+            if search.rents.payers[jobs[0]]
+        }
+        return {**made, "by": self.by, "teams": teams}
 
     def by_orders(self) -> Certificate | None:
         """Return passes over sets of last jobs, and prices for the few orders that they leave."""
@@ -213,6 +298,24 @@ class _Maker:
                 prices[j] = 1.0 / max(slope(c, j, k[j] * (1.0 - 1e-9)), 1e-300)
             prices *= high / float(prices @ sizes)
         return self.named("together", prices) if self.worth(prices) >= self.goal else None
+
+    def after_arrivals(self) -> Certificate | None:
+        """Return prices of a makespan: of the job that takes longest alone, or of all together."""
+        if self.instance.objective != "makespan":
+            return None
+        c, sizes = self.curves, self.instance.sizes
+        rates = speeds(c, np.arange(len(sizes)), c.mosts, np.zeros(len(sizes)))
+        alone = self.instance.arrivals + sizes / np.maximum(rates, 1e-300)
+        longest, prices = int(np.argmax(alone)), np.zeros(len(sizes))
+        prices[longest] = 1.0 / max(rates[longest], 1e-300)
+        if alone[longest] >= self.goal:
+            return self.named("together", prices)
+        program = Allocation(self.instance)
+        program.rules = without_floors(self.rules)
+        solved = solve_program(program, self.left())
+        if solved.prices is None or not (solved.bound or 0.0) >= self.goal:
+            return None
+        return self.named("together", solved.prices)
 
     def by_timelines(self) -> Certificate | None:
         """Return prices for every timeline."""

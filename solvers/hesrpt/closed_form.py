@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import njit, small
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -78,7 +78,7 @@ def prices(levels: Floats, p: float) -> Floats:
     return found
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(6000))
 def _pooled(
     sizes: Floats, levels: Floats, p: float
 ) -> tuple[Floats, Floats]:  # pragma: no cover  (compiled)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice, permutations
 from math import inf
 
 import msgspec
@@ -17,7 +16,6 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds
 from schedopt.solvers.door import Given
 from schedopt.solvers.hesrpt.attempt import (
-    MOST_PROGRAMS,
     NEAR,
     STEP,
     Attempt,
@@ -25,7 +23,7 @@ from schedopt.solvers.hesrpt.attempt import (
     attempted,
     with_conflict,
 )
-from schedopt.solvers.hesrpt.makespan import least_makespan
+from schedopt.solvers.hesrpt.feasible import possible
 from schedopt.solvers.hesrpt.orders import OrderTree, order_search
 from schedopt.solvers.hesrpt.timelines import over_timelines
 from schedopt.solvers.result import Result, Seconds, Termination
@@ -40,26 +38,9 @@ def solve(model: Allocation, given: Given) -> Result[Allocated]:
     """Solve an allocation by the programs of completion orders, by rising bounds."""
     if model.changed:
         return solve_as_it_stands(model, given)
-    if model.instance.arrivals.any():
+    if model.instance.arrivals.any() or model.instance.objective == "makespan":
         return attempted(model, given, "clarabel", over_timelines)
-    if model.instance.objective == "makespan":
-        return attempted(model, given, "clarabel", _over_makespans)
     return attempted(model, given, "clarabel", _over_orders)
-
-
-def _over_makespans(attempt: Attempt) -> Termination:
-    """Solve the programs of all orders: rules may part jobs that would complete together.
-
-    Without rules the program of any order has the optimum.
-    """
-    model = attempt.model
-    _, low, _ = least_makespan(model.instance)
-    orders = [model.last_first.tolist()]
-    if not model.given and model.rules.bounds:
-        every = permutations(range(len(model.instance.jobs)))
-        orders = list(map(list, islice(every, MOST_PROGRAMS + 1)))
-    attempt.tried = [(order, {}) for order in orders]
-    return attempt.over_programs(((low, (order, {})) for order in orders), low)
 
 
 def _over_orders(attempt: Attempt) -> Termination:
@@ -78,7 +59,6 @@ def _over_orders(attempt: Attempt) -> Termination:
     played, attempt.solution = attempt.solution, None  # a program's is wanted, if a worse one
     own = attempt.take_program(search.order.tolist())
     if model.given and own == inf:
-        attempt.tried = [(search.order.tolist(), {})]
         return "infeasible"
     if attempt.solution is None and played is not None:
         attempt.take(played, search.name)
@@ -142,6 +122,8 @@ def _as_they_stand(attempt: Attempt) -> Termination:
     for program in _programs(attempt):
         if attempt.out_of_time():
             return "time-limit"
+        if not (model.changed or possible(program, program.rules.names)):
+            continue  # an interior-point method may not see that there is no room at all
         problem = program.program(program.side())
         status = clarabel.solve(problem, attempt.left())
         if status == "unbounded":
@@ -153,6 +135,7 @@ def _as_they_stand(attempt: Attempt) -> Termination:
             stopped = status
         attempt.note()
     if stopped:
+        attempt.message = "Clarabel could not tell whether there is an allocation, or which is best"
         return "time-limit" if attempt.out_of_time() else "error"
     if least == inf:
         return "infeasible"
@@ -167,12 +150,14 @@ def _as_they_stand(attempt: Attempt) -> Termination:
 
 def _can_hold(attempt: Attempt) -> Holds:
     """Return what tells whether side constraints, by name, can hold together in any program."""
+    model = attempt.model
 
     def holds(some: frozenset[str]) -> bool:
         for program in _programs(attempt):
             if attempt.out_of_time():
                 raise TimeoutError
-            if clarabel.feasible(program.program(some)):
+            seen = model.changed or possible(program, some)
+            if seen and clarabel.feasible(program.program(some)):
                 return True
         return False
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.hesrpt.kernels import AMDAHL, POWER, Curves, Floats, Ints, speed, taken
 
 Bools = NDArray[np.bool_]
@@ -49,7 +49,7 @@ class Grid(NamedTuple):
     plain: Bools
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(6000))
 def units(c: Curves, grid: Grid) -> None:
     """Fill the gains at price 1 of plain jobs: (1 - p) (p/m)^(p/(1-p)), as if N were no bound."""
     for j in range(len(c.kinds)):
@@ -112,7 +112,7 @@ def _fixed(c: Curves, grid: Grid, done: int, also: int, out: Floats) -> None:
             out[q] += above * (most if above > 0.0 else least)
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(6000))
 def price_out(
     c: Curves,
     costs: Floats,
@@ -197,7 +197,7 @@ def _gains(c: Curves, grid: Grid, j: int, price: float, out: Floats) -> None:
             out[r] = price * speed(c, j, k) - grid.rents[r] * k
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(6000))
 def merged(
     c: Curves,
     grid: Grid,

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
+from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.rules import Bound
+from schedopt.formulations.hesrpt.epochs import Timeline
+from schedopt.formulations.hesrpt.rules import Bound, bounds_of
+from schedopt.instances.hesrpt import Instance
 
 SERVED = Fraction(1, 10**30)
 """The share from which on a job counts as served."""
+EARLIER = 1e-9
+"""What the earliest completions are lowered by, relatively, lest rounding makes them late."""
+MOST_LOOKED = 50_000
+"""Epochs that are looked at for a timeline that can be."""
 INFEASIBLE = 2
 """The status of a linear program that has no solution."""
 Limits = dict[tuple[int, ...], tuple[Fraction, Fraction]]
@@ -27,33 +35,141 @@ def satisfiable(program: Allocation, asked: Collection[str]) -> bool:
     """
     bounds = [bound for bound in program.rules.bounds if bound.name in asked]
     jobs = list(range(len(program.instance.jobs)))
-    if program.instance.arrivals.any():  # a job may be alone when it is served
-        return all(_servable([b for b in bounds if b.jobs == (j,)], [j], j) for j in jobs)
-    if not any(_servable(bounds, jobs, j) for j in jobs):
-        return False
     softer = [b._replace(at_least=0.0) if len(b.jobs) > 1 else b for b in bounds]
+    if program.instance.arrivals.any():  # a job may be alone when it is served
+        return all(servable(softer, [j], j) for j in jobs)
+    if not any(servable(bounds, jobs, j) for j in jobs):
+        return False
     return _served_in_turn(softer, jobs)
+
+
+def always_satisfiable(program: Allocation, asked: Collection[str]) -> bool:
+    """Tell whether some of the side constraints hold whoever is there: then jobs can be served.
+
+    All jobs can be there together, fewer can too since no team must have more than any of its jobs
+    may, and whoever is left alone has servers.
+    """
+    rules = program.rules.only(asked)
+    jobs = range(len(program.instance.jobs))
+    bounds = bounds_of(rules, len(jobs))
+    alone = all(bound.at_most > 0.0 for bound in rules.bounds if bound.jobs)
+    return alone and bounds.whole and servable(rules.bounds, jobs)
+
+
+class Course:
+    """How far a timeline has come under some rules: when at the earliest, and who was served.
+
+    An epoch in which no shares keep the rules lasts no time at all.
+
+    Parameters
+    ----------
+    instance : Instance
+    bounds : sequence of Bound
+    """
+
+    def __init__(self, instance: Instance, bounds: Sequence[Bound]) -> None:
+        self.bounds, self.arrivals = bounds, instance.arrivals
+        mosts = np.ones(len(instance.jobs))
+        for bound in bounds:
+            jobs = list(bound.jobs)
+            mosts[jobs] = np.minimum(mosts[jobs], bound.at_most)
+        rates = instance.each("at", np.arange(len(mosts)), mosts * instance.servers)
+        with np.errstate(divide="ignore"):
+            self._least = instance.arrivals + instance.sizes / rates * (1.0 - EARLIER)
+        self._known: dict[tuple[int, ...], frozenset[int] | None] = {}
+
+    def served(self, here: Sequence[int]) -> frozenset[int] | None:
+        """Return who can be served where some are here; None where no shares keep the rules."""
+        key = tuple(here)
+        if key not in self._known:
+            fine = not here or servable(self.bounds, here)
+            some = frozenset(j for j in here if fine and servable(self.bounds, here, j))
+            self._known[key] = some if fine else None
+        return self._known[key]
+
+    def begun(self) -> Stand:
+        """Return where every timeline begins."""
+        return Stand(0.0, 0.0, passed=False, served=frozenset())
+
+    def after(self, stand: Stand, here: Sequence[int], what: str, job: int) -> Stand | None:
+        """Return how things stand after an epoch that an event ends, None where that cannot be."""
+        now = self.served(here)
+        served = stand.served | (now or frozenset())
+        passed = stand.passed or now is not None
+        if what == "completion":
+            earliest = max(stand.earliest, float(self._least[job]))
+            there = Stand(stand.start, earliest, passed=passed, served=served)
+            return there if job in served else None
+        until = float(self.arrivals[job])
+        if stand.earliest > until or (until > stand.start and not passed):
+            return None
+        served = served if until > stand.start else stand.served
+        return Stand(until, until, passed=False, served=served)
+
+
+class Stand(NamedTuple):
+    """Where a timeline stands: the last arrival, the earliest time now, who could be served."""
+
+    start: float
+    earliest: float
+    passed: bool
+    served: frozenset[int]
 
 
 def possible(program: Allocation, asked: Collection[str]) -> bool:
     """Tell whether jobs can complete in a program's order under some of the rules, by name.
 
     False is proven; so is True, unless jobs arrive: what is asked before an arrival may then be too
-    much work. An epoch in which no shares keep the rules lasts no time at all.
+    much work.
     """
     bounds = [bound for bound in program.rules.bounds if bound.name in asked]
-    unserved, passed = set(range(len(program.instance.jobs))), False
-    start = 0.0
+    course = Course(program.instance, bounds)
+    stand = course.begun()
     for here, (what, job) in zip(*program.epochs, strict=True):
-        consistent = not here or _servable(bounds, here, None)
-        unserved -= {j for j in unserved.intersection(here) if _servable(bounds, here, j)}
-        passed = passed or consistent
-        if what == "arrival":
-            until = float(program.instance.arrivals[job])
-            if until > start and not passed:
-                return False
-            start, passed = until, False
-    return not unserved
+        after = course.after(stand, here, what, job)
+        if after is None:
+            return False
+        stand = after
+    return True
+
+
+def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[Timeline]:
+    """Yield the timelines that are `possible` under some of the rules, by name.
+
+    Raises
+    ------
+    TimeoutError
+        If there are too many to look through.
+    """
+    instance = program.instance
+    bounds = [bound for bound in program.rules.bounds if bound.name in asked]
+    course, looked = Course(instance, bounds), count()
+    waiting = sorted((float(r), j) for j, r in enumerate(instance.arrivals) if r > 0)
+    come = [j for _, j in waiting]
+    wanted = program.last_first[::-1].tolist() if program.given else None
+
+    def grown(
+        stand: Stand, first: int, here: list[int], done: list[int], arrived: dict[str, int]
+    ) -> Iterator[Timeline]:
+        if next(looked) > MOST_LOOKED:
+            raise TimeoutError("too many timelines to look through")
+        if first == len(come) and not here:
+            yield done[::-1], arrived
+        events = [("arrival", come[first])] if first < len(come) else []
+        who = here if wanted is None else [j for j in here if j == wanted[len(done)]]
+        events += [("completion", j) for j in who]
+        for what, j in events:
+            after = course.after(stand, here, what, j)
+            if after is None:
+                continue
+            if what == "arrival":
+                also = {**arrived, instance.jobs[j].name: len(done)}
+                yield from grown(after, first + 1, sorted([*here, j]), done, also)
+            else:
+                yield from grown(after, first, [i for i in here if i != j], [*done, j], arrived)
+
+    here = [j for j, r in enumerate(instance.arrivals) if r == 0]
+    yield from grown(course.begun(), 0, here, [], {})
 
 
 def _served_in_turn(bounds: Sequence[Bound], jobs: Sequence[int]) -> bool:
@@ -63,14 +179,14 @@ def _served_in_turn(bounds: Sequence[Bound], jobs: Sequence[int]) -> bool:
     """
     here = list(jobs)
     while here:
-        left = [j for j in here if not _servable(bounds, here, j)]
+        left = [j for j in here if not servable(bounds, here, j)]
         if len(left) == len(here):
             return False
         here = left
     return True
 
 
-def _servable(bounds: Sequence[Bound], here: Sequence[int], job: int | None) -> bool:
+def servable(bounds: Sequence[Bound], here: Sequence[int], job: int | None = None) -> bool:
     """Tell whether a job can have servers beside those that are here too; None: whether all can."""
     own = [] if job is None else [Bound("", (job,), float(SERVED), 1.0)]
     alone, teams = _limits([*bounds, *own], here)

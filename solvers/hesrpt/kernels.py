@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import compiled
+from schedopt.solvers.compiling import compiled, small
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -75,7 +75,7 @@ def _segment(c: Curves, j: int, k: float) -> int:
     return low
 
 
-@compiled
+@compiled(plain=small(6000))
 def speed(c: Curves, j: int, k: float) -> float:
     """Return s_j(k)."""
     if k <= 0.0:
@@ -93,6 +93,14 @@ def speed(c: Curves, j: int, k: float) -> float:
 
 
 @compiled
+def speeds(c: Curves, jobs: Ints, k: Floats, out: Floats) -> Floats:
+    """Put s_j(k) of some jobs, each with its own servers, into ``out``, which is returned."""
+    for i in range(len(jobs)):
+        out[i] = speed(c, jobs[i], k[i])
+    return out
+
+
+@compiled(plain=small(6000))
 def slope(c: Curves, j: int, k: float) -> float:
     """Return s_j'(k), from the right."""
     par: float = c.pars[j]

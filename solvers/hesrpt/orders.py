@@ -20,6 +20,7 @@ from schedopt.solvers.hesrpt.diagram import FEW_PATHS, Diagram
 from schedopt.solvers.hesrpt.kernels import Floats
 from schedopt.solvers.hesrpt.price_kernels import played, prices_of
 from schedopt.solvers.hesrpt.prices import compiled, curves, levels_of
+from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.hesrpt.tree_kernels import (
     NEAR,
     PAUSED,
@@ -387,6 +388,8 @@ def solve_all(model: Allocation, given: Given) -> Result[Allocated]:
         order = None
         if given.solution is not None:
             order = [model.instance.index[name] for name in reversed(given.solution.order)]
+        elif (quick := in_slots(model.instance, model.rules)) is not None:
+            attempt.take(quick, "tree")
         search = OrderTree(model.instance, model.rules, order, attempt.value)
         if attempt.drive(search) and not attempt.near_enough():
             if search.rest < attempt.value * (1 - NEAR):

@@ -81,7 +81,7 @@ class Rents:
     Parameters
     ----------
     curves : Curves
-        Without teams.
+        What teams must have is not seen: it makes jobs cost more.
     sizes, costs : ndarray
         By job, shape (M,).
 
@@ -90,7 +90,11 @@ class Rents:
     bound : float
         What is proven so far.
     times, rents : ndarray
-        The path that proves it, shape (E + 1,) and (E,).
+        The path that proves it, and those of capped teams, shape (E + 1,) and (T, E).
+    payers : ndarray of int64
+        Which of these each job pays, shape (M,).
+    servers : ndarray
+        How many servers there are, and how many each capped team may have, shape (T,).
     prices, ends : ndarray
         Of the path that was tried last: the prices of jobs, and when they complete, shape (M,).
     room : (ndarray, ndarray)
@@ -98,6 +102,13 @@ class Rents:
     """
 
     def __init__(self, curves: Curves, sizes: Floats, costs: Floats) -> None:
+        capped = np.flatnonzero(curves.team_mosts < curves.servers)
+        self.payers = np.zeros(len(sizes), dtype=np.int64)
+        for row, team in enumerate(capped):
+            self.payers[curves.teams == team] = row + 1
+        self.servers = np.append(curves.servers, curves.team_mosts[capped])
+        mosts = np.minimum(curves.mosts, self.servers[self.payers])
+        curves = curves._replace(mosts=np.maximum(mosts, curves.leasts))
         self.curves, self.sizes, self.costs = from_above(curves), sizes, costs
         powers = self.curves.kinds == POWER
         powers &= self.curves.pars < 1.0
@@ -105,13 +116,13 @@ class Rents:
         self._rows = np.zeros(len(sizes), dtype=np.int64)
         self._rows[powers] = rows
         self.bound = 0.0
-        self.times, self.rents = np.zeros(1), np.zeros(0)
+        self.times, self.rents = np.zeros(1), np.zeros((len(self.servers), 0))
         self.prices, self.ends = np.zeros(len(sizes)), np.zeros(len(sizes))
         self.room = np.zeros((4, DEEP)), np.zeros(4)
 
-    def path(self) -> Path:
-        """Return the path that proves the bound."""
-        return self._path(self.times, self.rents)
+    def path(self, row: int = 0) -> Path:
+        """Return the path that proves the bound, or that of a team."""
+        return self._path(self.times, self.rents[row])
 
     def _path(self, times: Floats, rents: Floats) -> Path:
         cells = len(rents)
@@ -129,24 +140,28 @@ class Rents:
     def tried(
         self, times: Floats, rents: Floats, part: float = ROUGH
     ) -> Generator[None, None, tuple[float, Floats]]:
-        """Yield now and then; return what rents prove, and what jobs take beyond all servers.
+        """Yield now and then; return what rents prove, and what jobs take beyond what they may.
 
-        The second is by cell, shape (E,): servers times time.
+        The second is by cell, servers times time: of all jobs, then of each capped team, (T, E).
         """
-        path, use = self._path(times, rents), np.zeros(len(rents))
-        jobs, total = np.arange(len(self.sizes)), 0.0
-        some = max(1, WORK // len(rents))
-        for first in range(0, len(jobs), some):
-            total += all_cheapest(
-                self.curves, path, self.sizes, self.costs, jobs[first : first + some], part,
-                self.ends, self.prices, use, *self.room,
-            )  # fmt: skip
-            yield
-        bill = self.curves.servers * float(path.bills[-1])
+        use, total, bill = np.zeros(rents.shape), 0.0, 0.0
+        some = max(1, WORK // rents.shape[1])
+        for row, own in enumerate(rents):
+            path, jobs = self._path(times, own), np.flatnonzero(self.payers == row)
+            for first in range(0, len(jobs), some):
+                total += all_cheapest(
+                    self.curves, path, self.sizes, self.costs, jobs[first : first + some], part,
+                    self.ends, self.prices, use[row], *self.room,
+                )  # fmt: skip
+                yield
+        lengths = np.diff(times)
+        above = np.where(np.arange(len(rents))[:, None] > 0, rents - rents[0], rents)
+        bill = float((self.servers[:, None] * above * lengths).sum())
         bound = total - bill - SAFETY * (total + bill)
         if bound > self.bound:
             self.bound, self.times, self.rents = bound, times, rents
-        return bound, use - self.curves.servers * np.diff(times)
+        use[0] = use.sum(axis=0)
+        return bound, use - self.servers[:, None] * lengths
 
     def completing(self, when: Floats) -> Generator[None, None, Floats]:
         """Yield now and then; return what jobs cost alone that complete at some times.
@@ -157,7 +172,7 @@ class Rents:
             By job, shape (M, T); the ends of cells that are near are taken.
         """
         path = self.path()
-        cells: Ints = np.clip(np.searchsorted(self.times, when), 1, len(self.rents))
+        cells: Ints = np.clip(np.searchsorted(self.times, when), 1, self.rents.shape[1])
         jobs, out = np.arange(len(when)), np.zeros(when.shape)
         some = max(1, WORK // (10 * when.shape[1]))
         for first in range(0, len(jobs), some):
@@ -177,15 +192,22 @@ class Climb:
     found : Rents
         Takes what is proven.
     times, rents : ndarray
-        Where to start: any rents.
+        Where to start: any rents, of all or by row, shape (E,) or (T, E).
     """
 
     def __init__(self, found: Rents, times: Floats, rents: Floats) -> None:
         self.found, self.times = found, times
         self._lengths = np.diff(times)
-        self._rents = self._best = falling(rents, self._lengths)
+        every = np.broadcast_to(rents, (len(found.servers), len(self._lengths)))
+        self._rents = self._best = self._sound(every)
         self._bound, self._vain, self.part = 0.0, 0, FIRST_STEP
-        self._way = np.zeros(len(rents))
+        self._way = np.zeros(every.shape)
+
+    def _sound(self, rents: Floats) -> Floats:
+        """Return rents that never rise; those of teams are no lower than that of all."""
+        rows = np.array([falling(row, self._lengths) for row in rents])
+        rows[1:] = np.maximum(rows[1:], rows[0])
+        return rows
 
     def step(self, value: float) -> Iterator[None]:
         """Try rents, and set the next towards where the bound might meet a cost that is known."""
@@ -199,12 +221,16 @@ class Climb:
                 self._vain = 0
                 self._rents = self._best
                 self._way[:] = 0.0
+        loose = self._rents[1:] <= self._rents[0] * (1.0 + 1e-9)
+        beyond[1:][loose & (beyond[1:] < 0.0)] = 0.0  # a cap that does not bind costs nothing
         self._way = KEPT * self._way + (1.0 - KEPT) * beyond
-        scale = self._best / self._lengths
-        rise = float(self._way @ (scale * self._way))
+        scale = self._best[0] / self._lengths
+        rise = float((self._way * scale * self._way).sum())
         if rise > 0.0:
             far = self.part * max(value - bound, 1e-6 * value) / rise
-            self._rents = falling(self._rents + far * scale * self._way, self._lengths)
+            move = far * scale * self._way
+            move[1:] += move[0]
+            self._rents = self._sound(self._rents + move)
 
 
 def falling(rents: Floats, lengths: Floats) -> Floats:

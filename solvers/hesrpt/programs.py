@@ -1,18 +1,149 @@
-"""One completion order's program: solved by Clarabel, played, and bounded by its own prices."""
+"""One timeline's program, written for Clarabel itself, played, and bounded by its own prices.
+
+It is the program that `formulations.hesrpt.Allocation` declares, of its order, without CVXPY, which
+takes far longer to compile one than Clarabel to solve it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from math import fsum, inf
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.instances.hesrpt import Allocated
+from schedopt.formulations.hesrpt.rules import Bound, bounds_of
+from schedopt.formulations.hesrpt.towers import tower
+from schedopt.instances.hesrpt import Allocated, Amdahl, Power, points
 from schedopt.solvers import clarabel
-from schedopt.solvers.hesrpt.dual import proven_by_prices
+from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
+from schedopt.solvers.hesrpt.prices import curves
+from schedopt.solvers.hesrpt.rent_kernels import gains, most_earned
 
-Floats = NDArray[np.float64]
+NO_CHEAPER = 1e-6
+"""How much more a program's optimum is than a known cost, relatively, that it is not looked at."""
+WORTH_MENDING = 1e-7
+"""The part of a bound that a solver's last digits may cost before prices are mended."""
+
+
+class Duals(NamedTuple):
+    """What a solver says that things cost.
+
+    Attributes
+    ----------
+    work : ndarray
+        A unit of each job's work, shape (M,).
+    servers : ndarray
+        All servers for a unit of time, in each epoch, shape (E,).
+    rules : list of (epoch, bound, float)
+        The bounds on shares in each epoch, so far as they cost anything: over 0 for what a bound
+        asks at least, below 0 for what it allows at most.
+    """
+
+    work: Floats
+    servers: Floats
+    rules: list[tuple[int, Bound, float]]
+
+
+def proven_by_prices(
+    program: Allocation, duals: Duals, lengths: Floats
+) -> tuple[float, Floats] | None:
+    """Return the lower bound on the program's order that prices of work prove, and the prices.
+
+    None where they prove nothing: they are scaled, and mended a little, to prove what they can.
+
+    Parameters
+    ----------
+    program : Allocation
+    duals : Duals
+        Prices of work; those of servers and rules count only where rules are more than the kernels
+        know.
+    lengths : ndarray
+        How long epochs last, shape (E,).
+    """
+    instance, lam = program.instance, duals.work
+    bounds = bounds_of(program.rules, len(instance.jobs))
+    c = curves(instance, bounds)
+    levels = program.levels
+
+    def earn(prices: Floats, e: int) -> float:
+        here = np.array(program.epochs.present[e], dtype=np.int64)
+        own = np.zeros(len(c.team_leasts) + 1)
+        value = float(most_earned(c, prices, here, len(here), len(here), own))
+        if not bounds.whole:
+            value = min(value, _most_earned_at(c, prices, here, e, duals))
+        return value
+
+    def earned_in_all(prices: Floats) -> Floats:
+        return np.array([earn(prices, e) for e in range(len(levels))])
+
+    most = earned_in_all(lam)
+    if not instance.arrivals.any() and (most > levels * (1 + WORTH_MENDING)).any():
+        lam = _tightened(program, lam, lengths, earn)
+        most = earned_in_all(lam)
+    marks = [e for e, (what, _) in enumerate(program.epochs.ends) if what == "arrival"]
+    after = slice(marks[-1] + 1 if marks else 0, None)
+    with np.errstate(divide="ignore"):
+        scale = float(np.min(levels[after] / most[after], initial=inf, where=most[after] > 0))
+    if not np.isfinite(scale) or scale <= 0:
+        return None
+    scale = min(scale, 1.0) if marks else scale
+    lam = scale * lam
+    bound = (lam * instance.sizes).tolist()
+    start, first = 0.0, 0
+    for mark in marks:  # an epoch that lasts until a known time costs what is not earned in it
+        spare = float(np.min(levels[first : mark + 1] - scale * most[first : mark + 1]))
+        end = float(instance.arrivals[program.epochs.ends[mark][1]])
+        bound.append(spare * (end - start))
+        start, first = end, mark + 1
+    return fsum(bound), lam
+
+
+def _tightened(
+    program: Allocation, lam: Floats, lengths: Floats, earn: Callable[[Floats, int], float]
+) -> Floats:
+    """Return prices that a solver's last digits spoil less.
+
+    From the last epoch back, the price of the job that an epoch completes is moved to where its
+    epoch just costs what can be earned in it, if that is little and the epoch has a length.
+    """
+    lam, levels = lam.copy(), program.levels
+    for e in range(len(levels) - 1, -1, -1):
+        job = program.epochs.ends[e][1]
+        if lengths[e] < 1e-6 * lengths.sum():
+            continue
+        price = float(lam[job])
+        before: tuple[float, float] | None = None
+        for _ in range(4):
+            excess = earn(lam, e) - levels[e]
+            if abs(excess) <= 1e-13 * levels[e]:
+                break
+            rate = (
+                levels[e] / price
+                if before is None
+                else (excess - before[1]) / (lam[job] - before[0])
+            )
+            before = (float(lam[job]), excess)
+            moved = lam[job] - excess / rate if rate > 0 else lam[job]
+            if not abs(moved - price) <= 1e-2 * price or moved == lam[job]:
+                break
+            lam[job] = moved
+    return lam
+
+
+def _most_earned_at(c: Curves, lam: Floats, here: Ints, e: int, duals: Duals) -> float:
+    """Return a bound on what jobs can earn in an epoch by the solver's own multipliers there."""
+    index = {int(j): i for i, j in enumerate(here)}
+    rents = np.full(len(here), duals.servers[e])
+    value = float(duals.servers[e])
+    for epoch, bound, multiplier in duals.rules:
+        if epoch == e:
+            rents[[index[j] for j in bound.jobs]] -= multiplier
+            value -= multiplier * (bound.at_least if multiplier > 0 else bound.at_most)
+    k = np.zeros(len(here))
+    return value + float(gains(c, lam, here, rents / c.servers, k))
 
 
 @dataclass(frozen=True)
@@ -37,7 +168,9 @@ class Solved:
     prices: Floats | None = None
 
 
-def solve_program(program: Allocation, time_limit: float | None = None) -> Solved:
+def solve_program(
+    program: Allocation, time_limit: float | None = None, known: float = inf
+) -> Solved:
     """Solve the program of an allocation's order, as declared.
 
     Parameters
@@ -45,11 +178,151 @@ def solve_program(program: Allocation, time_limit: float | None = None) -> Solve
     program : Allocation
     time_limit : float, optional
         Seconds.
+    known : float
+        The cost of a known solution: none is read from a program that is not cheaper.
     """
-    status = clarabel.solve(program.declared(), time_limit)
+    rows = _Rows(program, program.rules.names)
+    status, x, z = clarabel.solve_cones(rows.costs(), rows.cones, time_limit)
     if status != "solved":
         return Solved(status)
-    duals = program.duals()
-    proven = None if duals is None else proven_by_prices(program, duals)
-    solution = program.decode(lambda variable: variable.value)
+    proven = proven_by_prices(program, rows.duals(z), program.unit * x[: rows.epochs])
+    if program.worth(float(rows.costs() @ x)) > known * (1.0 + NO_CHEAPER):
+        return Solved("solved", None, *(proven or ()))
+    solution = program.read(x[: rows.epochs], x[rows.epochs : rows.epochs + rows.pairs])
     return Solved("solved", solution, *(proven or ()))
+
+
+def feasible(program: Allocation, names: Collection[str]) -> bool:
+    """Tell whether a program with some of its side constraints, by name, is not infeasible."""
+    rows = _Rows(program, names)
+    return clarabel.solve_cones(rows.costs(), rows.cones)[0] != "infeasible"
+
+
+class _Rows:
+    """The rows of a program: variables are d, by epoch, and a and the work done, by pair.
+
+    Parameters
+    ----------
+    program : Allocation
+    names : collection of str
+        Of the side constraints that count.
+    """
+
+    def __init__(self, program: Allocation, names: Collection[str]) -> None:
+        self.program, self.instance = program, program.instance
+        self.epochs, self.pairs = len(program.epochs.present), len(program.pairs)
+        self.jobs = np.array([j for j, _ in program.pairs], dtype=np.intp)
+        self.at = np.array([e for _, e in program.pairs], dtype=np.intp)
+        self.cones = clarabel.Cones(self.epochs + 2 * self.pairs)
+        self._arrivals()
+        everything = np.arange(self.cones.variables)
+        self.cones.at_most(np.zeros(len(everything)), [(everything, -1.0)])
+        own, pair = self.epochs + np.arange(self.pairs), np.arange(self.pairs)
+        count = len(self.instance.jobs)
+        self.work = self.cones.at_most(
+            -np.ones(count), (self.jobs, own + self.pairs, -np.ones(self.pairs))
+        )
+        in_time = np.concatenate([self.at, np.arange(self.epochs)])
+        self.servers = self.cones.at_most(
+            np.zeros(self.epochs),
+            (
+                in_time,
+                np.concatenate([own, np.arange(self.epochs)]),
+                np.concatenate([np.ones(self.pairs), -np.ones(self.epochs)]),
+            ),
+        )
+        self._rules(names)
+        for kind in range(len(self.instance.speedups)):
+            self._speedup(kind, pair[self.instance.kinds[self.jobs] == kind])
+
+    def costs(self) -> Floats:
+        """Return the objective, about 1."""
+        costs = np.zeros(self.cones.variables)
+        costs[: self.epochs] = self.program.levels / self.program.scale
+        return costs
+
+    def _arrivals(self) -> None:
+        """State that epochs which end at an arrival end then."""
+        marks = [
+            (e, j) for e, (what, j) in enumerate(self.program.epochs.ends) if what != "completion"
+        ]
+        rows = [np.full(e + 1, i) for i, (e, _) in enumerate(marks)]
+        columns = [np.arange(e + 1) for e, _ in marks]
+        ends = np.array([self.instance.arrivals[j] / self.program.unit for _, j in marks])
+        if marks:
+            row, column = np.concatenate(rows), np.concatenate(columns)
+            self.cones.equal(ends, (row, column, np.ones(len(row))))
+
+    def _rules(self, names: Collection[str]) -> None:
+        """State what side constraints ask of the shares of those in the system."""
+        rules = self.program.rules.only(names)
+        pair = {key: i for i, key in enumerate(self.program.pairs)} if rules.bounds else {}
+        self.asked: list[tuple[int, Bound, float]] = []
+        rows, columns, values = list[int](), list[int](), list[float]()
+        for e, jobs in enumerate(self.program.epochs.present if rules.bounds else ()):
+            for bound in rules.in_force(jobs):
+                for sign, share, asks in (
+                    (1.0, bound.at_least, bound.at_least > 0),
+                    (-1.0, bound.at_most, bound.at_most < 1),
+                ):
+                    if not asks:
+                        continue
+                    own = [self.epochs + pair[j, e] for j in bound.jobs]
+                    rows += [len(self.asked)] * (len(own) + 1)
+                    columns += [*own, e]
+                    values += [*([-sign] * len(own)), sign * share]
+                    self.asked.append((e, bound, sign))
+        where = np.array(rows, np.intp), np.array(columns, np.intp), np.array(values)
+        self.rules = self.cones.at_most(np.zeros(len(self.asked)), where)
+
+    def _speedup(self, kind: int, mine: Ints) -> None:
+        """State what a share over a time does: d_e s_j(N a_je / d_e) at most."""
+        instance, speedup = self.instance, self.instance.speedups[kind]
+        servers, zeros = float(instance.servers), np.zeros(len(mine))
+        a, d = self.epochs + mine, self.at[mine]
+        work, size = a + self.pairs, instance.sizes[self.jobs[mine]] / self.program.unit
+        p = speedup.p if isinstance(speedup, Power) else 0.0
+        f = speedup.parallel if isinstance(speedup, Amdahl) else 0.0
+        if not len(mine):
+            return
+        if p == 1.0 or f == 1.0:
+            self.cones.at_most(zeros, [(work, size / servers), (a, -1.0)])
+        elif isinstance(speedup, Power):  # N^p is taken out, that shares remain
+            self._tower(p, [[(a, 1.0)], [(d, 1.0)], [(work, size / servers**p)]])
+        elif isinstance(speedup, Amdahl):
+            # U² <= (U + V)(U - work) with U = d/(1 - f), V = N a/f, brought to one size.
+            scale = 1.0 + (1.0 - f) * servers / (len(instance.jobs) * f)
+            u, v = 1.0 / (1.0 - f), servers / f
+            x = [(d, u / scale), (a, v / scale)]
+            y: clarabel.Terms = [(d, u * scale), (work, -size * scale)]
+            self.cones.below_means([(d, u)], x, y)
+        else:
+            k, s = points(speedup, instance.servers)
+            self.cones.at_most(zeros, [(work, size), (d, -float(s[-1]))])
+            for i in range(len(k) - 1):
+                slope = (s[i + 1] - s[i]) / (k[i + 1] - k[i])
+                level = float(s[i] - slope * k[i])
+                steep = -slope * servers
+                self.cones.at_most(zeros, [(work, size), (d, -level), (a, steep)])
+
+    def _tower(self, p: float, terms: list[list[tuple[Ints, Any]]]) -> None:
+        """State work <= a^p d^(1-p) of terms for a, d and work; in units in which all are alike."""
+        floors = tower(p)
+        for z, _, _ in floors:
+            if z == len(terms):
+                terms.append([(self.cones.new(len(terms[0][0][0])), 1.0)])
+        for z, x, y in floors:
+            self.cones.below_means(terms[z], terms[x], terms[y])
+
+    def duals(self, z: Floats) -> Duals:
+        """Return what a solver's multipliers say that things cost."""
+        scale = self.program.scale
+
+        def cost(rows: slice) -> Any:
+            return np.maximum(z[rows], 0.0) * scale
+
+        work = cost(self.work) * self.program.unit / self.instance.sizes
+        rules = zip(self.asked, cost(self.rules).tolist(), strict=True)
+        return Duals(
+            work, cost(self.servers), [(e, bound, sign * c) for (e, bound, sign), c in rules if c]
+        )

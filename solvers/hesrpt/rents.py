@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from math import inf
 
 import numpy as np
@@ -15,11 +15,12 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.hesrpt.alike import MOST_JOBS
 from schedopt.solvers.hesrpt.attempt import Attempt, attempted
-from schedopt.solvers.hesrpt.kernels import Curves, Floats, speed
+from schedopt.solvers.hesrpt.kernels import Curves, Floats, speeds
 from schedopt.solvers.hesrpt.orders import written
-from schedopt.solvers.hesrpt.paths import Climb, Rents, coarser
+from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, coarser
+from schedopt.solvers.hesrpt.price_kernels import play_some, played, price_some
 from schedopt.solvers.hesrpt.prices import curves
-from schedopt.solvers.hesrpt.quick_kernels import play_some, price_some
+from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Result, Termination
 
 MOST_CELLS = 400
@@ -41,8 +42,10 @@ NEAR = 1e-10
 """Costs that differ by less, relatively, count as the same."""
 WORK = 20_000
 """Jobs times epochs between two looks at the clock."""
-FEW_TO_PLAY = 1_000
-"""Jobs up to which the first play is finished whatever the time: it takes less than a second."""
+LARGE, MOST_PLAYED = 2_000, 6_000
+"""Jobs from which on a bound comes before a play, and beyond which plays are too long to write."""
+GUESSED = 400
+"""Cells of guessed rents."""
 WRITING = 6e-7
 """Seconds that it takes to write and check the share of one job in one epoch."""
 
@@ -58,9 +61,11 @@ class RentSearch:
     ----------
     instance : Instance
     rules : Rules, optional
-        Of single jobs alone.
+        Of single jobs and of disjoint teams, such that playing prices keeps them.
     order : sequence of int, optional
         Where to start, from the last to complete; Smith's order if not given.
+    known : mapping of str to float, optional
+        Completions of a solution that is known.
 
     Attributes
     ----------
@@ -77,10 +82,16 @@ class RentSearch:
     name = "rents"
 
     def __init__(
-        self, instance: Instance, rules: Rules | None = None, order: Sequence[int] | None = None
+        self,
+        instance: Instance,
+        rules: Rules | None = None,
+        order: Sequence[int] | None = None,
+        known: Mapping[str, float] | None = None,
     ) -> None:
         self.instance = instance
+        self.known = np.array(list((known or {}).values()))
         self.curves = curves(instance, bounds_of(rules or Rules(instance), len(instance.jobs)))
+        self._teams = len(self.curves.team_mosts) > 0
         self.sizes, self.costs = instance.sizes, instance.costs
         self._start = smiths_order(instance) if order is None else np.array(order, dtype=np.int64)
         self.order = self._start
@@ -88,8 +99,8 @@ class RentSearch:
         self._played = np.zeros(0)
         self._path: tuple[Floats, Floats] = np.zeros(1), np.zeros(0)
         self.rents = Rents(self.curves, self.sizes, self.costs)
-        tops = [speed(self.curves, j, float(k)) for j, k in enumerate(self.curves.mosts)]
-        self._tops = np.array(tops)
+        count = len(self.sizes)
+        self._tops = speeds(self.curves, np.arange(count), self.curves.mosts, np.zeros(count))
         self._alone = float(self.costs @ (self.sizes / self._tops)) * (1.0 - NEAR)
         self._some = max(1, WORK // len(self.sizes))
         self._steps = self._search()
@@ -100,27 +111,41 @@ class RentSearch:
         return min(max(self.rents.bound, self._alone), self.value)
 
     def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether there is nothing more to try.
-
-        Of not too many jobs something is played in any case.
-        """
+        """Work for about that long; tell whether there is nothing more to try."""
         until = now() + seconds
-        few = len(self.sizes) <= FEW_TO_PLAY
-        return all(now() < until or (few and self.value == inf) for _ in self._steps)
+        return all(now() < until for _ in self._steps)
 
     def _search(self) -> Iterator[None]:
+        if len(self.sizes) >= LARGE and len(self.known):
+            yield from self._climb(*self._guessed(self.known), float(self.costs @ self.known))
+        if len(self.sizes) > MOST_PLAYED:
+            return
+        if self._teams and len(self.sizes) >= LARGE:
+            return
         yield from self._play(self.costs / self._tops)
+        if self._teams:
+            yield from self._around(self._path)
+            return
         yield from self._settle(self._start, 1.0)
         if self.value < inf:
-            yield from Climb(self.rents, *coarser(*self._path, MOST_CELLS)).step(self.value)
+            yield from Climb(self.rents, *self._path).step(self.value)
             yield from self._settle(self.order, FAIRLY)
         gap = inf
         while self.value < inf and self._gap() < gap - CLIMBED * self.value:
             gap = self._gap()
-            yield from self._climb()
+            yield from self._climb(*self._path, self.value)
             yield from self._settle(self.order, SETTLED)
             if self._gap() > gap - NEARLY * self.value:
                 yield from self._move()
+
+    def _around(self, path: tuple[Floats, Floats]) -> Iterator[None]:
+        """Climb from guessed rents, and from the best, as long as the gap shrinks."""
+        gap = inf
+        while self.value < inf and self._gap() < gap - NEARLY * self.value:
+            gap = self._gap()
+            yield from self._climb(*path, self.value)
+            yield from self._climb(self.rents.times, self.rents.rents, self.value)
+            path = self._guessed(self.ends)
 
     def _gap(self) -> float:
         return self.value - self.rents.bound
@@ -153,23 +178,44 @@ class RentSearch:
         """Play prices; keep them if that is the cheapest. Returns the cost."""
         least = float(prices.max(initial=0.0)) * 1e-12
         lam = np.maximum(prices, least)
-        run = _Run(self.curves, self.sizes, lam, np.zeros((0, 0)))
-        while run.goes_on(self._some):
+        if self._teams:
+            self._played = played(self.curves, self.sizes, lam, np.zeros((0, 0)))
             yield
-        self._played = run.ends
-        value = float(self.costs @ run.ends)
+        else:
+            run = _Run(self.curves, self.sizes, lam, np.zeros((0, 0)))
+            while run.goes_on(self._some):
+                yield
+            self._played = run.ends
+        value = float(self.costs @ self._played)
         if value < self.value:
             self.value, self.prices, self.ends = value, lam, self._played
             self.order = np.argsort(-self._played, kind="stable")
-            self._path = run.path()
+            self._path = (
+                self._guessed(self.ends) if self._teams else coarser(*run.path(), MOST_CELLS)
+            )
         return value
 
-    def _climb(self) -> Iterator[None]:
-        """Move the rents of the best play to the best bound, and play what they make jobs worth."""
-        climb = Climb(self.rents, *coarser(*self._path, MOST_CELLS))
+    def _guessed(self, known: Floats) -> tuple[Floats, Floats]:
+        """Return rents at which about half of what jobs cost is paid, if they end as is known."""
+        order, found = np.argsort(known), self.rents
+        cells = np.unique(np.linspace(0, len(known), GUESSED + 1).round().astype(np.int64))
+        times = np.append(0.0, known[order])[cells]
+        grown = np.append(True, np.diff(times) > 0)
+        rows = [np.ones(len(known), dtype=np.bool_)]
+        rows += [found.payers == row for row in range(1, len(found.servers))]
+        left = [np.cumsum((self.costs * row)[order][::-1])[::-1] for row in rows]
+        rents = 0.5 * np.array(left) / found.servers[:, None]
+        if len(rows) > 1 and found.payers.all() and found.servers[1:].sum() < found.servers[0]:
+            rents[0] *= LEAST_RENT  # servers are left over
+        return times[grown], rents[:, cells[:-1]][:, grown[1:]]
+
+    def _climb(self, times: Floats, rents: Floats, value: float) -> Iterator[None]:
+        """Move rents to the best bound, and play what they make jobs worth."""
+        climb = Climb(self.rents, times, rents)
         for _ in range(STEPS):
-            yield from climb.step(self.value)
-            yield from self._play(self.rents.prices)
+            yield from climb.step(value)
+            if len(self.sizes) <= MOST_PLAYED and self.value < inf:
+                yield from self._play(self.rents.prices)
             if climb.part < LEAST_PART:
                 return
 
@@ -208,6 +254,9 @@ class RentSearch:
     def solution(self) -> Allocated:
         """Return the best play."""
         record = np.zeros((len(self.sizes), len(self.sizes)))
+        if self._teams:
+            ends = played(self.curves, self.sizes, self.prices, record)
+            return written(self.instance, ends, record, self.order)
         run = _Run(self.curves, self.sizes, self.prices, record)
         while run.goes_on(len(record)):
             pass
@@ -242,12 +291,16 @@ class _Run:
 
 def solve(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
     """Solve an allocation of many jobs nearly; a tree goes on where it may still prove more."""
-    many, limit = len(model.instance.jobs), given.limits.time_limit
-    writing = 0.0 if limit is None else min(WRITING * many**2, 0.5 * limit)
+    many = len(model.instance.jobs)
 
     def work(attempt: Attempt) -> Termination:
-        ended = attempt.drive(RentSearch(model.instance, model.rules), spare=writing)
-        attempt.message = "too many jobs to search all orders"
+        quick = in_slots(model.instance, model.rules)
+        if quick is not None:
+            attempt.take(quick, "rents")
+        known = None if attempt.solution is None else attempt.solution.completion
+        search = RentSearch(model.instance, model.rules, known=known)
+        ended = attempt.drive(search, spare=WRITING * many**2)
+        attempt.message = "a bound by rents, which leaves a gap: no orders were searched"
         return attempt.ended() if ended else "time-limit"
 
     result = attempted(model, given, "rents", work)

@@ -30,16 +30,11 @@ def _of_one_order(model: Allocation) -> bool:
     return _for_flow(model) and one_order(model.instance, model.rules, given=model.given)
 
 
-def _of_many_jobs(model: Allocation) -> bool:
-    many = len(model.instance.jobs)
-    plain = _for_flow(model) and not model.given and many >= MANY
-    return plain and not len(bounds_of(model.rules, many).team_mosts)
-
-
 def _too_many_sets(model: Allocation, _: Limits) -> bool:
-    """Tell whether a tree alone would leave a large gap."""
-    many = len(model.instance.jobs) > MOST_JOBS
-    return many or alike(model.instance, model.rules)[2] > FEW_SETS
+    """Tell whether a tree alone would leave a large gap, and rents a small one."""
+    count = len(model.instance.jobs)
+    many = count > MOST_JOBS or alike(model.instance, model.rules)[2] > FEW_SETS
+    return count >= MANY and many
 
 
 def _of_all_orders(model: Allocation) -> bool:
@@ -49,9 +44,8 @@ def _of_all_orders(model: Allocation) -> bool:
 
 def _of_timelines(model: Allocation) -> bool:
     instance = model.instance
-    asked = model.rules.bounds or model.given or model.changed
     flow = instance.objective != "makespan" and len(instance.jobs) <= MOST_JOBS
-    return bool(instance.arrivals.any()) and flow and not asked
+    return bool(instance.arrivals.any()) and flow and not (model.given or model.changed)
 
 
 def _as_declared(model: Allocation, _: Limits) -> bool:
@@ -96,11 +90,11 @@ BY_PRICES = (
     Engine(
         "rents",
         solve="schedopt.solvers.hesrpt.rents:solve",
-        accepts=_of_many_jobs,
+        accepts=_of_all_orders,
         pays=_too_many_sets,
-        when="flow times of 15 jobs or more without arrivals, caps or floors of teams; unasked "
-        "where there are many orders. Up to 60 jobs tree goes on",
-        proves="a bound on all orders, about 1% below the cost",
+        when="flow times without arrivals, with caps and floors of jobs and of disjoint teams; "
+        "unasked from 15 jobs on, where there are many orders. Up to 60 jobs tree goes on",
+        proves="a bound on all orders, about 1% below the cost; it does not see floors of teams",
         certificate="rents",
         certify=CERTIFY,
         confirmed_by="model",
@@ -124,7 +118,7 @@ ENGINES = (
         "timelines",
         solve="schedopt.solvers.hesrpt.timelines:solve",
         accepts=_of_timelines,
-        when="flow times of up to 60 jobs that arrive, without side constraints",
+        when="flow times of up to 60 jobs that arrive, with side constraints too",
         proves="the optimum of up to 8 jobs or so",
         certificate="timelines",
         certify=CERTIFY,

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import fsum
+from math import fsum, inf
 
 import msgspec
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import Timeline, count_timelines, timelines
-from schedopt.formulations.hesrpt.rules import Rules
+from schedopt.formulations.hesrpt.epochs import Timeline, count_timelines
+from schedopt.formulations.hesrpt.order import smiths_order
+from schedopt.formulations.hesrpt.rules import Rules, bounds_of, without_floors
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.door import Given
 from schedopt.solvers.hesrpt.alike import MANY, alike
 from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, STEP, Attempt, attempted
-from schedopt.solvers.hesrpt.late_kernels import Late, cost_of_played, played
-from schedopt.solvers.hesrpt.late_tree_kernels import BACK, explore, tree
+from schedopt.solvers.hesrpt.feasible import possible_timelines, servable
 from schedopt.solvers.hesrpt.orders import OneOrder, OrderTree, order_search
 from schedopt.solvers.hesrpt.prices import compiled, curves
+from schedopt.solvers.hesrpt.programs import solve_program
 from schedopt.solvers.hesrpt.rents import RentSearch
+from schedopt.solvers.hesrpt.timeline_kernels import (
+    BACK,
+    Late,
+    cost_of_played,
+    explore,
+    played,
+    tree,
+)
 from schedopt.solvers.hesrpt.tree_kernels import NEAR, PAUSED, open_bound
 from schedopt.solvers.result import Result, Termination
 
@@ -76,7 +85,10 @@ class TimelineSearch:
     Parameters
     ----------
     instance : Instance
-        Any objective but makespan, `MOST_LATE` jobs at the most. Side constraints are not seen.
+        Any objective but makespan, `MOST_LATE` jobs at the most.
+    rules : Rules, optional
+        Side constraints. Where they ask more than prices see, what is played is no incumbent; where
+        not all jobs can be there together, their floors are not seen.
 
     Attributes
     ----------
@@ -86,19 +98,30 @@ class TimelineSearch:
 
     name = "timelines"
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, rules: Rules | None = None) -> None:
         self.instance = instance
-        self._curves = curves(instance)
+        rules, count = rules or Rules(instance), len(instance.jobs)
+        bounds = bounds_of(rules, count)
+        together = servable(rules.bounds, range(count))
+        if not together:
+            none = np.zeros_like
+            bounds = bounds._replace(
+                leasts=none(bounds.leasts), team_leasts=none(bounds.team_leasts)
+            )
+        self._curves = curves(instance, bounds)
         starts = np.unique(np.append(0.0, instance.arrivals))
         groups = np.searchsorted(starts, instance.arrivals).astype(np.int64)
-        _, after, _ = alike(instance, Rules(instance))
-        self._late = Late(instance.sizes, instance.costs, starts, groups, after)
-        self._tree = tree(len(instance.jobs), len(starts), MOST_LEAVES)
+        _, after, _ = alike(instance, rules)
+        playable = together and bounds.whole
+        self._late = Late(instance.sizes, instance.costs, starts, groups, after, playable)
+        self._tree = tree(count, len(starts), MOST_LEAVES)
         self._tree.found[:] = instance.costs / instance.each(
-            "at", np.arange(len(instance.jobs)), np.full(len(instance.jobs), self._curves.servers)
+            "at", np.arange(count), np.full(count, self._curves.servers)
         )
         compiled()
-        self.value = float(cost_of_played(self._curves, self._late, self._tree.found))
+        self.value = inf
+        if playable:
+            self.value = float(cost_of_played(self._curves, self._late, self._tree.found))
         self._nodes = FIRST
 
     @property
@@ -171,7 +194,8 @@ def solve(model: Allocation, given: Given) -> Result[Allocated]:
 
 def _by_tree(attempt: Attempt) -> Termination:
     """Branch and bound over timelines; solve the programs of those that prices do not close."""
-    search, tried, done = TimelineSearch(attempt.instance), set[str](), False
+    search = TimelineSearch(attempt.instance, attempt.model.rules)
+    tried, done = set[str](), False
     start = attempt.given.start()
     if start is not None:
         attempt.take(start, None)
@@ -199,23 +223,33 @@ def _by_tree(attempt: Attempt) -> Termination:
 
 
 def over_timelines(attempt: Attempt) -> Termination:
-    """Solve the programs of all timelines, where there are few enough: else of one."""
+    """Solve the programs of all timelines, where there are few enough: else of some.
+
+    Where nobody must have anything, those who are done may as well stay: then the least makespan is
+    that of the timeline in which all complete after the last arrival.
+    """
     model, instance = attempt.model, attempt.instance
-    order = model.last_first.tolist() if model.given else None
+    last: Timeline = smiths_order(instance).tolist(), {}
+    free = all(bound.at_least <= 0.0 for bound in model.rules.bounds)
+    alone = instance.objective == "makespan" and not model.given
+    if alone and free:
+        return attempt.over_programs([(each_alone(instance), last)], each_alone(instance))
     left = attempt.left()
     floor = without_arrivals(instance, BOUNDING if left is None else min(BOUNDING, left))
-    if count_timelines(instance, order) <= MOST_PROGRAMS:
-        attempt.tried = list(timelines(instance, order))
-        return attempt.over_programs(((floor, timeline) for timeline in attempt.tried), floor)
+    if alone and not attempt.out_of_time():
+        program = model.ordered(*last)
+        program.rules = without_floors(program.rules)
+        floor = max(floor, solve_program(program, attempt.left()).bound or 0.0)
     attempt.raise_to(floor, attempt.name)
-    attempt.message = "too many timelines to try: the best of one, and a bound on all"
     start = attempt.given.start()
     if start is not None:
         attempt.take(start, None)
-    ends = _guessed(instance) if start is None else start.completion
-    if attempt.solution is None or attempt.has_time_for_a_program():
+    order = model.last_first.tolist() if model.given else None
+    if count_timelines(instance, order) > MOST_PROGRAMS and attempt.has_time_for_a_program():
+        ends = _guessed(instance) if start is None else start.completion
         attempt.take_program(*as_played(instance, ends))
-    return attempt.ended()
+    every = possible_timelines(model, model.rules.names)
+    return attempt.over_programs(((floor, timeline) for timeline in every), floor)
 
 
 def _guessed(instance: Instance) -> dict[str, float]:

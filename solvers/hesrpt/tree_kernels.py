@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
 from schedopt.solvers.hesrpt.price_kernels import cost_of, next_price, played, prices_of
 
@@ -135,7 +135,7 @@ def no_paths(count: int) -> Paths:
     return Paths(np.zeros((0, count), dtype=np.int64), np.zeros((0, count)), np.zeros(0))
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(6000))
 def look_ahead(
     c: Curves, costs: Floats, order: Ints, depth: int, level: float, lam: Floats, out: Floats
 ) -> None:
@@ -259,7 +259,7 @@ def _leaf(c: Curves, s: Search, t: Tree, lam: Floats) -> None:
         t.numbers[1] = at + 1
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(150_000))
 def explore(c: Curves, s: Search, p: Paths, t: Tree, budget: int) -> int:
     """Search on for a number of nodes; tell whether the search is done, paused or full."""
     total = len(s.sizes)
@@ -303,7 +303,7 @@ def explore(c: Curves, s: Search, p: Paths, t: Tree, budget: int) -> int:
         lam[j] = 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(150_000))
 def open_bound(t: Any) -> float:
     """Return the least bound among what has not been explored, of orders or of timelines."""
     depth, most, least = t.numbers[0], t.leaves.shape[1], np.inf
@@ -315,7 +315,7 @@ def open_bound(t: Any) -> float:
     return least
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(6000))
 def insertion(
     c: Curves, s: Search, order: Ints, cost: float, move: int, moves: int
 ) -> tuple[float, int]:

@@ -60,8 +60,8 @@ class External:
 
     def version(self) -> str:
         """Return its version; empty where it does not tell."""
-        found = self._plugin().version()
-        return ".".join(map(str, found)) if found else ""
+        told = self._plugin().version()
+        return ".".join(map(str, told)) if told else ""
 
     def run(self, run: MatrixRun, limits: Limits, start: Start | None, presolve: bool) -> Answer:
         """Optimize over a run's matrix, until its end or the limit; ``start`` is not used."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
+
+from schedopt.solvers.door import installed
 
 if TYPE_CHECKING:
     from schedopt.solvers.mip import Engine
@@ -29,9 +29,7 @@ class Solver(NamedTuple):
     @property
     def available(self) -> bool:
         """Whether it is on this machine."""
-        return not self.comes_with or any(
-            shutil.which(name) or find_spec(name) for name in self.comes_with
-        )
+        return installed(self.comes_with)
 
 
 _EXTERNAL = "schedopt.solvers.mip.external"

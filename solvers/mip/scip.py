@@ -77,15 +77,15 @@ def _imported() -> Any:
 
 
 def _parameters(limits: Limits) -> dict[str, float | int | bool]:
-    found: dict[str, float | int | bool] = {
+    parameters: dict[str, float | int | bool] = {
         "misc/catchctrlc": False,  # Ctrl-C is ours: it interrupts the run and keeps what is known
         "numerics/feastol": TOLERANCE,
         "limits/gap": limits.gap,
         "randomization/randomseedshift": limits.seed,
     }
     if limits.time_limit is not None:
-        found["limits/time"] = max(0.0, float(limits.time_limit))
-    return found
+        parameters["limits/time"] = max(0.0, float(limits.time_limit))
+    return parameters
 
 
 def _state(scip: pyscipopt.Model, matrix: Matrix) -> list[Any]:

@@ -17,8 +17,9 @@ from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp import RECORD
-from schedopt.solvers import Limits, door
+from schedopt.solvers import door
 from schedopt.solvers.dssp.selection import FEW
+from schedopt.solvers.result import Limits
 from schedopt.verbs.solve import solve
 
 whole = st.integers(0, 12).map(float)
@@ -92,14 +93,6 @@ def test_a_native_constraint_that_is_not_linear_is_refused() -> None:
     )
     with pytest.raises(InputError, match="bent is not linear"):
         solve(selection)
-
-
-def test_a_fixed_variable_is_respected() -> None:
-    selection = Selection(night([(5, 5), (4, 5), (3, 5)]))
-    selection.model.x["j0"].fix(0)
-    assert solve(selection).objective == 7
-    with pytest.raises(InputError, match="no side constraints"):
-        solve(selection, solver="core")
 
 
 class Quota(Constraint, frozen=True, tag="quota"):

@@ -8,14 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedopt.instances.csv_text import guarded, guarded_columns, unguarded, unguarded_columns
+from schedopt.instances.errors import printable
 
 FORMULA = "=+-@\t\r"
 
 
-@given(st.text("=+-@\t\r'a1 ", max_size=6) | st.text(max_size=6))
+ODD = "=+-@\t\r'a1 x5c\\\x1b\x07\u202e\u2028\uff1d"
+
+
+@given(st.text(ODD, max_size=8) | st.text(max_size=6))
 def test_there_and_back(text: str) -> None:
-    assert unguarded(guarded(text)) == text
-    assert not guarded(text).startswith(tuple(FORMULA))
+    cell = guarded(text)
+    assert unguarded(cell) == text
+    assert not cell.strip().startswith((*FORMULA, "\uff1d"))
+    assert printable(cell) == cell
 
 
 @given(st.text("=+-@'a", max_size=5), st.text("=+-@'a", max_size=5))
@@ -23,7 +29,14 @@ def test_two_texts_are_two_cells(one: str, other: str) -> None:
     assert (guarded(one) == guarded(other)) == (one == other)
 
 
-@given(st.lists(st.none() | st.text("=+-@\t\r\n'a", max_size=4), max_size=5))
+def test_what_a_spreadsheet_and_a_terminal_see() -> None:
+    assert guarded(" =1+1") == "' =1+1"
+    assert guarded("\uff1d1+1") == "'\uff1d1+1"
+    assert guarded("a\x1b[31m\u202e\u2028\r\x07") == r"a\x1b[31m\u202e\u2028\x0d\x07"
+    assert guarded(r"CORP\x1b \server\home") == r"CORP\x5cx1b \server\home"
+
+
+@given(st.lists(st.none() | st.text(f"{ODD}\n", max_size=4), max_size=5))
 def test_columns_are_as_single_texts(texts: list[str | None]) -> None:
     table = pl.DataFrame({"a": texts, "b": texts}, schema={"a": pl.String, "b": pl.String})
     cells = guarded_columns(table, ["a"])
@@ -34,6 +47,6 @@ def test_columns_are_as_single_texts(texts: list[str | None]) -> None:
     assert found == [text if text is None else unguarded(text) for text in texts]
 
 
-@pytest.mark.parametrize("text", ["", "night", "1-2", "a=b", " =1"])
+@pytest.mark.parametrize("text", ["", "night", "1-2", "a=b", "C:\\users", "\\\\server"])
 def test_other_texts_are_left_as_they_are(text: str) -> None:
     assert guarded(text) == unguarded(text) == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from schedopt.sweep.sources import generated
 
 ROOT = Path(__file__).parent.parent.parent
 NIGHT = ROOT / "instances" / "dssp" / "greedy-trap.json"
+SHOTS = ROOT / "instances" / "dssp" / "two-shots.json"
 QUEUE = ROOT / "instances" / "msfq" / "small.json"
 SELECTOR = """
 import numpy as np
@@ -154,6 +156,81 @@ def test_a_policy_that_raises_says_where(tmp_path: Path) -> None:
     mine = write(tmp_path, text)
     with pytest.raises(InputError, match=r"line 10: found NameError: .*no_name"):
         evaluate(NIGHT, "mine", policy_files=[mine])
+
+
+DISPATCHER = """
+from schedopt import dssp
+
+@dssp.dispatcher("mine", source="a test", summary="a test's own")
+def mine(night):
+    return {returns}
+"""
+SHARES = """
+from schedopt import hesrpt
+
+@hesrpt.share_policy("mine", source="a test", summary="a test's own")
+def mine(instance, jobs, left):
+    return {returns}
+"""
+PACKING = """
+from schedopt import epoch
+
+@epoch.packing("mine", source="a test", summary="a test's own")
+def mine(instance):
+    return {returns}
+"""
+
+
+def test_a_dispatcher_sees_no_instance_but_the_users(tmp_path: Path) -> None:
+    by_team = '[job.groups["team"] != "fx" for job in night.jobs]'
+    mine = write(tmp_path, DISPATCHER.format(returns=by_team))
+    assert evaluate("example:night", "mine", policy_files=[mine]).objective > 0
+    assert bench(["example:night"], policies=["mine"], policy_files=[mine])[0].objective
+    assert evaluate("example:night", "greedy+mine", policy_files=[mine]).objective > 0
+
+
+OWN = SELECTOR.format(name="mine", which=0).replace("return chosen", "return {returns}")
+NOTHING = ["None", "'all'", "3.5", "[float('nan')] * 2", "[[1], [2, 3]]", "{}"]
+RETURNED = [
+    (OWN, "example:greedy-trap", "truth value for each item", NOTHING),
+    (DISPATCHER, "example:greedy-trap", "number for each job, or each task", NOTHING),
+    (SHARES, "example:twins", "number for each job", NOTHING),
+    (PACKING, "example:fig8", "returns a solution", NOTHING[:4]),
+]
+
+
+@pytest.mark.parametrize(("text", "file", "says", "returns"), RETURNED)
+def test_a_policy_that_returns_nothing_of_use(
+    text: str, file: str, says: str, returns: list[str], tmp_path: Path
+) -> None:
+    for what in returns:
+        mine = write(tmp_path, text.replace("{returns}", what))
+        with pytest.raises(InputError, match=says) as caught:
+            evaluate(file, "mine", policy_files=[mine])
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_policy_that_raises_an_interrupt_interrupts_once(
+    tmp_path: Path, jobs: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = SELECTOR.format(name="mine", which=0).replace("return chosen", "raise KeyboardInterrupt")
+    mine = write(tmp_path, text)
+    with pytest.raises(KeyboardInterrupt):
+        bench([NIGHT, SHOTS], policies=["mine"], policy_files=[mine], jobs=jobs)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_copy_that_a_policy_makes_of_its_process_ends(tmp_path: Path) -> None:
+    text = SELECTOR.format(name="mine", which=0).replace(
+        "return chosen", "os.fork(); return chosen"
+    )
+    mine, pids = write(tmp_path, f"import os\n{text}"), tmp_path / "pids"
+    evaluate(NIGHT, "mine", policy_files=[mine])
+    with pids.open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    os.wait()
+    assert pids.read_text().split() == [str(os.getpid())]
 
 
 def test_processes_run_the_text_that_was_read(tmp_path: Path) -> None:

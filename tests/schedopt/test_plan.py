@@ -114,7 +114,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     assert not any(cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row)
     assert rows[0][4:-4] == [
         "'=1+1", "'@x", "'+y", "'-z", "''q", 'a"b,c', "<b>&", "grouping job", "grouping start",
-        "\u202ex",
+        r"\u202ex",
     ]  # fmt: skip
     write(table, tmp_path / "plan.parquet")
     assert pl.read_parquet(tmp_path / "plan.parquet").equals(table)
@@ -263,6 +263,10 @@ def test_every_job_left_out_has_a_reason_that_holds(seed: int) -> None:
     instance = season(seed)
     result = solve(instance)
     found = reasons(instance, result)
+    few = reasons(instance, result, 3)
+    assert all(found[name] == reason for name, reason in few.items())
+    rewards = {name: instance.jobs[instance.index[name]].reward for name in found}
+    assert sorted(map(rewards.get, few)) == sorted(rewards.values())[-len(few) :]
     run = set(result.solution.selected)
     assert list(found) == [job.name for job in instance.jobs if job.name not in run]
     one = one_night(instance, instance.index, ())

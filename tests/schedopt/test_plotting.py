@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from builders.cli import run
 from builders.reports import row
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from schedopt import evaluate, plot, solve
 from schedopt.instances.constraints import Forbid
@@ -17,6 +19,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode, load
 from schedopt.pictures.style import names
+from schedopt.report.drawings import svg
 from schedopt.sweep.rows import table
 from schedopt.verbs.plot import save
 
@@ -163,6 +166,17 @@ def test_a_picture_is_the_same_bytes_each_time(tmp_path: Path) -> None:
             save(plot(load(NIGHT)), tmp_path / f"p{suffix}")
             written.append((tmp_path / f"p{suffix}").read_bytes())
         assert written[0] == written[1]
+
+
+def test_what_the_font_lacks_is_no_warning(tmp_path: Path) -> None:
+    job = Job(name="光 🎬", reward=1, stages=((1.0,),))
+    result = evaluate(Instance(name="夜", processors=2, deadline=5, jobs=(job,)), "lcpf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = plot(result)
+        assert "光" in "".join(text.get_text() for text in figure.findobj(Text))
+        save(figure, tmp_path / "odd.png")
+        assert svg(figure, "odd")
 
 
 def test_of_many_groups_the_largest_are_drawn() -> None:

@@ -8,15 +8,22 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from random import Random
 from types import ModuleType
 
+import numpy as np
 import pytest
+from contract.dssp import schedule, selection
 
+import schedopt
+from schedopt.solvers import compiling as kernels_of
 from schedopt.solvers.clock import Stopwatch, compiling, now
-from schedopt.solvers.compiling import DAY, KEPT, digest, njit, used
+from schedopt.solvers.compiling import COMPILING, Kernel, njit, small
+from schedopt.solvers.kernel_store import DAY, KEPT, digest, used
 
 CALLEE = """
-from schedopt.solvers.compiling import njit
+from schedopt.solvers import compiling as kernels_of
+from schedopt.solvers.compiling import LOADING, Kernel, njit, small
 LIMIT = {limit}
 
 @njit
@@ -24,7 +31,8 @@ def callee(x):
     return x + {added}
 """
 CALLER = """
-from schedopt.solvers.compiling import njit
+from schedopt.solvers import compiling as kernels_of
+from schedopt.solvers.compiling import LOADING, Kernel, njit, small
 from callee import LIMIT, callee
 
 @njit
@@ -79,7 +87,7 @@ def test_kernels_that_nobody_uses_are_removed_when_new_ones_come(tmp_path: Path)
 IN_USE = """
 import os, shutil, sys
 from pathlib import Path
-from schedopt.solvers.compiling import folder
+from schedopt.solvers.kernel_store import folder
 from schedopt.solvers.dssp.selection.knapsack import kernels
 import numpy as np
 
@@ -142,3 +150,72 @@ def test_what_is_entered_again_counts_once() -> None:
     watch.stop()
     assert watch.spent > 0
     assert watch.seconds() == watch.spent
+
+
+SMALL = """
+import sys
+import schedopt
+
+night = schedopt.load("example:night")
+assert schedopt.solve(night).solution_status == "optimal"
+assert schedopt.evaluate(night, "greedy").objective > 0
+sys.exit("numba" in sys.modules)
+"""
+
+
+def test_a_night_of_forty_jobs_is_solved_without_loading_numba() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_kernel_that_takes_long_is_compiled_and_starts_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    python = kernels_of._Python()
+    monkeypatch.setattr(kernels_of, "_python", python)
+
+    @njit
+    def step(x: float) -> float:
+        return x + 1.0
+
+    @njit(plain=small(4))
+    def kernel(of: np.ndarray, times: int) -> None:
+        for _ in range(times):
+            of[0] = step(of[0])
+
+    numbers = np.zeros(3)
+    kernel(numbers, 5)
+    assert numbers[0] == 5.0
+    assert "dispatcher" not in vars(kernel), "it was run as Python"
+    python.spent = COMPILING - 1e-3
+    kernel(numbers, 10**7)
+    assert numbers[0] == 5.0 + 10**7
+    assert "dispatcher" in vars(kernel)
+    assert "dispatcher" not in vars(step), "callers have their own copy"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_small_calls_give_the_same_as_python_and_compiled(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels_of._python, "spent", -1e9)
+    assert answers(seed, True, monkeypatch) == answers(seed, False, monkeypatch)
+
+
+def answers(seed: int, python: bool, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return what solvers and policies say of random nights, with small kernels run as Python."""
+
+    def chosen(kernel: Kernel, args: tuple[object, ...]) -> bool:
+        return python and kernel.plain is not None and kernel.plain(*args)
+
+    monkeypatch.setattr(Kernel, "stays_python", chosen)
+    draw = Random(seed)  # noqa: S311
+    asked = [drawn(draw) for drawn in (selection, schedule) for _ in range(4)]
+    options = ({"jobs": 40, "range": 20}, {"jobs": 60, "groups": 4})
+    nights = [schedopt.generate("dssp", "uncorrelated", seed=seed, options=of) for of in options]
+    policies = ("greedy", "greedy-half", "greedy-three-quarters", "core", "greedy+stcpu")
+    results = [schedopt.solve(of) for of in (*asked, *nights)]
+    results += [schedopt.evaluate(night, name) for night in nights for name in policies]
+    return [(of.objective, of.bound, of.solution, of.conflict) for of in results]

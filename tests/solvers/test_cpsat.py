@@ -20,7 +20,8 @@ from schedopt.instances.constraints import Apart, Forbid, Together
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.files import load
 from schedopt.instances.msfq.logs import Jobs
-from schedopt.solvers import Limits, cpsat
+from schedopt.solvers import cpsat
+from schedopt.solvers.result import Limits
 from schedopt.validation.documents import check
 from schedopt.verbs.generate import generate
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from schedopt.formulations.dssp.selection import Selection
 from schedopt.instances.constraints import Apart, Constraint, FairShare, Forbid, Resource
 from schedopt.instances.dssp import Instance, Job, Selected
-from schedopt.solvers import Limits, Result
 from schedopt.solvers.mip import Answer, MatrixRun
+from schedopt.solvers.result import Limits, Result
 from schedopt.validation.documents import check
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.generate import generate

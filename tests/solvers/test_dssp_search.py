@@ -93,20 +93,6 @@ def test_it_ends_where_the_target_is_met() -> None:
     assert found.moves == 0
 
 
-def test_releases_deadlines_and_seats_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solving, "MANY", -1)
-    rng = np.random.default_rng(3)
-    for _ in range(25):
-        night = windowed_night(rng, jobs=12, tasks=5, stages=3, late=True)
-        model = Schedule(night)
-        result = solve(model, threads=1, time_limit=0.1)
-        assert not result.violations
-        assert result.bound is not None
-        assert result.solution is not None
-        assert result.objective <= result.bound * (1 + 1e-9)
-        assert not model._model  # CP-SAT had nothing to do
-
-
 def test_side_constraints_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solving, "MANY", -1)
     night = season()

@@ -10,16 +10,17 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 from schedopt.formulations.epoch import Partition
-from schedopt.instances.constraints import Apart, Together
+from schedopt.instances.constraints import Together
 from schedopt.instances.epoch import Instance, fits
 from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.policies.epoch.dynamic import dp_epochs
 from schedopt.policies.registry import NotApplicableError
-from schedopt.solvers import Limits, door
+from schedopt.solvers import door
 from schedopt.solvers.epoch.bounding import blocks, least_of
-from schedopt.solvers.epoch.items import first_fit, items
+from schedopt.solvers.epoch.items import Items, first_fit, items
 from schedopt.solvers.epoch.multipliers import Multipliers
 from schedopt.solvers.epoch.search import Completion
+from schedopt.solvers.result import Limits
 
 
 def searched(instance: Instance, seconds: float = 10.0) -> tuple[int, list[list[int]]]:
@@ -38,6 +39,27 @@ def is_partition(instance: Instance, found: list[list[int]]) -> bool:
     return whole and all(fits(minima[epoch].tolist(), nodes, k) for epoch in found)
 
 
+def fitted(packed: Items) -> list[list[int]]:
+    """Return what first fit is: one item after the other, each in the first epoch that takes it."""
+    epochs: list[tuple[int, list[int], list[int]]] = []  # the least share, kinds, jobs
+    used: list[int] = []
+    for t, kind in enumerate(packed.kinds):
+        for jobs in kind.items:
+            floor = max(1, kind.top - packed.inequity)
+            for e, (least, kinds, held) in enumerate([*epochs, (floor, [], [])]):
+                width = sum(max(size, least) for size in kind.sizes)
+                room = packed.nodes - (used[e] if e < len(used) else 0)
+                if width <= room and not any(packed.clash[t, other] for other in kinds):
+                    if e == len(epochs):
+                        epochs.append((floor, kinds, held))
+                        used.append(0)
+                    used[e] += width
+                    kinds.append(t)
+                    held.extend(jobs)
+                    break
+    return [held for _, _, held in epochs]
+
+
 @settings(max_examples=examples(150))
 @given(some_packing(most=7, rules=True))
 def test_side_constraints_are_kept_and_cost_no_more_than_they_must(instance: Instance) -> None:
@@ -50,6 +72,7 @@ def test_side_constraints_are_kept_and_cost_no_more_than_they_must(instance: Ins
         return
     minima = instance.minima[instance.descending].tolist()
     start = first_fit(packed)
+    assert start == fitted(packed)
     assert least_of(packed, minima) <= best <= len(start)
     least, found = searched(instance)
     assert is_partition(instance, found)
@@ -126,18 +149,6 @@ def test_the_search_stops_when_it_is_told_to() -> None:
     search = Completion(packed, 20, start)
     assert not search.advance(0.0)
     assert search.bound == 20_000 <= (search.value or 0) <= 1000 * len(start)
-
-
-def test_a_conflict_is_found_without_a_solver() -> None:
-    rules = [
-        Together(name="a pair", jobs=("j1", "j2")),
-        Apart(name="fine", jobs=("j1", "j4")),
-        Together(name="too wide", jobs=("j2", "j3")),
-    ]
-    model = Partition(packing([6, 6, 6, 2], 16, 2, rules))
-    result = door.solve(model, Limits())
-    assert (result.termination, result.solver) == ("infeasible", "epochs")
-    assert set(result.conflict) == {"a pair", "too wide"}
 
 
 @settings(max_examples=examples(80))

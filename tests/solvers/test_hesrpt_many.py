@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import schedopt
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.instances.constraints import Shares
+from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.policies.hesrpt.shares import equi
 from schedopt.policies.hesrpt.simulator import play
@@ -25,6 +25,7 @@ from schedopt.solvers.hesrpt.orders import order_search
 from schedopt.solvers.hesrpt.paths import Rents, falling, from_above
 from schedopt.solvers.hesrpt.prices import curves
 from schedopt.solvers.hesrpt.rents import RentSearch
+from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Limits
 from schedopt.validation.hesrpt.bound import reproved
 
@@ -81,7 +82,7 @@ def test_any_rents_prove_a_bound(lengths: list[float], heights: list[float], see
     rents = falling(np.array(heights[: len(lengths)]) + 0.001, np.array(lengths))
     assert (np.diff(rents) <= 0).all()
     found = Rents(curves(instance), instance.sizes, instance.costs)
-    for _ in found.tried(np.append(0.0, np.cumsum(lengths)), rents):
+    for _ in found.tried(np.append(0.0, np.cumsum(lengths)), rents[None]):
         pass
     assert found.bound <= at_large(instance).value
 
@@ -145,3 +146,59 @@ def test_a_bound_by_rents_is_re_proved_and_no_more_than_it() -> None:
     rising = found["rents"][::-1]
     assert "never do" in str(line({**found, "rents": rising}, result.bound))
     assert "every job" in str(line({**found, "jobs": jobs[1:]}, result.bound))
+
+
+TEAMS = st.sampled_from(
+    [
+        FairShare(by="team", at_most={"a": 0.5}, name="cap"),
+        FairShare(by="team", at_most={"a": 0.3, "b": 0.4}, name="caps"),
+        FairShare(by="team", at_least={"a": 0.2, "b": 0.3}, name="floors"),
+        FairShare(by="team", at_least={"b": 0.1}, at_most={"a": 0.4}, name="both"),
+    ]
+)
+
+
+@settings(max_examples=examples(15))
+@given(various(5, st.one_of(speedups, tables)), TEAMS)
+def test_rents_and_slots_of_teams_hold_beside_the_proven_optimum(
+    instance: Instance, rule: FairShare
+) -> None:
+    ruled = msgspec.structs.replace(instance, constraints=(rule,))
+    best = schedopt.solve(ruled, solver="tree")
+    found = schedopt.solve(ruled, solver="rents", certificate=True)
+    assert best.objective is not None and best.proven and best.violations == ()
+    assert found.violations == () and found.objective is not None
+    assert found.bound is not None and 0.0 < found.bound <= best.objective * (1 + 1e-9)
+    assert found.objective >= best.objective * (1 - 1e-6)
+    assert found.bound_checked
+    quick = in_slots(ruled, Allocation(ruled).rules)
+    if quick is not None:
+        assert ruled.objective_of(quick) >= best.objective * (1 - 1e-9)
+        report = schedopt.check(ruled, msgspec.structs.replace(found, solution=quick))
+        assert [line for line in report.violations if "objective" not in line] == []
+
+
+def test_team_rents_that_are_forged_show_nothing() -> None:
+    rule = FairShare(by="team", at_most={"a": 0.2, "b": 0.3}, name="caps")
+    instance = msgspec.structs.replace(many(12, 4), constraints=(rule,))
+    result = schedopt.solve(instance, solver="rents", certificate=True)
+    assert result.bound_checked and result.bound is not None
+    found = result.document().certificate
+    assert isinstance(found, dict) and found["by"] == "team"
+
+    def line(changed: dict[str, object]) -> str | None:
+        return reproved(instance, (rule,), changed, result.document())
+
+    assert line(found) is None
+    lower = {name: (0.5 * np.array(rents)).tolist() for name, rents in found["teams"].items()}
+    assert line({**found, "teams": lower}) is not None
+    assert "no team with a cap" in str(line({**found, "teams": {"c": found["rents"]}}))
+    assert line({**found, "by": None}) is not None
+
+
+def test_something_is_in_hand_without_any_time() -> None:
+    for jobs in (200, 3_000):
+        instance = many(jobs, 5)
+        result = schedopt.solve(instance, time_limit=0.0)
+        assert result.solution_status == "feasible" and result.violations == ()
+        assert result.bound is not None and 0.0 < result.bound < (result.objective or 0.0)

@@ -15,10 +15,10 @@ from ortools.sat.python import cp_model
 from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.dssp import Instance
-from schedopt.solvers import Limits, mip
+from schedopt.solvers import mip
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.mip.translating import translate
-from schedopt.solvers.result import gap, snap_bound
+from schedopt.solvers.result import Limits, gap, snap_bound
 from schedopt.validation.documents import result_of
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve

@@ -11,8 +11,9 @@ import pytest
 
 import schedopt
 from schedopt.instances.errors import InputError
-from schedopt.solvers import Limits, mip
+from schedopt.solvers import mip
 from schedopt.solvers.mip.named import SOLVERS, engine_of
+from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 

@@ -19,11 +19,11 @@ from schedopt.instances.constraints import Apart, Together
 from schedopt.instances.epoch import Instance
 from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.instances.files import load
-from schedopt.solvers import Limits, door
+from schedopt.solvers import door
 from schedopt.solvers.epoch.certificate import certificate
 from schedopt.solvers.epoch.items import first_fit, items
 from schedopt.solvers.epoch.multipliers import Multipliers
-from schedopt.solvers.result import Document
+from schedopt.solvers.result import Document, Limits
 from schedopt.validation.epoch.bound import reproved
 
 BUNDLED = Path("instances/epoch")

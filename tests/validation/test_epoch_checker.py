@@ -12,6 +12,7 @@ from schedopt import check, evaluate
 from schedopt.instances.constraints import Apart, Together
 from schedopt.instances.epoch import Instance
 from schedopt.instances.epoch.generators import named
+from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Document
 
 
@@ -31,6 +32,14 @@ def broken(policy: str, change: Callable[[Any], None], over: Instance | None = N
 
 def first(document: Any) -> Any:
     return document["solution"]["epochs"][0]
+
+
+def test_a_number_of_hundreds_of_digits_is_refused() -> None:
+    def grow(document: Any) -> None:
+        first(document)["nodes"]["j1"] = 10**400
+
+    with pytest.raises(InputError, match=r"some 400 digits; .* at most 100 digits"):
+        broken("heuristic-epoch", grow)
 
 
 PARTITIONS: dict[str, tuple[Callable[[Any], Any], str]] = {

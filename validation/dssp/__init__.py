@@ -28,6 +28,12 @@ ANSWERS = {
 """For each formulation the records that its solution may be."""
 
 
+def asks(night: Instance, formulation: str | None) -> Mapping[str, Any]:
+    """Return the options that change what is asked, with their defaults: r, but of a schedule."""
+    del night
+    return {} if formulation == "schedule" else {"fill": 1.0}
+
+
 def solution_type(solution: Mapping[str, Any]) -> type[Selected] | type[SelectedNights]:
     """Return the record that a solution of this shape is."""
     if "nights" in solution:
@@ -49,4 +55,4 @@ def check(
         selection.check(night, solution, claim, constraints, report)
 
 
-__all__ = ["ANSWERS", "CONSTRAINTS", "check", "solution_type"]
+__all__ = ["ANSWERS", "CONSTRAINTS", "asks", "check", "solution_type"]

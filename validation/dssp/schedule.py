@@ -81,7 +81,7 @@ def run(
     ends: dict[str, float] = dict.fromkeys(chosen, 0.0)
     for (job, _, _), task in placed.items():
         ends[job] = max(ends[job], task.end)
-    _completion(solution, ends, slack, report)
+    _completion(night, solution, ends, slack, report)
     busy = fsum(
         min(task.end, night.deadline) - min(task.start, night.deadline) for task in solution.tasks
     )
@@ -195,12 +195,16 @@ def _seats(
         )
 
 
-def _completion(solution: Scheduled, ends: dict[str, float], slack: float, report: Report) -> None:
-    wrong = sorted(solution.completion.keys() ^ ends.keys())
-    wrong += [
-        name
-        for name, end in ends.items()
-        if name in solution.completion and not abs(solution.completion[name] - end) <= slack
+def _completion(
+    night: Instance, solution: Scheduled, ends: dict[str, float], slack: float, report: Report
+) -> None:
+    told = solution.completion
+    unknown = sorted(told.keys() - ends.keys())
+    wrong = unknown + [
+        job.name
+        for job in night.jobs
+        if job.name in ends
+        and not (job.name in told and abs(told[job.name] - ends[job.name]) <= slack)
     ]
     _tell(report, "completion: wrong for", wrong)
     makespan = max(ends.values(), default=0.0)

@@ -17,6 +17,12 @@ ANSWERS = {"partition": (Partitioned,), "rectangles": (Scheduled,)}
 """For each formulation the records that its solution may be."""
 
 
+def asks(instance: Instance, formulation: str | None) -> Mapping[str, Any]:
+    """Return the options that change what is asked, with their defaults."""
+    del instance
+    return {"widths": "any"} if formulation == "rectangles" else {}
+
+
 def solution_type(solution: Mapping[str, Any]) -> type[Partitioned] | type[Scheduled]:
     """Return the record that a solution of this shape is."""
     return Scheduled if "rectangles" in solution else Partitioned
@@ -36,4 +42,4 @@ def check(
         partition.check(instance, solution, claim, constraints, report)
 
 
-__all__ = ["ANSWERS", "CONSTRAINTS", "check", "solution_type"]
+__all__ = ["ANSWERS", "CONSTRAINTS", "asks", "check", "solution_type"]

@@ -48,6 +48,10 @@ def check(
     for name, piece in pieces.items():
         inside = -ROUNDING <= piece.start < piece.end <= 1 + ROUNDING
         report.expect(inside, f"{name} runs from {piece.start:.12g} to {piece.end:.12g}")
+    if claim.options.get("widths") == "powers-of-two":
+        for name, piece in pieces.items():
+            right = piece.nodes.bit_count() == 1 or piece.nodes == instance.nodes
+            report.expect(right, f"{name} gets {piece.nodes} nodes, where powers of two are asked")
     _areas(instance, pieces, claim, report)
     _instants(instance, list(pieces.items()), report)
     check_rules(solution, constraints, report)
@@ -80,7 +84,7 @@ def _areas(
         area = piece.nodes * (piece.end - piece.start)
         if same(area, fair, instance.nodes):
             continue
-        if claim.policy in UNEQUAL:
+        if claim.policy in UNEQUAL and not claim.formulation:
             unequal[round(piece.start, 9), round(piece.end, 9)].append(piece.nodes)
         else:
             report.violations.append(f"{name} gets an area of {area:.12g}, not {fair:.12g}")

@@ -9,6 +9,7 @@ from math import lcm
 import msgspec
 
 from schedopt.instances.epoch import Instance
+from schedopt.instances.errors import shown
 
 MOST_UNITS = 1 << 27
 """Units of a quantum up to which sums of heights are followed."""
@@ -60,6 +61,8 @@ def _by_prime(widths: set[int], prime: int, total: Fraction) -> set[int]:
     over them is a multiple of p. The least sum of 1/A for each residue is found by adding widths
     for as long as some sum becomes less.
     """
+    if prime > max(widths):
+        raise ValueError(f"widths: {shown(prime)} is more than any of them")
     if prime < 2 or any(prime % d == 0 for d in range(2, int(prime**0.5) + 1)):
         raise ValueError(f"widths: {prime} is no prime")
     highest = max(_power(w, prime) for w in widths)

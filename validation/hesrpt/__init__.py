@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from schedopt.instances.hesrpt import Allocated, SideConstraint
+from schedopt.instances.hesrpt import Allocated, Instance, SideConstraint
 from schedopt.validation.hesrpt.allocation import check
 
 SENSE = "minimize"
@@ -16,10 +16,16 @@ NEAR = 1e-6
 """The gap up to which an interior-point method's answer may be called optimal."""
 
 
+def asks(instance: Instance, formulation: str | None) -> Mapping[str, Any]:
+    """Return the options that change what is asked, with their defaults: none is all orders."""
+    del instance
+    return {"order": None} if formulation else {}
+
+
 def solution_type(solution: Mapping[str, Any]) -> type[Allocated]:
     """Return the record that a solution is."""
     del solution
     return Allocated
 
 
-__all__ = ["ANSWERS", "CONSTRAINTS", "NEAR", "check", "solution_type"]
+__all__ = ["ANSWERS", "CONSTRAINTS", "NEAR", "asks", "check", "solution_type"]

@@ -18,7 +18,8 @@ let jobs earn more, which makes the bound weaker and never wrong.
     Passes over sets of last jobs, which close what costs a goal (`validation.hesrpt.diagram`), and
     prices for the few orders that they leave.
 ``together``
-    For the makespan: prices under which all jobs together earn no more than 1 in a unit of time.
+    For the makespan: prices under which all jobs together earn no more than 1 in a unit of time
+    after the last arrival; what those who have arrived can earn before is taken off.
 ``timelines``
     With arrivals: prices for each order of arrivals and completions.
 ``rents``
@@ -102,14 +103,14 @@ def _proven(
     if claim.formulation != "allocation":
         raise NotShownError(f"prices of work say nothing of {claim.formulation}")
     late = any(job.arrival > 0 for job in instance.jobs)
-    if late != isinstance(given, Timelines):
-        raise NotShownError("timelines are for arrivals, and arrivals for timelines")
     together = instance.objective == "makespan"
-    if together and not isinstance(given, Together | Timelines):
-        raise NotShownError("that kind of certificate says nothing of a makespan")
+    if late != isinstance(given, Timelines) and not (late and together):
+        raise NotShownError("timelines are for arrivals, and arrivals for timelines")
+    if together != isinstance(given, Together) and not isinstance(given, Timelines):
+        raise NotShownError(f"that kind of certificate says nothing of a {instance.objective}")
     proof = Proof(instance, constraints, getattr(given, "by", None))
     if isinstance(given, Rents):
-        return least_cost(proof.machine, proof.sizes, proof.costs, given)
+        return least_cost(proof.machine, proof.sizes, proof.costs, given, proof.teams(given.by))
     return _by_prices(proof, constraints, given, claim)
 
 

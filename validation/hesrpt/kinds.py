@@ -75,11 +75,16 @@ class OneJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rents(_Given, frozen=True, tag="rents"):
-    """Rents of a server in cells of time, and for each job what it costs alone; as in the file."""
+    """Rents of a server in cells of time, and for each job what it costs alone; as in the file.
+
+    Jobs of capped teams pay their team's rents.
+    """
 
     times: list[float]
     rents: list[float]
     jobs: list[OneJob]
+    by: str | None = None
+    teams: dict[str, list[float]] = {}
 
 
 Certificate = Order | Ranks | Orders | Together | Timelines | Passes | Rents

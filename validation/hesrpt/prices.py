@@ -60,6 +60,11 @@ class Proof:
         """Return the sum of price times size, from below."""
         return float((Interval.exactly(prices) * self.sizes).total().low)
 
+    def teams(self, by: str | None) -> dict[str, Bools]:
+        """Return who is in each group of a grouping, shape (M,)."""
+        own = [None if by is None else job.groups.get(by) for job in self.instance.jobs]
+        return {name: np.array([of == name for of in own]) for name in own if name is not None}
+
     def firm(self, present: Bools) -> Bools:
         """Return which teams have a job that is there, shape (R, G)."""
         return np.asarray(present.astype(float) @ self.machine.teams.T.astype(float) > 0)
@@ -71,7 +76,7 @@ class Proof:
 
     def order_of(self, claim: Document) -> list[int] | None:
         """Return the order that the option gives, positions from the last, None without one."""
-        if "order" not in claim.options:
+        if claim.options.get("order") is None:
             return None
         names = [str(name) for name in claim.solution.get("order", ())]
         written = ",".join(name.strip() for name in str(claim.options["order"]).split(","))
@@ -169,14 +174,25 @@ class Proof:
             raise NotShownError(f"{', '.join(names[:5])} can earn more than they cost")
 
     def of_makespan(self, given: Together) -> float:
-        """Return the least makespan that prices for all together prove, whoever is left."""
+        """Return the least makespan that prices for all together prove, whoever is left.
+
+        After the last arrival all may earn 1 in a unit of time at the most; before, time is known,
+        and those who have arrived earn no more than they all could.
+        """
         prices = self.price_list(given.prices)
-        everyone = np.ones((1, len(prices)), dtype=np.bool_)
+        arrivals = np.array([job.arrival for job in self.instance.jobs])
+        starts = np.unique(np.append(0.0, arrivals))
+        present = arrivals <= starts[:, None]
         machine = without_musts(self.machine)
-        most = machine.most_earned(prices[None], everyone, np.zeros((1, len(machine.teams)), bool))
-        if not most[0] <= 1.0:
-            raise NotShownError(f"all jobs together can earn {most[0]}, over 1")
-        return self.worth(prices)
+        free = np.zeros((len(starts), len(machine.teams)), dtype=np.bool_)
+        most = machine.most_earned(np.where(present, prices, 0.0), present, free)
+        if not most[-1] <= 1.0:
+            raise NotShownError(f"all jobs together can earn {most[-1]}, over 1")
+        ends = Interval.decimals(starts)
+        lengths = Interval(ends.low[1:], ends.high[1:]) - Interval(ends.low[:-1], ends.high[:-1])
+        earned = (Interval.exactly(most[:-1]) * lengths).total()
+        last = Interval(ends.low[-1:], ends.high[-1:])
+        return float((last + Interval.exactly(self.worth(prices)) - earned).low[0])
 
     def of_orders(self, tree: Mapping[str, object]) -> float:
         """Return what a tree of last jobs proves for all orders."""

@@ -7,13 +7,19 @@ at a price lambda of work, the integral until C of max_k (lambda s(k) - m k). Fo
 c C + lambda x - gains is concave over C where rents never rise, since gains then come ever faster:
 between two times it is least at one of them. After the last cell servers are free: there it is
 least at once, where a unit of time earns no more than it costs.
+
+A team that may have no more than B servers adds what B of them cost beyond m(t): its jobs pay rents
+of their own, none lower, and that is taken off too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 
-from schedopt.validation.hesrpt.earning import Machine
+from schedopt.validation.hesrpt.earning import Bools, Machine
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 from schedopt.validation.hesrpt.kinds import OneJob, Rents
 
@@ -21,40 +27,70 @@ MOST_CELLS, MOST_SPANS = 2_000, 2_000
 """Cells of time, and prices of a job, that are looked at."""
 
 
-def least_cost(machine: Machine, sizes: Interval, costs: Interval, given: Rents) -> float:
+def least_cost(
+    machine: Machine, sizes: Interval, costs: Interval, given: Rents, teams: Mapping[str, Bools]
+) -> float:
     """Return what all orders cost at the least.
 
     Parameters
     ----------
     machine : Machine
-        Bounds of teams are left out of account: they only make jobs cost more.
+        What teams of several jobs must have is left out of account: it only makes jobs cost more.
     sizes, costs : Interval
         By job, shape (M,).
     given : Rents
+    teams : mapping of str to ndarray of bool
+        Who is in each team of the grouping, shape (M,).
 
     Raises
     ------
     ValueError
         If something does not follow.
     """
-    times, rents = (np.array(x, dtype=np.float64) for x in (given.times, given.rents))
+    times = np.array(given.times, dtype=np.float64)
+    rents = _expect_falling(times, np.array(given.rents, dtype=np.float64))
+    if len(given.jobs) != len(machine.curves):
+        raise ValueError("rents: not every job's cost is shown")
+    ends = Interval.exactly(times)
+    lengths = ends_from(ends)
+    bill = (Interval.exactly(rents) * lengths).total() * Interval.exactly(machine.servers)
+    pays = [rents] * len(given.jobs)
+    for name, written in given.teams.items():
+        own = _expect_falling(times, np.array(written, dtype=np.float64))
+        rows = [g for g, row in enumerate(machine.teams) if (row == teams.get(name, ~row)).all()]
+        if not rows or (own < rents).any():
+            raise ValueError(f"rents: {name} is no team with a cap, or pays less than others")
+        above = (Interval.exactly(own) - Interval.exactly(rents)) * lengths
+        bill = bill + above.total() * Interval.exactly(machine.team_most[rows[0]])
+        for j in np.flatnonzero(teams[name]).tolist():
+            pays[j] = own
+    machine, total = _of_one(machine), np.zeros(len(given.jobs))
+    for j, job in enumerate(given.jobs):
+        one = _Job(machine, j, _at(sizes, j), _at(costs, j))
+        if not one.costs(job, ends, lengths, pays[j]):
+            raise ValueError(f"rents: job {j + 1} may cost less than {job.cost}")
+        total[j] = job.cost
+    return float((Interval.exactly(total).total() - bill).low)
+
+
+def _expect_falling(times: Floats, rents: Floats) -> Floats:
+    """Return rents after a look at them: over 0, and none higher than the one before."""
     if not (1 <= len(rents) <= MOST_CELLS and len(times) == len(rents) + 1):
         raise ValueError("rents: not one for each cell of time")
     sound = np.isfinite(times).all() and np.isfinite(rents).all() and times[0] == 0.0
     if not (sound and (np.diff(times) > 0).all() and (np.diff(rents) <= 0).all() and rents[-1] > 0):
         raise ValueError("rents: times rise from 0, and rents over 0 never do")
-    if len(given.jobs) != len(machine.curves):
-        raise ValueError("rents: not every job's cost is shown")
-    total = np.zeros(len(given.jobs))
-    ends = Interval.exactly(times)
-    lengths = ends_from(ends)
-    for j, job in enumerate(given.jobs):
-        one = _Job(machine, j, _at(sizes, j), _at(costs, j))
-        if not one.costs(job, ends, lengths, rents):
-            raise ValueError(f"rents: job {j + 1} may cost less than {job.cost}")
-        total[j] = job.cost
-    bill = (Interval.exactly(rents) * lengths).total() * Interval.exactly(machine.servers)
-    return float((Interval.exactly(total).total() - bill).low)
+    return rents
+
+
+def _of_one(machine: Machine) -> Machine:
+    """Return a machine on which no job may have more than its team, nor less if it is alone."""
+    least, most = machine.least.copy(), machine.most.copy()
+    for team, low, high in zip(machine.teams, machine.team_least, machine.team_most, strict=True):
+        most[team] = np.minimum(most[team], high)
+        if team.sum() == 1:
+            least[team] = np.maximum(least[team], low)
+    return replace(machine, least=least, most=np.maximum(most, least))
 
 
 def ends_from(times: Interval) -> Interval:

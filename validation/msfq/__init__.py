@@ -28,6 +28,8 @@ SENSE = "minimize"
 NEAR = 1e-6
 """Relative: at which gap a policy may be called optimal, `optimal-policy`'s own tolerance."""
 CONSTRAINTS = tuple[SideConstraint, ...]
+WINDOW = 40
+"""Jobs of a window, where it is not said how many."""
 ANSWERS: Mapping[str, tuple[type[Answer | LogAnswer], ...]] = {
     "threshold": (Thresholded,),
     "optimal-policy": (OptimalTable, Simulated),
@@ -35,6 +37,15 @@ ANSWERS: Mapping[str, tuple[type[Answer | LogAnswer], ...]] = {
     "window": (Windowed,),
 }
 """For each formulation the records that its solution may be; a bound on a log is of no other."""
+
+
+def asks(queue: Instance, formulation: str | None) -> Mapping[str, Any]:
+    """Return the options that change what is asked, with their defaults."""
+    if formulation == "threshold":
+        return {"method": "exact", "variant": "literal"}
+    if formulation == "window":
+        return {"first": 0, "count": min(WINDOW, len(queue.jobs)) if queue.log else None}
+    return {} if formulation else {"trace": None}
 
 
 def solution_type(solution: Mapping[str, Any]) -> type[Answer | LogAnswer]:
@@ -84,6 +95,7 @@ def check(
     _services(queue, solution, report)
     _sides(solution, constraints, report)
     if isinstance(solution, Simulated):
+        report.expect(claim.solution_status != "optimal", "a simulation, which proves no optimum")
         simulated.check(queue, solution, report)
     elif isinstance(solution, Thresholded):
         solved.check_curve(queue, solution, claim, constraints, report)
@@ -151,4 +163,4 @@ def _sides(solution: Answer, constraints: Sequence[Constraint], report: Report) 
         )
 
 
-__all__ = ["ANSWERS", "CONSTRAINTS", "check", "solution_type"]
+__all__ = ["ANSWERS", "CONSTRAINTS", "asks", "check", "solution_type"]

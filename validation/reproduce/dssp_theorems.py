@@ -20,7 +20,8 @@ DISPATCHERS = ("lcpf", "stcpu", "first", "cpa")
 def optimal_reward(night: Instance) -> float:
     """Return the proven optimum of a schedule."""
     from schedopt.formulations.dssp import Schedule
-    from schedopt.solvers import Limits, Result, door
+    from schedopt.solvers import door
+    from schedopt.solvers.result import Limits, Result
 
     result: Result = door.solve(Schedule(night), Limits(threads=1), solver="model")
     if not result.proven or result.objective is None:

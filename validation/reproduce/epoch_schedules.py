@@ -20,7 +20,7 @@ from schedopt.instances.epoch.generators import (
 from schedopt.policies.epoch.buddies import Piece, buddy
 from schedopt.policies.epoch.kernels import OPT, overheads
 from schedopt.policies.registry import NotApplicableError, registered
-from schedopt.solvers import Limits
+from schedopt.solvers.result import Limits
 from schedopt.validation.reproduce.ledger import Answers
 
 Widths = Literal["any", "powers-of-two"]

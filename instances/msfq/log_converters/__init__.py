@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from schedopt.instances.errors import InputError, placed
-from schedopt.instances.files import stem
+from schedopt.instances.files import check_kind, stem
 from schedopt.instances.msfq.log_converters import cleaning, sacct, swf, table
 from schedopt.instances.msfq.log_files import ENDINGS
 from schedopt.instances.msfq.records import Instance
@@ -83,11 +83,12 @@ def told(path: Path) -> str:
     if ".swf" in endings:
         return "swf"
     try:
+        check_kind(path)
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
         with gzip.open(path) if packed else path.open("rb") as file:
             head = file.readline(2**16).decode("utf-8", "replace")
-    except (OSError, EOFError):
+    except (OSError, EOFError, ValueError):
         return "csv"  # its reader says what is wrong with the file
     titles = head.strip().lower().split("|")
     if len(titles) > 1 and "submit" in titles and {"jobid", "elapsed", "elapsedraw"} & set(titles):

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.files import read_bytes
+from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw
 from schedopt.instances.msfq.log_converters.swf import UNIT
 from schedopt.instances.msfq.log_converters.times import ZONE, lengths, points
-from schedopt.instances.msfq.log_files import MOST_BYTES, labels_of, names_of
+from schedopt.instances.msfq.log_files import labels_of, names_of
 from schedopt.instances.msfq.logs import Floats, Labels
 from schedopt.instances.options import Option
 
@@ -65,7 +65,7 @@ def read(
     Times are local to the ``timezone``; without it they are taken as they stand. `InputError` tells
     of a column that is missing or, with its line, of a cell that cannot be read.
     """
-    text = read_bytes(path, MOST_BYTES).decode("utf-8", "replace")
+    text = read_bytes(path, MOST_TABLE).decode("utf-8", "replace")
     table, notes, rows = _cells(text)
     table = _jobs(table, states, notes)
     lines = table[""].to_numpy()
@@ -117,6 +117,7 @@ def _cells(text: str) -> tuple[pl.DataFrame, list[str], int]:
     """Return each row's line and its cells by title, a note of rows cut short, and their number."""
     import polars as pl
 
+    check_rows(text.count("\n"), 16 * (text[: text.find("\n")].count("|") + 4))
     all_lines = pl.Series("line", text.split("\n")).str.strip_chars("\r")
     titles = (all_lines[0] or "").strip().lower().split("|")
     if "submit" not in titles:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import read_bytes
+from schedopt.instances.files import MOST_TABLE, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw
-from schedopt.instances.msfq.log_files import MOST_BYTES, labels_of, names_of
+from schedopt.instances.msfq.log_files import labels_of, names_of
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import one_of
 from schedopt.instances.swf import (
@@ -39,7 +39,7 @@ def read(path: str | Path, *, unit: str = "cpus") -> Raw:
     """Read a log; ``unit`` says what a server is. `InputError` names the line that is none."""
     import polars as pl
 
-    log = read_fields(read_bytes(path, MOST_BYTES))
+    log = read_fields(read_bytes(path, MOST_TABLE))
     rows, notes = len(log.lines), list[str]()
     partial = np.isin(log.cells[STATUS], PARTIAL)
     if partial.any():

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from schedopt.instances.errors import InputError, shown, suggestion
-from schedopt.instances.files import read_bytes
+from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw
 from schedopt.instances.msfq.log_converters.times import ZONE, lengths, points
-from schedopt.instances.msfq.log_files import MOST_BYTES, labels_of, names_of
+from schedopt.instances.msfq.log_files import labels_of, names_of
 from schedopt.instances.options import text
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def read(path: str | Path, *, timezone: str | None = None, **columns: str | None
     The ``timezone`` is that of dates without an offset of their own. `InputError` tells of a column
     that is missing or, with its line, of a cell that cannot be read.
     """
-    table = _table(read_bytes(path, MOST_BYTES))
+    table = _table(read_bytes(path, MOST_TABLE))
     lines = np.arange(2, len(table) + 2)
     found = _found(table, columns)
     times = points(found["submit"], lines, timezone)
@@ -66,6 +66,7 @@ def _table(data: bytes) -> pl.DataFrame:
 
     head = re.sub(rb'"[^"]*"', b"", data.lstrip(b"\r\n").split(b"\n", 1)[0])
     delimiter = max(",;\t|", key=lambda mark: head.count(mark.encode()))
+    check_rows(data.count(b"\n"), 16 * (head.count(delimiter.encode()) + 1))
     try:
         table = pl.read_csv(
             io.BytesIO(data), separator=delimiter, infer_schema=False, encoding="utf8-lossy"

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq.log_files import first_of
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import Option
+from schedopt.instances.precision import EXPECTED as HELD
+from schedopt.instances.precision import lost_cell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,7 +75,7 @@ def points(texts: pl.Series, lines: NDArray[np.int64], zone: str | None = None) 
     """
     import polars as pl
 
-    plain, known = _plain(texts)
+    plain, known = _plain(texts, lines)
     none = np.zeros(len(texts), dtype=np.bool_)
     numbers = plain.cast(pl.Float64, strict=False)
     if (numbers.is_not_null() | ~known).all():
@@ -113,7 +115,7 @@ def lengths(texts: pl.Series, lines: NDArray[np.int64], unit: float = 1.0) -> Fl
     """Read durations: numbers of a unit, or [[days-]hours:]minutes:seconds."""
     import polars as pl
 
-    plain, known = _plain(texts)
+    plain, known = _plain(texts, lines)
     numbers = plain.cast(pl.Float64, strict=False)
     parts = [
         plain.str.extract(_LENGTH, group).cast(pl.Float64, strict=False) for group in (1, 2, 3, 4)
@@ -126,9 +128,12 @@ def lengths(texts: pl.Series, lines: NDArray[np.int64], unit: float = 1.0) -> Fl
     return _seconds((numbers * unit).zip_with(numbers.is_not_null(), read), known)
 
 
-def _plain(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
+def _plain(texts: pl.Series, lines: NDArray[np.int64]) -> tuple[pl.Series, pl.Series]:
     """Return texts without spaces around them, and which of them say something."""
     plain = texts.fill_null("").str.strip_chars()
+    if (lost := lost_cell(plain)) is not None:
+        place = f"line {lines[lost]}, column {texts.name!r}"
+        raise InputError(HELD, found=shown(plain[lost]), place=place)
     return plain, ~plain.str.to_lowercase().is_in(UNKNOWN)
 
 

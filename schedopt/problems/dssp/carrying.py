@@ -20,6 +20,7 @@ from schedopt.instances.dssp import Selected, SelectedNights
 from schedopt.instances.dssp.clock import Clock
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.fair_share import Each, weight
+from schedopt.instances.precision import expect_held
 from schedopt.solvers.result import Document
 
 DIGITS = 12
@@ -192,6 +193,7 @@ def _amount(text: str, column: str) -> Fraction:
         amount = -1.0
     if not (isfinite(amount) and amount >= 0):
         raise InputError("a finite number >= 0", found=shown(text), place=column)
+    expect_held(text, column)
     return as_written(amount)
 
 

@@ -24,6 +24,7 @@ from schedopt.problems.shown import Explanation, LeftOut, More, RulePrice
 from schedopt.solvers import door
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Limits, Result
+from schedopt.solvers.stopping import stopped
 
 EACH, TOGETHER = 10.0, 120.0
 """Seconds for each further solve, and for all of them, where no time limit is given."""
@@ -114,7 +115,7 @@ class _Explaining:
             self.progress(self.done, self.total)
         self.done += 1
         left = self.until - now()
-        if left <= 0:
+        if left <= 0 or stopped():
             return _Answer(None, frozenset(), proven=False)
         limits = replace(self.limits, time_limit=min(left, EACH))
         bare = msgspec.structs.replace(night, constraints=())

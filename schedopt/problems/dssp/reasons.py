@@ -52,14 +52,24 @@ class Reason:
         return f"rule:{self.rule}" if self.kind == "rule" else self.kind
 
 
-def reasons(instance: Instance, result: Result) -> dict[str, Reason]:
-    """Return why each job that a result leaves out is left out, in the file's order."""
+def reasons(instance: Instance, result: Result, most: int | None = None) -> dict[str, Reason]:
+    """Return why each job that a result leaves out is left out, in the file's order.
+
+    Parameters
+    ----------
+    instance : Instance
+    result : Result
+        With a solution, a selection, a schedule or a season of this instance; without one nothing
+        is said.
+    most : int, optional
+        Of how many jobs it is said, those of the most reward; by default of all.
+    """
     solution = result.solution
     if not isinstance(solution, Selected | SelectedNights):
         return {}
     kind = Season if isinstance(solution, SelectedNights) else Selection
     model = kind(instance, fill=_fill(instance, result, solution)).add(*result.constraints)
-    return left_out(model, solution) | _explained(result)
+    return left_out(model, solution, most) | _explained(result)
 
 
 def _explained(result: Result) -> dict[str, Reason]:
@@ -79,8 +89,12 @@ def _fill(instance: Instance, result: Result, solution: Selected | SelectedNight
     return fill
 
 
-def left_out(model: Selection | Season, solution: Selected | SelectedNights) -> dict[str, Reason]:
+def left_out(
+    model: Selection | Season, solution: Selected | SelectedNights, most: int | None = None
+) -> dict[str, Reason]:
     """Return why each job that is not run is left out, in the file's order.
+
+    ``most``: of how many of them, those of the most reward; of all by default.
 
     Each of its nights is looked at: a job is kept out by a rule where one of them has room for it
     but for the rule, or where the rule admits it on none of them. Else it is outbid.
@@ -93,10 +107,9 @@ def left_out(model: Selection | Season, solution: Selected | SelectedNights) -> 
     demands = [int(numbers[j]) for j, _ in columns]
     judge = _Judge(labels, demands, model.program(), set(model.columns(solution)))
     why: dict[str, Reason] = {}
-    for j, job in enumerate(jobs):
-        nights = model.columns_of(j)
-        if job.name in run:
-            continue
+    out = [j for j, job in enumerate(jobs) if job.name not in run]
+    for j in sorted(sorted(out, key=lambda j: -jobs[j].reward)[:most]):
+        job, nights = jobs[j], model.columns_of(j)
         if not model.open[next(iter(nights.values()))]:
             why[job.name] = _never(instance, j)
             continue
@@ -213,9 +226,15 @@ class _Judge:
 
     def _broken(self, j: int, without: Iterable[int]) -> str:
         """Return the first rule that adding a job breaks, where others are dropped for it."""
+        if not self.program.lifting:  # no column stands for others
+            return self._first(self._change([j], without))
         gone = set(without)
         held = self.program.completed((self.chosen - gone) | {j})
         change = self._change([c for c in held if c not in self.held], self.held.difference(held))
+        return self._first(change)
+
+    def _first(self, change: dict[int, int]) -> str:
+        """Return the first rule that a change breaks."""
         return next(
             (self.program.rows[i].name for i in sorted(change) if self._breaks(i, change)), ""
         )

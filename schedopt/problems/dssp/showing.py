@@ -30,6 +30,9 @@ NEAR = 0.005  # a share this close to its cap or its floor is said to be at it
 ROUNDED = 1 + 1e-9
 """A share that is beyond its cap or its floor by less than this factor is rounded."""
 
+REASONED, MANY = 1_000, 20_000
+"""Jobs left out whose reasons are worked out, and jobs of an instance up to which any are."""
+
 NAMED = 3  # late jobs that are named in a line
 
 HEADS = ("group", "jobs", "selected", "share asked for", "share selected", "cap", "floor", "")
@@ -109,22 +112,28 @@ def _used_up(night: Instance, result: Result) -> Lines:
 
 def dropped(night: Instance, result: Result) -> ShownTable | None:
     """Return a table of the jobs that are left out and why, the most rewarding first."""
-    found = reasons(night, result)
-    if not found:
+    if not isinstance(result.solution, Selected | SelectedNights):
         return None
+    run = set(result.solution.selected)
+    out = sorted((job for job in night.jobs if job.name not in run), key=lambda job: -job.reward)
+    if not out:
+        return None
+    many = len(night.jobs) > MANY  # of so many even the first would keep one waiting
+    found = {} if many else reasons(night, result, REASONED)
     kinds = Counter(str(reason) for reason in found.values())
     told = ", ".join(f"{reason} {count:,}" for reason, count in kinds.most_common())
-    jobs = sorted((night.jobs[night.index[name]] for name in found), key=lambda job: -job.reward)
+    told = f"of the first {len(found):,}: {told}" if found and len(found) < len(out) else told
+    jobs = [job for job in out if job.name in found] or out[:REASONED]
     return ShownTable(
-        title=f"left out: {counted(len(jobs), 'job')} ({told})",
+        title=f"left out: {counted(len(out), 'job')}" + f" ({told})" * bool(told),
         heads=("job", "reward", *night.groups, "reason", "why"),
         rows=tuple(
             (
                 job.name,
                 number(job.reward),
                 *(job.groups.get(by, "") for by in night.groups),
-                str(found[job.name]),
-                found[job.name].words,
+                str(found.get(job.name, "")),
+                found[job.name].words if found else "a plan says why",
             )
             for job in jobs
         ),

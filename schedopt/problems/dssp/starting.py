@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schedopt.formulations.protocol import Formulation
 from schedopt.instances.constraints import Seats
-from schedopt.instances.dssp import Selected
+from schedopt.instances.dssp import Selected, SelectedNights
 from schedopt.policies.registry import registered
 
 STARTS = ("greedy", "greedy-half")  # policies quick enough to start a solver from
@@ -13,15 +13,23 @@ STARTS_FROM = 500
 """Jobs from which on a start pays: loading compiled heuristics takes a second by itself."""
 
 
-def start(model: Formulation) -> Selected | None:
-    """Return the best quick selection that breaks nothing, where there are many jobs."""
+def start(model: Formulation, seconds: float | None = None) -> Selected | None:
+    """Return the best quick selection that breaks nothing, where there are many jobs, and time."""
     instance = model.instance
-    if model.name != "selection" or len(instance.index) < STARTS_FROM:
+    if model.name != "selection" or len(instance.index) < STARTS_FROM or seconds == 0:
         return None
     fill = float(model.options["fill"])
     found = [registered("dssp")[name].run(instance, fill=fill) for name in STARTS]
     return max((one for one in found if _sound(model, one, fill)),
                key=instance.objective_of, default=None)  # fmt: skip
+
+
+def at_once(model: Formulation) -> tuple[Selected | SelectedNights | None, float | None]:
+    """Return jobs by reward for their demand, as far as the rules allow, and a weak bound."""
+    from schedopt.formulations.dssp import Season, Selection
+    from schedopt.solvers.dssp import at_once
+
+    return at_once.at_once(model) if isinstance(model, Selection | Season) else (None, None)
 
 
 def _sound(model: Formulation, found: Selected, fill: float) -> bool:

@@ -14,12 +14,25 @@ STARTS = {"partition": ("heuristic-epoch", "equi-epoch"), "rectangles": ("buddy-
 """For each formulation, policies whose schedules are of its kind."""
 
 
-def start(model: Formulation) -> Partitioned | Scheduled | None:
-    """Return the best heuristic schedule that keeps all side constraints, None if there is none."""
+FEW = {"heuristic-epoch": 5_000, "buddy-star": 30_000}
+"""Jobs up to which a policy takes about a second: its time grows with their square, or nearly."""
+
+MOST_AT_ONCE = 500
+"""The same where no time is left."""
+
+
+def start(model: Formulation, seconds: float | None = None) -> Partitioned | Scheduled | None:
+    """Return the best heuristic schedule that keeps all side constraints, None if there is none.
+
+    ``seconds``: what is left of the time; where nothing is, of many jobs no policy is tried.
+    """
     instance, best = model.instance, None
     rules = [*instance.constraints, *model.added]
     known: list[Partitioned | Scheduled] = []
     for name in STARTS[model.name]:
+        most = MOST_AT_ONCE if seconds == 0 else FEW.get(name, len(instance.jobs))
+        if len(instance.jobs) > most:
+            continue
         with suppress(NotApplicableError):
             known.append(registered("epoch")[name].run(instance))
     if model.name == "rectangles":

@@ -36,7 +36,7 @@ class Hesrpt(Problem):
         "knee": "KNEE",
     }
 
-    def hint(self, model: Formulation) -> Any | None:
+    def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
         """Return what the first policy that applies makes; policies see no side constraints."""
         from schedopt.policies.registry import NotApplicableError, registered
 

@@ -10,6 +10,7 @@ import numpy as np
 from schedopt.instances.msfq import Bracketed, Instance, Windowed
 from schedopt.instances.msfq.log_answers import packed
 from schedopt.instances.msfq.logs import Floats
+from schedopt.solvers.clock import now
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import Window
@@ -19,12 +20,15 @@ MANY = 200_000  # jobs beyond which only policies are tried that are fast howeve
 FAST = ("first-fit", "easy", "easy-sjbf", "sjf", "saf", "f1")
 
 
-def start(model: Formulation) -> Bracketed | Windowed | None:
-    """Return the best of all policies on a log, or of the schedules that they give a window."""
+def start(model: Formulation, seconds: float | None = None) -> Bracketed | Windowed | None:
+    """Return the best of all policies on a log, or of the schedules that they give a window.
+
+    ``seconds``: what is left of the time limit.
+    """
     from schedopt.formulations.msfq import LogBound, Window
 
     if isinstance(model, LogBound):
-        return best_policy(model.instance)
+        return best_policy(model.instance, seconds)
     return best_order(model) if isinstance(model, Window) else None
 
 
@@ -51,15 +55,24 @@ def settings(queue: Instance) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield name, own
 
 
-def best_policy(queue: Instance) -> Bracketed:
-    """Return the best of all policies for logs, in their settings; no bounds yet."""
+def best_policy(queue: Instance, seconds: float | None = None) -> Bracketed:
+    """Return the best of all policies for logs, in their settings; no bounds yet.
+
+    ``seconds``: what there is for this and for bounds; of a third of it no more policies are begun.
+    """
     from schedopt.policies.msfq.logs.registration import started
 
     jobs = queue.jobs
     weights = jobs.need * jobs.run
     got: dict[str, float] = {}
     best: tuple[float, str, Floats] | None = None
-    for name, own in settings(queue):
+    began = now()
+    known = list(settings(queue))
+    if seconds is not None:
+        known.sort(key=lambda setting: setting[0] not in FAST)
+    for name, own in known:
+        if best and seconds is not None and now() - began > seconds / 3:
+            break
         options = dict(own)
         estimates = options.pop("estimates", "given")
         starts = started(queue, name, estimates, **options)

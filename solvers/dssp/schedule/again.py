@@ -85,12 +85,12 @@ class Starts:
     @classmethod
     def of(cls, model: Schedule) -> Starts | None:
         """Return the columns; None if there are too many."""
-        found = cls(model)
+        starts = cls(model)
         for j in range(len(model.instance.jobs)):
-            found._take(j)
-            if len(found.names) > MOST_STARTS:
+            starts._take(j)
+            if len(starts.names) > MOST_STARTS:
                 return None
-        return found
+        return starts
 
     def _take(self, j: int) -> None:
         """Add the starts of a job's tasks, each from after the stages before to before the rest."""
@@ -160,7 +160,7 @@ class Starts:
 
     def begin(self, values: np.typing.NDArray[np.int8]) -> np.typing.NDArray[np.float64]:
         """Return when each task starts, in units; 0 for those of no length, or not run."""
-        found = np.zeros(len(self.model.grid.lengths))
+        begins = np.zeros(len(self.model.grid.lengths))
         for i, columns in self.of_task.items():
-            found[i] = next((t for t, x in columns.items() if values[x] == 1), 0)
-        return found
+            begins[i] = next((t for t, x in columns.items() if values[x] == 1), 0)
+        return begins

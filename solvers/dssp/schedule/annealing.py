@@ -41,7 +41,7 @@ Where much is idle, up to a quarter of that more.
 
 @dataclass
 class Kept:
-    """What a search has in hand.
+    """Jobs that were in time together, and the order of their tasks.
 
     Attributes
     ----------
@@ -230,13 +230,13 @@ class Annealing:
 
     def _shifted(self, jobs: Mask, shift: Floats | None) -> Floats:
         """Put a few jobs off, or bring them forward."""
-        found = np.zeros(len(jobs)) if shift is None else shift.copy()
+        shifted = np.zeros(len(jobs)) if shift is None else shift.copy()
         there = np.flatnonzero(jobs)
         if len(there):
             some = self.draw.choice(there, min(len(there), int(self.draw.integers(1, 4))), False)
-            found[some] = self.draw.normal(0.0, self.draw.choice([0.02, 0.1, 0.5]), len(some))
-            found[some] *= self.span
-        return found
+            shifted[some] = self.draw.normal(0.0, self.draw.choice([0.02, 0.1, 0.5]), len(some))
+            shifted[some] *= self.span
+        return shifted
 
     def _try(self, tried: Kept, warmth: float) -> bool:
         """Dispatch, keep what is in time where that is good enough, and tell whether it is."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from schedopt.instances.dssp.tasks import Floats, Ints
-from schedopt.solvers.compiling import compiled, njit
+from schedopt.solvers.compiling import compiled, njit, small
 from schedopt.solvers.dssp.schedule.tournament import (
     NEVER,
     NOBODY,
@@ -20,6 +20,9 @@ from schedopt.solvers.dssp.schedule.tournament import (
     replay,
     without,
 )
+
+SMALL = 50_000
+"""Numbers up to which a night is played as Python: some tenths of a second."""
 
 
 def order_of(keys: Floats, first_task: Ints) -> Ints:
@@ -34,7 +37,7 @@ def order_of(keys: Floats, first_task: Ints) -> Ints:
     return order
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=small(SMALL))
 def _deal(by_key: Ints, first_task: Ints, order: Ints) -> None:
     """Fill in the order by stage of tasks in order."""
     stage_of = np.empty(len(by_key), np.int32)
@@ -47,7 +50,7 @@ def _deal(by_key: Ints, first_task: Ints, order: Ints) -> None:
         free[s] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=small(SMALL))
 def _settle(keys: Floats, first_task: Ints, order: Ints) -> None:
     """Put the tasks of a stage that have one key in the file's order."""
     for s in range(len(first_task) - 1):
@@ -74,7 +77,7 @@ def _sort(numbers: Ints, start: int, end: int) -> None:
         gap //= 3
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=small(SMALL))
 def by_key(
     lengths: Floats,
     keys: Floats,
@@ -117,7 +120,7 @@ def by_key(
 
 @compiled
 def _following(numbers: Ints, task: int, until: int) -> int:
-    """Return the number of the task after one, or that of nobody after a stage's last."""
+    """Return the key of the task after one, `NOBODY` after the last of its stage."""
     return numbers[task + 1] if task + 1 < until else NOBODY
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from schedopt.instances.dssp.tasks import Floats, Ints
-from schedopt.solvers.compiling import compiled, njit
+from schedopt.solvers.compiling import compiled, njit, small
+from schedopt.solvers.dssp.schedule.dispatch_kernels import SMALL
 from schedopt.solvers.kernels.heap import pop, push, sink
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
@@ -76,23 +77,12 @@ def _goes_on(
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=small(SMALL))
 def by_key_until(
-    lengths: Floats,
-    keys: Floats,
-    first_task: Ints,
-    first_stage: Ints,
-    jobs: Ints,
-    processors: int,
-    releases: Floats,
-    capacity: Ints,
-    use: Ints,
-    starts: Floats,
-    places: Ints,
-    completion: Floats,
-    until: float,
-    main: Ints,
-) -> Floats:
+    lengths: Floats, keys: Floats, first_task: Ints, first_stage: Ints, jobs: Ints,
+    processors: int, releases: Floats, capacity: Ints, use: Ints, starts: Floats, places: Ints,
+    completion: Floats, until: float, main: Ints,
+) -> Floats:  # fmt: skip
     """Simulate a dispatcher that takes the runnable task of the least key that finds its seats.
 
     It ends at the first event from `until` on at which only tasks of each job's `main` stage and
@@ -103,18 +93,16 @@ def by_key_until(
     Returns when each processor is free.
     """
     count = len(first_stage) - 1
-    stage, upcoming = first_stage[:-1].copy(), np.zeros(count, np.int64)
+    stage, upcoming = first_stage[:-1].copy(), first_task[first_stage[:-1]]
     unfinished, works_on = np.zeros(count, np.int64), np.empty(processors, np.int64)
     ready_keys, ready_jobs, ready = np.empty(count), np.empty(count, np.int64), 0
     parked, aside = np.empty(count, np.int64), 0
     ends, workers, busy = np.empty(processors), np.empty(processors, np.int64), 0
-    idle, free = np.arange(processors - 1, -1, -1), processors
-    left, now, coming = capacity.copy(), 0.0, 0
-    early = (first_task[main[jobs]] - first_task[first_stage[jobs]]).sum()
+    idle, free, left = np.arange(processors - 1, -1, -1), processors, capacity.copy()
+    now, coming, early = 0.0, 0, (first_task[main[jobs]] - first_task[first_stage[jobs]]).sum()
     while now < until or early > 0:
         while coming < len(jobs) and releases[jobs[coming]] <= now:
             j, coming = jobs[coming], coming + 1
-            upcoming[j] = first_task[stage[j]]
             unfinished[j] = first_task[stage[j] + 1] - upcoming[j]
             ready = push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
         while free > 0 and ready > 0 and (now < until or early > 0):
@@ -150,7 +138,7 @@ def by_key_until(
     return idle_from
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, plain=small(SMALL))
 def by_draw(
     lengths: Floats,
     draws: Floats,

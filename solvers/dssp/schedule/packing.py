@@ -89,11 +89,11 @@ def _last_long(night: Instance) -> Ints:
     """Return the last stage of each job after which little of its demand is left."""
     tasks = night.tasks
     work = np.add.reduceat(tasks.lengths, tasks.first_task[:-1])
-    found = np.empty(len(night.jobs), dtype=np.int64)
+    stages = np.empty(len(night.jobs), dtype=np.int64)
     for j, demand in enumerate(tasks.demands.tolist()):
         s, later = int(tasks.first_stage[j + 1]) - 1, 0.0
         while s > tasks.first_stage[j] and later + work[s] <= LIGHT * demand:
             later += float(work[s])
             s -= 1
-        found[j] = s
-    return found
+        stages[j] = s
+    return stages

@@ -88,9 +88,9 @@ def _left(
         opens[i] = opened[s]
     bins, after = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
     head = np.full(len(begin), -1, np.int64)
-    found = lengths[tasks]
+    sizes = lengths[tasks]
     return Tail(
-        tasks, job_of[tasks], found, opens, due[tasks], bins, begin, begin.copy(), head, after
+        tasks, job_of[tasks], sizes, opens, due[tasks], bins, begin, begin.copy(), head, after
     )
 
 

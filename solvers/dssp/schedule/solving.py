@@ -140,12 +140,12 @@ def _relaxed(model: Schedule, limits: Limits) -> Result:
     if limits.time_limit is not None:
         limits = replace(limits, time_limit=PATIENCE * limits.time_limit)
     limits = replace(limits, gap=0.0, watch=None)
-    found = door.solve(selection, limits)
-    if found.bound is None and found.termination == "time-limit":  # without rules it is quick
+    result = door.solve(selection, limits)
+    if result.bound is None and result.termination == "time-limit":  # without rules it is quick
         bare = msgspec.structs.replace(selection.instance, constraints=())
         free = door.solve(Selection(bare), limits)
-        found = msgspec.structs.replace(found, bound=free.bound)
-    return found
+        result = msgspec.structs.replace(result, bound=free.bound)
+    return result
 
 
 def _searched(
@@ -163,7 +163,7 @@ def _searched(
         seconds = max(0.0, min(left, SHARE * limits.time_limit) if few else left)
     target = None if relaxed.bound is None else relaxed.bound / (1 + limits.gap)
     run = Run(limits)
-    found = searched(
+    best = searched(
         night,
         run,
         starts=[*_starts(model, relaxed), *_ruled_starts(model, limits)],
@@ -175,9 +175,9 @@ def _searched(
         patience=min(8_000, max(200, 40 * len(night.tasks.lengths))) if few else 3_200,
         workers=threads(limits),
     )
-    if found is None:
+    if best is None:
         return None, run.interrupted
-    return model.replayed(found.jobs.tolist(), found.starts), run.interrupted
+    return model.replayed(best.jobs.tolist(), best.starts), run.interrupted
 
 
 def _starts(model: Schedule, relaxed: Result) -> Iterator[Mask]:
@@ -212,16 +212,16 @@ def _ruled_starts(model: Schedule, limits: Limits) -> Iterator[Mask]:
     limit = RULED if limits.time_limit is None else min(RULED, 0.04 * limits.time_limit)
     for fill in RULED_FILLS:
         selection = Selection(night, fill=fill).add(*model.added)
-        found = door.solve(selection, Limits(time_limit=limit, gap=1e-3, seed=limits.seed))
-        if found.solution is not None:
+        result = door.solve(selection, Limits(time_limit=limit, gap=1e-3, seed=limits.seed))
+        if result.solution is not None:
             mask = np.zeros(len(night.jobs), dtype=np.bool_)
-            mask[[night.index[name] for name in found.solution.selected]] = True
+            mask[[night.index[name] for name in result.solution.selected]] = True
             yield mask
 
 
 def _keeper(model: Schedule) -> Callable[[Mask], bool]:
-    """Return what tells whether jobs that are run keep all side constraints but seats."""
-    if not model.ruled:  # whoever dispatches keeps seats
+    """Return a function that tells whether jobs keep all side constraints but seats."""
+    if not model.ruled:  # the dispatcher keeps seats
         return lambda jobs: True
     night = model.instance
     names, every = list(night.index), [True] * len(night.jobs)
@@ -238,11 +238,11 @@ def _keeper(model: Schedule) -> Callable[[Mask], bool]:
 
 def _caps(model: Schedule) -> list[tuple[np.ndarray, float]]:
     """Return the sums over jobs that side constraints bound from above."""
-    found = []
+    caps = []
     for _, row in model.ruled:
         upper = float(row.upper)
         if upper < float("inf") and not row.unless_all and all(c >= 0 for c in row.coefficients):
             amounts = np.zeros(len(model.instance.jobs))
             np.add.at(amounts, list(row.jobs), list(map(float, row.coefficients)))
-            found.append((amounts, upper))
-    return found
+            caps.append((amounts, upper))
+    return caps

@@ -1,4 +1,4 @@
-"""Tournaments: whoever has the least of many keys that change one at a time, without a branch.
+"""Tournament trees: the least of many keys that change one at a time, without a branch.
 
 A heap mispredicts half of its comparisons, and each costs more than a comparison. In a tournament
 the rivals that a changed key meets are known beforehand, and who wins is a mask: nothing is

@@ -126,6 +126,6 @@ class Trials:
     @property
     def starts(self) -> Floats:
         """When each task started in the last trial, in the file's order."""
-        found = np.empty_like(self._starts)
-        found[self._order] = self._starts
-        return found
+        in_order = np.empty_like(self._starts)
+        in_order[self._order] = self._starts
+        return in_order

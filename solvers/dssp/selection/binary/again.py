@@ -56,10 +56,10 @@ def by_cpsat(model: Selection | Season, given: Given) -> Result[Any]:
 
     run, limits, read = Run(given.limits), given.limits, given.read
     seconds = PATIENCE if limits.time_limit is None else limits.time_limit
-    found: tuple[Values | None, bool] = (None, True)
+    best: tuple[Values | None, bool] = (None, True)
     if read.possible:
-        found = maximized(read.arrays, read.start, limits, seconds)
-    return _result(model, given, run, found, version())
+        best = maximized(read.arrays, read.start, limits, seconds)
+    return _result(model, given, run, best, version())
 
 
 def by_subsets(model: Selection | Season, given: Given) -> Result[Any]:
@@ -73,11 +73,11 @@ def _result(
     model: Selection | Season,
     given: Given,
     run: Run,
-    found: tuple[Values | None, bool],
+    searched: tuple[Values | None, bool],
     version: str,
 ) -> Result[Any]:
     """Return the result of the best columns found, and whether they are proven to be that."""
-    (best, done), program = found, model.program()
+    (best, done), program = searched, model.program()
     stopped: Termination = "optimal" if best is not None else "infeasible"
     stopped = stopped if done else "time-limit"
     worth = None if best is None else program.worth(np.flatnonzero(best == 1).tolist())

@@ -23,7 +23,7 @@ _NONE: Final = 1 << 61
 
 
 class _Rows(NamedTuple):
-    """What is asked of rows at every node alike.
+    """The rows by entry, which is the same at every node.
 
     Attributes
     ----------

@@ -48,6 +48,7 @@ def tree(model: Selection | Season, given: Given) -> Result[Any] | HandOn:
     seconds = (PATIENCE if limit is None else limit) if given.alone else MOMENT
     decided = solver.quick() or solver.searched(seconds)
     if decided is not None:
+        decided = replace(decided, proved_by=decided.proved_by or "tree")
         return _result(model, solver, decided, "tree", version)
     decided = solver.decided("completed", None, "the exact search did not end")
     return HandOn(_result(model, solver, decided, "tree", version))

@@ -84,8 +84,8 @@ class Relaxation:
         engine.run()
         status = engine.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
-            found, has, ray = engine.getDualRay()
-            if found != highspy.HighsStatus.kOk or not has:
+            answered, has, ray = engine.getDualRay()
+            if answered != highspy.HighsStatus.kOk or not has:
                 return None
             return Relaxed(False, low, self._multipliers(np.asarray(ray), 1.0))
         if status != highspy.HighsModelStatus.kOptimal:
@@ -102,7 +102,6 @@ class Relaxation:
         One that no double holds is left out: any multipliers bound, and these a little less.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            found = -duals * self._scaled.row_scales / cost_scale
-        return [
-            (int(i), float(found[i])) for i in np.flatnonzero(np.isfinite(found) & (found != 0))
-        ]
+            multipliers = -duals * self._scaled.row_scales / cost_scale
+        some = np.flatnonzero(np.isfinite(multipliers) & (multipliers != 0))
+        return [(int(i), float(multipliers[i])) for i in some]

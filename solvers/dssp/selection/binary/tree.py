@@ -132,7 +132,7 @@ class Tree:
     ) -> int | None:
         if self.arrays.hopeless:
             return None
-        found: Relaxed | None = None
+        relaxed: Relaxed | None = None
         for turn in count():
             if self._rows_close(values, reasons):
                 return None
@@ -140,15 +140,15 @@ class Tree:
             if free == 0:
                 self._take(values)
                 return None
-            found = relaxation.solve(values) if turn < ROUNDS else found
-            if found is None or turn == ROUNDS:
+            relaxed = relaxation.solve(values) if turn < ROUNDS else relaxed
+            if relaxed is None or turn == ROUNDS:
                 break
-            if self._relaxation_closes(values, found, reasons):
+            if self._relaxation_closes(values, relaxed, reasons):
                 return None
             left = int((values == FREE).sum())
             if free // 2 < left:
                 break
-        return _split(values, found)
+        return _split(values, relaxed)
 
     def _rows_close(self, values: Values, reasons: list[Reason]) -> bool:
         """Fix what single rows decide; tell whether one of them closes the branch."""
@@ -162,19 +162,19 @@ class Tree:
             reasons.append(Reason(0, (broken,)))
         return True
 
-    def _relaxation_closes(self, values: Values, found: Relaxed, reasons: list[Reason]) -> bool:
+    def _relaxation_closes(self, values: Values, relaxed: Relaxed, reasons: list[Reason]) -> bool:
         """Fix what the relaxation's multipliers rule out; tell whether they close the branch."""
-        if found.feasible:
-            self._take_point(values, found.values)
+        if relaxed.feasible:
+            self._take_point(values, relaxed.values)
             if self.satisfy and self.best is not None:
                 return True
             if self.target is None:
                 return False
-            candidates = [rounded(self.arrays, found.multipliers)]
+            candidates = [rounded(self.arrays, relaxed.multipliers)]
         else:
-            turned = [(i, -y) for i, y in found.multipliers]
+            turned = [(i, -y) for i, y in relaxed.multipliers]
             candidates = [
-                rounded(self.arrays, rays, reward=False) for rays in (found.multipliers, turned)
+                rounded(self.arrays, rays, reward=False) for rays in (relaxed.multipliers, turned)
             ]
         for reason in candidates:
             before = int((values == FREE).sum())
@@ -183,7 +183,7 @@ class Tree:
                 reasons.append(reason)
             if closed:
                 return True
-        if found.feasible and self.closer is not None and self.target is not None:
+        if relaxed.feasible and self.closer is not None and self.target is not None:
             self._blocks = self.closer(values, candidates[0], self.target)
             if self._blocks and candidates[0] not in reasons[-1:]:
                 reasons.append(candidates[0])
@@ -202,12 +202,12 @@ class Tree:
             self.best, self.value = values.copy(), worth
 
 
-def _split(values: Values, found: Relaxed | None) -> int:
+def _split(values: Values, relaxed: Relaxed | None) -> int:
     """Return the free column that the relaxation leaves most undecided."""
     free = np.flatnonzero(values == FREE)
-    if found is None or not found.feasible:
+    if relaxed is None or not relaxed.feasible:
         return int(free[0])
-    return int(free[np.argmin(np.abs(found.values[free] - 0.5))])
+    return int(free[np.argmin(np.abs(relaxed.values[free] - 0.5))])
 
 
 def clock(seconds: float) -> Callable[[], bool]:

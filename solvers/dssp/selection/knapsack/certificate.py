@@ -45,7 +45,7 @@ def certify(
     model: Selection, result: Result, _: Limits, holds: Callable[[Certificate], bool]
 ) -> Certificate | None:
     """Return the first of `certificates` that holds; None where a branching is needed."""
-    return next((found for found in certificates(model, result) if holds(found)), None)
+    return next((made for made in certificates(model, result) if holds(made)), None)
 
 
 def certificates(model: Selection, result: Result) -> Iterator[Certificate]:

@@ -78,8 +78,8 @@ class _Knapsack:
             self.run.trace.clear()  # what was found on the way may not fit
             drive(careful, Run(left(self.run.limits, self.run.began)), noise=0.0)
         solver = Solver(self.model.program(), left(self.run.limits, self.run.began))
-        for found in (search, careful):
-            solver.offer(positions[found.chosen()].tolist())
+        for core in (search, careful):
+            solver.offer(positions[core.chosen()].tolist())
         units = solver.program.scale
         # Rewards beyond 2^52 units are added up in floating point.
         bound = Fraction(search.bound) * (1 + Fraction(not search.exact, 10**12)) * units

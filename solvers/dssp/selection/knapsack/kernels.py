@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.dssp.selection.knapsack.items import Floats, Mask
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
@@ -56,7 +56,7 @@ _MERGED = -1
 _LONG: Final = 1 << 18
 
 
-@njit(cache=True)
+@njit(cache=True, plain=lambda at, items, states, tree, budget: items[0].size <= 300)
 def search(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> int:
     """Enumerate items for about `budget` states' worth of work.
 
@@ -221,7 +221,7 @@ def _merge(at: Cursor, items: Items, states: States, tree: Tree, budget: int) ->
     return NODES_FULL if used == parent.size else PAUSED
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def sweep(at: Cursor, node: Array, tree: Tree) -> None:
     """Drop the nodes that no state needs. Parents stand before their children, and stay so."""
     parent, item = tree
@@ -252,7 +252,7 @@ def sweep(at: Cursor, node: Array, tree: Tree) -> None:
     at.nodes = used
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def solution(at: Cursor, size: int, tree: Tree) -> Mask:
     """Return the best solution that the search has found, over the items by ratio."""
     chosen = np.zeros(size, dtype=np.bool_)
@@ -265,7 +265,7 @@ def solution(at: Cursor, size: int, tree: Tree) -> Mask:
     return chosen
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def first_incumbent(
     weights: Floats, rewards: Floats, room: float, broken: int, window: int
 ) -> Mask:
@@ -278,7 +278,7 @@ def first_incumbent(
     chosen[:broken] = True
     left, value = room - weights[:broken].sum(), 0.0
     begin, end = max(0, broken - window), min(weights.size, broken + window)
-    outside = broken + np.argsort(weights[broken:end])
+    outside = broken + np.argsort(weights[broken:end], kind="mergesort")
     best = np.empty(outside.size, dtype=np.int64)  # the best of each prefix of these
     for i in range(outside.size):
         best[i] = outside[i]

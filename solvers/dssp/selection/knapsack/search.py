@@ -196,7 +196,7 @@ class Core:
         self._whole = bool(np.array_equal(rewards, np.floor(rewards)))
         root = reward + (room - used) * float(self._ratios[broken])
         self._slip = 2.0**-48 * root  # what rounding can do to a bound
-        at = np.zeros(1, dtype=kernels.CURSOR)
+        at = np.zeros(1, dtype=kernels.CURSOR).view(np.recarray)
         at["broken"] = at["right"] = broken
         at["left"], at["removable"] = broken - 1, used
         at["length"], at["best"] = 1, kernels.START
@@ -251,15 +251,15 @@ class Core:
         """Return the best selection so far and its reward."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
-        found = float(self._cursor["value"][0])
-        if self._chosen is None or self._chosen[0] != found:
+        value = float(self._cursor["value"][0])
+        if self._chosen is None or self._chosen[0] != value:
             by_ratio = self._first
             if self._cursor["best"][0] != kernels.START:
                 by_ratio = kernels.solution(self._cursor[0], by_ratio.size, self._tree)
             chosen = np.empty_like(by_ratio)
             chosen[self._order] = by_ratio
             jobs = self._items.jobs(chosen)
-            self._chosen = (found, jobs, self._total(jobs))
+            self._chosen = (value, jobs, self._total(jobs))
         return self._chosen[1], self._chosen[2]
 
     def _total(self, jobs: Mask) -> float:

@@ -93,8 +93,9 @@ def menu(groups: Groups, price: float, loss: float, most: int) -> Iterator[Menu 
     gains = groups.rewards - price * groups.weights
     alone = _unbound(groups, gains, loss + slip)
     base = (gains > 0) & alone[groups.owner]
-    found = [_item(groups, int(j), bool(base[j])) for j in _near(gains, alone, groups, loss + slip)]
-    costs = [abs(float(gains[choice.start])) for choice in found]
+    near = _near(gains, alone, groups, loss + slip)
+    choices = [_item(groups, int(j), bool(base[j])) for j in near]
+    costs = [abs(float(gains[choice.start])) for choice in choices]
     missing, beyond = np.inf, 0.0
     for g in np.flatnonzero(~alone):
         choice, lost = _of_group(groups, int(g), price, loss, most)
@@ -104,14 +105,14 @@ def menu(groups: Groups, price: float, loss: float, most: int) -> Iterator[Menu 
         missing, beyond = min(missing, lost), beyond + max(0.0, -lost)
         choice.put(0, base)
         if choice.weights.size > 1:
-            found.append(choice)
+            choices.append(choice)
             costs.append(float(price * choice.weights[1] - choice.rewards[1]))
     order = np.argsort(np.array(costs), kind="stable")
     yield Menu(
         base,
         float(groups.weights[base].sum()),
         float(groups.rewards[base].sum()),
-        [found[c] for c in order],
+        [choices[c] for c in order],
         -beyond if beyond else missing,
     )
 

@@ -23,7 +23,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import njit, small
 
 Floats = NDArray[np.float64]
 Array = Any  # numba gives its own types to what these kernels hand to one another
@@ -44,7 +44,7 @@ def workspace(most: int) -> Workspace:
     return np.empty(size), np.empty(size), np.empty(size), np.empty(size, dtype=np.int32)
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def break_solution(
     items: Array, price: float, low: float, high: float
 ) -> tuple[int, float, float, float, float]:
@@ -102,9 +102,9 @@ def _bound(
 @njit(cache=True)
 def _of_highest(order: Array, limits: Array, most: int) -> tuple[Array, float]:
     """Return those of some states that have the highest bounds, and the highest bound dropped."""
-    found = limits[order]
-    by_limit = np.argsort(found)
-    floor, dropped = found[by_limit[order.size - most]], found[by_limit[order.size - most - 1]]
+    bounds = limits[order]
+    by_limit = np.argsort(bounds, kind="mergesort")
+    floor, dropped = bounds[by_limit[order.size - most]], bounds[by_limit[order.size - most - 1]]
     spare = most - (limits[order] > floor).sum()
     kept = 0
     for i in order:
@@ -218,8 +218,8 @@ def near_best(
         if length > most:
             length, dropped = _trimmed(space, side, length, most)
             cut = max(cut, dropped)
-    found = _worth_at_least(space, side, length, (price, low, high), best - loss - slip)
-    return (*found, parents[:nodes], moved[:nodes], best, cut)
+    near = _worth_at_least(space, side, length, (price, low, high), best - loss - slip)
+    return (*near, parents[:nodes], moved[:nodes], best, cut)
 
 
 @njit(cache=True)
@@ -315,7 +315,7 @@ def _greedy(
     return float(reward - price * weight) if weight >= low else -np.inf
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def listed(
     items: Array, price: float, low: float, high: float, loss: float, slip: float, most: int
 ) -> tuple[Array, Array, Array, Array, Array, float, float]:
@@ -328,16 +328,16 @@ def listed(
     careful = low > 0 and start != break_solution(items, price, 0.0, high)[0]
     while True:  # the search is called in one place, since each call is compiled anew
         floor = low if careful else 0.0
-        found = near_best(items, price, floor, high, loss, slip, most, careful, workspace(most))
-        if found[0].size == 0 and found[6] > -np.inf and most < LONGEST:
+        near = near_best(items, price, floor, high, loss, slip, most, careful, workspace(most))
+        if near[0].size == 0 and near[6] > -np.inf and most < LONGEST:
             most *= 16  # a short list may lose all that keeps the bounds
-        elif low > 0 and not careful and (found[0].size == 0 or found[0].min() < low):
+        elif low > 0 and not careful and (near[0].size == 0 or near[0].min() < low):
             careful = True
         else:
-            return found
+            return near
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def best_of_groups(
     first: Array, items: Array, bounds: Array, price: float, slip: float, most: int
 ) -> tuple[Array, Array, Array]:
@@ -379,7 +379,7 @@ def best_of_groups(
     return best_weight, best_reward, missing
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def rates(first: Array, weights: Floats, rewards: Floats) -> tuple[Array, Array, Array, Array]:
     """Return what the choices from each on can still do, shape (choices + 1,) each.
 
@@ -415,7 +415,7 @@ def _limit(weight: float, reward: float, room: float, ends: Array) -> float:
     return float(reward + min(room - weight, more) * up)
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(2000))
 def combine(
     state: tuple[Array, Array, Array],
     alternatives: tuple[Array, Array],
@@ -500,7 +500,7 @@ def combine(
 @njit(cache=True)
 def _undominated(weights: Array, rewards: Array, limits: Array, goal: float) -> Array:
     """Return the states of interest that no other dominates, by rising weight."""
-    order = np.argsort(weights)
+    order = np.argsort(weights, kind="mergesort")
     kept = 0
     for place in range(order.size):
         i = order[place]

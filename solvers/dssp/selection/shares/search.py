@@ -89,12 +89,12 @@ class SharesSearch:
         """Search; yield now and then."""
         groups = self._groups
         fits: float | None = None
-        for found in best_prices(groups):
-            if found.bound < self._bound:
-                self._bound = self._dual = found.bound
-                self._price = found.price
-            if found.weight <= groups.room and found.bound < inf:
-                fits = found.price
+        for priced in best_prices(groups):
+            if priced.bound < self._bound:
+                self._bound = self._dual = priced.bound
+                self._price = priced.price
+            if priced.weight <= groups.room and priced.bound < inf:
+                fits = priced.price
             yield True
         if self._bound == inf or fits is None:
             return  # some group, or all of them together, may not be able to keep the bounds
@@ -148,10 +148,10 @@ class SharesSearch:
                 break
             known = self._value - made.reward, groups.step - slip, price
             ends = float(up[c + 1]), float(down[c + 1]), float(more[c + 1]), float(less[c + 1])
-            weights, rewards, parents, taken, found = kernels.combine(
+            weights, rewards, parents, taken, reached = kernels.combine(
                 state, (choice.weights, choice.rewards), room, ends, known, most
             )
-            best, dropped, parent, alternative = found
+            best, dropped, parent, alternative = reached
             if alternative >= 0:
                 chosen = path.read(made, parent)
                 choice.put(alternative, chosen)

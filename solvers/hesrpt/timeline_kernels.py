@@ -1,4 +1,17 @@
-"""Compiled branch and bound over timelines, from the end: see `solvers.hesrpt.late_kernels`."""
+"""Compiled branch and bound over timelines: which jobs complete between which arrivals.
+
+A timeline is followed from its end. After the last arrival prices are those of an order: each job
+that completes has the price at which those who are there earn what they cost. Before an arrival
+time is known, and costs what is not earned in it: there jobs may earn more than they cost, or less,
+by the same in all epochs up to the arrival. What that is follows from the epoch that the arrival
+ends, where all prices are known; so all prices follow one after the other, and prove what they are
+worth plus that spare for all known time. They are the dual optimum wherever each epoch lasts.
+
+The jobs that are not placed yet earn less beside more others (earnings are submodular), so that
+those who are placed and were there when a job arrived give it a price it may have in every epoch.
+A team's floor counts where one of those placed is there; it can make jobs earn more beside others,
+so that then each interval that a job may be in gives it a price, and the least is taken.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +20,188 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schedopt.solvers.compiling import njit
-from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
-from schedopt.solvers.hesrpt.late_kernels import Late, closed, cost_of_played, spare_before, there
+from schedopt.solvers.compiling import njit, small
+from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, speed
 from schedopt.solvers.hesrpt.price_kernels import next_price
-from schedopt.solvers.hesrpt.rent_kernels import most_earned
+from schedopt.solvers.hesrpt.rent_kernels import best_shares, most_earned
 from schedopt.solvers.hesrpt.tree_kernels import DONE, FULL, NEAR, PAUSED
+
+
+class Late(NamedTuple):
+    """Jobs that arrive at different times.
+
+    Attributes
+    ----------
+    sizes, costs : ndarray
+        By job, shape (M,).
+    starts : ndarray
+        When jobs arrive: 0, and the other times, rising, shape (R,).
+    groups : ndarray of int64
+        At which of these each job arrives, shape (M,).
+    after : ndarray of int64
+        For each job those that complete after it, as binary numbers, shape (M,).
+    playable : bool
+        Whether shares that follow the prices keep all side constraints.
+    """
+
+    sizes: Floats
+    costs: Floats
+    starts: Floats
+    groups: Ints
+    after: Ints
+    playable: bool
+
+
+@njit(cache=True)
+def there(late: Late, done: int, group: int, out: Ints) -> int:
+    """Put those of the placed jobs that have arrived with a group into ``out``; return how many."""
+    count = 0
+    for j in range(len(late.sizes)):
+        if (done >> j) & 1 and late.groups[j] <= group:
+            out[count] = j
+            count += 1
+    return count
+
+
+@njit(cache=True)
+def prices_ahead(late: Late) -> Floats:
+    """Return room for what `closed` puts out; at the first time nobody need have arrived."""
+    return np.zeros(len(late.sizes) + len(late.starts))
+
+
+@njit(cache=True)
+def closed(
+    c: Curves, late: Late, lam: Floats, done: int, now: int, base: float, out: Floats
+) -> float:
+    """Return the bound of a node, and put what each other job's price is at least into ``out``.
+
+    Parameters
+    ----------
+    c : Curves
+    late : Late
+    lam : ndarray
+        The placed jobs' prices, 0 for others, shape (M,).
+    done : int
+        The placed jobs, as a binary number.
+    now : int
+        The time at which arrive who must be placed before the next `BACK`.
+    base : float
+        What the placed jobs contribute, and the known time from then on.
+    out : ndarray
+        Prices by job, then what those earn who arrive up to a time, shape (M + R,).
+    """
+    total = len(late.sizes)
+    jobs = np.zeros(total, dtype=np.int64)
+    own = np.zeros(len(c.team_leasts) + 1)
+    bound = base
+    for g in range(now + 1):
+        n = there(late, done, g, jobs)
+        out[total + g] = most_earned(c, lam, jobs, n, n, own) if n else 0.0
+        for team in range(len(own)):
+            own[team] = 0.0
+        if g < now:
+            spare = -out[total + g]
+            for i in range(n):
+                spare += late.costs[jobs[i]]
+            bound += spare * (late.starts[g + 1] - late.starts[g])
+    for j in range(total):
+        if (done >> j) & 1:
+            continue
+        out[j] = inf
+        for g in range(late.groups[j], now + 1 if len(own) > 1 else late.groups[j] + 1):
+            n = there(late, done, g, jobs)
+            jobs[n] = j
+            goal = out[total + g] + late.costs[j]
+            out[j] = min(out[j], next_price(c, lam, jobs, n + 1, goal, n))
+        lam[j] = 0.0
+        bound += out[j] * late.sizes[j]
+    return bound
+
+
+@njit(cache=True)
+def spare_before(c: Curves, late: Late, lam: Floats, done: int, now: int) -> tuple[float, float]:
+    """Return what known time before an arrival costs beyond what is earned in it, and what is."""
+    jobs = np.zeros(len(late.sizes), dtype=np.int64)
+    n = there(late, done, now - 1, jobs)
+    own = np.zeros(len(c.team_leasts) + 1)
+    earned = most_earned(c, lam, jobs, n, n, own) if n else 0.0
+    spare = -earned
+    for i in range(n):
+        spare += late.costs[jobs[i]]
+    return float(spare * (late.starts[now] - late.starts[now - 1])), float(earned)
+
+
+@njit(cache=True)
+def played(c: Curves, late: Late, lam: Floats, ends: Floats, times: Floats, shares: Floats) -> int:
+    """Let the jobs in the system always earn the most at given prices; return how many epochs.
+
+    Parameters
+    ----------
+    c : Curves
+    late : Late
+    lam : ndarray
+        Prices of work, over 0, shape (M,).
+    ends : ndarray
+        Takes when each job completes, shape (M,); infinite where work never ends.
+    times : ndarray
+        Takes when each epoch ends, shape (E,), E = M + R at the least; or shape (0,).
+    shares : ndarray
+        Takes each epoch's shares by job, shape (E, M); or shape (0, M).
+    """
+    total = len(late.sizes)
+    left, out, rates = late.sizes.copy(), np.zeros(total), np.zeros(total)
+    jobs, count, come = np.zeros(total, dtype=np.int64), 0, 0
+    now, epoch, done = 0.0, 0, 0
+    for j in range(total):
+        ends[j] = inf
+    while done < total:
+        while come < len(late.starts) and late.starts[come] <= now:
+            for j in range(total):
+                if late.groups[j] == come:
+                    jobs[count] = j
+                    count += 1
+            come += 1
+        until = late.starts[come] if come < len(late.starts) else inf
+        step = until - now
+        if count:
+            best_shares(c, lam, jobs, count, out)
+        for i in range(count):
+            rates[i] = speed(c, jobs[i], out[i] * c.servers)
+            if rates[i] > 0.0:
+                step = min(step, left[jobs[i]] / rates[i])
+        if not step < inf:
+            return epoch
+        now = until if step >= until - now else now + step
+        kept = 0
+        for i in range(count):
+            j = jobs[i]
+            if len(shares):
+                shares[epoch, j] = out[i]
+            over = rates[i] > 0.0 and left[j] / rates[i] <= step * (1.0 + 1e-13)
+            left[j] -= step * rates[i]
+            if over:
+                ends[j] = now
+                done += 1
+            else:
+                jobs[kept] = j
+                kept += 1
+        count = kept
+        if len(times):
+            times[epoch] = now
+        epoch += 1
+    return epoch
+
+
+@njit(cache=True, plain=small(6000))
+def cost_of_played(c: Curves, late: Late, lam: Floats) -> float:
+    """Return what playing prices costs."""
+    ends = np.zeros(len(lam))
+    played(c, late, lam, ends, np.zeros(0), np.zeros((0, len(lam))))
+    total = 0.0
+    for j in range(len(lam)):
+        total += late.costs[j] * (ends[j] - late.starts[late.groups[j]])
+    return total
+
 
 GOLDEN, STEP = 12, 1e-5
 """Steps of a golden section."""
@@ -91,7 +280,7 @@ def _branch(c: Curves, late: Late, t: Timelines, lam: Floats, done: int, now: in
     """Compute the children of a node, sorted by their bounds: none where its bound is met."""
     total = len(late.sizes)
     limit = t.best[0] * (1.0 - NEAR)
-    ahead = np.zeros(2 * total)
+    ahead = prices_ahead(late)
     bound = closed(c, late, lam, done, now, t.base[d], ahead)
     t.at[d] = t.children[d] = 0
     if not bound < limit:
@@ -111,6 +300,8 @@ def _branch(c: Curves, late: Late, t: Timelines, lam: Floats, done: int, now: in
         goal = t.level[d] + late.costs[j]
         price = next_price(c, lam, jobs, n + 1, goal, n + 1)
         lam[j] = 0.0
+        if price == inf:  # the others must have all servers: it was done before
+            continue
         t.child[d, count], t.bound[d, count], t.price[d, count] = j, bound, price
         count += 1
     t.children[d] = count
@@ -178,7 +369,7 @@ def _raised(
         first -= 1
         done &= ~(1 << t.placed[first])
     if first == d:
-        return closed(c, late, lam, done, now, t.base[d], np.zeros(2 * len(lam)))
+        return closed(c, late, lam, done, now, t.base[d], prices_ahead(late))
     here = 0
     for j in range(len(late.sizes)):
         if (done >> j) & 1 and late.groups[j] <= now:
@@ -188,7 +379,7 @@ def _raised(
         t.prices[t.placed[i]] = lam[t.placed[i]]
     length = late.starts[now + 1] - late.starts[now]
     t.base[d] = t.base[first] + worth - at * length
-    return closed(c, late, lam, everyone, now, t.base[d], np.zeros(2 * len(lam)))
+    return closed(c, late, lam, everyone, now, t.base[d], prices_ahead(late))
 
 
 @njit(cache=True)
@@ -250,7 +441,7 @@ def _place(
     """
     j = t.placed[d]
     limit = t.best[0] * (1.0 - NEAR)
-    out = np.zeros(2 * len(lam))
+    out = prices_ahead(late)
     t.caps[j] = inf
     lam[j] = price
     value = closed(c, late, lam, done, now, t.base[d] + price * late.sizes[j], out)
@@ -283,7 +474,7 @@ def _leaf(c: Curves, late: Late, t: Timelines, lam: Floats) -> None:
     if len(late.starts) > 1:
         value = _settle(c, late, t, lam, depth, (1 << len(lam)) - 1, 0)
     if value < limit:
-        cost = cost_of_played(c, late, lam)
+        cost = cost_of_played(c, late, lam) if late.playable else inf
         if cost < t.best[0]:
             t.best[0] = cost
             for j in range(len(lam)):
@@ -320,7 +511,7 @@ def _enters(c: Curves, late: Late, t: Timelines, lam: Floats, d: int, done: int,
     return False
 
 
-@njit(cache=True)
+@njit(cache=True, plain=small(150_000))
 def explore(c: Curves, late: Late, t: Timelines, budget: int) -> int:
     """Search on for a number of nodes; tell whether the search is done, paused or full."""
     total, last = len(late.sizes), len(late.starts) - 1

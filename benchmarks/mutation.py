@@ -1,0 +1,285 @@
+"""How much of the checkers the tests would miss: one change at a time, and the tests run again.
+
+``python -m benchmarks.mutation [ROOM...] [--each N] [--seed S] [--only WORD] [--quick]``: so many
+changes (20) drawn for each module of a room of ``validation`` (dssp, epoch, hesrpt, msfq, or
+documents for what they share): comparisons, signs, operators, constants, conditions and calls. A
+change is killed if a test of the room fails, or takes far longer; quickly, if one of those does
+that solve nothing anew. It is made in the process, by giving functions another code; what stands
+outside of functions is not changed. Exit 1 below 95%.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import gc
+import importlib
+import io
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from random import Random
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+
+from benchmarks.tables import out
+
+ROOT = Path(__file__).parent.parent
+ROOMS = ("documents", "dssp", "epoch", "hesrpt", "msfq")
+FORGED = (
+    "test_what_is_not_forged_passes",
+    "test_a_certificate_shows_no_more_than_the_optimum",
+    "test_no_forgery_passes",
+)
+FIELDS = "tests/validation/test_fields.py"
+"""Which changes every field of a solution: what of a checker is not held by that is seldom held."""
+ENOUGH = 0.95
+SWAPPED: dict[type, type] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.And: ast.Or, ast.Or: ast.And,
+    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+}  # fmt: skip
+CALLED = {"min": "max", "max": "min", "any": "all", "all": "any", "maximum": "minimum",
+          "minimum": "maximum", "floor": "ceil", "ceil": "floor"}  # fmt: skip
+Place = tuple[str, int, int]
+"""The name of a field, a position in it if it is a list, and which node it is in walking order."""
+
+
+class Mutant(NamedTuple):
+    """A change: where, what it was and is, and the function's code with it."""
+
+    line: int
+    change: str
+    function: CodeType
+    code: CodeType
+
+
+def changed(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what may stand in the place of a node."""
+    other: Any = deepcopy(node)
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPPED:
+        other.ops[0] = SWAPPED[type(node.ops[0])]()
+        yield other
+    elif isinstance(node, ast.BinOp | ast.BoolOp | ast.AugAssign) and type(node.op) in SWAPPED:
+        other.op = SWAPPED[type(node.op)]()
+        yield other
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
+        yield other.operand
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield ast.Constant(not node.value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        yield ast.Constant(node.value + 1 if isinstance(node.value, int) else 2 * node.value + 1e-3)
+    elif isinstance(node, ast.If | ast.IfExp):
+        other.test = ast.UnaryOp(ast.Not(), other.test)
+        yield other
+    elif isinstance(node, ast.Call):
+        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        if name in CALLED:
+            setattr(other.func, "id" if hasattr(node.func, "id") else "attr", CALLED[name])
+            yield other
+    elif isinstance(node, ast.Raise | ast.Continue) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    ):
+        yield ast.Pass()
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code of functions and methods, not of what is nested in them."""
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            is_function = const.co_flags & 1  # has fast locals: a class body has none
+            yield from (const,) if is_function else codes(const)
+
+
+def mutants(module: ModuleType) -> list[Mutant]:
+    """Return every change of a module, as a code for one of its functions."""
+    path = Path(str(module.__file__))
+    tree = ast.parse(path.read_text())
+    before = {(c.co_qualname, c.co_firstlineno): c for c in codes(compile(tree, str(path), "exec"))}
+    found = []
+    for parent in ast.walk(tree):
+        for name, field in ast.iter_fields(parent):
+            for i, node in enumerate(field if isinstance(field, list) else [field]):
+                if not isinstance(node, ast.AST) or isinstance(parent, ast.JoinedStr):
+                    continue
+                for other in changed(node):
+                    _put(parent, name, i, other)
+                    code = compile(ast.fix_missing_locations(deepcopy(tree)), str(path), "exec")
+                    _put(parent, name, i, node)
+                    for after in codes(code):
+                        key = after.co_qualname, after.co_firstlineno
+                        if after != before[key]:
+                            words = f"{_short(node)}  ->  {_short(other)}"
+                            line = getattr(node, "lineno", 0)
+                            found.append(Mutant(line, words, before[key], after))
+    return found
+
+
+def _put(parent: ast.AST, name: str, i: int, node: ast.AST) -> None:
+    field = getattr(parent, name)
+    if isinstance(field, list):
+        field[i] = node
+    else:
+        setattr(parent, name, node)
+
+
+def _short(node: ast.AST) -> str:
+    text = ast.unparse(ast.fix_missing_locations(node)).replace("\n", " ")
+    return text if len(text) < 70 else f"{text[:67]}..."
+
+
+def functions(module: ModuleType) -> dict[tuple[str, int], list[FunctionType]]:
+    """Return the functions that were made of a module's source, whoever holds them."""
+    found: dict[tuple[str, int], list[FunctionType]] = {}
+    for each in gc.get_objects():
+        if isinstance(each, FunctionType) and each.__code__.co_filename == module.__file__:
+            code = each.__code__
+            found.setdefault((code.co_qualname, code.co_firstlineno), []).append(each)
+    return found
+
+
+class SlowError(BaseException):
+    """Tests go on and on."""
+
+
+class First:
+    """A plugin that runs first what failed last."""
+
+    def __init__(self) -> None:
+        self.killers: list[str] = []
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Put tests in order."""
+        rank = {name: -place - 1 for place, name in enumerate(self.killers)}
+        items.sort(key=lambda item: rank.get(item.nodeid, 1))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note what fails."""
+        if report.failed:
+            if report.nodeid in self.killers:
+                self.killers.remove(report.nodeid)
+            self.killers.append(report.nodeid)
+
+
+def tests(room: str, *, own: bool) -> list[str]:
+    """Return the tests of a room, the strongest first: also those of its own, which solve."""
+    if room == "documents":
+        return ["tests/validation/test_questions.py", "tests/validation/test_forged.py"]
+    fields = f"{FIELDS}::test_no_field_of_a_solution_may_be_another[{room}]"
+    forged = [f"tests/validation/test_forged.py::{test}[{room}]" for test in FORGED]
+    every = [fields, *forged]
+    return (
+        every
+        if not own
+        else [*every, *map(str, sorted(ROOT.glob(f"tests/validation/test_{room}_*.py")))]
+    )
+
+
+def fails(room: str, first: First, seconds: float, *, own: bool) -> bool:
+    """Run a room's tests up to the first that fails, in so much time of the processor."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise SlowError(number, frame)
+
+    _forget()
+    words = [
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--no-header",
+        "-o",
+        "addopts=",
+    ]
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            return pytest.main([*words, *tests(room, own=own)], plugins=[first]) != 0
+    except SlowError:
+        return True
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _forget() -> None:
+    """Empty what checkers remember."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("schedopt.validation"):
+            for each in vars(module).values():
+                if hasattr(each, "cache_clear"):
+                    each.cache_clear()
+    importlib.import_module("schedopt.validation.dssp.facts")._LATEST.clear()
+
+
+def modules(room: str) -> list[ModuleType]:
+    """Return the modules of a room that have functions."""
+    names = ["documents", "report"]
+    if room != "documents":
+        files = sorted((ROOT / "validation" / room).glob("*.py"))
+        names = [f"{room}.{file.stem}" if file.stem != "__init__" else room for file in files]
+    return [importlib.import_module(f"schedopt.validation.{name}") for name in names]
+
+
+def measured(room: str, each: int, seed: int, only: str, *, own: bool) -> tuple[int, int]:
+    """Print what becomes of changes in a room, by module; return how many, and how many killed."""
+    first = First()
+    began = time.process_time()
+    if fails(room, first, 3_600.0, own=own):
+        sys.exit(f"{room}: tests fail without a change: {first.killers}")
+    patience = 10 + 4 * (time.process_time() - began)
+    tried = killed = 0
+    for module in modules(room):
+        if only not in module.__name__:
+            continue
+        every, made = mutants(module), functions(module)
+        sample = Random(f"{seed} {module.__name__}").sample(every, min(each, len(every)))  # noqa: S311
+        survivors = []
+        for mutant in sample:
+            key = mutant.function.co_qualname, mutant.function.co_firstlineno
+            kept = [(function, function.__code__) for function in made.get(key, [])]
+            for function, _ in kept:
+                function.__code__ = mutant.code
+            survived = not fails(room, first, patience, own=own)
+            for function, code in kept:
+                function.__code__ = code
+            survivors += [mutant] * survived
+        tried, killed = tried + len(sample), killed + len(sample) - len(survivors)
+        of = f"{len(sample) - len(survivors)} of {len(sample)} killed ({len(every)} in all)"
+        out.print(f"{module.__name__.removeprefix('schedopt.')}: {of}", markup=False)
+        for mutant in survivors:
+            out.print(f"  line {mutant.line}: {mutant.change}", markup=False, soft_wrap=True)
+    return tried, killed
+
+
+def main() -> None:
+    """Change, test, and tell; exit 1 where too many changes survive."""
+    given = argparse.ArgumentParser(description=__doc__)
+    given.add_argument("rooms", nargs="*", default=[*ROOMS])
+    given.add_argument("--each", type=int, default=20)
+    given.add_argument("--seed", type=int, default=0)
+    given.add_argument("--only", default="")
+    given.add_argument("--quick", action="store_true")
+    words = given.parse_args()
+    sys.path.insert(0, str(ROOT / "tests"))
+    tried = killed = 0
+    for room in words.rooms:
+        more, gone = measured(room, words.each, words.seed, words.only, own=not words.quick)
+        out.print(f"{room}: {gone} of {more}, {gone / max(more, 1):.1%}", markup=False)
+        tried, killed = tried + more, killed + gone
+    out.print(f"all: {killed} of {tried}, {killed / max(tried, 1):.1%}", markup=False)
+    sys.exit(0 if killed >= ENOUGH * tried else 1)
+
+
+if __name__ == "__main__":
+    main()

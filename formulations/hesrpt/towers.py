@@ -1,0 +1,44 @@
+"""Geometric means as towers of products of two: work^(2^L) <= a^num d^(q-num) work^(2^L-q)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+MOST_DENOMINATOR = 1 << 20
+A, D, WORK = 0, 1, 2
+Tower = list[tuple[int, int, int]]
+"""Of each floor z, x and y: z² <= x y. They are `A`, `D`, `WORK`, or numbers of further ones."""
+
+
+def tower(p: float) -> Tower:
+    """Return what states work <= a^p d^(1-p); empty for p = 1, work <= a.
+
+    With p = num/q and 2^L >= q, work^(2^L) <= a^num · d^(q-num) · work^(2^L-q) is halved again and
+    again: two equal factors make one of the next level, two different ones x and y a z with
+    z² <= x·y.
+
+    Parameters
+    ----------
+    p : float
+        Over 0, up to 1. It is taken as a fraction; with a denominator of 2^20 at most it is off by
+        1e-12, or not at all.
+    """
+    fraction = Fraction(p).limit_denominator(MOST_DENOMINATOR)
+    if fraction >= 1:
+        return []
+    levels = max((fraction.denominator - 1).bit_length(), 1)
+    counts = Counter({A: fraction.numerator, D: fraction.denominator - fraction.numerator})
+    counts[WORK] = 2**levels - fraction.denominator
+    floors: Tower = []
+    new = WORK
+    for level in range(levels, 0, -1):
+        odd = sorted(i for i, n in counts.items() if n % 2)
+        counts = Counter({i: n // 2 for i, n in counts.items() if n >= 2})
+        for x, y in zip(odd[::2], odd[1::2], strict=True):
+            z = WORK  # at the last level it is work itself
+            if level > 1:
+                z = new = new + 1
+                counts[z] = 1
+            floors.append((z, x, y))
+    return floors

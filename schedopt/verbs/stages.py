@@ -1,0 +1,110 @@
+"""The stages of a solve, one after another: what each may take, and what each took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import msgspec
+
+from schedopt.solvers.clock import compiling, now
+from schedopt.solvers.result import Limits, Result
+from schedopt.solvers.stopping import stopped
+
+NOTICED = 0.5
+"""Seconds of compiling from which on a result speaks of it."""
+
+OVER, SHARE = 1.0, 0.1
+"""What a solve may take beyond its time limit: seconds, or a share of it, whichever is more."""
+
+
+class Stages:
+    """The clock of a solve, which shares out its time limit and ends with the first signal.
+
+    Building and searching come first; each stage that was asked for beyond them may count on an
+    equal share of the time limit, and has what those before it left over too.
+
+    Parameters
+    ----------
+    limits : Limits
+        Of all stages together.
+    beyond : int
+        How many stages were asked for beyond the search.
+    """
+
+    def __init__(self, limits: Limits, beyond: int) -> None:
+        self.limits, self._beyond = limits, beyond
+        self._began, self._compiled = now(), compiling.seconds()
+        self._spent: dict[str, float] = {}
+        self._cut: list[str] = []
+
+    def left(self) -> Limits:
+        """Return the limits of the stage that begins now."""
+        limit = self.limits.time_limit
+        if limit is None:
+            return self.limits
+        left = max(0.0, limit - (now() - self._began))
+        return replace(self.limits, time_limit=left / (1 + self._beyond))
+
+    def to_check(self) -> float | None:
+        """Return the seconds that a check may take, None where it may take any."""
+        limit = self.limits.time_limit
+        if stopped():
+            return OVER
+        if limit is None:
+            return None
+        return limit + max(OVER, SHARE * limit) - (now() - self._began)
+
+    def search(self, search: Callable[[Limits], Result]) -> Result:
+        """Return what the first stage finds, after the formulation was built."""
+        built = now() - self._began
+        result = search(self.left())
+        spent = now() - self._began
+        build = min(max(built, result.seconds.build), spent)
+        self._spent |= {"build": build, "solve": spent - build}
+        told = result.options | {"time_limit": self.limits.time_limit}
+        return msgspec.structs.replace(result, options=told)
+
+    def further(
+        self, name: str, result: Result, stage: Callable[[Result, Limits], Result]
+    ) -> Result:
+        """Return a result as a stage beyond the search leaves it."""
+        began = now()
+        self._beyond -= 1
+        try:
+            if not stopped():
+                result = stage(result, self.left())
+        except KeyboardInterrupt:
+            pass
+        if stopped():
+            self._cut.append(name)
+        self._spent[name] = now() - began
+        return result
+
+    def checked(self, result: Result, check: Callable[[Result], Result]) -> Result:
+        """Return a result as the checker leaves it; an interrupted check has checked nothing."""
+        began = now()
+        try:
+            result = check(result)
+        except KeyboardInterrupt:
+            result = noted(result, "not checked: interrupted")
+        self._spent["check"] = self._spent.get("check", 0.0) + now() - began
+        return result
+
+    def told(self, result: Result) -> Result:
+        """Return a result that says what each stage took; the rest of the time is the search's."""
+        spent = self._spent
+        rest = now() - self._began - sum(spent.values())
+        compiled = compiling.seconds() - self._compiled
+        more = {"compile": compiled} if compiled >= NOTICED else {}
+        seconds = msgspec.structs.replace(
+            result.seconds, **spent | more | {"solve": spent["solve"] + max(0.0, rest)}
+        )
+        note = f"interrupted before the end of: {', '.join(self._cut)}" if self._cut else ""
+        return noted(msgspec.structs.replace(result, seconds=seconds), note)
+
+
+def noted(result: Result, *notes: str | msgspec.UnsetType) -> Result:
+    """Return a result whose message says more."""
+    said = [str(note) for note in (result.message, *notes) if note]
+    return msgspec.structs.replace(result, message="; ".join(said) or msgspec.UNSET)

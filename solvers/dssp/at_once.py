@@ -1,0 +1,143 @@
+"""A selection or a season at once: what is in hand where no search has time.
+
+Jobs are taken by reward for their demand, those that a floor asks for first, night after night,
+each as long as whatever comes before it leaves every row room. The bound is that of a knapsack as
+large as all nights, which jobs may be cut for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.dssp import Season, Selection
+from schedopt.formulations.dssp.rows import Row
+
+SLIP = 1e-9
+"""What sums of doubles may be off by, as a part of them."""
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+
+def at_once(model: Selection | Season) -> tuple[Any | None, float | None]:
+    """Return a solution, None where none was found, and a bound.
+
+    Parameters
+    ----------
+    model : Selection or Season
+        Without native changes.
+    """
+    taken = _Taking(model)
+    columns = taken.columns()
+    return None if columns is None else model.selected(columns), _bound(model)
+
+
+def _bound(model: Selection | Season) -> float:
+    """Return the reward of a knapsack for all jobs whose last one is cut."""
+    night = model.instance
+    jobs = np.unique(_jobs(model)[model.open])
+    rewards = night.rewards[jobs]
+    demands = night.planned.demands.floats[jobs]
+    pays = rewards > 0
+    order = np.argsort(-rewards[pays] / np.maximum(demands[pays], 1e-300), kind="stable")
+    worth, used = np.cumsum(rewards[pays][order]), np.cumsum(demands[pays][order])
+    room = float(night.exact_capacity(model.fill)) * night.nights * (1 + SLIP)
+    whole = night.windowed or not used.size or used[-1] <= room
+    last = used.size - 1 if whole else int(np.searchsorted(used, room, "right"))
+    return float(worth[last]) * (1 + SLIP) if used.size else 0.0
+
+
+def _jobs(model: Selection | Season) -> Places:
+    """Return the job of each column."""
+    if model.calendar is None:
+        return np.arange(model.width)
+    return np.array([j for j, _ in model.calendar.columns], dtype=np.intp)
+
+
+class _Taking:
+    """Takes columns one night after the other."""
+
+    def __init__(self, model: Selection | Season) -> None:
+        self.model, self.jobs = model, _jobs(model)
+        night = model.instance
+        self.nights = np.ones(model.width, dtype=np.intp)
+        if model.calendar is not None:
+            self.nights = np.array([n for _, n in model.calendar.columns], dtype=np.intp)
+        rewards = night.rewards[self.jobs]
+        demands = night.planned.demands.floats[self.jobs]
+        self.open = model.open & (rewards > 0)
+        order = np.argsort(-rewards / np.maximum(demands, 1e-300), kind="stable")
+        self.rank = np.empty(model.width, dtype=np.intp)
+        self.rank[order] = np.arange(model.width)
+        self.rows: list[tuple[float, float]] = []
+        self.used: list[float] = []
+        self.parts: dict[int, list[tuple[int, Places, Floats]]] = {}
+        self.possible = all(self._read(row) for row in self._stated())
+
+    def _stated(self) -> Iterator[Row]:
+        """Yield the rows that speak of more than one job."""
+        for row in self.model.capacity:
+            first = self.jobs[row.jobs[0]] if len(row.jobs) else -1
+            if self.model.calendar is None or not (self.jobs[list(row.jobs)] == first).all():
+                yield row
+        yield from (row for _, row in self.model.stated)
+
+    def _read(self, row: Row) -> bool:
+        """Take a row in; tell whether it can be kept in the way that is taken here."""
+        columns = np.asarray(row.jobs, dtype=np.intp)
+        parts = np.array([float(c) for c in row.coefficients])
+        slip = 0.0 if (parts % 1 == 0).all() else SLIP
+        low, high = float(row.lower) * (1 + slip), float(row.upper) * (1 - slip)
+        if (parts < 0).any():  # who leaves all of them out keeps it
+            self.open[columns] = False
+            return low <= 0 <= high
+        if low > 0:
+            self._ask_for(columns, parts, low)
+        if isfinite(high) or low > 0:
+            self.rows.append((low, high))
+            self.used.append(0.0)
+            nights = self.nights[columns]
+            for n in np.unique(nights):
+                here = nights == n
+                part = len(self.rows) - 1, columns[here], parts[here]
+                self.parts.setdefault(int(n), []).append(part)
+        return True
+
+    def _ask_for(self, columns: Places, parts: Floats, low: float) -> None:
+        """Put those that a floor asks for before all others."""
+        here = np.flatnonzero(self.model.open[columns] & (parts > 0))
+        here = here[np.argsort(self.rank[columns[here]], kind="stable")]
+        many = int(np.searchsorted(np.cumsum(parts[here]), low)) + 1
+        first = columns[here[:many]]
+        self.open[first] = True
+        self.rank[first] = np.minimum(self.rank[first], self.rank[first] - self.model.width)
+
+    def columns(self) -> Sequence[int] | None:
+        """Return the columns that are 1; None where some row is not kept."""
+        if not self.possible:
+            return None
+        done = np.zeros(len(self.model.instance.jobs), dtype=bool)
+        chosen: list[Places] = []
+        by_night = np.argsort(self.nights, kind="stable")
+        ends = np.searchsorted(self.nights[by_night], np.arange(1, self.nights.max(initial=1) + 2))
+        wanted = np.zeros(self.model.width, dtype=bool)
+        for n, (first, last) in enumerate(pairwise(ends), start=1):
+            tonight = by_night[first:last]
+            wanted[tonight] = self.open[tonight] & ~done[self.jobs[tonight]]
+            for i, columns, parts in self.parts.get(n, ()):
+                asked = np.flatnonzero(wanted[columns])
+                asked = asked[np.argsort(self.rank[columns[asked]], kind="stable")]
+                room = self.rows[i][1] - self.used[i]
+                wanted[columns[asked[np.cumsum(parts[asked]) > room]]] = False
+            for i, columns, parts in self.parts.get(n, ()):
+                self.used[i] += float(parts[wanted[columns]].sum())
+            chosen.append(tonight[wanted[tonight]])
+            done[self.jobs[chosen[-1]]] = True
+        kept = all(low <= used for (low, _), used in zip(self.rows, self.used, strict=True))
+        return np.sort(np.concatenate(chosen)).tolist() if kept else None

@@ -1,0 +1,131 @@
+"""A quick allocation of any number of jobs: servers in equal slots, one job after another in each.
+
+It is in hand before any search begins, whatever the time limit, and has few shares to write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heapify, heapreplace
+
+import numpy as np
+
+from schedopt.formulations.hesrpt.rules import Bounds, Rules, bounds_of
+from schedopt.instances.hesrpt import Allocated, Instance, allocated
+from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, speeds
+from schedopt.solvers.hesrpt.prices import curves
+
+SLOTS = (1, 2, 4, 8, 16, 32, 64, 128)
+MOST_SHARES = 300_000
+"""Shares that are written in a fraction of a second."""
+
+
+class Part:
+    """Jobs that share a part of the servers in equal slots, by Smith's rule.
+
+    Parameters
+    ----------
+    instance : Instance
+        All jobs at time 0.
+    c : Curves
+    jobs : ndarray
+        Positions, shape (n,).
+    share : float
+        Of the servers, for all slots together.
+    slots : int
+    """
+
+    def __init__(self, instance: Instance, c: Curves, jobs: Ints, share: float, slots: int) -> None:
+        self.shares = np.minimum(share / slots, c.mosts[jobs] / c.servers)
+        rates = speeds(c, jobs, self.shares * c.servers, np.zeros(len(jobs)))
+        times = instance.sizes[jobs] / np.maximum(rates, 1e-300)
+        first = np.argsort(times / instance.costs[jobs], kind="stable")
+        self.jobs, self.shares, times = jobs[first], self.shares[first], times[first]
+        self.starts, self.ends = np.zeros(len(jobs)), np.zeros(len(jobs))
+        free = [0.0] * slots
+        heapify(free)
+        for i, time in enumerate(times.tolist()):
+            self.starts[i] = free[0]
+            self.ends[i] = free[0] + time
+            heapreplace(free, float(self.ends[i]))
+        self.cost = float(instance.costs[jobs] @ self.ends[np.argsort(first, kind="stable")])
+
+
+def in_slots(instance: Instance, rules: Rules) -> Allocated | None:
+    """Return the cheapest allocation in slots that keeps the rules, None where none does.
+
+    A team that has bounds has a part of the servers of its own, within them, and where it must have
+    a least share, one slot, which is never empty before its last job completes.
+
+    Parameters
+    ----------
+    instance : Instance
+        All jobs at time 0, flow times.
+    rules : Rules
+    """
+    count = len(instance.jobs)
+    bounds = bounds_of(rules, count)
+    c = curves(instance, bounds)
+    if not bounds.whole or bounds.leasts.any() or not bounds.mosts.all():
+        return None
+    parts = []
+    for jobs, share, alone in _parts(instance, c, bounds):
+        if share <= 0.0 or (alone and (bounds.mosts[jobs] < share).any()):
+            return None
+        made = [
+            Part(instance, c, jobs, share, slots)
+            for slots in (SLOTS[:1] if alone else SLOTS)
+            if slots == 1 or slots * len(jobs) <= MOST_SHARES
+        ]
+        parts.append(min(made, key=lambda part: part.cost))
+    ends = np.zeros(count)
+    for part in parts:
+        ends[part.jobs] = part.ends
+    return allocated(instance, ends, _epochs(parts))
+
+
+def _parts(instance: Instance, c: Curves, bounds: Bounds) -> Iterator[tuple[Ints, float, bool]]:
+    """Yield jobs, the part of the servers that they have, and whether they must have it."""
+    everyone = np.arange(len(bounds.teams))
+    work = instance.sizes / speeds(
+        c, everyone, np.full(len(everyone), c.servers), np.zeros(len(everyone))
+    )
+    lows = np.append(bounds.team_leasts, 0.0)
+    highs = np.append(bounds.team_mosts, 1.0)
+    teams = np.where(bounds.teams < 0, len(lows) - 1, bounds.teams)
+    wanted = np.bincount(teams, work, len(lows))
+    shares = np.clip(wanted / wanted.sum(), lows, highs) * (wanted > 0)
+    if shares.sum() > 1.0:  # floors stay, what is above them shrinks
+        above = shares - lows * (wanted > 0)
+        shares -= above * min((shares.sum() - 1.0) / max(above.sum(), 1e-300), 1.0)
+    if shares.sum() <= 1.0 + 1e-12:
+        for team in range(len(lows)):
+            jobs = np.flatnonzero(teams == team)
+            if len(jobs):
+                yield jobs, float(shares[team]), bool(lows[team] > 0.0)
+    else:
+        yield everyone, 0.0, False
+
+
+def _epochs(parts: list[Part]) -> Iterator[tuple[float, float, list[int], Floats]]:
+    """Yield the epochs of some parts: who runs between two events, and with which share."""
+    joined = [np.concatenate([getattr(part, of) for part in parts]) for of in ("jobs", "shares")]
+    starts = np.concatenate([part.starts for part in parts])
+    ends = np.concatenate([part.ends for part in parts])
+    order, leaving = np.argsort(starts, kind="stable"), np.argsort(ends, kind="stable")
+    running: dict[int, None] = {}
+    come = gone = 0
+    now = 0.0
+    while gone < len(ends):
+        while come < len(starts) and starts[order[come]] <= now:
+            running[int(order[come])] = None
+            come += 1
+        until = float(ends[leaving[gone]])
+        if come < len(starts):
+            until = min(until, float(starts[order[come]]))
+        who = list(running)
+        yield now, until, joined[0][who].tolist(), joined[1][who]
+        now = until
+        while gone < len(ends) and ends[leaving[gone]] <= now:
+            running.pop(int(leaving[gone]))
+            gone += 1

@@ -1,0 +1,198 @@
+"""Signals end a verb once, and what is in hand is written: each is sent to this very process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders.cli import Ran, run
+
+from benchmarks import archive
+from schedopt.instances.files import dump, example
+from schedopt.problems.dssp import Dssp
+from schedopt.problems.record import Problem
+from schedopt.solvers.stopping import finishing, stoppable, stopped
+from schedopt.sweep import measure
+from schedopt.validation.reproduce import ledger
+from schedopt.verbs import evaluate, solve
+from schedopt.verbs.generate import generate
+
+STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+SIGNALS = pytest.mark.parametrize("number", STATUS)
+
+
+def sent(number: int) -> None:
+    """Send this process a signal, which is handled before this returns."""
+    os.kill(os.getpid(), number)
+
+
+def at(turn: int, number: int, of: Callable[..., Any], *, unseen: bool = False) -> Any:
+    """Return a function that gets a signal at its turn; ``unseen``: and takes no notice of it."""
+    turns = count(1)
+
+    def interrupted(*args: Any, **words: Any) -> Any:
+        if next(turns) == turn:
+            try:
+                sent(number)
+            except KeyboardInterrupt:
+                if not unseen:
+                    raise
+        return of(*args, **words)
+
+    return interrupted
+
+
+@SIGNALS
+def test_solve_writes_what_it_has_and_begins_nothing_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    hard = generate("dssp", "strongly-correlated", seed=1, options={"jobs": 1000})
+    dump(hard, tmp_path / "hard.json")
+
+    def never(*_: object) -> None:
+        raise AssertionError("it began something more")
+
+    @contextmanager
+    def looking(_: str) -> Iterator[Callable[..., None]]:
+        def watch(_: float, best: float | None, __: float | None) -> None:
+            if best is not None and not stopped():
+                sent(number)
+
+        yield watch
+
+    monkeypatch.setattr("schedopt.terminal.progress.live", looking)
+    for further in ("confirm", "certificate", "explain"):
+        monkeypatch.setattr(Dssp, further, never, raising=False)
+    words = ["--confirm", "--certificate", "--explain", "--output", tmp_path / "r.json"]
+    run("solve", tmp_path / "hard.json", "--solver", "highs", *words, status=STATUS[number])
+    document = json.loads((tmp_path / "r.json").read_text())
+    assert document["termination"] == "interrupted"
+    assert 0 < document["objective"] <= document["bound"]
+    assert document["checked"]
+    assert document["violations"] == []
+    assert "before the end of: confirm, certify, explain" in document["message"]
+
+
+@pytest.mark.parametrize("stage", ["confirm", "certificate", "explain"])
+def test_what_a_stage_beyond_the_search_found_before_stays(stage: str) -> None:
+    with pytest.MonkeyPatch.context() as on, stoppable(signal.SIGTERM) as stop:
+        on.setattr(Dssp, stage, at(1, signal.SIGTERM, lambda *_: None), raising=False)
+        result = solve.solve(example("two-shots"), **{stage: True})
+        assert stop.signal == signal.SIGTERM
+    assert result.proven
+    assert result.checked
+    assert "interrupted" in str(result.message)
+
+
+def test_a_check_that_is_interrupted_has_checked_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    checks = at(1, signal.SIGINT, lambda *_: None)
+    monkeypatch.setattr("schedopt.validation.documents.check", checks)
+    result = solve.solve(example("two-shots"))
+    assert result.solution is not None
+    assert not result.checked
+    assert "not checked: interrupted" in str(result.message)
+
+
+@SIGNALS
+def test_evaluate_writes_the_policies_that_have_ended(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(evaluate, "warm", at(2, number, lambda _: None))
+    words = ["--policy", "greedy,core,maxk", "--json"]
+    told = json.loads(run("evaluate", "example:night", *words, status=STATUS[number]).stdout)
+    ended = [(document["policy"], document["termination"]) for document in told]
+    assert ended == [("greedy", "completed"), ("core", "interrupted")]
+    assert told[0]["objective"] > 0
+
+
+@SIGNALS
+@pytest.mark.parametrize("unseen", [False, True])
+def test_whatif_keeps_what_is_done_and_goes_on_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, unseen: bool
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    words = ["whatif", "example:two-shots", "--vary", "processors=1,2,3", "--output", rows]
+    with monkeypatch.context() as on:
+        on.setattr(Problem, "solve", at(2, number, Problem.solve, unseen=unseen))
+        said = run(*words, status=STATUS[number])
+    assert f"{rows.name} keeps what is done" in said.stderr
+    assert rows.read_bytes().count(b"\n") == 1
+    run(*words)
+    kept = [json.loads(line) for line in rows.read_bytes().splitlines()]
+    assert [row["values"]["processors"] for row in kept] == [1, 2, 3]
+    assert {row["termination"] for row in kept} == {"optimal"}
+
+
+@SIGNALS
+def test_bench_keeps_what_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    words = ["bench", "--generate", "dssp/uncorrelated,seeds=1-3,jobs=20"]
+    words += ["--policy", "greedy", "--output", str(rows)]
+    monkeypatch.setattr(measure, "solve", at(3, number, measure.solve, unseen=True))
+    said = run(*words, status=STATUS[number])
+    assert "run it again to go on" in said.stderr
+    assert 1 <= rows.read_bytes().count(b"\n") < 3
+
+
+@SIGNALS
+def test_reproduce_tells_those_that_have_ended(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(ledger, "run", at(2, number, ledger.run))
+    words = ["epoch/figure-1", "epoch/figure-3", "epoch/figure-4", "--quick", "--json"]
+    told = json.loads(run("reproduce", *words, status=STATUS[number]).stdout)
+    assert [entry["name"] for entry in told] == ["epoch/figure-1"]
+
+
+@SIGNALS
+def test_the_archive_keeps_what_was_solved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    recipe = archive.Recipe("two", "dssp/uncorrelated", 3, {"jobs": 8})
+    monkeypatch.setattr(archive, "HOME", tmp_path)
+    monkeypatch.setattr(archive, "recipes", lambda: {"two": recipe})
+    monkeypatch.setattr(archive, "solve", at(2, number, archive.solve, unseen=True))
+    with pytest.raises(SystemExit) as ended:
+        archive.main(["two"])
+    assert ended.value.code == STATUS[number]
+    kept = (tmp_path / "two" / "entries.jsonl").read_bytes().splitlines()
+    assert [json.loads(line)["name"] for line in kept] == ["two-01", "two-02"]
+
+
+def test_any_verb_ends_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("schedopt.verbs.contents.sections", at(1, signal.SIGTERM, dict))
+    said: Ran = run("list", status=143)
+    assert said.stderr == "schedopt: interrupted\n"
+
+
+def test_only_people_insist_and_what_is_being_written_is_finished() -> None:
+    with stoppable(signal.SIGINT, signal.SIGTERM) as stop:
+        with finishing():
+            sent(signal.SIGTERM)
+        sent(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            sent(signal.SIGINT)
+        with stoppable() as inner:
+            assert inner is stop
+        assert stop.signal == signal.SIGTERM
+        assert stopped()
+    assert not stopped()
+
+
+def test_a_signal_that_was_ignored_from_the_start_stays_so() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        with stoppable(signal.SIGHUP):
+            sent(signal.SIGHUP)
+            assert not stopped()
+    finally:
+        signal.signal(signal.SIGHUP, before)

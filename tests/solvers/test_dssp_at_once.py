@@ -1,0 +1,63 @@
+"""What is in hand at once keeps every rule, and no optimum is beyond its bound."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from random import Random
+
+import msgspec
+import pytest
+from builders.effort import examples
+
+from schedopt.instances.constraints import AtLeast, FairShare, Require
+from schedopt.solvers.dssp.at_once import at_once
+from schedopt.verbs.generate import generate
+from schedopt.verbs.solve import solve
+
+DRAWN = import_module("contract.dssp").FORMULATIONS
+
+
+@pytest.mark.parametrize("name", ["dssp/selection", "dssp/season"])
+def test_it_keeps_the_rules_and_bounds_the_optimum(name: str) -> None:
+    found = 0
+    for seed in range(examples(40)):
+        model = DRAWN[name](Random(seed))  # noqa: S311
+        best = solve(DRAWN[name](Random(seed)), threads=1)  # noqa: S311
+        solution, bound = at_once(model)
+        if best.proven:
+            assert bound is not None
+            assert best.objective is not None
+            assert best.objective <= bound, seed
+        if solution is not None:
+            found += 1
+            assert best.termination != "infeasible", seed
+            late = solve(model, time_limit=0.0, threads=1)
+            assert late.violations == (), (seed, late.violations)
+            assert late.solution is not None, seed
+            assert model.instance.objective_of(solution) <= bound, seed
+    assert found > 5
+
+
+def test_floors_and_requirements_come_first() -> None:
+    night = generate("dssp", "uncorrelated", seed=3, options={"jobs": 3000, "groups": 6})
+    poorest = min(night.jobs, key=lambda job: job.reward / max(job.demand or 0, 1))
+    rules = [
+        FairShare(by="team", at_most={"team-01": 0.1}, at_least={"team-02": 0.2}),
+        Require(jobs=(poorest.name,)),
+        AtLeast(by="team", group="team-03", count=40),
+    ]
+    result = solve(night, constraints=rules, time_limit=0.0)
+    assert result.violations == ()
+    assert result.solution is not None
+    assert poorest.name in result.solution.selected
+    assert result.objective <= result.bound
+
+
+def test_a_season_has_something_in_hand_without_any_time() -> None:
+    season = generate("dssp", "season", seed=1, options={"nights": 20, "processors": 100})
+    cap = FairShare(by="team", each={"at_most": 0.4}, window=3)
+    season = msgspec.structs.replace(season, constraints=(cap,))
+    result = solve(season, formulation="season", time_limit=0.0)
+    assert result.violations == ()
+    assert 0 < result.objective <= result.bound
+    assert result.termination == "time-limit"
