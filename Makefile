@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all lint speed seasons growth limits solvers provable reproduction docs archive archive-solve borg lock schema clean
+.PHONY: agree help demo test test-all lint speed plugin-test seasons growth limits solvers provable reproduction docs archive archive-solve borg lock schema clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -40,6 +40,13 @@ lint: $(READY)   ## mend what can be mended, then say what is left
 
 speed: $(READY)  ## the benchmark tables of the README, measured on this machine
 	$(BIN)/python -m benchmarks.speed
+
+plugin-test: $(READY) ## a real Snakemake, from the registry, under --scheduler schedopt (two minutes)
+	$(PYTHON) -m venv build/plugin
+	@# of what schedopt depends on, the plug-in uses these alone
+	build/plugin/bin/python -m pip install --quiet --disable-pip-version-check "snakemake>=9,<10" "snakemake-interface-scheduler-plugins>=2,<3" hatchling "highspy>=1.13.1,<1.14" "msgspec>=0.20" "numpy<2.5" pytest "typing-extensions>=4.12"
+	build/plugin/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-build-isolation --no-deps . plugins/snakemake
+	build/plugin/bin/python -m pytest -q plugins/snakemake/tests
 
 seasons: $(READY) ## what fairness over nights costs, and what not knowing tomorrow costs (half an hour at most; goes on where it stopped)
 	$(BIN)/python -m benchmarks.seasons

@@ -5,7 +5,17 @@
 
 from __future__ import annotations
 
-from benchmarks import ceilings, dssp, dssp_shares, epoch, hesrpt, msfq, msfq_replay, verbs
+from benchmarks import (
+    ceilings,
+    dssp,
+    dssp_shares,
+    epoch,
+    hesrpt,
+    msfq,
+    msfq_replay,
+    ready_jobs,
+    verbs,
+)
 from benchmarks import hesrpt_many as many
 from benchmarks.hesrpt_regret import regret
 from benchmarks.tables import run
@@ -15,6 +25,7 @@ TABLES = (
     *(verbs.starting, verbs.rows, verbs.first),
     *(dssp_shares.fair_share, dssp_shares.many_teams),
     *(dssp.knapsack, dssp.strongly_correlated, dssp.reading, dssp.reading_many),
+    *(ready_jobs.ready_jobs, ready_jobs.ready_tables),
     *(dssp.dispatch, dssp.schedules),
     *(hesrpt.closed_form, hesrpt.program, hesrpt.orders, hesrpt.unequal),
     *(many.gaps, many.known, regret),

@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.new import new
     from schedopt.verbs.plan import plan
     from schedopt.verbs.plot import plot
+    from schedopt.verbs.ready import Ready, ready
     from schedopt.verbs.reproduce import reproduce
     from schedopt.verbs.solve import solve
     from schedopt.verbs.warm import warm
@@ -63,6 +64,7 @@ __all__ = [
     "Forbid",
     "Imply",
     "InputError",
+    "Ready",
     "Require",
     "Resource",
     "ResponseTime",
@@ -88,6 +90,7 @@ __all__ = [
     "new",
     "plan",
     "plot",
+    "ready",
     "reproduce",
     "solve",
     "summary",
@@ -100,6 +103,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "InputError": "schedopt.instances.errors",
+    "Ready": "schedopt.verbs.ready",
     "Result": "schedopt.solvers.result",
     "example": "schedopt.instances.files",
     "list_policies": "schedopt.verbs.contents",

@@ -164,6 +164,11 @@ class Declared:
         """Whether the user has changed the native objective."""
         return self._native is not None and self._native.goal_changed()
 
+    @property
+    def ordered(self) -> bool:
+        """Whether there are objectives after the reward."""
+        return len(self.instance.objectives) > 1
+
     def side(self) -> Side:
         """Return the rows behind each side constraint, by name.
 

@@ -28,6 +28,7 @@ from schedopt.instances.dssp import (
     refuse_nights,
     scheduled,
 )
+from schedopt.instances.dssp.placing import refuse_order
 from schedopt.instances.options import Option
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Schedule(WholeModel):
         began = time.perf_counter()
         super().__init__(night)
         refuse_nights(night, "schedule")
+        refuse_order(night, "schedule")
         self.grid = Grid.of(night)
         self.rewards, self.reward_scale, self.loss = whole_rewards(night, self.grid)
         self.exact = self.grid.exact

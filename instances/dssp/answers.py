@@ -22,6 +22,8 @@ class Selected(Record, kw_only=True):
         For each grouping and group, the share of the capacity that its selected jobs ask for.
     note : str, optional
         What there is to say about how it was found.
+    objectives : tuple of float, optional
+        What each of the instance's `objectives` comes to, where there are several.
     """
 
     selected: tuple[str, ...]
@@ -29,6 +31,7 @@ class Selected(Record, kw_only=True):
     capacity: float
     shares: dict[str, dict[str, float]]
     note: str | UnsetType = UNSET
+    objectives: tuple[float, ...] | UnsetType = UNSET
 
 
 class SelectedNight(Record, kw_only=True):

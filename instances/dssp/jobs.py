@@ -49,6 +49,8 @@ class Job(Record, kw_only=True, omit_defaults=True, gc=False):  # it can be in n
     first_night, last_night : int, optional
         Where the file has several nights: the first and the last of them on which it may be run,
         counted from 1; all of them where it says nothing. It is run on one of them, whole.
+    values : dict of str to float
+        What else it is worth, by the names of the file's `objectives`; 0 of those not here.
 
     A job has ``stages``, or ``demand`` and ``critical_path``, or both: then ``stages`` is what
     happens and the two others are what was predicted.
@@ -65,6 +67,7 @@ class Job(Record, kw_only=True, omit_defaults=True, gc=False):  # it can be in n
     deadline: Deadline | None = None
     first_night: Night = 1
     last_night: Night | None = None
+    values: dict[Name, NonNegative] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:  # in as few steps as may be: there are files of millions
         demand, path = self.demand, self.critical_path

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import fsum, inf, nextafter
 
 import numpy as np
+from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
 from schedopt.instances.constraints import Constraint, Seats
@@ -20,6 +21,7 @@ from schedopt.instances.dssp.answers import (
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.errors import expect
 
 
 def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
@@ -50,7 +52,19 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
             by: {group: share(jobs) for group, jobs in groups.items()}
             for by, groups in night.groups.items()
         },
+        objectives=UNSET if len(night.objectives) < 2 else worths(night, sorted(picked)),
     )
+
+
+def worths(night: Instance, positions: Sequence[int]) -> tuple[float, ...]:
+    """Return what some jobs are worth to each of the instance's objectives."""
+    return tuple(fsum(night.worths(name)[positions]) for name in night.objectives)
+
+
+def refuse_order(night: Instance, who: str) -> None:
+    """Raise `InputError` if an instance has several objectives, where ``who`` takes one alone."""
+    expected = f"one: {who} takes `reward` alone, formulation selection takes several"
+    expect(len(night.objectives) < 2, expected, list(night.objectives), "objectives")
 
 
 def selected_nights(

@@ -33,11 +33,12 @@ from schedopt.instances.constraints import (
     check_rules,
 )
 from schedopt.instances.decimals import as_written
+from schedopt.instances.declarations import Name
 from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.jobs import MOST_NIGHTS, Deadline, Job, Night, check_deadline
 from schedopt.instances.dssp.planned import Planned, guaranteed
 from schedopt.instances.dssp.tasks import Tasks
-from schedopt.instances.errors import InputError, expect, shown
+from schedopt.instances.errors import InputError, expect, listing, shown
 from schedopt.instances.naming import check_unique
 from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
@@ -87,6 +88,9 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         first at delay 0; nothing is paid after the last, and without points nothing is paid late.
     constraints : tuple of Constraint
         Side constraints on the selection.
+    objectives : tuple of str
+        What a selection is best for, one after another: ``reward`` first, then ``demand`` or names
+        of jobs' `values`, each among what is best for those before it; ``reward`` alone if empty.
     """
 
     processors: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
@@ -95,6 +99,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     nights: Night = 1
     late: tuple[tuple[NonNegative, Share], ...] = ()
     constraints: tuple[SideConstraint, ...] = ()
+    objectives: tuple[Name, ...] = ()
 
     def __post_init__(self) -> None:
         expect(self.processors >= 1, "a number >= 1", self.processors, "processors")
@@ -108,6 +113,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
             raise InputError(expected, found="an overflow", place="jobs")
         self._check_late()
         self._check_nights()
+        self._check_objectives()
         check_rules(self)
         check_unique(self.jobs)
 
@@ -124,6 +130,29 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
                 if night is not None and night > self.nights:
                     expected = f"at most {self.nights}, the file's `nights`"
                     raise InputError(expected, found=shown(night), place=f"jobs[{j}].{field}")
+
+    def _check_objectives(self) -> None:
+        given = self.objectives
+        if not given:
+            return
+        expect(given[0] == "reward", "'reward' first", given[0], "objectives[0]")
+        known = {"reward", "demand"}.union(*(job.values for job in self.jobs))
+        for i, name in enumerate(given):
+            where = f"objectives[{i}]"
+            expect(name in known, f"a name of jobs' values{listing(known)}", name, where)
+            expect(name not in given[:i], "each objective once", name, where)
+        expect(
+            self.nights == 1 or len(given) == 1,
+            "`reward` alone, of several nights",
+            list(given),
+            "objectives",
+        )
+
+    def worths(self, objective: str) -> Floats:
+        """Return what each job is worth to an objective, shape (J,)."""
+        if objective in ("reward", "demand"):
+            return self.rewards if objective == "reward" else self.demands
+        return self._floats(job.values.get(objective, 0.0) for job in self.jobs)
 
     def _check_late(self) -> None:
         before, most = -1.0, 1.0

@@ -216,3 +216,44 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
             print(printable(f"{who}: {outcome(document, report)}"))
         wrong = wrong or another or not report.whole
     raise typer.Exit(FAILED if wrong else 0)
+
+
+@verb("schedopt ready jobs.csv --capacity cores=500,mem_gb=2000 --order priority,cores")
+def ready(
+    file: Path,
+    *,
+    capacity: str,
+    order: str,
+    time_limit: float | None = None,
+    json: bool = False,
+) -> None:
+    """Say which of the jobs that are ready start now: the best by the order, proven.
+
+    The table has a column name, those of the order, and one for each resource. The first of the
+    order is maximized alone; the next among what is best for those before it. The names of the
+    jobs that start are printed, one on each line.
+
+    Parameters
+    ----------
+    file : A CSV or JSON lines; - is standard input.
+    capacity : What is free: NAME=AMOUNT,...
+    order : Columns whose sums are maximized, the first first: NAME,...
+    """
+    from schedopt.cli.common import print_json
+    from schedopt.instances.errors import placed
+    from schedopt.verbs.ready import amounts, source_of
+    from schedopt.verbs.ready import ready as run
+
+    goals = [name.strip() for name in order.split(",")]
+    with placed(file="standard input" if str(file) == "-" else None):
+        found = run(source_of(file), amounts(capacity, "--capacity"), goals, time_limit=time_limit)
+    if json:
+        print_json(found)
+        return
+    for name in found.start:
+        print(printable(name))
+    told = ", ".join(
+        f"{goal} {value:,.10g}" for goal, value in zip(goals, found.objectives, strict=True)
+    )
+    proven = "proven" if found.proven else "not proven"
+    say(f"{len(found.start):,} start: {told}; {proven}, {found.seconds * 1000:.0f} ms")

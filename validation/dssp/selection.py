@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
+from msgspec import UnsetType
+
 from schedopt.instances.constraints import Constraint, FairShare, Resource, Seats, label
 from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, ScheduledNights, Selected, SelectedNights, one_night
@@ -75,6 +77,25 @@ def _night(
         objective is not None and abs(objective - reward) <= ROUNDING * reward,
         f"objective: the selected jobs earn {reward:.17g}, not {objective}",
     )
+    _ordered(solution, facts.night, chosen, report)
+
+
+def _ordered(solution: Selected, night: Instance, chosen: frozenset[str], report: Report) -> None:
+    """Check what a selection comes to for each objective, where there are several."""
+    if len(night.objectives) < 2:
+        return
+    jobs = [job for job in night.jobs if job.name in chosen]
+    ours = []
+    for name in night.objectives:
+        if name == "reward":
+            ours.append(float(total([job.reward for job in jobs])))
+        elif name == "demand":
+            ours.append(float(total([job.planned_demand for job in jobs])))
+        else:
+            ours.append(float(total([job.values.get(name, 0.0) for job in jobs])))
+    given = [] if isinstance(solution.objectives, UnsetType) else list(solution.objectives)
+    right = len(given) == len(ours) and all(map(same, ours, given))
+    report.expect(right, f"objectives: {ours}, not {given}")
 
 
 def _season(

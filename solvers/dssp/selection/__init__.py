@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schedopt.solvers.door import Engine, anything, never, unchanged
+from schedopt.solvers.door import Engine, anything, never
 from schedopt.solvers.mip.named import SOLVERS
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Season, Selection
     from schedopt.formulations.protocol import Knapsack
     from schedopt.solvers.dssp.selection.binary.again import Reduced
+    from schedopt.solvers.dssp.selection.few_rows import FewRows
     from schedopt.solvers.dssp.selection.shares.reading import Shape
     from schedopt.solvers.result import Limits
 
@@ -27,20 +28,45 @@ SUBSETS = 14
 """Open columns up to which all subsets are tried."""
 
 _BINARY = "schedopt.solvers.dssp.selection.binary"
+_COLUMNS = "schedopt.solvers.dssp.selection.few_rows"
 _BRANCHED = f"{_BINARY}.certificate:certify"
 _WHOLE = "the optimum, or that nothing keeps the rules, in whole numbers"
 
 
 def plain(model: Selection) -> Knapsack | None:
     """Return the knapsack that a selection is where nothing but equations 1 and 2 is in it."""
-    return model.plain()
+    return None if model.ordered else model.plain()
+
+
+def one_objective(model: Selection | Season) -> bool:
+    """Accept what is best for the reward alone."""
+    return not model.ordered
+
+
+def unchanged_reward(model: Selection | Season) -> bool:
+    """Accept what is best for the reward alone, as it was declared."""
+    return not model.ordered and not model.changed
+
+
+def few_rows(model: Selection) -> FewRows | None:
+    """Return few rows over many columns, where a selection is no more."""
+    if model.changed:
+        return None
+    from schedopt.solvers.dssp.selection.few_rows import few_rows
+
+    return few_rows(model)
+
+
+def ordered_or_many(model: Selection, limits: Limits) -> bool:
+    """Tell whether there are several objectives, or many open columns with rules."""
+    return model.ordered or (not small(model, limits) and not model.calendar)
 
 
 def shares(model: Selection) -> Shape | None:
     """Return the shares that a selection is of, where its rows say no more."""
     from schedopt.solvers.dssp.selection.shares.reading import shape_of
 
-    shape = shape_of(model)
+    shape = None if model.ordered else shape_of(model)
     return shape if shape is not None and shape.whole else None
 
 
@@ -48,7 +74,7 @@ def partly_shares(model: Selection) -> Shape | None:
     """Return the shares that a part of a selection's rows say, where that is worth solving."""
     from schedopt.solvers.dssp.selection.shares.reading import shape_of
 
-    shape = shape_of(model)
+    shape = None if model.ordered else shape_of(model)
     worth_it = shape is not None and len(shape.groups.weights) >= MANY and len(shape.groups.low) > 1
     return shape if worth_it else None
 
@@ -73,7 +99,7 @@ def countable(model: Selection | Season) -> Reduced | None:
     from schedopt.solvers.dssp.selection.binary.again import reduced
     from schedopt.solvers.dssp.selection.binary.counted import fits
 
-    if model.changed:
+    if not unchanged_reward(model):
         return None
     read = reduced(model)
     return read if fits(read.arrays) else None
@@ -81,13 +107,13 @@ def countable(model: Selection | Season) -> Reduced | None:
 
 def enumerable(model: Selection | Season) -> bool:
     """Accept few enough columns for all of their subsets."""
-    return not model.changed and int(model.open.sum()) <= SUBSETS
+    return unchanged_reward(model) and int(model.open.sum()) <= SUBSETS
 
 
 TREE = Engine(
     "tree",
     solve=f"{_BINARY}.engine:tree",
-    accepts=unchanged,
+    accepts=unchanged_reward,
     pays=small,
     when=f"any declared rules; unasked up to {SMALL} open columns, for a second",
     proves=_WHOLE,
@@ -98,6 +124,7 @@ TREE = Engine(
 HIGHS = Engine(
     "highs",
     solve=f"{_BINARY}.engine:by_mip",
+    accepts=one_objective,
     pays=as_declared,
     when="any declared rules; by name also what was changed natively",
     proves=f"{_WHOLE}, where the exact search closes what rounding leaves open",
@@ -134,7 +161,7 @@ OTHERS = tuple(
     Engine(
         name,
         solve=f"{_BINARY}.engine:by_mip",
-        accepts=anything,
+        accepts=one_objective,
         pays=never,
         when="any linear model, changed natively too; only by name",
         proves="as highs; of a changed model within its tolerances",
@@ -148,7 +175,7 @@ OTHERS = tuple(
 )
 MODEL = Engine(
     "model",
-    solve="schedopt.solvers.mip:as_declared",
+    solve=f"{_COLUMNS}:as_declared",
     accepts=anything,
     when="any linear model, as it stands in Pyomo, native changes too",
     proves="the optimum within the tolerances of HiGHS",
@@ -186,6 +213,18 @@ ENGINES = (
         when=f"caps and floors of one grouping beside other rules, from {MANY} jobs on",
         proves="a bound, for what follows in this table",
         confirmed_by="highs",
+    ),
+    Engine(
+        "columns",
+        solve=f"{_COLUMNS}:solve",
+        accepts=few_rows,
+        pays=ordered_or_many,
+        when="up to 8 rows of resources and caps that bind, objectives in order; with the reward "
+        f"alone unasked from {SMALL + 1} open columns on",
+        proves="the optimum of each objective in order, in whole numbers",
+        certificate="branching, of the reward",
+        certify=_BRANCHED,
+        confirmed_by="model",
     ),
     TREE,
     HIGHS,

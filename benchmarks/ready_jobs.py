@@ -1,0 +1,157 @@
+"""Ready jobs: which of them start now, beside Snakemake's greedy and MILP, and solvers alone.
+
+``python -m benchmarks.ready_jobs``. Snakemake is run in the environment of `make plugin-test`,
+where there is one. Seconds are of the processor; of Snakemake, whose MILP is another program, by
+the clock.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks import ready_rivals
+from benchmarks.tables import Measured, measurement, row, run
+from benchmarks.timing import agree, cpu, spent
+from schedopt.instances.ready import Integers
+from schedopt.solvers.columns.ordered import best_in_order
+from schedopt.verbs.ready import Ready, ready
+
+LIMIT = 10.0
+"""Seconds after which an alternative is stopped, for each objective: as Snakemake's MILP is."""
+PLUGIN = Path("build/plugin/bin/python")
+ALONE = ("highs", "scip", "cp_sat")
+MOST = {"greedy": 10_000, "milp": 10_000, "scip": 10_000, "cp_sat": 10_000, "highs": 230_000}
+"""Jobs up to which each is asked: beyond, it takes minutes."""
+
+
+class Jobs(NamedTuple):
+    """Ready jobs: priority and cores, what they use, and what there is."""
+
+    goals: Integers
+    uses: Integers
+    room: Integers
+
+
+def random_jobs(count: int, seed: int, *, resources: int = 2, top: int = 100) -> Jobs:
+    """Return jobs of 1 to 16 cores and distinct memory, on 500 cores and 2 TB.
+
+    Of further resources a tenth of the jobs, or a half, ask for some, and all can be scarce.
+    """
+    rng = np.random.default_rng(seed)
+    cores, memory = rng.integers(1, 17, count), rng.integers(500, 64_001, count)
+    more = []
+    for part, most in ((0.1, 2), (0.1, 1), (0.5, 50), (0.3, 3))[: resources - 2]:
+        more.append(rng.integers(1, most + 1, count) * (rng.random(count) < part))
+    goals = np.array([rng.integers(0, top + 1, count), cores])
+    room = [500, 2_000_000, 16, 20, 1_500, 90][:resources]
+    return Jobs(goals, np.array([cores, memory, *more]), np.array(room))
+
+
+def rule_jobs(count: int, seed: int, rules: int = 40) -> Jobs:
+    """Return jobs of a few rules: those of one are alike."""
+    of = random_jobs(rules, seed)
+    at = np.random.default_rng(seed).integers(0, rules, count)
+    return Jobs(of.goals[:, at], of.uses[:, at], of.room)
+
+
+def _snakemake(jobs: Jobs, which: str) -> tuple[float, list[int] | None]:
+    """Return what one of Snakemake's schedulers takes and reaches; None: it gave up."""
+    with tempfile.TemporaryDirectory() as folder:
+        np.savez(file := Path(folder) / "jobs.npz", **jobs._asdict())
+        words = (str(PLUGIN), "-m", "benchmarks.ready_rivals", which, str(file))
+        done = subprocess.run(words, capture_output=True, text=True, check=True)  # noqa: S603
+    found = json.loads(done.stdout.splitlines()[-1])
+    return found["seconds"], found["values"]
+
+
+def _others(jobs: Jobs, ours: list[int]) -> dict[str, Any]:
+    """Return what the others take and reach; a star: not proven in time."""
+    count, beside = jobs.goals.shape[1], {}
+    for name in ALONE:
+        if count > MOST[name]:
+            continue
+        took, (values, proven) = spent(partial(getattr(ready_rivals, name), *jobs, LIMIT))
+        if proven:
+            agree(*map(float, (values[0], ours[0])))
+            agree(*map(float, (values[1], ours[1])))
+        beside[name] = f"{took:.2f} s{'' if proven else f' * {values[0]:,}'}"
+    for name in ("greedy", "milp") if PLUGIN.exists() else ():
+        if count <= MOST[name]:
+            took, values_ = _snakemake(jobs, name)
+            beside[name] = f"{took:.2f} s, " + (f"{values_[0]:,}" if values_ else "gave up")
+    return beside
+
+
+def _row(what: str, jobs: Jobs, most: float | None, *, others: bool) -> Any:
+    counts = np.ones(jobs.goals.shape[1], dtype=np.int64)
+    solve = partial(best_in_order, *jobs, counts)
+    found = solve()
+    took = cpu(solve, 3)
+    beside: dict[str, Any] = {"priority": found.values[0], "cores": found.values[1]}
+    beside["proven"] = "yes" if found.proven else "no"
+    beside |= _others(jobs, found.values) if others else {}
+    return row(what, 1000 * took, "ms", most=most, **beside)
+
+
+@measurement
+def ready_jobs() -> Measured:
+    """Choose among ready jobs in order of priority and cores, proven, beside the others."""
+    yield "Ready jobs, 500 cores, 2 TB, priorities 0 to 100; * not proven in 10 s for an objective"
+    for count, most in ((1_000, 5.0), (10_000, 50.0), (230_000, 1000.0)):
+        for seed in range(3):
+            jobs = random_jobs(count, seed)
+            yield _row(f"{count:,}, seed {seed}", jobs, most, others=seed == 0)
+    for count, most in ((1_000, 5.0), (10_000, 50.0)):
+        for resources in (3, 4, 6):
+            jobs = random_jobs(count, 0, resources=resources)
+            yield _row(f"{count:,}, {resources} resources", jobs, most, others=resources == 6)
+    jobs = random_jobs(10_000, 0, top=5)
+    yield _row("10,000, priorities 0 to 5", jobs, 50.0, others=True)
+
+
+@measurement
+def ready_tables() -> Measured:
+    """Read a table of 230,000 jobs of 40 rules and choose; then choose again as jobs change."""
+    yield "Ready jobs, reading included, and kept between calls"
+    room, order = {"cores": 500, "mem_mb": 2_000_000}, ["priority", "cores"]
+    for what, jobs, most in (
+        ("230,000 of 40 rules", rule_jobs(230_000, 1), 100.0),
+        ("230,000, distinct memory", random_jobs(230_000, 1), None),
+    ):
+        lines = zip(jobs.goals[0].tolist(), *jobs.uses.tolist(), strict=True)
+        cells = (f"job{i},{p},{c},{m}\n" for i, (p, c, m) in enumerate(lines))
+        text = ("name,priority,cores,mem_mb\n" + "".join(cells)).encode()
+        found = ready(text, room, order)
+        took = cpu(partial(ready, text, room, order), 3)
+        proven = "yes" if found.proven else "no"
+        yield row(what, 1000 * took, "ms", most=most, priority=found.objectives[0], proven=proven)
+    queue, times = Ready(room, order), []
+    jobs = random_jobs(103_000, 5)
+    columns = dict(
+        zip([*order, "mem_mb"], [*jobs.goals.tolist(), jobs.uses[1].tolist()], strict=True)
+    )
+    table = {"name": [f"job{i}" for i in range(103_000)]} | columns
+
+    def part(first: int, last: int) -> dict[str, list[Any]]:
+        return {name: cells[first:last] for name, cells in table.items()}
+
+    queue.add(part(0, 100_000))
+    queue.select()
+    for first in range(100_000, 103_000, 100):
+        took, found = spent(queue.select)
+        times.append(took)
+        queue.remove(found.start[:100])
+        queue.add(part(first, first + 100))
+    yield row("100,000, 100 change: median call", 1000 * float(np.median(times)), "ms", most=20)
+    yield row("100,000, 100 change: slowest of 30", 1000 * max(times), "ms", most=20)
+
+
+if __name__ == "__main__":
+    run(ready_jobs, ready_tables)

@@ -1,0 +1,261 @@
+"""Ready jobs: a table with a name, what a job is worth and what it asks for, as whole numbers.
+
+The table is a CSV, JSON lines, a frame, a mapping of columns or a list of rows. Rows that say the
+same of everything but the name are one: of a rule's thousand jobs numbers are read once.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.instances.decimals import SAFE, as_written, scale_of
+from schedopt.instances.errors import InputError, listing, placed, shown, suggestion
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+NAME = "name"
+MOST = 2**52
+"""What the numbers of a column, in their common unit, may reach."""
+
+
+class Jobs(NamedTuple):
+    """Ready jobs.
+
+    Attributes
+    ----------
+    names : list of str
+    numbers : ndarray of float, shape (kinds, columns)
+        What jobs of each kind say, column by column as asked for.
+    kind : ndarray of int, shape (jobs,)
+        The kind of each job.
+    """
+
+    names: list[str]
+    numbers: Floats
+    kind: NDArray[np.intp]
+
+
+def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> Jobs:
+    """Read a table of ready jobs.
+
+    Parameters
+    ----------
+    source : path, bytes, frame, mapping of columns, or iterable of rows
+    columns : sequence of str
+        Which columns are wanted; an empty cell is 0.
+    resources : sequence of str
+        Which of them are amounts, none below 0.
+
+    Raises
+    ------
+    InputError
+        If it is no such table, a column is missing, a name is twice there, or an amount is wrong.
+    """
+    if isinstance(source, str | Path):
+        from schedopt.instances.files import read_bytes
+
+        with placed(file=source):
+            return read_jobs(read_bytes(source), columns, resources)
+    jobs = _of_text(source, columns) if isinstance(source, bytes) else _of_rows(source, columns)
+    for i, column in enumerate(columns):
+        _check(jobs, i, column, column in resources)
+    if len(set(jobs.names)) < len(jobs.names):
+        seen: set[str] = set()
+        twice = next(name for name in jobs.names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise InputError("each name once", found=f"{shown(twice)} twice", place=NAME)
+    return jobs
+
+
+def _check(jobs: Jobs, i: int, column: str, amount: bool) -> None:
+    """Refuse numbers that are none, or amounts below 0."""
+    numbers = jobs.numbers[:, i]
+    wrong = ~np.isfinite(numbers)
+    if amount:
+        wrong |= numbers < 0
+    if wrong.any():
+        kind = int(wrong.argmax())
+        job = int((jobs.kind == kind).argmax())
+        expected = "a number >= 0" if amount else "a number"
+        found = shown(float(numbers[kind]))
+        raise InputError(expected, found=found, place=f"job {shown(jobs.names[job])}, {column}")
+
+
+def _of_text(data: bytes, columns: Sequence[str]) -> Jobs:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        wrong = InputError("text in UTF-8", found="bytes that are not", place=f"line {line}")
+        raise wrong from None
+    if text.lstrip()[:1] == "{":
+        return _of_rows(_lines(text), columns)
+    head, _, body = text.replace("\r", "").lstrip("\n").partition("\n")
+    delimiter = max(",;\t", key=head.count)
+    titles = [title.strip().strip('"') for title in head.split(delimiter)]
+    at = _positions(titles, columns)
+    jobs = None if '"' in text or titles[0] != NAME else _quickly(body, delimiter, at, len(titles))
+    return jobs or _carefully(body, delimiter, at, len(titles))
+
+
+def _lines(text: str) -> Iterable[Mapping[str, object]]:
+    """Yield the rows of JSON lines."""
+    import msgspec
+
+    decode = msgspec.json.Decoder(dict[str, Any]).decode
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                yield decode(line)
+            except (msgspec.DecodeError, msgspec.ValidationError) as error:
+                raise InputError(
+                    "a JSON object on each line", found=str(error), place=f"line {number}"
+                ) from None
+
+
+def _positions(titles: Sequence[str], columns: Sequence[str]) -> list[int]:
+    """Return where the name and each column are."""
+    for wanted in (NAME, *columns):
+        if titles.count(wanted) != 1:
+            known = listing(titles) + suggestion(wanted, titles)
+            found = f"it {titles.count(wanted)} times" if wanted in titles else "none"
+            raise InputError(f"one column {shown(wanted)}", found=f"{found}{known}", place="header")
+    return [titles.index(wanted) for wanted in (NAME, *columns)]
+
+
+def _quickly(body: str, delimiter: str, at: Sequence[int], width: int) -> Jobs | None:
+    """Read rows that begin with a name and go on in plain numbers; None where some do not."""
+    parts = [line.partition(delimiter) for line in body.split("\n") if line]
+    names = [name for name, _, _ in parts]
+    number: dict[str, int] = {}
+    kind = [number.setdefault(rest, len(number)) for _, _, rest in parts]
+    text = delimiter.join(number)
+    if text.count(delimiter) != len(number) * (width - 1) - 1:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # of text, in earlier versions of numpy
+        try:
+            cells = np.fromstring(text, sep=delimiter)
+        except (ValueError, DeprecationWarning):
+            return None
+    if cells.size != len(number) * (width - 1) or not cells.size:
+        return None
+    numbers = cells.reshape(len(number), width - 1)[:, [i - 1 for i in at[1:]]]
+    stripped = [name.strip() for name in names] if " " in body else names
+    return Jobs(stripped, numbers, np.array(kind, dtype=np.intp))
+
+
+def _carefully(body: str, delimiter: str, at: Sequence[int], width: int) -> Jobs:
+    """Read a CSV cell by cell, and say which is wrong."""
+    names, cells = [], []
+    reader = csv.reader(io.StringIO(body, newline=""), delimiter=delimiter)
+    for row in reader:
+        place = f"line {reader.line_num + 1}"
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) != width:
+            raise InputError(f"{width} cells, as in the header", found=str(len(row)), place=place)
+        names.append(row[at[0]].strip())
+        cells.append([_number(row[i], place) for i in at[1:]])
+    numbers = np.array(cells, dtype=float).reshape(len(cells), len(at) - 1)
+    return Jobs(names, numbers, np.arange(len(names)))
+
+
+def _number(cell: object, place: str) -> float:
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        return 0.0
+    try:
+        if not isinstance(cell, bool):
+            return float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError("a number", found=shown(cell), place=place)
+
+
+def _of_rows(source: Any, columns: Sequence[str]) -> Jobs:
+    """Read a frame, a mapping of columns, or rows."""
+    titles = getattr(source, "columns", source if isinstance(source, Mapping) else None)
+    if titles is not None:
+        at = [str(title) for title in titles]
+        _positions(at, columns)
+        names = [str(name) for name in source[NAME]]
+        found = [_column(source[column], column, len(names)) for column in columns]
+        numbers = np.array(found, dtype=float).reshape(len(columns), len(names)).T
+    else:
+        if not isinstance(source, Iterable):
+            raise InputError("a table of ready jobs", found=type(source).__name__)
+        names, cells, missing = [], [], set(columns)
+        for i, row in enumerate(source):
+            if not isinstance(row, Mapping) or NAME not in row:
+                raise InputError("an object with a name", found=shown(row), place=f"row {i + 1}")
+            place = f"job {shown(str(row[NAME]))}"
+            names.append(str(row[NAME]))
+            cells.append([_number(row.get(column), f"{place}, {column}") for column in columns])
+            missing.difference_update(row)
+        if names and missing:
+            wanted = next(column for column in columns if column in missing)
+            raise InputError(f"{shown(wanted)} in some row", found="it in none")
+        numbers = np.array(cells, dtype=float).reshape(len(cells), len(columns))
+    return Jobs(names, numbers, np.arange(len(names)))
+
+
+def _column(values: Any, column: str, count: int) -> Floats:
+    """Return a column as floats; what is missing is 0."""
+    try:
+        numbers = np.asarray(values, dtype=float)
+        if numbers.shape == (count,):
+            return np.where(np.isnan(numbers), 0.0, numbers)
+    except (TypeError, ValueError):
+        pass
+    cells = [_number(cell, f"{column}, row {i + 1}") for i, cell in enumerate(values)]
+    if len(cells) != count:
+        raise InputError(f"{count} cells, as of {NAME}", found=str(len(cells)), place=column)
+    return np.array(cells)
+
+
+def capacity_of(given: Mapping[str, object]) -> dict[str, float]:
+    """Return what there is of each resource, checked."""
+    if not given:
+        raise InputError("a resource or more", found="none", place="capacity")
+    for name, amount in given.items():
+        good = isinstance(amount, int | float) and not isinstance(amount, bool)
+        if not good or not 0 <= float(amount) < MOST:  # type: ignore[arg-type]
+            raise InputError("a number >= 0", found=shown(amount), place=f"capacity {name}")
+    return {str(name): float(amount) for name, amount in given.items()}  # type: ignore[arg-type]
+
+
+def order_of(given: Iterable[str]) -> list[str]:
+    """Return the objectives in order, checked."""
+    names = list(given) if not isinstance(given, str) else [given]
+    if not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
+        raise InputError("one column or more, each once", found=shown(names), place="order")
+    return names
+
+
+def whole(numbers: Floats, column: str) -> tuple[Integers, int]:
+    """Return a column as whole numbers, and how many of them are 1.
+
+    Raises
+    ------
+    InputError
+        If its numbers have more digits than can be counted without rounding.
+    """
+    top = float(np.abs(numbers).max(initial=0.0))
+    scale = scale_of(numbers) if top < SAFE else 0
+    if not scale or top * scale >= MOST:
+        found = f"numbers up to {top:.6g} in all their digits"
+        raise InputError("numbers of up to 15 digits in one unit", found=found, place=column)
+    return np.rint(numbers * scale).astype(np.int64), scale
+
+
+def room_of(amount: float, scale: int) -> int:
+    """Return how many units of 1/scale fit into an amount."""
+    exact = as_written(amount) * scale
+    return exact.numerator // exact.denominator

@@ -1,0 +1,75 @@
+"""Snakemake's own choice of the jobs that start next, proven optimal: ``--scheduler schedopt``."""
+
+# Without `from __future__ import annotations`: Snakemake reads the settings' types as they stand.
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Optional
+
+from snakemake_interface_scheduler_plugins.base import SchedulerBase
+from snakemake_interface_scheduler_plugins.settings import SchedulerSettingsBase
+
+__all__ = ["Scheduler", "SchedulerSettings"]
+
+
+@dataclass
+class SchedulerSettings(SchedulerSettingsBase):
+    """Settings of the scheduler."""
+
+    time_limit: Optional[float] = field(  # noqa: UP045  Snakemake knows no X | None
+        default=10.0,
+        metadata={"help": "Seconds for one choice; then the best that was found is taken."},
+    )
+    rules: Optional[Path] = field(  # noqa: UP045
+        default=None,
+        metadata={"help": "A JSON file of fair shares by rule, wildcard or resource."},
+    )
+    explain: Optional[Path] = field(  # noqa: UP045
+        default=None,
+        metadata={"help": "Write why ready jobs did not start to this file, as JSON lines."},
+    )
+
+
+class Scheduler(SchedulerBase):
+    """Choose the ready jobs that are best for Snakemake's own objective."""
+
+    def __post_init__(self) -> None:
+        """Begin with nothing running, and read the rules."""
+        from snakemake_scheduler_plugin_schedopt.shares import Shares
+
+        self._warned: set[str] = set()
+        self.settings = self.settings or SchedulerSettings()
+        self._shares = Shares.read(self.settings.rules, self._warn)
+
+    def _warn(self, message: str) -> None:
+        """Say something once."""
+        if message not in self._warned:
+            self._warned.add(message)
+            self.logger.warning(f"schedopt: {message}")
+
+    def select_jobs(
+        self,
+        selectable_jobs: Sequence[Any],
+        remaining_jobs: Sequence[Any],
+        available_resources: Mapping[str, int | str],
+        input_sizes: Mapping[Any, int],
+    ) -> Sequence[Any] | None:
+        """Return the jobs that start; None, the reason in the log, where something is wrong."""
+        from snakemake_scheduler_plugin_schedopt.choosing import Call
+
+        ready = list(selectable_jobs)  # Snakemake's is a set
+        try:
+            call = Call.of(ready, remaining_jobs, available_resources, input_sizes, self._warn)
+            self._shares.look(ready, available_resources, self.dag)
+            rows = self._shares.rows(ready)
+            chosen, proven = call.choose(rows, self.settings.time_limit)
+            started = [ready[j] for j in chosen]
+            self._shares.started(started)
+            if self.settings.explain is not None:
+                call.explain(chosen, rows, self.settings.explain, self.logger)
+        except Exception as error:  # noqa: BLE001  a workflow is worth more than its schedule
+            self._warn(f"{type(error).__name__}: {error}; Snakemake's greedy scheduler takes over")
+            return None
+        if not proven:
+            self.logger.info("schedopt: time is over; the best choice that was found is taken")
+        return started

@@ -1,0 +1,252 @@
+"""One choice: Snakemake's objective and resources in whole numbers, and the best of them.
+
+Snakemake maximizes, over the ready jobs x, with C the cores of all of them and T the gigabytes of
+their temporary input (1 at least)::
+
+    4·C·T·Σ priority·x + 2·T·Σ cores·x + T·Σ size of deletable files + Σ size·share of consumers
+
+A file is deletable if all jobs that still need it are chosen. Where priorities outweigh the rest
+they are an objective of their own, before it. A file that several ready jobs alone still need is
+at first counted by its chosen consumers' share; where that leaves some of them out, there are two
+cases: all of them start, or the file is not deletable.
+
+Source: `snakemake.scheduling.milp` of Snakemake 9.27.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from schedopt.instances.ready import room_of, whole
+from schedopt.solvers.clock import now
+from schedopt.solvers.columns.ordered import best_in_order
+
+FINE = 2.0**40
+"""Units in the largest weight of what comes after priorities."""
+
+
+class Row(NamedTuple):
+    """What all chosen jobs together may use of something."""
+
+    name: str
+    use: np.ndarray
+    room: int
+
+
+class File(NamedTuple):
+    """A temporary file that only ready jobs still need, several of them."""
+
+    jobs: list[int]
+    worth: float
+
+
+@dataclass
+class Call:
+    """A call of Snakemake's: the ready jobs, what they are worth, and what they use.
+
+    Attributes
+    ----------
+    names : list of str
+    priority, cores : ndarray of int
+    linear : ndarray of float
+        What a job is worth beside its priority, in Snakemake's units.
+    files : list of File
+    first : bool
+        Whether priorities outweigh all the rest.
+    unit : float
+        What a step of priority is worth.
+    resources : list of Row
+    """
+
+    names: list[str]
+    priority: np.ndarray
+    linear: np.ndarray
+    files: list[File]
+    first: bool
+    unit: float
+    resources: list[Row]
+
+    @classmethod
+    def of(
+        cls,
+        ready: Sequence[Any],
+        remaining: Sequence[Any],
+        available: Mapping[str, Any],
+        sizes: Mapping[Any, int],
+        warn: Callable[[str], None],
+    ) -> Call:
+        """Read a call; what cannot be right is said once, and passed over."""
+        cores = np.array([max(_amount(job, "_cores", 1, warn), 1) for job in ready])
+        temp = [{file for file in job.input if file.is_flagged("temp")} for job in ready]
+        files = {file: (sizes[file] or 0) / 1e9 for inputs in temp for file in inputs}
+        total, needed = max(sum(files.values()), 1.0), Counter[Any]()
+        if files:
+            for job in remaining:
+                needed.update({f for f in job.input if f in files and f.is_flagged("temp")})
+        linear = 2 * total * cores.astype(float)
+        consumers: dict[Any, list[int]] = {}
+        for j, inputs in enumerate(temp):
+            for file in inputs:
+                linear[j] += files[file] / max(needed[file], 1)
+                consumers.setdefault(file, []).append(j)
+        shared = []
+        for file, jobs in consumers.items():
+            if len(jobs) == needed[file] == 1:
+                linear[jobs[0]] += total * files[file]
+            elif len(jobs) == needed[file] and files[file]:
+                shared.append(File(jobs, total * files[file]))
+        everything = float(cores.sum())
+        unit = 4 * everything * total
+        rows = [
+            _row(name, amount, ready, warn)
+            for name, amount in available.items()
+            if _is_number(amount)
+        ]
+        return cls(
+            names=[str(getattr(job, "name", job)) for job in ready],
+            priority=np.array([int(job.priority) for job in ready], dtype=np.int64),
+            linear=linear,
+            files=shared,
+            first=unit > 2 * total * everything + total * total + total,
+            unit=unit,
+            resources=[row for row in rows if int(row.use.sum()) > row.room],
+        )
+
+    def worth(self, chosen: Sequence[int]) -> float:
+        """Return what a choice is worth to Snakemake."""
+        taken = set(chosen)
+        at = list(chosen)
+        whole_files = sum(file.worth for file in self.files if taken.issuperset(file.jobs))
+        return self.unit * float(self.priority[at].sum()) + self.linear[at].sum() + whole_files
+
+    def choose(self, rules: Sequence[Row], seconds: float | None) -> tuple[list[int], bool]:
+        """Return the jobs that start, and whether nothing is worth more.
+
+        Something starts wherever something fits, whatever its priority.
+        """
+        rows = [*self.resources, *rules]
+        uses = np.array([row.use for row in rows], dtype=np.int64).reshape(
+            len(rows), len(self.names)
+        )
+        if not len(self.names):
+            return [], True
+        if not rows:
+            uses = np.zeros((1, len(self.names)), dtype=np.int64)
+        room = np.array([max(row.room, 0) for row in rows] or [0], dtype=np.int64)
+        end = now() + (np.inf if seconds is None else seconds)
+        chosen, proven = self._searched(uses, room, lambda: now() >= end)
+        if not chosen:
+            fits = np.flatnonzero((uses <= room[:, None]).all(axis=0)).tolist()
+            chosen = [max(fits, key=lambda j: self.worth([j]))] if fits else []
+        return chosen, proven
+
+    def _searched(
+        self, uses: np.ndarray, room: np.ndarray, stop: Callable[[], bool]
+    ) -> tuple[list[int], bool]:
+        """Solve, and split by a file that is deletable in part as long as there is one."""
+        best: list[int] = []
+        most, number = -np.inf, count()
+        none: frozenset[int] = frozenset()
+        waiting: list[tuple[float, int, frozenset[int], frozenset[int]]] = []
+        heapq.heappush(waiting, (-np.inf, next(number), none, none))
+        while waiting:
+            known, _, whole_, never = heapq.heappop(waiting)
+            if best and -known <= most * (1 + 1e-12):
+                break
+            found = self._relaxed(uses, room, whole_, never, stop)
+            if found is None:
+                continue
+            chosen, bound, proven = found
+            worth = self.worth(chosen)
+            if worth > most or not best:
+                best, most = chosen, worth
+            if stop() or not proven:
+                return best, False
+            taken = set(chosen)
+            parts = [
+                (file.worth, k)
+                for k, file in enumerate(self.files)
+                if k not in whole_ | never and 0 < len(taken & set(file.jobs)) < len(file.jobs)
+            ]
+            if parts:
+                _, k = max(parts)
+                for case in ((whole_ | {k}, never), (whole_, never | {k})):
+                    heapq.heappush(waiting, (-bound, next(number), *case))
+        return best, True
+
+    def _relaxed(
+        self,
+        uses: np.ndarray,
+        room: np.ndarray,
+        whole_: frozenset[int],
+        never: frozenset[int],
+        stop: Callable[[], bool],
+    ) -> tuple[list[int], float, bool] | None:
+        """Return the best where files count by the share of their consumers that is chosen."""
+        linear = self.linear.copy()
+        for k, file in enumerate(self.files):
+            if k not in whole_ and k not in never:
+                linear[file.jobs] += file.worth / len(file.jobs)
+        forced = sorted({j for k in whole_ for j in self.files[k].jobs})
+        left = room - uses[:, forced].sum(axis=1)
+        if (left < 0).any():
+            return None
+        counts = np.ones(len(linear), dtype=np.int64)
+        counts[forced] = 0
+        goals = [self.priority, linear] if self.first else [self.unit * self.priority + linear]
+        rest = goals.pop()
+        scale = FINE / max(float(np.abs(rest).max()), 1e-300)
+        fine = np.rint(rest * scale).astype(np.int64)
+        found = best_in_order(np.array([*goals, fine]), uses, left, counts, stop=stop)
+        chosen = sorted([*forced, *np.flatnonzero(found.x).tolist()])
+        bound = linear[chosen].sum() + self.unit * float(self.priority[chosen].sum())
+        bound += sum(self.files[k].worth for k in whole_)
+        return chosen, float(bound), found.proven
+
+    def explain(
+        self, chosen: Sequence[int], rules: Sequence[Row], file: Path, log: logging.Logger
+    ) -> None:
+        """Write why ready jobs do not start: a resource, a rule, or others are worth more."""
+        taken = set(chosen)
+        with Path(file).open("a", encoding="utf-8") as lines:
+            for j, name in enumerate(self.names):
+                if j in taken:
+                    continue
+                lacks = [f"resource {r.name}" for r in self.resources if r.use[j] > r.room]
+                lacks += [f"rule {r.name}" for r in rules if r.use[j] > r.room]
+                reason = lacks[0] if lacks else "outbid"
+                log.debug(f"schedopt: {name} waits: {reason}")
+                lines.write(json.dumps({"job": name, "waits": reason}) + "\n")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _amount(job: Any, name: str, default: int, warn: Callable[[str], None]) -> float:
+    """Return what a job asks for; text, and less than nothing, are said once and are nothing."""
+    amount = job.scheduler_resources.get(name, default)
+    if _is_number(amount) and amount >= 0:
+        return amount
+    warn(f"job {getattr(job, 'name', job)}: found {name} {amount!r}; expected a number >= 0")
+    return 0
+
+
+def _row(name: str, free: float, ready: Sequence[Any], warn: Callable[[str], None]) -> Row:
+    """Return a resource as a row of whole numbers; amounts beyond what there is are alike."""
+    amounts = np.array([_amount(job, name, 0, warn) for job in ready], dtype=float)
+    free = max(float(free), 0.0)
+    if not amounts.size or free >= amounts.sum():
+        return Row(name, np.zeros(len(amounts), dtype=np.int64), 0)
+    use, scale = whole(np.minimum(amounts, np.floor(free) + 1), name)
+    return Row(name, use, room_of(free, scale))

@@ -1,0 +1,127 @@
+"""Real Snakemake under ``--scheduler schedopt``: from start to end, killed, failing, too large."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("snakemake")
+
+SNAKEFILE = """
+SAMPLES = range(COUNT)
+
+rule all:
+    input: "total.txt"
+
+rule make:
+    output: temp("made/{i}.txt")
+    resources: mem_mb=lambda w: 50 + 10 * (int(w.i) % 5)
+    priority: 1
+    shell: "echo {wildcards.i} > {output}"
+
+rule left:
+    input: "made/{i}.txt"
+    output: temp("left/{i}.txt")
+    group: "pair"
+    resources: mem_mb=100
+    shell: "SLOWcp {input} {output}"
+
+rule right:
+    input: "made/{i}.txt", "left/{i}.txt"
+    output: "right/{i}.txt"
+    group: "pair"
+    resources: mem_mb=60
+    priority: 5
+    shell: "cat {input} > {output}"
+
+rule check:
+    input: "right/{i}.txt"
+    output: "check/{i}.txt"
+    resources: mem_mb=40
+    shell: "CHECKcp {input} {output}"
+
+rule total:
+    input: expand("check/{i}.txt", i=SAMPLES)
+    output: "total.txt"
+    shell: "cat {input} > {output}"
+"""
+
+
+def snakemake(folder: Path, *words: object) -> list[str]:
+    return [
+        sys.executable, "-m", "snakemake", "-s", str(folder / "Snakefile"),
+        "--directory", str(folder),
+        "--cores", "4", "--resources", "mem_mb=300", "--scheduler", "schedopt", *map(str, words),
+    ]  # fmt: skip
+
+
+def ran(folder: Path, *words: object, status: int = 0) -> str:
+    done = subprocess.run(
+        snakemake(folder, *words), capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == status, done.stderr[-3000:]
+    assert "greedy scheduler takes over" not in done.stderr
+    return done.stderr
+
+
+def workflow(folder: Path, count: int, slow: str = "", check: str = "") -> Path:
+    text = SNAKEFILE.replace("COUNT", str(count)).replace("SLOW", slow).replace("CHECK", check)
+    (folder / "Snakefile").write_text(text)
+    return folder
+
+
+def test_a_workflow_of_two_hundred_jobs_from_start_to_end(tmp_path: Path) -> None:
+    folder = workflow(tmp_path, 50)
+    waits = tmp_path / "waits.jsonl"
+    said = ran(folder, "--scheduler-schedopt-explain", waits)
+    assert "202 of 202 steps (100%) done" in said
+    assert len((folder / "total.txt").read_text().splitlines()) == 100
+    assert not list((folder / "made").glob("*")), "temporary files are gone"
+    assert {json.loads(line)["waits"] for line in waits.read_text().splitlines()} >= {"outbid"}
+
+
+def test_killed_and_resumed(tmp_path: Path) -> None:
+    folder = workflow(tmp_path, 12, slow="sleep 0.3; ")
+    with subprocess.Popen(
+        snakemake(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as running:  # fmt: skip
+        end = time.monotonic() + 120
+        while len(list(folder.glob("right/*"))) < 3 and running.poll() is None:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        os.killpg(running.pid, signal.SIGKILL)
+    assert not (folder / "total.txt").exists()
+    ran(folder, "--unlock")
+    ran(folder, "--rerun-incomplete")
+    assert len((folder / "total.txt").read_text().splitlines()) == 24
+
+
+def test_a_job_that_fails_ends_what_needs_it_alone(tmp_path: Path) -> None:
+    folder = workflow(tmp_path, 4, check="test {wildcards.i} != 2 && ")
+    said = ran(folder, "--keep-going", status=1)
+    assert "Error in rule check" in said
+    assert sorted(path.stem for path in (folder / "check").glob("*")) == ["0", "1", "3"]
+
+
+def test_resources_that_never_fit_are_snakemake_s_own_matter(tmp_path: Path) -> None:
+    (tmp_path / "Snakefile").write_text(
+        'rule all:\n    output: "a"\n    resources: mem_mb=400, gpu="big"\n    shell: "touch a"\n'
+    )
+    own = subprocess.run(
+        [*snakemake(tmp_path, "--dry-run")[:-1], "--scheduler", "greedy"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    done = subprocess.run(
+        snakemake(tmp_path), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert own.returncode in (0, 1)
+    assert done.returncode in (0, 1)
+    assert "Traceback" not in done.stderr

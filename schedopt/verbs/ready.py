@@ -1,0 +1,266 @@
+"""Ready: which of the jobs that are ready start now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from schedopt.instances.declarations import Record
+from schedopt.instances.errors import InputError, expect, shown
+from schedopt.instances.ready import (
+    Floats,
+    Integers,
+    Jobs,
+    capacity_of,
+    order_of,
+    read_jobs,
+    room_of,
+    whole,
+)
+from schedopt.solvers.clock import now
+from schedopt.solvers.columns.ordered import Chosen, best_in_order
+
+LEAST = 1024
+"""Places for jobs to begin with."""
+
+
+class Starts(Record, kw_only=True):
+    """Which jobs start now.
+
+    Attributes
+    ----------
+    start : tuple of str
+        Their names, in the table's order.
+    objectives, bounds : tuple of float
+        What each objective of the order comes to, and the most that it could with those before it
+        as they are.
+    proven : bool
+        Whether all of these bounds are met: nothing is better, in whole numbers.
+    seconds : float
+        How long it took, reading included.
+    """
+
+    start: tuple[str, ...]
+    objectives: tuple[float, ...]
+    bounds: tuple[float, ...]
+    proven: bool
+    seconds: float
+
+
+def ready(
+    frame: Any,
+    capacity: Mapping[str, float],
+    order: Iterable[str],
+    *,
+    time_limit: float | None = None,
+) -> Starts:
+    """Choose which ready jobs start now: the best by several objectives, one after another.
+
+    Parameters
+    ----------
+    frame : path, frame of polars or pandas, mapping of columns, iterable of rows, or bytes
+        A row for each job: ``name``, a column for each objective and for each resource. A path
+        is a CSV or JSON lines; an empty cell is 0.
+    capacity : mapping of str to float
+        What is free of each resource.
+    order : iterable of str
+        The columns whose sums are maximized: the first alone, then the second among what is best
+        for the first, and so on.
+    time_limit : float, optional
+        Seconds after which the best so far is returned.
+
+    Returns
+    -------
+    Starts
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or a cell is not what it should be.
+
+    Notes
+    -----
+    Source: equation 1 of Anderson et al., SPAA 2005, with several resources; the objectives one
+    after another are those of Snakemake's scheduler.
+    """
+    began = now()
+    room, goals = capacity_of(capacity), order_of(order)
+    columns = list(dict.fromkeys([*goals, *room]))
+    jobs = read_jobs(frame, columns, list(room))
+    at = {column: i for i, column in enumerate(columns)}
+    numbers = {column: whole(jobs.numbers[:, at[column]], column) for column in columns}
+    counts = np.bincount(jobs.kind, minlength=len(jobs.numbers))
+    found = best_in_order(
+        np.array([numbers[goal][0] for goal in goals]).reshape(len(goals), -1),
+        np.array([numbers[name][0] for name in room]).reshape(len(room), -1),
+        np.array([room_of(amount, numbers[name][1]) for name, amount in room.items()]),
+        counts,
+        stop=_stop(began, time_limit),
+    )
+    return _starts(_named(jobs, found.x), found, [numbers[goal][1] for goal in goals], began)
+
+
+def _named(jobs: Jobs, x: Integers) -> tuple[str, ...]:
+    """Return the first so many jobs of each kind."""
+    if len(x) == len(jobs.names):
+        return tuple(jobs.names[j] for j in np.flatnonzero(x[jobs.kind]).tolist())
+    counts = np.bincount(jobs.kind, minlength=len(x))
+    order, first = np.argsort(jobs.kind, kind="stable"), np.cumsum(counts) - counts
+    some = np.flatnonzero(x).tolist()
+    taken = [j for k in some for j in order[first[k] : first[k] + x[k]].tolist()]
+    return tuple(jobs.names[j] for j in sorted(taken))
+
+
+def _starts(names: tuple[str, ...], found: Chosen, scales: Sequence[int], began: float) -> Starts:
+    return Starts(
+        start=names,
+        objectives=tuple(value / scale for value, scale in zip(found.values, scales, strict=True)),
+        bounds=tuple(value / scale for value, scale in zip(found.bounds, scales, strict=True)),
+        proven=found.proven,
+        seconds=round(now() - began, 6),
+    )
+
+
+def _stop(began: float, time_limit: float | None) -> Any:
+    if time_limit is not None:
+        expect(0 <= time_limit < inf, "seconds >= 0", time_limit, "time_limit")
+    end = inf if time_limit is None else began + time_limit
+    return lambda: now() >= end
+
+
+class Ready:
+    """Ready jobs that are kept between choices: only what changes is read again.
+
+    Parameters
+    ----------
+    capacity : mapping of str to float
+        What there is of each resource; `select` may be given what is free of it.
+    order : iterable of str
+        As in `ready`.
+
+    Examples
+    --------
+    >>> queue = Ready({"cores": 4}, ["priority", "cores"])
+    >>> queue.add([{"name": "a", "priority": 2, "cores": 3}, {"name": "b", "cores": 1}])
+    >>> queue.select().start
+    ('a', 'b')
+    >>> queue.remove(["a"])
+    >>> len(queue)
+    1
+    """
+
+    def __init__(self, capacity: Mapping[str, float], order: Iterable[str]) -> None:
+        self.capacity, self.order = capacity_of(capacity), order_of(order)
+        self._columns = list(dict.fromkeys([*self.order, *self.capacity]))
+        self._scales = dict.fromkeys(self._columns, 1)
+        self._numbers = np.zeros((len(self._columns), LEAST), dtype=np.int64)
+        self._counts = np.zeros(LEAST, dtype=np.int64)
+        self._names: list[str] = [""] * LEAST
+        self._places: dict[str, int] = {}
+        self._free = list(range(LEAST))
+        self._prices: list[Floats] = []
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def add(self, frame: Any) -> None:
+        """Add jobs, a table as `ready` takes it; a name that is there already is an error."""
+        jobs = read_jobs(frame, self._columns, list(self.capacity))
+        for name in jobs.names:
+            if name in self._places:
+                expected = "a name that is not there yet"
+                raise InputError(expected, found=shown(name), place="name")
+        read = [whole(jobs.numbers[:, i], column) for i, column in enumerate(self._columns)]
+        self._grow(len(jobs.names))
+        at = [self._free.pop() for _ in jobs.names]
+        for i, (column, (numbers, scale)) in enumerate(zip(self._columns, read, strict=True)):
+            common = max(scale, self._scales[column])  # powers of ten
+            if common > self._scales[column]:
+                self._numbers[i] *= common // self._scales[column]
+                self._scales[column] = common
+            self._numbers[i, at] = numbers[jobs.kind] * (common // scale)
+        self._counts[at] = 1
+        for name, place in zip(jobs.names, at, strict=True):
+            self._names[place], self._places[name] = name, place
+
+    def _grow(self, more: int) -> None:
+        """Make places for more jobs."""
+        size = len(self._names)
+        if len(self._free) >= more:
+            return
+        extra = max(size, more)
+        self._numbers = np.pad(self._numbers, ((0, 0), (0, extra)))
+        self._counts = np.pad(self._counts, (0, extra))
+        self._names += [""] * extra
+        self._free += range(size, size + extra)
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Take jobs out: they have started, or are no longer wanted."""
+        for name in names:
+            place = self._places.pop(name, None)
+            if place is None:
+                raise InputError("the name of a job that is there", found=shown(name), place="name")
+            self._counts[place] = 0
+            self._free.append(place)
+
+    def select(
+        self, capacity: Mapping[str, float] | None = None, *, time_limit: float | None = None
+    ) -> Starts:
+        """Choose which jobs start now; they stay until they are removed.
+
+        Parameters
+        ----------
+        capacity : mapping of str to float, optional
+            What is free of resources, where that is not all there is.
+        time_limit : float, optional
+            Seconds after which the best so far is returned.
+        """
+        began = now()
+        free = capacity_of(self.capacity | dict(capacity or {}))
+        if unknown := [name for name in free if name not in self.capacity]:
+            raise InputError("a resource of the capacity", found=shown(unknown[0]))
+        at = {column: i for i, column in enumerate(self._columns)}
+        found = best_in_order(
+            self._numbers[[at[goal] for goal in self.order]],
+            self._numbers[[at[name] for name in free]],
+            np.array([room_of(amount, self._scales[name]) for name, amount in free.items()]),
+            self._counts,
+            stop=_stop(began, time_limit),
+            start=self._prices,
+        )
+        self._prices = found.prices[:1]
+        names = tuple(self._names[place] for place in np.flatnonzero(found.x).tolist())
+        return _starts(names, found, [self._scales[goal] for goal in self.order], began)
+
+
+def amounts(text: str, place: str) -> dict[str, float]:
+    """Read ``cores=500,mem_gb=2000``."""
+    found: dict[str, float] = {}
+    for part in filter(None, text.split(",")):
+        name, sign, amount = (piece.strip() for piece in part.partition("="))
+        number = _float(amount)
+        if not sign or not name or name in found or number is None:
+            expected = "NAME=AMOUNT,..., each name once"
+            raise InputError(expected, found=shown(part), place=place)
+        found[name] = number
+    return found
+
+
+def _float(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def source_of(file: Path) -> Path | bytes:
+    """Return what a table is read from: ``-`` is standard input."""
+    if str(file) != "-":
+        return file
+    import sys
+
+    return sys.stdin.buffer.read()

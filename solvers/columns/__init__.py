@@ -1,0 +1,1 @@
+"""Few rows over many columns: prices, whole-number bounds, and a search of what they leave open."""

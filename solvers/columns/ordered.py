@@ -1,0 +1,174 @@
+"""What starts: the best choice by several objectives, one after another, under a few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.solvers.columns.linear import Floats
+from schedopt.solvers.columns.search import NEAR, Best, Lean, narrowed
+from schedopt.solvers.columns.whole import Bound, Columns, Integers, total
+
+GUARD = 24
+"""Bits of the numbers of a row that guards an earlier bound."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The best by several objectives in order.
+
+    Attributes
+    ----------
+    x : ndarray of int64, shape (columns,)
+        How often each column is taken.
+    values, bounds : list of int
+        Of each objective: what it comes to, and what is the most with the earlier ones as they are.
+    proven : bool
+        Whether all bounds are met.
+    prices : list of ndarray
+        Of the rows, for each objective; then of the earlier objectives.
+    """
+
+    x: Integers
+    values: list[int]
+    bounds: list[int]
+    proven: bool
+    prices: list[Floats]
+
+
+def best_in_order(
+    objectives: Integers,
+    uses: Integers,
+    room: Integers,
+    counts: Integers,
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    start: Sequence[Floats] = (),
+) -> Chosen:
+    """Choose the best by the first objective, of these the best by the second, and so on.
+
+    Parameters
+    ----------
+    objectives : ndarray of int64, shape (objectives, columns)
+    uses : ndarray of int64, shape (resources, columns)
+        At least 0.
+    room : ndarray of int64, shape (resources,)
+    counts : ndarray of int64, shape (columns,)
+        How many there are of each column.
+    stop : callable
+        Says whether to give up: then the best is returned that was found.
+    start : sequence of ndarray, optional
+        Prices that are near those looked for, such as those of a problem much like it.
+    """
+    open_ = _Open.of(objectives, uses, room, counts)
+    values: list[int] = []
+    bounds: list[int] = []
+    prices: list[Floats] = []
+    lean: Lean | None = None
+    for k in range(len(objectives)):
+        if len(open_.at) > 2 * NEAR:
+            columns = Columns(open_.goals[k], open_.rows, open_.free, open_.most)
+            near = start[k] if k < len(start) else None
+            bound, x = narrowed(
+                columns, open_.goals[k + 1 :], open_.x, start=near, lean=lean, stop=stop
+            )
+            open_.x = x
+            open_.settle(bound, bound.spare(columns.worth(x)))
+        step = int(np.gcd.reduce(open_.goals[k])) or 1
+        columns, common = open_.columns(k, step)
+        search = Best(columns, open_.goals[k + 1 :], open_.x, stop)
+        root = search.run(lean)
+        open_.x = search.x
+        before = int(objectives[k] @ open_.base)
+        values.append(before + step * search.value)
+        bounds.append(before + step * search.bound)
+        prices.append(root.prices / root.scale / common * step)
+        lean = Lean(
+            np.append(prices[-1], [1.0, 0.0]), step * (root.total / root.scale - search.value)
+        )
+        open_.hold(k, root, step * search.value, root.spare(search.value))
+    x = open_.base.copy()
+    x[open_.at] += open_.x
+    return Chosen(x, values, bounds, values == bounds, prices)
+
+
+@dataclass
+class _Open:
+    """The columns that are still open, and what the others leave.
+
+    Attributes
+    ----------
+    at : ndarray of int
+        Their positions.
+    rows, free, most, goals : ndarray of int64
+        Of them: uses and what is held, what is left of each row, counts, and the objectives.
+    x : ndarray of int64
+        The best that is known.
+    base : ndarray of int64
+        What all columns are for sure.
+    """
+
+    at: NDArray[np.intp]
+    rows: Integers
+    free: Integers
+    most: Integers
+    goals: Integers
+    x: Integers
+    base: Integers
+
+    @classmethod
+    def of(cls, goals: Integers, uses: Integers, room: Integers, counts: Integers) -> _Open:
+        """Open all columns that fit at all."""
+        able = counts > 0
+        for row, amount in zip(uses, room, strict=True):
+            able &= row <= amount
+        at = np.flatnonzero(able)
+        if len(at) < len(counts):
+            uses, goals = uses.take(at, axis=1), goals.take(at, axis=1)
+        rows, most = uses, counts[at]
+        if (most > 1).any():
+            for row, amount in zip(rows, room, strict=True):
+                some = row > 0
+                most[some] = np.minimum(most[some], amount // row[some])
+        nothing = np.zeros(len(counts), dtype=np.int64)
+        return cls(at, rows, room.copy(), most, goals, nothing[at], nothing)
+
+    def columns(self, k: int, step: int) -> tuple[Columns, Integers]:
+        """Return the columns with an objective, in units of ``step``, and each row's divisor."""
+        common = np.maximum(np.gcd.reduce(self.rows, axis=1), 1)
+        goal = self.goals[k] // step
+        return Columns(goal, self.rows // common[:, None], self.free // common, self.most), common
+
+    def settle(self, bound: Bound, spare: int) -> None:
+        """Close the columns that cannot change for what there is to lose."""
+        loose = np.abs(bound.reduced) <= spare
+        settled = np.flatnonzero(~loose & (bound.reduced > 0))
+        self.free = self.free - self.rows[:, settled] @ self.most[settled]
+        self.base[self.at[settled]] += self.most[settled]
+        keep = np.flatnonzero(loose)
+        self.at, self.most, self.x = self.at[keep], self.most[keep], self.x[keep]
+        self.rows, self.goals = self.rows.take(keep, axis=1), self.goals.take(keep, axis=1)
+
+    def hold(self, k: int, bound: Bound, value: int, spare: int) -> None:
+        """Hold what an objective has come to, and close what it closes."""
+        self.rows = np.vstack([self.rows, -self.goals[k]])
+        self.free = np.append(self.free, -value)
+        loose = np.abs(bound.reduced) <= spare
+        guard, room = _guard(bound.reduced[loose], self.most[loose], spare)
+        self.settle(bound, spare)
+        self.rows = np.vstack([self.rows, guard])
+        self.free = np.append(self.free, room)
+
+
+def _guard(reduced: Integers, most: Integers, spare: int) -> tuple[Integers, int]:
+    """Return a row that says that columns lose no more of an earlier bound than there is to lose.
+
+    It follows from the others, and lets a search see early what they say together. Its numbers are
+    rounded towards what it allows.
+    """
+    shift = max(0, int(np.abs(reduced).max(initial=0)).bit_length() - GUARD)
+    room = spare - total(np.maximum(reduced, 0) * most)
+    return -reduced >> shift, room >> shift

@@ -1,0 +1,113 @@
+"""Bounds of few rows over many columns in whole numbers, whatever the prices are.
+
+For prices y >= 0 no x within 0 <= x <= most that keeps rows·x <= room is worth more than
+room·y + Σ max(0, most_j·(cost_j - rows_j·y)). With prices that are whole multiples of 1/scale that
+is counted without rounding. What a solution lacks of it is the sum of what each column loses that
+is not where its sign says, and of the price of what is left of each row: so a column whose unit
+loses more than there is to lose is fixed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import frexp
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.solvers.columns.linear import Floats
+
+Integers = NDArray[np.int64]
+BITS = 61
+"""Of what is counted with: a sign, and one bit for a sum of two."""
+MASK = (1 << 31) - 1
+FINEST = 2.0**40
+"""Units in a price of 1 beyond which nothing is gained."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """maximize cost·x subject to rows·x <= room, 0 <= x <= most, x whole.
+
+    Attributes
+    ----------
+    cost : ndarray of int64, shape (columns,)
+    rows : ndarray of int64, shape (rows, columns)
+    room : ndarray of int64, shape (rows,)
+    most : ndarray of int64, shape (columns,)
+    """
+
+    cost: Integers
+    rows: Integers
+    room: Integers
+    most: Integers
+
+    def take(self, at: NDArray[np.intp], base: Integers, most: Integers) -> Columns:
+        """Return some of the columns, with what ``base`` of all of them leaves of the rows."""
+        return Columns(self.cost[at], self.rows.take(at, axis=1), self.left(base), most)
+
+    def left(self, x: Integers) -> Integers:
+        """Return what a solution leaves of each row."""
+        some = np.flatnonzero(x)
+        return np.asarray(self.room - self.rows[:, some] @ x[some])
+
+    def worth(self, x: Integers) -> int:
+        """Return what a solution is worth."""
+        some = np.flatnonzero(x)
+        return int(self.cost[some] @ x[some])
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A bound, and what each column loses that is not where the bound has it.
+
+    Attributes
+    ----------
+    total : int
+        In units of which there are ``scale`` in 1.
+    scale : int
+    prices : ndarray of int64, shape (rows,)
+    reduced : ndarray of int64, shape (columns,)
+    """
+
+    total: int
+    scale: int
+    prices: Integers
+    reduced: Integers
+
+    @property
+    def value(self) -> int:
+        """The largest whole number that keeps the bound."""
+        return self.total // self.scale
+
+    def at(self, most: Integers) -> Integers:
+        """Return the solution of the bound, which need not keep the rows."""
+        return np.where(self.reduced > 0, most, 0)
+
+    def spare(self, target: int) -> int:
+        """Return what a solution of that worth may lose."""
+        return self.total - self.scale * target
+
+
+def bound_of(columns: Columns, prices: Floats) -> Bound:
+    """Return the bound that some prices mean."""
+    rows, most = columns.rows, columns.most
+    widest = np.maximum(rows.max(axis=1, initial=0), -rows.min(axis=1, initial=0)).astype(float)
+    prices = np.where((prices > 0) & (widest > 0), prices, 0.0)
+    often = float(most.max(initial=1))
+    dearest = max(int(columns.cost.max(initial=0)), -int(columns.cost.min(initial=0)))
+    reach = dearest + float(prices @ widest)
+    size = max(reach * often, float(prices @ np.abs(columns.room).astype(float)), 1.0)
+    scale = int(min(FINEST, 2.0 ** max(0, BITS - 2 - frexp(size)[1])))
+    whole = np.rint(prices * scale).astype(np.int64)
+    reduced = columns.cost * scale
+    for i in np.flatnonzero(whole):
+        reduced -= whole[i] * rows[i]
+    fixed = sum(int(y) * int(b) for y, b in zip(whole, columns.room, strict=True))
+    gained = np.flatnonzero(reduced > 0)
+    return Bound(fixed + total(reduced[gained] * most[gained]), scale, whole, reduced)
+
+
+def total(numbers: Integers) -> int:
+    """Return the sum of numbers of at least 0, which may have more than 64 bits."""
+    return (int((numbers >> 31).sum()) << 31) + int((numbers & MASK).sum())

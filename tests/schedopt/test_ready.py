@@ -1,0 +1,113 @@
+"""The verb ready, from tables and in Python, and what is kept between calls."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from builders.cli import refused, run, started
+
+import schedopt
+from schedopt.instances.errors import InputError
+
+CSV = "name,rule,priority,cores,mem_gb\na,x,3,4,10\nb,x,3,4,\nc,y,0,2,0.5\nd,y,9,1,99\n"
+ASKED = ("--capacity", "cores=6,mem_gb=10.5", "--order", "priority,cores")
+
+
+def test_a_table_tells_who_starts(tmp_path: Path) -> None:
+    table = tmp_path / "jobs.csv"
+    table.write_text(CSV)
+    said = run("ready", table, *ASKED)
+    assert said.stdout == "b\nc\n"
+    assert "2 start: priority 3, cores 6; proven" in said.stderr
+    found = json.loads(run("ready", table, *ASKED, "--json").stdout)
+    assert (found["start"], found["objectives"], found["proven"]) == (["b", "c"], [3, 6], True)
+
+
+def test_json_lines_come_by_standard_input_and_nothing_heavy_is_loaded() -> None:
+    rows = ['{"name": "a", "priority": 1, "cores": 2}', "", '{"name": "b", "cores": 1}']
+    told = started("ready", "-", "--capacity", "cores=3", "--order", "priority,cores",
+                   input="\n".join(rows))  # fmt: skip
+    assert told.stdout == "a\nb\n"
+    code = "import sys; import schedopt; schedopt.ready; print(*sys.modules)"
+    names = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"numba", "ortools", "cvxpy", "scipy", "polars", "pyomo", "highspy"}
+    assert heavy.isdisjoint(names.stdout.split())
+
+
+def test_a_frame_columns_and_rows_say_the_same() -> None:
+    import polars as pl
+
+    columns = {"name": ["a", "b"], "p": [1, 2], "cores": [1.5, 1.6]}
+    frame = pl.DataFrame(columns)
+    for table in (frame, columns, frame.to_dicts(), frame.write_csv().encode()):
+        assert schedopt.ready(table, {"cores": 3}, ["p"]).start == ("b",)
+        assert schedopt.ready(table, {"cores": 3.1}, ["p"]).start == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("name,cores\na,1\n", "found none (one of 'name', 'cores'); expected one column 'p'"),
+        ("name,p,cores\na,1,-2\n", "job 'a', cores: found -2.0; expected a number >= 0"),
+        ("name,p,cores\na,1,two\n", "line 2: found 'two'; expected a number"),
+        ("name,p,cores\na,1,2\na,1,2\n", "name: found 'a' twice; expected each name once"),
+        ("name,p,cores\na,1,nan\n", "job 'a', cores: found nan; expected a number >= 0"),
+        ("name,p,cores\na,1\n", "line 2: found 2; expected 3 cells, as in the header"),
+        ('{"name": "a", "p": 1}\n', "found it in none; expected 'cores' in some row"),
+        ('{"name": "a", "p": 1,\n', "line 1"),
+    ],
+)  # fmt: skip
+def test_bad_input_gets_one_message(tmp_path: Path, text: str, words: str) -> None:
+    table = tmp_path / "jobs.csv"
+    table.write_text(text)
+    assert words in refused("ready", table, "--capacity", "cores=3", "--order", "p")
+
+
+def test_bad_capacities_and_orders_are_refused() -> None:
+    for capacity in ("cores", "cores=x", "cores=-1", "cores=1,cores=2", ""):
+        assert "expected" in refused("ready", "-", "--capacity", capacity, "--order", "p")
+    with pytest.raises(InputError, match="each once"):
+        schedopt.ready({"name": [], "p": []}, {"p": 1}, ["p", "p"])
+
+
+def test_what_is_kept_between_calls_answers_as_a_fresh_call_does() -> None:
+    rng = np.random.default_rng(5)
+    queue = schedopt.Ready({"cores": 12, "mem": 30.5}, ["priority", "cores"])
+    jobs: dict[str, dict[str, object]] = {}
+    for turn in range(25):
+        for name in list(jobs)[: int(rng.integers(0, 4))]:
+            queue.remove([name])
+            del jobs[name]
+        more = [
+            {"name": f"{turn}-{i}", "priority": int(rng.integers(0, 4)),
+             "cores": int(rng.integers(1, 5)), "mem": float(rng.integers(0, 100)) / 10}
+            for i in range(3)
+        ]  # fmt: skip
+        queue.add(more)
+        jobs |= {str(job["name"]): job for job in more}
+        fresh = schedopt.ready(list(jobs.values()), queue.capacity, queue.order)
+        kept = queue.select()
+        assert (kept.objectives, kept.proven) == (fresh.objectives, True)
+        assert sum(jobs[name]["cores"] for name in kept.start) == kept.objectives[1]
+        assert sum(jobs[name]["mem"] for name in kept.start) <= 30.5 + 1e-9
+    assert len(queue) == len(jobs)
+    with pytest.raises(InputError, match="that is there"):
+        queue.remove(["nobody"])
+    with pytest.raises(InputError, match="not there yet"):
+        queue.add([more[0]])
+
+
+def test_time_that_is_over_gives_the_best_so_far() -> None:
+    rng = np.random.default_rng(1)
+    table = {"name": range(300), "p": rng.integers(1, 10**9, 300)} | {
+        f"r{i}": rng.integers(1, 10**6, 300) for i in range(6)
+    }
+    found = schedopt.ready(table, {f"r{i}": 10**7 for i in range(6)}, ["p"], time_limit=0)
+    assert found.start
+    assert found.objectives[0] <= found.bounds[0]
+    assert not found.proven

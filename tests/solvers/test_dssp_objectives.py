@@ -1,0 +1,97 @@
+"""Selections that are best for several objectives in order: engine, declared model, checker."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import msgspec
+import numpy as np
+import pytest
+from builders.effort import examples
+
+import schedopt
+from schedopt.instances.errors import InputError
+
+Instance, Job = schedopt.dssp.Instance, schedopt.dssp.Job
+
+
+def random_night(seed: int) -> Instance:
+    rng = np.random.default_rng(seed)
+    count = 7
+    jobs = [
+        Job(
+            name=f"j{i}",
+            reward=float(rng.integers(0, 3)),
+            demand=float(rng.integers(0, 6)) / 2,
+            critical_path=1,
+            values={"cores": float(rng.integers(0, 4)), "io": float(rng.integers(0, 90)) / 10},
+        )
+        for i in range(count)
+    ]
+    use = {f"j{i}": float(rng.integers(0, 5)) for i in range(count)}
+    rule = schedopt.Resource(name="memory", capacity=float(rng.integers(0, 12)), use=use)
+    order = ("reward", "cores", "io") if seed % 2 else ("reward", "io", "demand")
+    return Instance(
+        name=f"night {seed}",
+        processors=1,
+        deadline=float(rng.integers(1, 9)),
+        jobs=tuple(jobs),
+        constraints=(rule,),
+        objectives=order,
+    )
+
+
+def brute_force(night: Instance) -> tuple[float, ...]:
+    worths = [np.rint(10 * night.worths(name)).astype(int) for name in night.objectives]
+    rule = night.constraints[0]
+    asked = np.array([[rule.use[job.name], job.demand] for job in night.jobs])
+    room = np.array([rule.capacity, night.capacity()])
+    every = np.array(list(product((0, 1), repeat=len(night.jobs))))
+    every = every[(every @ asked <= room).all(axis=1)]
+    return tuple(
+        v / 10 for v in max(tuple((every @ np.array(worths).T)[i]) for i in range(len(every)))
+    )
+
+
+@pytest.mark.parametrize("seed", range(examples(60)))
+def test_engine_and_declared_model_reach_the_best_in_order(seed: int) -> None:
+    night = random_night(seed)
+    best = brute_force(night)
+    for solver in (None, "model") if seed < 10 else (None,):
+        result = schedopt.solve(night, solver=solver)
+        assert result.solution.objectives == pytest.approx(best, abs=1e-12)
+        assert result.proven and result.checked and not result.violations
+        assert result.proved_by == (solver or "columns")
+
+
+def test_a_forged_total_and_a_missing_one_are_found() -> None:
+    night = random_night(1)
+    claim = schedopt.solve(night).document()
+    for objectives in ([3.0, 99.0, 1.0], [], msgspec.UNSET):
+        solution = dict(claim.solution) | {"objectives": objectives}
+        if objectives is msgspec.UNSET:
+            del solution["objectives"]
+        forged = msgspec.structs.replace(claim, solution=solution)
+        report = schedopt.check(night, forged)
+        assert any("objectives" in what for what in report.violations)
+
+
+@pytest.mark.parametrize(
+    ("objectives", "words"),
+    [
+        (("cores",), "'reward' first"),
+        (("reward", "colour"), "a name of jobs' values"),
+        (("reward", "io", "io"), "each objective once"),
+    ],
+)
+def test_objectives_that_say_nothing_are_refused(objectives: tuple[str, ...], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        msgspec.structs.replace(random_night(1), objectives=objectives)
+
+
+def test_what_takes_the_reward_alone_says_so() -> None:
+    night = random_night(1)
+    with pytest.raises(InputError, match="formulation selection takes several"):
+        schedopt.solve(night, formulation="schedule")
+    with pytest.raises(InputError, match="columns"):
+        schedopt.solve(night, solver="highs")
