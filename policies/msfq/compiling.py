@@ -17,18 +17,21 @@ __all__ = ["compiled", "digest", "ready", "specialized"]
 _njit: Any = njit
 
 
-def ready(function: Any) -> Any:
-    """Return a function compiled, and so whatever functions in plain Python it calls."""
+def ready(function: Any, **parts: Any) -> Any:
+    """Return a function compiled into what calls it, as are functions in plain Python it calls.
+
+    ``parts`` stand in place of some that it calls.
+    """
     if hasattr(function, "py_func"):
         return function
     known = {name: function.__globals__.get(name) for name in function.__code__.co_names}
     called = {
         name: ready(of)
         for name, of in known.items()
-        if isinstance(of, FunctionType) and of is not function
+        if isinstance(of, FunctionType) and of is not function and name not in parts
     }
     own = FunctionType(
-        function.__code__, {**function.__globals__, **called}, function.__name__,
+        function.__code__, {**function.__globals__, **called, **parts}, function.__name__,
         function.__defaults__,
     )  # fmt: skip
     return _njit(_nrt=False, error_model="numpy", forceinline=True)(own)

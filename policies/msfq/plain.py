@@ -39,32 +39,7 @@ def times(
     queue: Instance, name: str, rule: Rule, trace: Trace, *,
     to_the_end: bool, seed: int = 0, estimates: bool = False, replication: int = 0,
 ) -> Times:  # fmt: skip
-    """Play jobs by a rule.
-
-    Parameters
-    ----------
-    queue : Instance
-        Servers and classes.
-    name : str
-        What the rule is called, for messages.
-    rule : Rule
-        It, fresh.
-    trace : Trace
-        The jobs.
-    to_the_end : bool
-        Whether to go on after the last arrival until every job is complete, or none can be.
-    seed : int
-        Of the clock, where the rule goes round by one.
-    estimates : bool
-        Whether the rule knows how long each job takes.
-    replication : int
-        Which of the seed's independent runs.
-
-    Raises
-    ------
-    InputError
-        If the rule starts what it may not, or fails.
-    """
+    """Play jobs by a fresh rule, for messages under a name; ``to_the_end`` until none can start."""
     state, found = State(queue), Times(len(trace.times))
     ends: list[tuple[float, int]] = []
     clock = _Clock(rule, seed, replication)

@@ -133,9 +133,11 @@ class AdaptiveQuickswap(FlatRule):
 def by_the_clock(seen: Seen, free: int) -> int:
     """Start a job of the class whose turn it is, which the memory holds."""
     c = seen.memory[0]
-    if not seen.waiting[c] or seen.needs[c] > free:
+    if seen.running[c] >= seen.slots[c]:
         return NONE
-    return c if seen.running[c] < seen.slots[c] else NONE
+    if not seen.waiting[c]:
+        return NONE
+    return c if seen.needs[c] <= free else NONE
 
 
 @admission_rule(

@@ -37,34 +37,19 @@ def play(
     Parameters
     ----------
     queue : Instance
-        Servers and classes.
     plan : Plan
-        The policy.
     arrivals : int
         Jobs; with a trace, at most so many of it.
-    seed : int
-        The same seed, the same jobs.
-    trace : Trace, optional
-        Jobs to play in place of random ones.
     common : bool
         Whether sizes come with the jobs, so that policies share them; slower. Sizes that are not
         exponential always do.
-    each : bool
-        Whether to play to the end and return each job's response time.
     warm : int, optional
-        Jobs before anything is counted.
-    grid : sequence of float
-        Times at which to note the numbers in the system.
-    estimates : bool
-        Whether a rule in plain Python knows how long each job takes.
+        Jobs before anything is counted: by default a tenth, none where each job counts.
     plainly : bool
         Whether to play in plain Python even where the rule has a compiled twin; sizes then come
         with the jobs.
-    replication : int
-        Which of the seed's independent runs.
-    pace : callable, optional
-        Called now and then with how many jobs have come; a compiled simulation ends with what it
-        raises.
+    seed, trace, each, grid, estimates, replication, pace
+        See `Run`.
 
     Raises
     ------

@@ -30,7 +30,7 @@ def summary(
     """Return the solution record of a simulation; a trace's own jobs say what each class weighs.
 
     Each class's mean is over its counted jobs; the confidence is that of a ratio of batch sums,
-    which stands some batches without a job of a rare class. Where the run is too short for an
+    which allows for batches without a job of a rare class. Where the run is too short for an
     interval there is none, and the note says so.
 
     Parameters

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from builders.effort import examples
 from builders.msfq import at_load
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from schedopt import evaluate
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance, JobClass
-from schedopt.policies.msfq.played import Floats
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import play
 from schedopt.policies.msfq.tuning import tune, tune_class_thresholds
@@ -28,30 +24,13 @@ def three(k: int = 6, load: float = 0.7) -> Instance:
     return Instance(name="three", servers=k, classes=classes)
 
 
-def responses(queue: Instance, name: str, plainly: bool = False, **options: object) -> Floats:
-    chosen = plan(queue, name, **options)
-    return play(queue, chosen, arrivals=1500, seed=3, common=True, each=True,
-                plainly=plainly).responses  # fmt: skip
-
-
-few = st.lists(st.integers(0, 4), min_size=3, max_size=3)
-
-
-@given(few, few, few, st.sampled_from(["most", "least"]))
-@settings(max_examples=examples(30), deadline=None)
-def test_the_twin_starts_the_same_jobs(
-    leave: list[int], rest: list[int], call: list[int], first: str
-) -> None:
-    given_ = {"leave": leave, "rest": rest, "call": call}
-    options = {name: ",".join(map(str, each)) for name, each in given_.items()} | {"first": first}
-    a, b = (responses(three(), "class-thresholds", p, **options) for p in (False, True))
-    np.testing.assert_array_equal(a, b)
-
-
 @pytest.mark.parametrize("queue", [three(), three(12, 0.9), at_load(4, 0.8)])
 def test_the_default_is_adaptive_quickswap(queue: Instance) -> None:
-    ours, theirs = (responses(queue, n) for n in ("class-thresholds", "adaptive-quickswap"))
-    np.testing.assert_array_equal(ours, theirs)
+    ours, theirs = (
+        play(queue, plan(queue, name), arrivals=1500, seed=3, common=True, each=True)
+        for name in ("class-thresholds", "adaptive-quickswap")
+    )
+    np.testing.assert_array_equal(ours.responses, theirs.responses)
 
 
 def test_tuned_thresholds_beat_the_papers_policies() -> None:

@@ -17,12 +17,11 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
-from schedopt.policies.msfq.logs import by_class, rules
+from schedopt.policies.msfq.logs import rules
 from schedopt.policies.msfq.logs.measures import confidence, fairness, measured
-from schedopt.policies.msfq.logs.plain import Machine, play_plainly
+from schedopt.policies.msfq.logs.plain import play_plainly
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started, write
 from schedopt.policies.msfq.logs.replay import Order, replay
-from schedopt.policies.msfq.registration import plan
 from schedopt.policies.registry import NotApplicableError, forget, registered
 
 LOGS = 200
@@ -50,48 +49,6 @@ def test_compiled_starts_are_those_of_the_definition(
     half_life = {"half_life": options["half_life"]} if "half_life" in options else {}
     plain = play_plainly(jobs, servers, policy.make(**options), planned, **half_life).starts
     assert started(queue_of(jobs, servers), name, estimates, **options).tolist() == plain
-
-
-class AdaptiveQuickswap:
-    """Adaptive Quickswap, job by job: see section 4.4 of its paper."""
-
-    def __init__(self) -> None:
-        self.draining = False
-
-    def __call__(self, machine: Machine) -> None:
-        while machine.waiting:
-            line = sorted(machine.waiting, key=lambda job: (-machine.need[job], job))
-            if not self.draining:
-                line = [job for job in line if machine.need[job] <= machine.free]
-            if line and machine.need[line[0]] <= machine.free:
-                machine.start(line[0])
-                self.draining = False
-                continue
-            if not self.draining:
-                served = {machine.need[job] for job in machine.running}
-                self.draining = not served & {machine.need[job] for job in machine.waiting}
-            return
-
-
-BY_CLASS: list[tuple[str, dict[str, Any]]] = [
-    ("adaptive-quickswap", {}),
-    ("static-quickswap", {}),
-    ("static-quickswap", {"handover": "drain", "order": "ascending"}),
-    ("static-quickswap", {"handover": "paper"}),
-]
-
-
-@pytest.mark.parametrize(("name", "options"), BY_CLASS, ids=str)
-@settings(max_examples=LOGS, deadline=None)
-@given(seed=SEEDS)
-def test_admission_rules_by_need(name: str, options: dict[str, Any], seed: int) -> None:
-    queue = queue_of(*random_jobs(seed, 25))
-    rule = plan(by_class.classes(queue), name, **options)
-    found = by_class.started(queue, rule)
-    assert found.tolist() == by_class._plainly(queue, rule, rule.make(), False).tolist()
-    if name == "adaptive-quickswap":
-        machine = play_plainly(queue.jobs, queue.servers, AdaptiveQuickswap())
-        assert found.tolist() == machine.starts
 
 
 @settings(max_examples=LOGS, deadline=None)

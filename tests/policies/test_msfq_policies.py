@@ -18,7 +18,6 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.files import load
 from schedopt.instances.msfq import Deterministic, Exponential, Hyperexponential, Instance, JobClass
 from schedopt.instances.msfq.generators import GENERATORS
-from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.played import Played
 from schedopt.policies.msfq.registration import plan, rules
 from schedopt.policies.msfq.simulation import play
@@ -36,44 +35,6 @@ ODD = Instance(
         for need, rate in ((3, 0.5), (1, 1.5), (5, 0.25), (2, 0.4))
     ),
 )
-
-
-def random_trace(queue: Instance, jobs: int, seed: int) -> Trace:
-    """Draw a trace in which nothing falls together but some jobs that arrive at one time."""
-    draw = np.random.default_rng(seed)
-    times = np.cumsum(draw.exponential(1 / queue.arrival_rate, jobs) * (draw.random(jobs) < 0.9))
-    classes = draw.choice(len(queue.classes), jobs, p=queue.weights("mean"))
-    rates = np.array([job.service_rate for job in queue.classes])
-    return Trace(times, classes.astype(np.int64), draw.exponential(1.0, jobs) / rates[classes])
-
-
-CASES: list[tuple[str, Instance, dict[str, Any]]] = [
-    *[(name, queue, {}) for name in ("fcfs", "first-fit", "msf", "adaptive-quickswap")
-      for queue in (at_load(8, 0.8), SEVERAL, ODD)],
-    *[("msfq", at_load(8, 0.9), {"threshold": l, "variant": v})
-      for l in (0, 3, 7) for v in ("literal", "lazy")],
-    ("two-threshold", at_load(8, 0.9), {}),
-    ("two-threshold", at_load(8, 0.9), {"threshold": 5, "b0": 4, "b1": 1.5, "b2": 6}),
-    *[("static-quickswap", queue, {"handover": h})
-      for queue in (at_load(8, 0.9), SEVERAL, ODD)
-      for h in ("overlap", "drain", "paper")],
-    ("static-quickswap", SEVERAL, {"threshold": 0, "order": "ascending"}),
-    ("static-quickswap", ODD, {"threshold": "1,3,0,0", "order": "1,5,2,3"}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "queue", "options"), CASES)
-def test_the_compiled_simulator_is_the_plain_one(
-    name: str, queue: Instance, options: dict[str, Any]
-) -> None:
-    trace = random_trace(queue, 3000, seed=len(name))
-    chosen = plan(queue, name, **options)
-    plainly = play(queue, chosen, arrivals=3000, trace=trace, each=True, plainly=True)
-    compiled = play(queue, chosen, arrivals=3000, trace=trace, each=True)
-    assert not np.isnan(plainly.responses).any()
-    assert compiled.counts.sum() == 3000
-    assert compiled.areas.sum() == pytest.approx(plainly.responses.sum(), rel=1e-9)
-    agree(compiled, plainly)
 
 
 def agree(a: Played, b: Played) -> None:
@@ -125,40 +86,24 @@ def test_msfq_by_a_kernel_of_its_own_is_the_same_to_the_bit(
     assert a.came.sum() == jobs - int(0.1 * jobs)
 
 
-def test_static_quickswap_with_a_drain_is_msfq_for_one_or_all() -> None:
+@pytest.mark.parametrize(
+    ("name", "options", "other", "others"),
+    [
+        ("msf", {}, "msfq", {"threshold": 0}),
+        *[("static-quickswap", {"threshold": f"{l},0", "handover": "drain"}, "msfq",
+           {"threshold": l}) for l in (0, 4, 7)],
+        *[("two-threshold", {"threshold": l}, "msfq", {"threshold": l, "variant": "lazy"})
+          for l in (0, 3, 6)],
+    ],
+)  # fmt: skip
+def test_rules_that_are_others_in_another_guise(
+    name: str, options: dict[str, Any], other: str, others: dict[str, Any]
+) -> None:
     queue = at_load(8, 0.9)
-    trace = random_trace(queue, 5000, seed=3)
-    for l in (0, 4, 7):
-        a = play(queue, plan(queue, "msfq", threshold=l), arrivals=5000, trace=trace, each=True)
-        b = plan(queue, "static-quickswap", threshold=f"{l},0", handover="drain")
-        np.testing.assert_array_equal(
-            a.responses, play(queue, b, arrivals=5000, trace=trace, each=True).responses
-        )
-
-
-def test_two_threshold_without_bounds_is_lazy_msfq() -> None:
-    queue = at_load(8, 0.9)
-    trace = random_trace(queue, 5000, seed=4)
-    for l in (0, 3, 6):
-        a = play(
-            queue,
-            plan(queue, "msfq", threshold=l, variant="lazy"),
-            arrivals=5000,
-            trace=trace,
-            each=True,
-        )
-        b = play(
-            queue, plan(queue, "two-threshold", threshold=l), arrivals=5000, trace=trace, each=True
-        )
-        np.testing.assert_array_equal(a.responses, b.responses)
-
-
-def test_msf_is_msfq_at_zero_on_the_same_jobs() -> None:
-    queue = at_load(8, 0.8)
-    a = play(
-        queue, plan(queue, "msfq", threshold=0), arrivals=20_000, seed=1, common=True, each=True
+    a, b = (
+        play(queue, plan(queue, one, **given_), arrivals=5000, seed=3, common=True, each=True)
+        for one, given_ in ((name, options), (other, others))
     )
-    b = play(queue, plan(queue, "msf"), arrivals=20_000, seed=1, common=True, each=True)
     np.testing.assert_array_equal(a.responses, b.responses)
 
 

@@ -8,19 +8,14 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from builders.effort import examples
 from builders.msfq import at_load, one_or_all
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from schedopt import evaluate
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance, JobClass
-from schedopt.instances.msfq.traces import Trace
 from schedopt.policies import registry
 from schedopt.policies.msfq import Job, Rule, Seen, State, Twin, admission_rule
 from schedopt.policies.msfq import registration as registering
-from schedopt.policies.msfq.played import Played
 from schedopt.policies.msfq.registration import PLAIN_ARRIVALS, plan, rules
 from schedopt.policies.msfq.simulation import play
 
@@ -216,28 +211,3 @@ def test_policies_of_the_house_are_settled_well_below_their_limit(name: str) -> 
     for seed in range(5):
         found = evaluate(queue, name, options={"arrivals": 5000}, seed=seed)
         assert found.objective is not None, found.message
-
-
-whole = st.integers(0, 3).map(float)
-
-
-@given(
-    st.lists(st.tuples(whole, st.integers(0, 2), st.integers(1, 4).map(float)), min_size=1),
-    st.sampled_from([n for n in sorted(rules()) if n not in ("msfq", "two-threshold", "nmsr")]),
-)
-@settings(max_examples=examples(150), deadline=None)
-def test_twins_agree_where_many_things_happen_at_once(
-    jobs: list[tuple[float, int, float]], name: str
-) -> None:
-    gaps, kinds, sizes = (np.array(part) for part in zip(*jobs, strict=True))
-    trace = Trace(np.cumsum(gaps), kinds.astype(np.int64), sizes)
-    chosen = plan(THREE, name)
-    a, b = (
-        play(THREE, chosen, arrivals=len(jobs), trace=trace, each=True, plainly=plainly)
-        for plainly in (False, True)
-    )
-    np.testing.assert_array_equal(a.responses, b.responses)
-    assert not np.isnan(a.responses).any()
-    for part in ("counts", "levels", "came", "oldest"):
-        np.testing.assert_allclose(getattr(a, part), getattr(b, part), err_msg=part)
-    assert isinstance(a, Played)

@@ -32,24 +32,10 @@ def evaluated(
     resamples: int = 0,
     remade: Callable[[Instance], Plan] | None = None,
 ) -> Replayed:
-    """Replay a log under an admission rule.
+    """Replay a log under an admission rule, set up for `classes` of the log.
 
-    Parameters
-    ----------
-    queue : Instance
-        Of a log.
-    plan : Plan
-        The rule, set up for `classes` of the log.
-    starts : str, optional
-        A file to write when each job started.
-    slowdown_bound : float
-        τ of the bounded slowdown.
-    estimates : bool
-        Whether a rule in plain Python knows how long each job runs.
-    resamples : int
-        How many logs that are resampled from it to replay, too.
-    remade : callable, optional
-        Sets the rule up for such a log.
+    ``remade`` sets it up for a log that is resampled from it; the other options are those of
+    `registration.run`.
 
     Raises
     ------

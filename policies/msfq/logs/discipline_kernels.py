@@ -8,7 +8,7 @@ from math import exp, log10
 from math import log as ln
 from typing import Any, NamedTuple
 
-from schedopt.policies.msfq.compiling import compiled, digest, ready, specialized
+from schedopt.policies.msfq.compiling import compiled, digest, ready
 from schedopt.policies.msfq.logs.line_kernels import NOBODY, Line, following, join, leave
 from schedopt.policies.msfq.logs.plan_kernels import Plan, insert, remove, reserve
 from schedopt.policies.msfq.logs.replay_kernels import (
@@ -317,13 +317,15 @@ def _by_class(now: float, freed: bool, log: Log, machine: Machine, own: ByClass)
         seen.waiting[c] += 1
         whole[CAME] += 1
         whole[WAITING] += 1
+    free = whole[FREE]
     while True:
-        c = next_start(seen, whole[FREE])
+        c = next_start(seen, free)
         if c < 0:
             return
-        if c >= len(seen.needs) or not seen.waiting[c] or seen.needs[c] > whole[FREE]:
+        if c >= len(seen.needs) or not seen.waiting[c] or seen.needs[c] > free:
             whole[FAULT], whole[STUCK] = c, 1
             return
+        free -= seen.needs[c]
         job = seen.head[c]
         seen.head[c] = own.after[job]
         seen.waiting[c] -= 1
@@ -340,4 +342,4 @@ def by_class(twin: Twin) -> Any:
     """Return the loop compiled for a rule, the rule a constant in it."""
     rule = ready(getattr(import_module(twin.module), twin.next_start))
     name = f"by_class_{twin.next_start}_{digest(twin.module)}"
-    return loop_of(name, specialized(_by_class, name, {"next_start": rule}), _by_class_ended)
+    return loop_of(name, ready(_by_class, next_start=rule), _by_class_ended)

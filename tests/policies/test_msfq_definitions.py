@@ -1,0 +1,292 @@
+"""Admission rules against definitions job by job, in both simulators and on logs, with ties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+from builders.effort import examples
+from builders.msfq_logs import queue_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedopt.instances.msfq import Instance, JobClass
+from schedopt.instances.msfq.logs import Jobs
+from schedopt.instances.msfq.traces import Trace
+from schedopt.policies.msfq.logs import by_class
+from schedopt.policies.msfq.registration import plan, rules
+from schedopt.policies.msfq.simulation import play
+
+THREE = ((1, 1.0), (2, 0.5), (6, 0.1))
+PAIR = ((1, 1.0), (6, 0.1))
+
+
+def queue_with(classes: tuple[tuple[int, float], ...]) -> Instance:
+    return Instance(
+        name="some",
+        servers=6,
+        classes=tuple(JobClass(need=n, arrival_rate=rate, service_rate=1.0) for n, rate in classes),
+    )
+
+
+class Now:
+    """What a definition sees: jobs by number, those that wait in the order in which they came."""
+
+    def __init__(self, servers: int, need: list[int]) -> None:
+        self.need, self.free = need, servers
+        self.needs = sorted(set(need))
+        self.waiting: list[int] = []
+        self.running: list[int] = []
+
+    def waits(self, need: int) -> list[int]:
+        return [job for job in self.waiting if self.need[job] == need]
+
+    def runs(self, need: int) -> int:
+        return sum(self.need[job] == need for job in self.running)
+
+    def fitting(self) -> list[int]:
+        return [job for job in self.waiting if self.need[job] <= self.free]
+
+
+Choice = Callable[[Now], int | None]
+
+
+def fcfs(now: Now) -> int | None:
+    first = next(iter(now.waiting), None)
+    return first if first is not None and now.need[first] <= now.free else None
+
+
+def first_fit(now: Now) -> int | None:
+    return next(iter(now.fitting()), None)
+
+
+def msf(now: Now) -> int | None:
+    return max(now.fitting(), key=lambda job: (now.need[job], -job), default=None)
+
+
+class Adaptive:
+    """Adaptive Quickswap: see section 4.4 of its paper."""
+
+    draining = False
+
+    def __call__(self, now: Now) -> int | None:
+        widest = max(now.waiting, key=lambda job: (now.need[job], -job), default=None)
+        if self.draining:
+            if widest is not None and now.need[widest] > now.free:
+                return None
+            self.draining = False
+            if widest is not None:
+                return widest
+        found = msf(now)
+        if found is None and now.waiting:
+            self.draining = not any(now.runs(now.need[job]) for job in now.waiting)
+        return found
+
+
+class Msfq:
+    """MSFQ: see section 4.2 of its paper."""
+
+    def __init__(self, threshold: int, variant: str) -> None:
+        self.l, self.lazy = threshold, variant == "lazy"
+        self.draining, self.batch = False, list[int]()
+
+    def __call__(self, now: Now) -> int | None:
+        small, large = now.waits(1), now.waits(6)
+        if now.runs(6):
+            return None
+        if not now.running and not self.batch:
+            if large:
+                return large[0]
+            self.draining = not self.lazy and len(small) <= self.l
+            self.batch = small if self.draining else []
+        if len(small) + len(now.running) <= self.l and (large or not self.lazy):
+            self.draining = True
+        if self.draining:
+            return self.batch.pop(0) if self.batch else None
+        return small[0] if small and now.free else None
+
+
+class TwoThreshold:
+    def __init__(self, threshold: int, b0: float, b1: float, b2: float) -> None:
+        self.l, self.b0, self.b1, self.b2 = threshold, b0, b1, b2
+
+    def __call__(self, now: Now) -> int | None:
+        small, large, running = now.waits(1), now.waits(6), now.runs(1)
+        if now.runs(6):
+            return None
+        few = not small or len(small) < self.b0 + self.b1 * len(large)
+        if not running and large and few:
+            return large[0]
+        stop = running and large and running <= self.l and len(small) < self.b2
+        return small[0] if small and now.free and not stop else None
+
+
+class Static:
+    """Static Quickswap, one class after the other: section 4.3, with a drain or an overlap."""
+
+    def __init__(self, handover: str, order: str) -> None:
+        self.drains, self.ascending = handover == "drain", order == "ascending"
+        self.turn, self.handing = 0, False
+
+    def __call__(self, now: Now) -> int | None:
+        cycle = now.needs if self.ascending else now.needs[::-1]
+        while True:
+            need = cycle[self.turn]
+            slots = 6 // need
+            if not self.handing:
+                if now.waits(need) and now.runs(need) < slots:
+                    return now.waits(need)[0] if need <= now.free else None
+                if now.waits(need) or now.runs(need) == slots:
+                    return None
+                self.handing = True
+            if now.runs(need) and self.drains:
+                return None
+            after = [(self.turn + step) % len(cycle) for step in range(1, len(cycle) + 1)]
+            following = next((turn for turn in after if now.waits(cycle[turn])), None)
+            if following is None:
+                return None
+            self.turn, self.handing = following, False
+
+
+class ByThresholds:
+    """Thresholds by class: see `ClassThresholds`; those of the first three needs."""
+
+    def __init__(self, leave: str, rest: str, call: str, first: str) -> None:
+        parts = [
+            dict(zip((1, 2, 6), map(int, part.split(",")), strict=True))
+            for part in (leave, rest, call)
+        ]
+        self.leave, self.rest, self.call = parts
+        self.best = min if first == "least" else max
+        self.draining, self.left = False, set[int]()
+
+    def __call__(self, now: Now) -> int | None:
+        waiting = {need: now.waits(need) for need in now.needs if now.waits(need)}
+        if self.draining:
+            again = [
+                need for need, jobs in waiting.items()
+                if len(jobs) >= (self.rest[need] + 1 if need in self.left else self.call[need])
+            ]  # fmt: skip
+            if again and max(again) > now.free:
+                return None
+            self.draining = False
+            if again:
+                return waiting[max(again)][0]
+        calling = [n for n, jobs in waiting.items() if now.runs(n) or len(jobs) >= self.call[n]]
+        new = [need for need in calling if not now.runs(need)]
+        served = [need for need in now.needs if now.runs(need)]
+        may_leave = all(
+            now.runs(need) <= self.leave[need] and len(now.waits(need)) <= self.rest[need]
+            for need in served
+        )
+        if new and min(new) > now.free and may_leave:
+            self.draining, self.left = True, set(served)
+            return None
+        fitting = [need for need in calling if need <= now.free]
+        fitting = fitting or [need for need in waiting if need <= now.free]
+        return waiting[self.best(fitting)][0] if fitting else None
+
+
+CASES: list[tuple[str, dict[str, Any], Callable[..., Any]]] = [
+    ("fcfs", {}, lambda: fcfs),
+    ("first-fit", {}, lambda: first_fit),
+    ("msf", {}, lambda: msf),
+    ("adaptive-quickswap", {}, Adaptive),
+    *[("msfq", {"threshold": l, "variant": v}, Msfq)
+      for l in (0, 2, 5) for v in ("literal", "lazy")],
+    ("two-threshold", {"threshold": 4, "b0": inf, "b1": 0.0, "b2": inf}, TwoThreshold),
+    ("two-threshold", {"threshold": 3, "b0": 2.0, "b1": 1.5, "b2": 3.0}, TwoThreshold),
+    *[("static-quickswap", {"handover": h, "order": o}, Static)
+      for h in ("overlap", "drain") for o in ("ascending", "descending")],
+    *[("class-thresholds", {"leave": leave, "rest": rest, "call": call, "first": first},
+       ByThresholds)
+      for leave, rest, call in (("6,3,1", "0,0,0", "1,1,1"), ("2,1,0", "1,0,1", "2,1,1"),
+                                ("1,1,1", "0,2,0", "1,2,2"))
+      for first in ("most", "least")],
+]  # fmt: skip
+
+
+def test_every_rule_of_the_house_has_a_definition() -> None:
+    """Beside these: nMSR, which goes by a random clock, and rules that plain Python runs alone."""
+    compiled = {name for name, twin in rules().items() if twin}
+    assert compiled - {name for name, _, _ in CASES} == {"nmsr"}
+
+
+def responses(servers: int, trace: Trace, need: list[int], choose: Choice, together: bool) -> Any:
+    """Play job by job; what ends at an instant ends first, and what comes then comes together."""
+    now, starts = Now(servers, need), np.full(len(need), inf)
+    ends: dict[int, float] = {}
+    came, times = 0, trace.times.tolist()
+    while came < len(need) or ends:
+        arrival, end = times[came] if came < len(need) else inf, min(ends.values(), default=inf)
+        at = min(arrival, end)
+        gone = sorted(job for job in ends if ends[job] == at)
+        for job in gone if together else gone[:1]:
+            del ends[job]
+            now.running.remove(job)
+            now.free += need[job]
+        while came < len(need) and times[came] == at and (together or not gone):
+            now.waiting.append(came)
+            came += 1
+            if not together:
+                break
+        while (job := choose(now)) is not None:
+            now.waiting.remove(job)
+            now.running.append(job)
+            now.free -= need[job]
+            starts[job], ends[job] = at, at + trace.sizes[job]
+    return starts + trace.sizes - trace.times
+
+
+jobs_of = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(1, 4)), min_size=1)
+
+
+@pytest.mark.parametrize(("name", "options", "definition"), CASES, ids=str)
+@settings(max_examples=examples(40), deadline=None)
+@given(jobs=jobs_of)
+def test_a_rule_is_its_definition(
+    name: str, options: dict[str, Any], definition: Any, jobs: list[tuple[int, int, int]]
+) -> None:
+    classes = PAIR if name in ("msfq", "two-threshold") else THREE
+    queue = queue_with(classes)
+    gaps, kinds, sizes = (np.array(part) for part in zip(*jobs, strict=True))
+    kinds %= len(classes)
+    trace = Trace(np.cumsum(gaps).astype(float), kinds, sizes.astype(float))
+    need = [classes[kind][0] for kind in kinds.tolist()]
+    expected = responses(6, trace, need, definition(**options), together=False)
+    chosen = plan(queue, name, **options)
+    found = [play(queue, chosen, arrivals=len(jobs), trace=trace, each=True, plainly=plainly)
+             for plainly in (False, True)]  # fmt: skip
+    for one in found:
+        np.testing.assert_array_equal(np.nan_to_num(one.responses, nan=inf), expected)
+    for part in ("counts", "levels", "came", "oldest"):
+        np.testing.assert_allclose(*(getattr(one, part) for one in found), err_msg=part)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "definition"), [case for case in CASES if case[0] != "two-threshold"],
+    ids=str,
+)  # fmt: skip
+@settings(max_examples=examples(40), deadline=None)
+@given(jobs=jobs_of)
+def test_a_rule_on_a_log_is_its_definition(
+    name: str, options: dict[str, Any], definition: Any, jobs: list[tuple[int, int, int]]
+) -> None:
+    gaps, kinds, sizes = (np.array(part) for part in zip(*jobs, strict=True))
+    classes = PAIR if name == "msfq" else THREE
+    need = [classes[kind % len(classes)][0] for kind in kinds.tolist()]
+    need[: len(classes)] = [n for n, _ in classes][: len(need)]
+    if set(need) != {n for n, _ in classes}:
+        return
+    log = queue_of(Jobs.of(np.cumsum(gaps), need, sizes), 6)
+    trace = Trace(log.jobs.submit, np.zeros(len(need), np.int64), log.jobs.run)
+    expected = responses(6, trace, need, definition(**options), together=True)
+    if np.isinf(expected).any():
+        return
+    chosen = plan(by_class.classes(log), name, **options)
+    starts = by_class.started(log, chosen)
+    np.testing.assert_array_equal(starts + log.jobs.run - log.jobs.submit, expected)
+    assert starts.tolist() == by_class._plainly(log, chosen, chosen.make(), False).tolist()
