@@ -98,7 +98,10 @@ def lost_number(data: bytes, wanted: Any) -> InputError | None:
         value.text = digits
         return value if not held(digits) else float(digits)
 
-    document = json.loads(data, parse_float=decimal)
+    def whole(digits: str) -> int:
+        return int(digits) if len(digits) <= MOST_DIGITS else MOST_WHOLE * 10
+
+    document = json.loads(data, parse_float=decimal, parse_int=whole)
     for place, value in _places(document):
         if isinstance(value, _Lost):
             return InputError(EXPECTED, found=shown(value.text)[1:-1], place=_written(place))

@@ -51,6 +51,8 @@ __all__ = [
 PROBLEMS = ("dssp", "hesrpt", "epoch", "msfq")
 MOST_BYTES = 256 * 2**20
 """No file is read beyond this: some ten million tasks, and the end of a compressed bomb."""
+MOST_PACKED = 1100
+"""Bytes that one byte of gzip unpacks to at most (1032 by its format), with room to spare."""
 MOST_TABLE = 2**30
 """No log is read beyond this, nor is a table that takes more once it is unpacked."""
 SHORT = 2**16
@@ -88,8 +90,9 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
         with path.open("rb", buffering=0) as file:  # once: what comes through a pipe comes once
             data = _read(file, most)
         if data.startswith(b"\x1f\x8b"):
-            if len(data) <= most and int.from_bytes(data[-4:], "little") > most:
-                raise _too_large(most)  # as the file says itself, where it is of one piece
+            said = int.from_bytes(data[-4:], "little")  # where it is whole and of one piece
+            if len(data) <= most < said <= MOST_PACKED * len(data):
+                raise _too_large(most)
             with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
                 data = _read(packed, most)
     except InputError as error:

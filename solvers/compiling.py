@@ -109,7 +109,8 @@ class _Python:
         self.runs = True
         try:
             with np.errstate(all="ignore"):
-                return kernel.py_func(*(np.float64(of) if type(of) is float else of for of in args))
+                asked = (np.float64(of) if type(of) is float else of for of in args)
+                return _native(kernel.py_func(*asked))
         except BaseException:  # an interruption too: compiled code would not have been cut short
             for array, was in before:
                 _fill(array, was)
@@ -143,6 +144,19 @@ def _arrays(of: object) -> Iterator[Any]:
     elif isinstance(of, tuple):
         for part in of:
             yield from _arrays(part)
+
+
+def _native(of: Any) -> Any:
+    """Return what compiled code would: Python's own numbers, in tuples too."""
+    if isinstance(of, np.generic) and not isinstance(of, np.record):
+        return of.item()
+    if isinstance(of, tuple):
+        return (
+            of.__class__._make(map(_native, of))
+            if hasattr(of, "_make")
+            else tuple(map(_native, of))
+        )
+    return of
 
 
 def _fill(array: Any, was: Any) -> None:

@@ -140,15 +140,17 @@ def _judged_by(checker: Any, instance: Any, result: Document, report: Report) ->
     What a document says of them beside its question is the same, or a violation. A policy's own
     options are its affair; what a checker reads of them is in its question too.
     """
-    asks: Mapping[str, Any] = checker.asks(instance, result.formulation or None)
+    said = getattr(checker, "asks", None)  # a problem of one's own may have no options
+    asks: Mapping[str, Any] = said(instance, result.formulation or None) if said else {}
     told = result.options
-    asked = result.question.options if result.question else told
+    question = getattr(result, "question", UNSET)
+    asked = question.options if question else told
     for key in asks:
         report.expect(
             asked.get(key) == told.get(key),
             f"question: {key}={asked.get(key)}, where the options say {told.get(key)}",
         )
-    if result.formulation and result.question:
+    if result.formulation and question:
         for key in asked.keys() - asks.keys():
             report.violations.append(f"question: no option of {result.formulation} is {shown(key)}")
     stated = {key: asked.get(key, default) for key, default in asks.items()}

@@ -75,7 +75,7 @@ def _runs(record: Problem) -> Iterator[Callable[[], None]]:
     for name, options in record.warming:
         yield partial(_tried, generate(record.name, name, options=options))
     for policy in record.policies().values():
-        yield partial(warm_policy, policy)
+        yield partial(warm_policy, policy, parse(record.tiny))
 
 
 def _tried(what: AnyInstance | Path, formulation: str | None = None) -> None:

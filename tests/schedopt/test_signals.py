@@ -28,6 +28,17 @@ STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SIGNALS = pytest.mark.parametrize("number", STATUS)
 
 
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """Let the signals act that whoever runs the tests may have turned off, as `nohup` does."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number in before:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def sent(number: int) -> None:
     """Send this process a signal, which is handled before this returns."""
     os.kill(os.getpid(), number)
@@ -104,7 +115,7 @@ def test_a_check_that_is_interrupted_has_checked_nothing(monkeypatch: pytest.Mon
 def test_evaluate_writes_the_policies_that_have_ended(
     monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    monkeypatch.setattr(evaluate, "warm", at(2, number, lambda _: None))
+    monkeypatch.setattr(evaluate, "warm", at(2, number, lambda *_: None))
     words = ["--policy", "greedy,core,maxk", "--json"]
     told = json.loads(run("evaluate", "example:night", *words, status=STATUS[number]).stdout)
     ended = [(document["policy"], document["termination"]) for document in told]

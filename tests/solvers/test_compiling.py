@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from random import Random
 from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -168,6 +169,20 @@ def test_a_night_of_forty_jobs_is_solved_without_loading_numba() -> None:
         [sys.executable, "-c", SMALL], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_run_as_python_returns_pythons_own_numbers() -> None:
+    class Pair(NamedTuple):
+        total: float
+        many: tuple[int, bool]
+
+    @njit(plain=small(10))
+    def summed(values: Any) -> Pair:
+        return Pair(values.sum(), (values.size * np.int64(1), values[0] > 0))
+
+    pair = summed(np.arange(3.0))
+    assert pair == (3.0, (3, False))
+    assert [type(of) for of in (pair, pair.total, *pair.many)] == [Pair, float, int, bool]
 
 
 def test_a_kernel_that_takes_long_is_compiled_and_starts_again(
