@@ -13,6 +13,7 @@ import msgspec
 
 from schedopt.instances.decode_errors import explained, lost_number, repeated_key
 from schedopt.instances.errors import placed
+from schedopt.instances.precision import may_lose_whole
 
 T = TypeVar("T")
 LARGE = 100_000
@@ -91,7 +92,7 @@ def convert(raw: object, wanted: Any, place: str, *, file: str | None = None) ->
     with placed(place, file):
         data = msgspec.json.encode(raw)
         record = _decoded(data, wanted)
-        if lost := lost_number(data, wanted):
+        if may_lose_whole(data) and (lost := lost_number(data, wanted)):
             raise lost
         return record
 
