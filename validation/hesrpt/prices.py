@@ -13,10 +13,9 @@ from schedopt.instances.hesrpt import Instance, Power
 from schedopt.solvers.result import Document
 from schedopt.validation.hesrpt.beside import Beside
 from schedopt.validation.hesrpt.diagram import Diagram
-from schedopt.validation.hesrpt.earning import Bools
+from schedopt.validation.hesrpt.earning import Bools, machine_of, without_musts
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 from schedopt.validation.hesrpt.kinds import Order, Passes, Ranks, Timelines, Together
-from schedopt.validation.hesrpt.machine import machine_of, without_musts
 from schedopt.validation.hesrpt.timelines import Epochs, timelines
 
 Positions = NDArray[np.intp]
