@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 from schedopt.instances.msfq import Expected, Instance, Replayed, Simulated
+from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import Option, is_count
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND
 from schedopt.policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
@@ -227,9 +228,9 @@ def _replayed(
     if name in registration.LOG_POLICIES:
         return registration.run(name, queue, **log, **own)
 
-    def remade(other: Instance) -> Plan:
-        return plan(by_class.classes(other), name, **own)
+    def begun(other: Instance) -> Floats:
+        chosen = plan(by_class.classes(other), name, **own)
+        return by_class.started(other, chosen, estimates=estimates == "exact")
 
-    return by_class.evaluated(
-        queue, remade(queue), estimates=estimates == "exact", remade=remade, **log
-    )
+    note = "" if _RULES[name].twin else "replayed in plain Python"
+    return registration.replayed(queue, begun, estimates=estimates, note=note, **log)

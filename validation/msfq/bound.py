@@ -33,7 +33,7 @@ from schedopt.instances.msfq import Instance
 from schedopt.solvers.result import Document
 from schedopt.validation.msfq import bellman, class_bellman
 from schedopt.validation.msfq.solved import least, recomputed
-from schedopt.validation.report import Refuted
+from schedopt.validation.report import Given, Refuted
 
 UNAIDED = ("threshold",)
 """Formulations whose bound is re-proved without a certificate."""
@@ -44,9 +44,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, lt=ROOM)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class ServerPrices(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="server-prices"
-):
+class ServerPrices(Given, frozen=True, tag="server-prices"):
     """The price of a server over time.
 
     ``scale`` is the number of ticks in a unit of time, as a fraction; times that are no whole ticks

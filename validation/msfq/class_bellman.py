@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.msfq import Instance
 from schedopt.validation.msfq.packed import unpacked
+from schedopt.validation.report import Given
 
 ROUNDING = 128 * 2.0**-53
 """Of a sum of some fifty terms, for each unit of their magnitudes."""
@@ -42,9 +43,7 @@ Side = Annotated[int, msgspec.Meta(ge=1, le=10**6)]
 Way = tuple[int, ...]
 
 
-class ClassValues(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="class-values"
-):
+class ClassValues(Given, frozen=True, tag="class-values"):
     """Relative values on a box of N jobs by class (``most``), and beyond it.
 
     ``prices`` are a, ``bends`` Q, symmetric. ``values`` are V by n, the last class fastest, and by

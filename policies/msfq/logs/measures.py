@@ -104,7 +104,7 @@ def confidence(response: Floats, weights: Floats | None = None) -> float | None:
 
 
 def _lost(queue: Instance, starts: Floats, ends: Floats) -> float:
-    from schedopt.policies.msfq.logs.measure_kernels import lost
+    from schedopt.policies.msfq.logs.replay_kernels import lost
 
     jobs = queue.jobs
     by_start, by_end = np.argsort(starts, kind="stable"), np.argsort(ends, kind="stable")

@@ -139,16 +139,30 @@ def run(
     if policy.by_user and queue.jobs.user is None:
         raise NotApplicableError(f"{name} has to know whose the jobs are: this log does not say")
     believed, note = _believed(queue, policy, estimates)
-    found = started(queue, name, believed, **own)
-    write(found, starts, queue)
+    return replayed(
+        queue, lambda other: started(other, name, believed, **own), estimates=believed, note=note,
+        starts=starts, slowdown_bound=slowdown_bound, resamples=resamples,
+    )  # fmt: skip
+
+
+def replayed(
+    queue: Instance,
+    begun: Callable[[Instance], Floats],
+    *,
+    estimates: str,
+    note: str,
+    starts: str | None = None,
+    slowdown_bound: float = SLOWDOWN_BOUND,
+    resamples: int = 0,
+) -> Replayed:
+    """Return the record of a replay; ``begun`` returns when each job of an instance starts."""
+    times = begun(queue)
+    write(times, starts, queue)
+    resampled = objectives(queue, resamples, begun)
     return measured(
-        queue,
-        found,
-        slowdown_bound=slowdown_bound,
-        estimates=believed,
-        note=note,
-        resampled=objectives(queue, resamples, lambda other: started(other, name, believed, **own)),
-    )
+        queue, times, slowdown_bound=slowdown_bound, estimates=estimates, note=note,
+        resampled=resampled,
+    )  # fmt: skip
 
 
 def started(queue: Instance, name: str, estimates: str = "exact", **own: Any) -> Floats:
