@@ -1,4 +1,4 @@
-"""What starts: the best choice by several objectives, one after another, under a few rows."""
+"""The best choice by several objectives, one after another, under a few rows."""
 
 from __future__ import annotations
 
@@ -18,25 +18,13 @@ GUARD = 24
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The best by several objectives in order.
+    """The best by several objectives in order."""
 
-    Attributes
-    ----------
-    x : ndarray of int64, shape (columns,)
-        How often each column is taken.
-    values, bounds : list of int
-        Of each objective: what it comes to, and what is the most with the earlier ones as they are.
-    proven : bool
-        Whether all bounds are met.
-    prices : list of ndarray
-        Of the rows, for each objective; then of the earlier objectives.
-    """
-
-    x: Integers
-    values: list[int]
-    bounds: list[int]
-    proven: bool
-    prices: list[Floats]
+    x: Integers  # how often each column is taken, (columns,)
+    values: list[int]  # of each objective
+    bounds: list[int]  # the most of each objective with the earlier ones held
+    proven: bool  # whether all bounds are met
+    prices: list[Floats]  # of the rows and then of the earlier objectives, for each objective
 
 
 def best_in_order(
@@ -50,18 +38,9 @@ def best_in_order(
 ) -> Chosen:
     """Choose the best by the first objective, of these the best by the second, and so on.
 
-    Parameters
-    ----------
-    objectives : ndarray of int64, shape (objectives, columns)
-    uses : ndarray of int64, shape (resources, columns)
-        At least 0.
-    room : ndarray of int64, shape (resources,)
-    counts : ndarray of int64, shape (columns,)
-        How many there are of each column.
-    stop : callable
-        Says whether to give up: then the best is returned that was found.
-    start : sequence of ndarray, optional
-        Prices that are near those looked for, such as those of a problem much like it.
+    Of each of the columns there are ``counts``; rows say that ``uses``, not negative, (resources,
+    columns), come to no more than ``room``. Once ``stop()`` is true the best so far is returned.
+    ``start`` holds prices close to the optimal ones, such as those of a similar problem.
     """
     open_ = _Open.of(objectives, uses, room, counts)
     values: list[int] = []
@@ -97,27 +76,15 @@ def best_in_order(
 
 @dataclass
 class _Open:
-    """The columns that are still open, and what the others leave.
+    """The columns that are still open; arrays but the last are of these alone."""
 
-    Attributes
-    ----------
-    at : ndarray of int
-        Their positions.
-    rows, free, most, goals : ndarray of int64
-        Of them: uses and what is held, what is left of each row, counts, and the objectives.
-    x : ndarray of int64
-        The best that is known.
-    base : ndarray of int64
-        What all columns are for sure.
-    """
-
-    at: NDArray[np.intp]
-    rows: Integers
-    free: Integers
-    most: Integers
-    goals: Integers
-    x: Integers
-    base: Integers
+    at: NDArray[np.intp]  # their positions among all columns
+    rows: Integers  # uses, and the objectives that are held
+    free: Integers  # what is left of each row
+    most: Integers  # counts
+    goals: Integers  # objectives
+    x: Integers  # the best known
+    base: Integers  # what is settled, of all columns
 
     @classmethod
     def of(cls, goals: Integers, uses: Integers, room: Integers, counts: Integers) -> _Open:
@@ -143,7 +110,7 @@ class _Open:
         return Columns(goal, self.rows // common[:, None], self.free // common, self.most), common
 
     def settle(self, bound: Bound, spare: int) -> None:
-        """Close the columns that cannot change for what there is to lose."""
+        """Fix the columns whose change would lose more than ``spare``."""
         loose = np.abs(bound.reduced) <= spare
         settled = np.flatnonzero(~loose & (bound.reduced > 0))
         self.free = self.free - self.rows[:, settled] @ self.most[settled]
@@ -153,7 +120,7 @@ class _Open:
         self.rows, self.goals = self.rows.take(keep, axis=1), self.goals.take(keep, axis=1)
 
     def hold(self, k: int, bound: Bound, value: int, spare: int) -> None:
-        """Hold what an objective has come to, and close what it closes."""
+        """Hold the value that an objective has reached, and fix the columns that this fixes."""
         self.rows = np.vstack([self.rows, -self.goals[k]])
         self.free = np.append(self.free, -value)
         loose = np.abs(bound.reduced) <= spare
@@ -164,10 +131,10 @@ class _Open:
 
 
 def _guard(reduced: Integers, most: Integers, spare: int) -> tuple[Integers, int]:
-    """Return a row that says that columns lose no more of an earlier bound than there is to lose.
+    """Return a row that limits what columns may lose of an earlier bound.
 
-    It follows from the others, and lets a search see early what they say together. Its numbers are
-    rounded towards what it allows.
+    It follows from the others, and lets a search see early what they imply together. Its numbers
+    are rounded so that it stays valid.
     """
     shift = max(0, int(np.abs(reduced).max(initial=0)).bit_length() - GUARD)
     room = spare - total(np.maximum(reduced, 0) * most)

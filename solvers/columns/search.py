@@ -43,10 +43,11 @@ BEAM = 4_000
 
 
 class Lean(NamedTuple):
-    """Prices of the rows, those of earlier objectives too, by which these nearly meet their bound.
+    """Prices of the rows, those of earlier objectives too, that nearly attain their bound.
 
-    Where many columns are alike to an objective, as where all that fits is worth its price, these
-    say which are likely: added to its own prices, in a part that leaves its bound, rounded, as is.
+    Where an objective does not tell columns apart, as where all that fits is worth its price, these
+    say which are likely: a part of them is added to its own prices, small enough to leave its
+    rounded bound as it is.
     """
 
     prices: Floats
@@ -54,7 +55,7 @@ class Lean(NamedTuple):
 
 
 def _leaning(columns: Columns, prices: Floats, root: Bound, lean: Lean) -> Bound:
-    """Return a bound that is no worse, rounded down, and tells more columns apart."""
+    """Return a bound that rounds down to no worse, and tells more columns apart."""
     free = (root.value + 1) - root.total / root.scale
     part = 0.9 * free / max(lean.excess, 1e-3)
     for _ in range(4):
@@ -72,29 +73,14 @@ def _relaxed(columns: Columns) -> Relaxed:
 
 @dataclass
 class Best:
-    """A search: what is maximized, then what decides between equals, and the best found so far.
-
-    Attributes
-    ----------
-    columns : Columns
-    later : ndarray of int64, shape (objectives, columns)
-        What decides between solutions of the same worth, in order.
-    x : ndarray of int64
-        A solution that keeps the rows.
-    stop : callable
-        Says whether to give up.
-    bound : int
-        No solution is worth more.
-    nodes : int
-        Branches that were looked at.
-    """
+    """A search for the best value, then of ``later`` objectives, and the best found so far."""
 
     columns: Columns
-    later: Integers
-    x: Integers
-    stop: Callable[[], bool] = field(default=lambda: False)
-    bound: int = 0
-    nodes: int = 0
+    later: Integers  # break ties, in order, (objectives, columns)
+    x: Integers  # a feasible solution
+    stop: Callable[[], bool] = field(default=lambda: False)  # tells whether to give up
+    bound: int = 0  # no solution is worth more
+    nodes: int = 0  # branches visited
     prices: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
@@ -117,12 +103,7 @@ class Best:
     def run(self, lean: Lean | None = None, *, deep: bool = True) -> Bound:
         """Search to the end, or until `stop` says so; return the bound at the root.
 
-        Parameters
-        ----------
-        lean : Lean, optional
-            What the objective before says of the columns.
-        deep : bool
-            Whether to branch where a look at the core is not enough.
+        ``lean`` comes from the objective before. Without ``deep`` nothing is branched on.
         """
         columns = self.columns
         most = int(np.maximum(columns.cost, 0) @ columns.most)
@@ -183,10 +164,10 @@ class Best:
         self.offer(x)
 
     def _core(self, root: Bound) -> None:
-        """Look through what loses little: few columns at first, then more.
+        """Look through the columns that lose little: few at first, then more.
 
-        Where all ways that lose no more than so much are looked through, the best of them is the
-        best of all; where there is none, nothing that loses no more is better.
+        Where all ways that lose no more than a limit are looked through, the best of them is the
+        best of all; where there is none, no solution that loses no more than that is better.
         """
         size = np.abs(root.reduced)
         for count in CORES:
@@ -327,18 +308,10 @@ def narrowed(
     lean: Lean | None,
     stop: Callable[[], bool],
 ) -> tuple[Bound, Integers]:
-    """Return a bound of many columns, and a solution that is found among those near their price.
+    """Return a bound for many columns, and a solution found among those near their price.
 
-    Parameters
-    ----------
-    columns : Columns
-    later : ndarray of int64, shape (objectives, columns)
-    x : ndarray of int64
-        A solution that keeps the rows.
-    start : ndarray of float, optional
-        Prices that are near those looked for; by default those of a sample.
-    lean : Lean, optional
-    stop : callable
+    ``x`` is feasible; ``start`` holds prices close to the optimal ones, by default those of a
+    sample.
     """
     if start is None or len(start) != len(columns.room):
         every = len(columns.cost) // NEAR + 1

@@ -29,12 +29,8 @@ def ways(
 ) -> tuple[Integers | None, bool]:
     """Look through all ways to differ, in some columns, from a bound's own solution.
 
-    Returns
-    -------
-    solution : ndarray of int64 or None
-        The best that loses at most ``spare``: of the least loss, then of the most of what is later.
-    complete : bool
-        Whether no way was left out for the ``limit`` of those open at a time.
+    Returns the best that loses at most ``spare`` (of the least loss, then of the most of what is
+    later), and whether no way was dropped because ``limit`` others were open.
     """
     order = near[np.argsort(-np.abs(bound.reduced[near]), kind="stable")]
     base = bound.at(columns.most)

@@ -35,18 +35,9 @@ BEYOND = 3.0
 
 
 def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
-    """Solve a selection under shares of disjoint groups; leave what stays open to what follows.
+    """Solve a selection under shares of disjoint groups; hand what stays open to the next engine.
 
-    Parameters
-    ----------
-    model : Selection
-    given : Given
-        Whose ``read`` is the `Shape` of the whole selection.
-
-    Returns
-    -------
-    Result or HandOn
-        Not yet checked. An interruption (Ctrl-C) ends the run and keeps the best so far.
+    An interruption (Ctrl-C) ends the run and keeps the best so far.
     """
     limits = given.limits if given.alone else _within(given.limits, PATIENCE)
     began, search, result = _searched(model, given, limits)
@@ -59,14 +50,7 @@ def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
 
 
 def solve_part(model: Selection, given: Given) -> HandOn:
-    """Solve the part of a selection that is of shares: a bound, and a start if it keeps the rest.
-
-    Parameters
-    ----------
-    model : Selection
-    given : Given
-        Whose ``read`` is the `Shape` of that part.
-    """
+    """Solve the shares of a selection alone: a bound, and a start if it satisfies the rest."""
     _, search, result = _searched(model, given, _within(given.limits, PART))
     chosen = search.positions()
     columns = [] if chosen is None else chosen.tolist()
@@ -108,7 +92,7 @@ def _within(limits: Limits, seconds: float) -> Limits:
 
 @dataclass(frozen=True, eq=False)
 class _InRewards:
-    """A search whose numbers are rewards, with what the fixed jobs are worth."""
+    """A search whose numbers are rewards, including those of the fixed jobs."""
 
     shape: Shape
     search: SharesSearch
@@ -161,7 +145,7 @@ class _InRewards:
 
 @cache
 def compiled() -> None:
-    """Search once among next to nothing, so that compiling is not counted as solving."""
+    """Search a tiny instance once, so that compiling is not counted as solving."""
     ones = np.ones(4, dtype=np.int64)
     owner = np.array([0, 0, 1, 1])
     groups = Groups.of(2 * ones, ones, owner, (np.array([0, 2]), np.array([3, 4])), 5)
