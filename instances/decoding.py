@@ -34,22 +34,9 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
     """Decode JSON strictly into a type.
 
     A whole number may be written as JSON Schema allows it: ``10``, ``10.0`` or ``1e1``. Lines that
-    begin with ``//`` are comments.
-
-    Parameters
-    ----------
-    data : bytes
-        The text.
-    wanted : type
-        What it should become, such as a record or a union of records.
-    file : str, optional
-        Where it is from, for messages.
-
-    Raises
-    ------
-    InputError
-        With the file, the place, what was found and what was expected; also where an object has
-        the same key twice, or a number is one that no double holds (see `instances.precision`).
+    begin with ``//`` are comments. `InputError` tells the file and the place, what was found and
+    what was expected; also where a key is repeated, or no double holds a number (see
+    `instances.precision`).
     """
     data = uncommented(data)
     with placed(file=file), _no_collection():

@@ -27,15 +27,9 @@ MOST = 2**52
 
 
 class Jobs(NamedTuple):
-    """Ready jobs.
+    """Ready jobs: the name and the kind of each, shape (jobs,), and the numbers of each kind.
 
-    Attributes
-    ----------
-    names : list of str
-    numbers : ndarray of float, shape (kinds, columns)
-        What jobs of each kind say, column by column as asked for.
-    kind : ndarray of int, shape (jobs,)
-        The kind of each job.
+    ``numbers`` is of shape (kinds, columns), the columns as they were asked for.
     """
 
     names: list[str]
@@ -44,20 +38,11 @@ class Jobs(NamedTuple):
 
 
 def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> Jobs:
-    """Read a table of ready jobs.
+    """Read a table of ready jobs: the columns wanted, some of which are amounts of ``resources``.
 
-    Parameters
-    ----------
-    source : path, bytes, frame, mapping of columns, or iterable of rows
-    columns : sequence of str
-        Which columns are wanted; an empty cell is 0.
-    resources : sequence of str
-        Which of them are amounts, none below 0.
-
-    Raises
-    ------
-    InputError
-        If it is no such table, a column is missing, a name is twice there, or an amount is wrong.
+    The source is a path, bytes, a frame, a mapping of columns or rows. An empty cell is 0; an
+    amount is never below 0. `InputError` if it is no such table, a column is missing, or a name is
+    repeated.
     """
     if isinstance(source, str | Path):
         from schedopt.instances.files import read_bytes
@@ -242,10 +227,7 @@ def order_of(given: Iterable[str]) -> list[str]:
 def whole(numbers: Floats, column: str) -> tuple[Integers, int]:
     """Return a column as whole numbers, and how many of them are 1.
 
-    Raises
-    ------
-    InputError
-        If its numbers have more digits than can be counted without rounding.
+    `InputError` if its numbers have more digits than can be counted without rounding.
     """
     top = float(np.abs(numbers).max(initial=0.0))
     scale = scale_of(numbers) if top < SAFE else 0
