@@ -308,32 +308,6 @@ def test_options_are_described() -> None:
     assert epsilon.accepts(0.5) and not any(map(epsilon.accepts, [0, 1, "0.1", -0.1]))
 
 
-def test_a_selection_does_not_depend_on_what_ran_before() -> None:
-    rng = np.random.default_rng(3)
-    nights = [
-        instance_of(
-            list(zip(rng.random(40) * 9, rng.random(40) * 9, strict=True)), 50.0, frozenset()
-        )
-        for _ in range(3)
-    ]
-    names = [name for name in GUARANTEE if name != "dp-profits"]
-    forwards = {(n, k): select(n, night) for n in names for k, night in enumerate(nights)}
-    for n in reversed(names):
-        for k in reversed(range(3)):
-            assert select(n, nights[k]) == forwards[n, k]
-
-
-def test_sizes_of_a_real_trace() -> None:
-    rng = np.random.default_rng(8)
-    demands, rewards = rng.lognormal(8, 1.2, 2388), rng.integers(1, 100, 2388) * 1.0
-    jobs = list(zip(rewards.tolist(), demands.tolist(), strict=True))
-    instance = instance_of(jobs, float(demands.sum()) / 3, frozenset())
-    got = {name: reward(instance, select(name, instance)) for name in GUARANTEE}
-    assert got["core"] == got["dp-profits"] == max(got.values())
-    for name, share in GUARANTEE.items():
-        assert got[name] >= share * got["core"]
-
-
 def test_rooms_next_to_a_whole_number() -> None:
     for room, expected in ((nextafter(3.0, 0), ("j0",)), (nextafter(3.0, 9), ("j0", "j1"))):
         instance = instance_of([(1, 1), (1, 2), (1, 3)], room, frozenset())
