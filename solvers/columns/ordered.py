@@ -69,10 +69,11 @@ def best_in_order(
     prices: list[Floats] = []
     lean: Lean | None = None
     for k in range(len(objectives)):
+        look = True
         if len(open_.at) > 2 * NEAR:
             columns = Columns(open_.goals[k], open_.rows, open_.free, open_.most)
             near = start[k] if k < len(start) else None
-            bound, x = narrowed(
+            bound, x, look = narrowed(
                 columns, open_.goals[k + 1 :], open_.x, start=near, lean=lean, stop=stop
             )
             open_.x = x
@@ -80,12 +81,14 @@ def best_in_order(
         step = int(np.gcd.reduce(open_.goals[k])) or 1
         columns, common = open_.columns(k, step)
         search = Best(columns, open_.goals[k + 1 :], open_.x, stop)
-        root = search.run(lean)
+        root = search.run(lean, look=look)
         open_.x = search.x
         before = int(objectives[k] @ open_.base)
         values.append(before + step * search.value)
         bounds.append(before + step * search.bound)
         prices.append(root.prices / root.scale / common * step)
+        if k == len(objectives) - 1:
+            break
         lean = Lean(
             np.append(prices[-1], [1.0, 0.0]), step * (root.total / root.scale - search.value)
         )
