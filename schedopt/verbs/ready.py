@@ -226,8 +226,8 @@ class Ready:
             raise InputError("a resource of the capacity", found=shown(unknown[0]))
         at = {column: i for i, column in enumerate(self._columns)}
         found = best_in_order(
-            self._numbers[[at[goal] for goal in self.order]],
-            self._numbers[[at[name] for name in free]],
+            [self._numbers[at[goal]] for goal in self.order],
+            [self._numbers[at[name]] for name in free],
             np.array([room_of(amount, self._scales[name]) for name, amount in free.items()]),
             self._counts,
             stop=_stop(began, time_limit),
