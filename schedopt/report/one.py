@@ -18,7 +18,7 @@ from schedopt.instances.files import write_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.pictures import charts
 from schedopt.problems import problem_of
-from schedopt.problems.shown import Explanation, Section, ShownTable, explained
+from schedopt.problems.shown import Explanation, Section, ShownTable, cautious, explained
 from schedopt.report.drawings import svg
 from schedopt.report.sections import defined, terms
 from schedopt.report.writing import asset, content_policy, named, script
@@ -118,7 +118,7 @@ def _facts(instance: AnyInstance, result: Result) -> str:
         ("violations", "; ".join(result.violations)),
         ("note", str(result.message or "")),
     ]
-    return _part("In short", defined(line for line in lines if line[1]), FACTS)
+    return _part("In short", defined(cautious(line for line in lines if line[1])), FACTS)
 
 
 def _section(part: Section) -> str:

@@ -15,9 +15,17 @@ from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
 from schedopt.instances.fair_share import weight
-from schedopt.problems.dssp.planning import PLAINLY, Chosen, dispatched, lateness
+from schedopt.problems.dssp.planning import (
+    HOPE,
+    PLAINLY,
+    Chosen,
+    dispatched,
+    in_time,
+    lateness,
+    unpaid,
+)
 from schedopt.problems.dssp.reasons import reasons
-from schedopt.problems.shown import Lines, ShownTable, Tables
+from schedopt.problems.shown import CAUTION, Lines, ShownTable, Tables
 from schedopt.solvers.result import Result
 
 MOST = 40  # groups of a table; of more, those with the largest shares are shown
@@ -69,8 +77,10 @@ def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines
         return
     schedule = run.solution
     late = {name: by for name, by in lateness(night, schedule).items() if by}
-    done = len(schedule.completion) - len(late)
-    told = f"{done:,} of {len(schedule.completion):,} jobs in time"
+    told = in_time(night, schedule)
+    if run is not result and (lost := unpaid(night, schedule)):
+        ends, earn = ("ends", "earns") if len(lost) == 1 else ("end", "earn")
+        yield CAUTION, f"{counted(len(lost), 'job')} of these {ends} late and {earn} nothing{HOPE}"
     if late and run is not result:
         worst = sorted(late, key=late.__getitem__, reverse=True)
         named = [f"{name} by {number(late[name])}" for name in worst[:NAMED]]

@@ -1,0 +1,106 @@
+"""What an operator of a night meets: refusals before work, and plans that can be carried out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import polars as pl
+from pytest import MonkeyPatch, mark
+
+import schedopt
+from schedopt.formulations.dssp import Selection
+from schedopt.instances.dssp import Instance, Job, Selected
+from schedopt.instances.errors import InputError
+from schedopt.problems.dssp.reasons import left_out, reasons
+from schedopt.verbs import solve as solving
+from tests.builders.cli import refused, run
+
+
+def crowded() -> Instance:
+    """Three jobs whose demand fits, of which no dispatcher has more than two in time."""
+    jobs = tuple(Job(name=name, reward=1, stages=((6,),)) for name in "abc")
+    return Instance(name="crowded", processors=2, deadline=10, jobs=jobs)
+
+
+def test_explain_is_refused_before_anything_is_solved(tmp_path: Path) -> None:
+    target = tmp_path / "plan.csv"
+    words = ["solve", "example:teams", "--formulation", "schedule", "--explain", "-o", str(target)]
+    schedopt.dump(crowded(), tmp_path / "n.json")
+    words[1] = str(tmp_path / "n.json")
+    assert "--explain: found dssp schedule; expected a selection" in refused(*words)
+    assert not target.exists()
+
+
+def test_a_further_stage_that_is_refused_loses_nothing(monkeypatch: MonkeyPatch) -> None:
+    def missing(*given: object) -> None:
+        raise InputError("the extra `schedule`", found="none")
+
+    record = solving.problem("dssp")
+    monkeypatch.setattr(record, "confirm", missing, raising=False)
+    result = schedopt.solve(crowded(), confirm=True)
+    assert result.objective == 3
+    assert "confirm: found none; expected the extra `schedule`" in str(result.message)
+
+
+def test_a_plan_does_not_run_what_ends_late_and_says_so_first(tmp_path: Path) -> None:
+    night, target = crowded(), tmp_path / "plan.csv"
+    schedopt.dump(night, tmp_path / "n.json")
+    said = run("solve", tmp_path / "n.json", "-o", target)
+    first = said.stdout.splitlines()[0]
+    assert first.startswith("caution")
+    assert "1 job of these ends late and earns nothing (--formulation schedule" in first
+    table = pl.read_csv(target)
+    assert table["run"].to_list() == [True, True, False]
+    assert table["reason"].to_list() == [None, None, "late"]
+    assert table["late"].to_list() == [0, 0, 2]
+    paid = msgspec.structs.replace(night, late=((0, 1), (4, 0)))
+    assert schedopt.plan(paid, schedopt.solve(paid))["run"].to_list() == [True] * 3
+
+
+def test_an_own_deadline_after_the_files_is_told() -> None:
+    jobs = (
+        Job(name="a", reward=5, stages=((6, 6),)),
+        Job(name="b", reward=4, stages=((2,), (5,)), deadline=13),
+    )
+    night = Instance(name="own", processors=2, deadline=10, jobs=jobs)
+    result = schedopt.solve(night, formulation="schedule")
+    told = dict(solving.problem("dssp").lines(night, result))
+    assert (
+        "2 of 2 jobs in time (1 after the file's deadline, by one of its own)" in told["schedule"]
+    )
+
+
+def test_what_there_is_room_for_is_not_outbid() -> None:
+    night = Instance(
+        name="room", processors=2, deadline=10,
+        jobs=(
+            Job(name="a", reward=5, stages=((8,),)),
+            Job(name="b", reward=4, stages=((8,),)),
+            Job(name="c", reward=3, stages=((4,),)),
+            Job(name="d", reward=0, stages=((1,),)),
+        ),
+    )  # fmt: skip
+    found = left_out(Selection(night), Selected(selected=("c",), demand=4, capacity=20, shares={}))
+    assert {name: (str(reason), reason.words) for name, reason in found.items()} == {
+        "a": ("overlooked", "there is room for it"),
+        "b": ("overlooked", "there is room for it"),
+        "d": ("outbid", "it earns nothing"),
+    }
+    planned = schedopt.solve(night, formulation="schedule")
+    assert planned.proven
+    assert str(reasons(night, planned)["c"]) == "outbid"
+    assert "no schedule with it earns more" in reasons(night, planned)["c"].words
+
+
+@mark.parametrize("options", [[], ["--option", "start=20:00"], ["--option", "as=jobs"]])
+def test_convert_says_first_what_is_wrong_with_a_file(tmp_path: Path, options: list[str]) -> None:
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n\x00")
+    more = [*options, "-o", str(tmp_path / "made.json")]
+    said = refused("convert", tmp_path / "gone.csv", *more)
+    assert said.endswith("gone.csv: found nothing; expected a file that exists")
+    assert "found a directory; expected a file" in refused("convert", tmp_path, *more)
+    said = refused("convert", picture, *more)
+    assert "picture.png: " in said
+    assert ("found none of them; expected a table (.csv" in said) == ("as=jobs" not in options)
