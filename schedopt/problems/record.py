@@ -368,6 +368,10 @@ class Problem(Generic[I]):
         """Yield what a result says beyond its objective, headings and texts: ``showing.lines``."""
         yield from self._told("showing:lines", instance, result, default=())
 
+    def caution(self, instance: I, result: Result, run: Result) -> str:
+        """Say what of a result fails as it is run; nothing where all goes well."""
+        return self._told("showing:caution", instance, result, run, default="")
+
     def tables(self, instance: I, result: Result) -> Tables:
         """Yield tables of a result: ``showing.tables``."""
         yield from self._told("showing:tables", instance, result, default=())

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,15 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Line = tuple[str, str]  # what is said, such as ``threshold``, and the value in words
-L = TypeVar("L", bound=tuple[str, ...])
 
 CAUTION = "caution"
 """What is said under this heading comes before all else."""
-
-
-def cautious(lines: Iterable[L]) -> list[L]:
-    """Return lines, of which only the heading is looked at, with cautions first."""
-    return sorted(lines, key=lambda line: line[0] != CAUTION)
 
 
 Value = float | str | None  # what a cell is sorted by; None comes last

@@ -10,7 +10,7 @@ from rich.table import Table
 from schedopt.formats import counted, duration, number, percent
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem
-from schedopt.problems.shown import CAUTION, Explanation, ShownTable, cautious, explained
+from schedopt.problems.shown import CAUTION, Explanation, ShownTable, explained
 from schedopt.solvers.result import Result
 from schedopt.terminal.console import out, say, show, text
 
@@ -27,7 +27,9 @@ def result(instance: AnyInstance, document: Result) -> None:
     record = problem(document.problem)
     more = ((*line, "") for line in record.lines(instance, document))
     grid = Table.grid(padding=(0, 2))
-    for name, words, style in cautious([*_outcome(document), *more]):
+    for name, words, style in sorted(
+        [*_outcome(document), *more], key=lambda line: line[0] != CAUTION
+    ):
         grid.add_row(text(name, "bold"), text(words, "yellow" if name == CAUTION else style))
     out.print(grid)
     for shown in record.tables(instance, document):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import msgspec
 import polars as pl
-from pytest import MonkeyPatch, mark
+from pytest import CaptureFixture, MonkeyPatch, mark, raises
 
 import schedopt
 from schedopt.formulations.dssp import Selection
+from schedopt.instances.constraints import AtMost
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import left_out, reasons
+from schedopt.terminal import progress
 from schedopt.verbs import solve as solving
 from tests.builders.cli import refused, run
 
@@ -25,10 +28,11 @@ def crowded() -> Instance:
 
 def test_explain_is_refused_before_anything_is_solved(tmp_path: Path) -> None:
     target = tmp_path / "plan.csv"
-    words = ["solve", "example:teams", "--formulation", "schedule", "--explain", "-o", str(target)]
     schedopt.dump(crowded(), tmp_path / "n.json")
-    words[1] = str(tmp_path / "n.json")
-    assert "--explain: found dssp schedule; expected a selection" in refused(*words)
+    said = refused(
+        "solve", tmp_path / "n.json", "--formulation", "schedule", "--explain", "-o", target
+    )
+    assert "--explain: found dssp schedule; expected a selection" in said
     assert not target.exists()
 
 
@@ -49,7 +53,7 @@ def test_a_plan_does_not_run_what_ends_late_and_says_so_first(tmp_path: Path) ->
     said = run("solve", tmp_path / "n.json", "-o", target)
     first = said.stdout.splitlines()[0]
     assert first.startswith("caution")
-    assert "1 job of these ends late and earns nothing (--formulation schedule" in first
+    assert "1 chosen job ends late and earns nothing (--formulation schedule" in first
     table = pl.read_csv(target)
     assert table["run"].to_list() == [True, True, False]
     assert table["reason"].to_list() == [None, None, "late"]
@@ -104,3 +108,38 @@ def test_convert_says_first_what_is_wrong_with_a_file(tmp_path: Path, options: l
     said = refused("convert", picture, *more)
     assert "picture.png: " in said
     assert ("found none of them; expected a table (.csv" in said) == ("as=jobs" not in options)
+
+
+def test_a_line_now_and_then_without_a_terminal(
+    monkeypatch: MonkeyPatch, capsys: CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.01)
+    with progress.live("night") as watch:
+        while "starting" not in (said := capsys.readouterr().err):
+            time.sleep(0.01)
+        assert said.splitlines()[0] == "night: 0 s, starting"
+        watch(1.0, 4.0, 5.0)
+        while "best" not in (said := capsys.readouterr().err):
+            time.sleep(0.01)
+    assert said.splitlines()[-1] == "night: 0 s, best 4, bound 5, gap 25.00%"
+
+
+def test_values_of_a_what_if_may_have_units_and_slips_are_named(tmp_path: Path) -> None:
+    schedopt.dump(crowded(), tmp_path / "n.json")
+    rows = schedopt.whatif(crowded(), ["deadline=6s:0.2m:3s"])
+    assert [row.values["deadline"] for row in rows] == [6, 9, 12]
+    assert "did you mean 'processors'" in refused(
+        "whatif", tmp_path / "n.json", "--vary", "procesors=1:3:1"
+    )
+    assert "a unit on each of FIRST:LAST:STEP" in refused(
+        "whatif", tmp_path / "n.json", "--vary", "deadline=8h:12h:2"
+    )
+
+
+def test_the_number_of_a_rule_may_not_be_of_either_file(tmp_path: Path) -> None:
+    own = msgspec.structs.replace(crowded(), constraints=(AtMost(count=1, jobs=("a", "b")),))
+    more = [AtMost(count=1, jobs=("a", "c"), name="mine")]
+    with raises(InputError, match=r"--vary: found 'rules.0.count'; expected a rule's name"):
+        schedopt.whatif(own, ["rules.0.count=1,2"], constraints=more)
+    assert len(schedopt.whatif(own, ["rules.mine.count=1,2"], constraints=more)) == 2
+    assert len(schedopt.whatif(own, ["rules.0.count=1,2"])) == 2

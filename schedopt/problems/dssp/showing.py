@@ -13,7 +13,13 @@ from schedopt.formulations.dssp.nights import nights_of
 from schedopt.formulations.dssp.windows import able
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
+from schedopt.instances.dssp import (
+    Instance,
+    Scheduled,
+    ScheduledNights,
+    Selected,
+    SelectedNights,
+)
 from schedopt.instances.fair_share import weight
 from schedopt.problems.dssp.planning import (
     HOPE,
@@ -22,6 +28,8 @@ from schedopt.problems.dssp.planning import (
     dispatched,
     in_time,
     lateness,
+    of_nights,
+    schedules_of,
     unpaid,
 )
 from schedopt.problems.dssp.reasons import reasons
@@ -77,10 +85,9 @@ def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines
         return
     schedule = run.solution
     late = {name: by for name, by in lateness(night, schedule).items() if by}
+    if told := caution(night, result, run):
+        yield CAUTION, told
     told = in_time(night, schedule)
-    if run is not result and (lost := unpaid(night, schedule)):
-        ends, earn = ("ends", "earns") if len(lost) == 1 else ("end", "earn")
-        yield CAUTION, f"{counted(len(lost), 'job')} of these {ends} late and {earn} nothing{HOPE}"
     if late and run is not result:
         worst = sorted(late, key=late.__getitem__, reverse=True)
         named = [f"{name} by {number(late[name])}" for name in worst[:NAMED]]
@@ -95,6 +102,18 @@ def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines
         f"makespan {schedule.makespan / night.deadline:.2f} deadlines, "
         f"processors busy {schedule.utilization:.1%} of the time until the deadline",
     )
+
+
+def caution(
+    instance: Instance, result: Result[Chosen], run: Result[Scheduled | ScheduledNights]
+) -> str:
+    """Say which part of what is chosen cannot be carried out in time as it is run; else nothing."""
+    lost = [name for schedule in schedules_of(run) for name in unpaid(instance, schedule)]
+    if run is result or not lost:
+        return ""
+    ends, earn = ("ends", "earns") if len(lost) == 1 else ("end", "earn")
+    hope = "" if of_nights(result) else HOPE
+    return f"{counted(len(lost), 'chosen job')} {ends} late and {earn} nothing{hope}"
 
 
 def _used_up(night: Instance, result: Result) -> Lines:
