@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import time
+from itertools import combinations
 from pathlib import Path
 
+import hypothesis.strategies as st
 import msgspec
 import polars as pl
+from hypothesis import given, settings
 from pytest import CaptureFixture, MonkeyPatch, mark, raises
 
 import schedopt
 from schedopt.formulations.dssp import Selection
-from schedopt.instances.constraints import AtMost
+from schedopt.instances.constraints import AtMost, FairShare
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq.swf import OPTIONS
 from schedopt.problems.dssp.reasons import left_out, reasons
 from schedopt.terminal import progress
+from schedopt.validation.dssp.constraints import broken
+from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs import solve as solving
 from tests.builders.cli import refused, run
+from tests.builders.effort import examples
 
 
 def crowded() -> Instance:
@@ -160,3 +167,61 @@ def test_convert_names_the_columns_that_it_does_not_take_and_all_options(tmp_pat
     said = refused("convert", dump, "--option", "as=jobs", "--option", "x=1", "-o", "c.json")
     assert all(f"'{name}'" in said for name in OPTIONS)
     assert "..." not in said
+
+
+@given(st.data())
+@settings(max_examples=examples(60))
+def test_a_group_without_jobs_tonight_is_bounded_if_it_has_a_past(data: st.DataObject) -> None:
+    pairs = data.draw(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 6)), max_size=5))
+    jobs = tuple(
+        Job(name=f"j{i}", reward=reward, demand=size, critical_path=1, groups={"team": "light"})
+        for i, (reward, size) in enumerate(pairs)
+    )
+    rule = FairShare(
+        by="team",
+        at_most={"fx": data.draw(st.sampled_from([0, 0.25, 0.5]))},
+        at_least={"light": data.draw(st.sampled_from([0, 0.25]))},
+        of=data.draw(st.sampled_from(["capacity", "selected"])),
+        past={"fx": data.draw(st.integers(0, 8)), "light": data.draw(st.integers(0, 8))},
+        past_total=8,
+    )
+    nights = data.draw(st.integers(1, 2))
+    night = Instance(
+        name="n", processors=2, deadline=5, jobs=jobs, nights=nights, constraints=(rule,)
+    )
+    result = schedopt.solve(night)
+    assert not result.violations
+    facts, names = Facts(night, 1.0), [job.name for job in jobs]
+    if nights > 1:
+        return
+    kept = [
+        sum(night.jobs[night.index[name]].reward for name in some)
+        for size in range(len(names) + 1)
+        for some in combinations(names, size)
+        if facts.total(some) <= facts.capacity and not broken(rule, facts, frozenset(some))
+    ]
+    assert result.objective == (max(kept) if kept else None)
+
+
+def test_a_misspelt_group_is_refused_with_its_file(tmp_path: Path) -> None:
+    night, rules = tmp_path / "n.json", tmp_path / "rules.json"
+    jobs = (Job(name="a", reward=1, stages=((6,),), groups={"team": "light"}),)
+    schedopt.dump(msgspec.structs.replace(crowded(), jobs=jobs), night)
+    given = {"kind": "fair-share", "by": "team", "at_most": {"fx": 0.5}, "past": {"fy": 1}}
+    rules.write_text(json.dumps(given))
+    said = refused("solve", night, "--constraints", rules)
+    assert said.startswith(f"{rules}: constraints[0].at_most.fx: found 'fx'; expected a group of")
+
+
+def test_what_carry_writes_is_taken_on_a_night_without_a_group(tmp_path: Path) -> None:
+    def made(team: str) -> Instance:
+        jobs = (Job(name="a", reward=1, stages=((6,),), groups={"team": team}),)
+        return msgspec.structs.replace(crowded(), jobs=jobs)
+
+    both = msgspec.structs.replace(crowded(), jobs=(made("fx").jobs[0], *crowded().jobs[1:]))
+    cap = FairShare(by="team", at_most={"fx": 0.1}, at_least={"fx": 0}, name="cap")
+    schedopt.dump(schedopt.solve(both, constraints=[cap]), tmp_path / "monday.json")
+    run("carry", tmp_path / "monday.json", "--window", 3, "-o", tmp_path / "rules.json")
+    schedopt.dump(made("light"), tmp_path / "tuesday.json")
+    said = run("solve", tmp_path / "tuesday.json", "--constraints", tmp_path / "rules.json")
+    assert "1 of 1 selected" in said.stdout
