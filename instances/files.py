@@ -81,7 +81,7 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     unpacked.
     """
     path, most = located(path), most_read(most)
-    try:
+    with _refused(path):
         check_kind(path)
         with path.open("rb", buffering=0) as file:  # once: what comes through a pipe comes once
             data = _read(file, most)
@@ -91,6 +91,14 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
                 raise _too_large(most)
             with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
                 data = _read(packed, most)
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+@contextmanager
+def _refused(path: Path) -> Iterator[None]:
+    """Say of a file that cannot be read why."""
+    try:
+        yield
     except InputError as error:
         error.file = str(path)
         raise
@@ -100,7 +108,25 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
         raise InputError("an intact gzip file", found=str(error), file=str(path)) from None
     except (OSError, ValueError) as error:
         raise InputError("a readable file", found=_reason(error), file=str(path)) from None
-    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def head_of(path: str | Path, most: int = 4096) -> bytes:
+    """Return how a file begins, unpacked; of a pipe, which can be read once, nothing.
+
+    Raises
+    ------
+    InputError
+        If it is not there, not a file, or not readable.
+    """
+    path = located(path)
+    with _refused(path):
+        check_kind(path)
+        if is_stream(path):
+            return b""
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        with gzip.open(path) if packed else path.open("rb") as file:
+            return file.read(most).removeprefix(b"\xef\xbb\xbf")
 
 
 MOST_READ = "SCHEDOPT_MOST_MIB"

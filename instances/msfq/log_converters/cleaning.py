@@ -6,7 +6,7 @@ Archive", JPDC 74, 2014, section 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -91,6 +91,12 @@ class Raw:
         """Leave out all rows but these, by number or truth values."""
         for key, column in zip(COLUMNS, taken(map(self.__dict__.get, COLUMNS), rows), strict=True):
             setattr(self, key, column)
+
+
+def unused(titles: Iterable[str], used: Container[str]) -> list[str]:
+    """Return a note of the columns that no reader has a use for; none where all are of use."""
+    left = [title for title in titles if title.strip() and title not in used]
+    return [f"columns not taken: {', '.join(left)}"] if left else []
 
 
 def clean(raw: Raw, servers: int, given: Mapping[str, Any]) -> Jobs:
