@@ -25,7 +25,7 @@ _CODE = "x(?:[01][0-9a-f]|7f|[89][0-9a-f]|5c)|u(?:200[ef]|202[89a-e]|206[6-9]|d[
 _ESCAPED = re.compile(rf"\\(?:{_CODE})")
 _UNSAFE = re.compile(rf"\\(?={_CODE}|{ACTING})|{ACTING}")
 _ODD = rf"^{_FORMULA.pattern}|\\(?:{_CODE})|{ACTING}".replace(r"\ud800-\udfff", "")
-"""What a text has that is not written, or not read, as it is; polars knows no lone surrogates."""
+"""Matches texts that are escaped or unescaped; polars knows no lone surrogates."""
 
 
 def guarded(text: str) -> str:

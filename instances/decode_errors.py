@@ -19,10 +19,10 @@ _TOKEN = re.compile(r"\[\.\.\.\]|\[(\d+)\]|\.([^.\[]+)")
 MOST_DIGITS = 4000
 """Digits of a whole number beyond which Python refuses to read it."""
 MOST_WHOLE = 10**100
-"""No whole number of a record is larger: products of a few of them are still doubles."""
+"""The largest whole number in a record, so that products of a few stay within doubles."""
 TOO_DEEP = "brackets nested thousands deep"
 _LONG = re.compile(rb"[\d.]{16,}(?:[eE][+-]?\d+)?|[\d.]+[eE]-\d{3,}")
-"""What may be a number that a double does not hold."""
+"""Matches numbers that a double may not hold as written."""
 _WORDS = {
     "float": "a number", "int": "a whole number", "str": "a string", "bool": "true or false",
     "array": "a list", "object": "an object", "null": "null",

@@ -17,7 +17,7 @@ from schedopt.instances.precision import may_lose_whole
 
 T = TypeVar("T")
 LARGE = 100_000
-"""Bytes of text beyond which it pays to look at the type for a shorter way to repeated keys."""
+"""From this length in bytes, looking for repeated keys by the record type is faster."""
 _COMMENT = re.compile(rb"^[ \t]*//[^\r\n]*", re.MULTILINE)
 _WHOLE = re.compile(r"Expected `[^`]*\bint\b[^`]*`, got `float`")
 

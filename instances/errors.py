@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from typing import Any
 
 ACTING = r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-"""Characters that do something to a terminal, such as an escape, instead of standing there."""
+"""Control characters: they act on a terminal and are not printed."""
 
 MOST_FILE, MOST_PLACE, MOST_FOUND, MOST_EXPECTED = 400, 200, 200, 700
 """Characters of each part of a message: together less than a screen of 80 by 24."""
 
 LONG_INTEGER = 1000
-"""Bits from which on a whole number is described, not written."""
+"""Longer whole numbers, in bits, are described in messages, not written out."""
 
 
 class _Short(reprlib.Repr):

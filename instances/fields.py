@@ -12,7 +12,7 @@ from msgspec import inspect
 from schedopt.instances.docstrings import told_of
 
 FEW = 3
-"""An object of no more fields is told with their names."""
+"""Fields are listed by name for objects with at most this many."""
 
 
 @dataclass(frozen=True)
@@ -102,4 +102,3 @@ _WORDS: Mapping[Any, Callable[[Any], str]] = {
     inspect.TupleType: lambda info: f"[{', '.join(words(t) for t in info.item_types)}]",
     inspect.StructType: _object,
 }
-"""What is said of each kind of type."""

@@ -50,13 +50,13 @@ __all__ = [
 
 PROBLEMS = ("dssp", "hesrpt", "epoch", "msfq")
 MOST_BYTES = 256 * 2**20
-"""No file is read beyond this: some ten million tasks, and the end of a compressed bomb."""
+"""The largest file that is read, unpacked: about ten million tasks; it stops compression bombs."""
 MOST_PACKED = 1100
 """Bytes that one byte of gzip unpacks to at most (1032 by its format), with room to spare."""
 MOST_TABLE = 2**30
-"""No log is read beyond this, nor is a table that takes more once it is unpacked."""
+"""The largest log, or unpacked table, in bytes."""
 SHORT = 2**16
-"""Bytes that are read of a file at first; then as many again as there have been."""
+"""Bytes of the first read of a file; each further read doubles what there is."""
 
 _FIRST = re.compile(rb'\s*\{\s*"problem"\s*:\s*"([a-z]+)"')
 
@@ -164,7 +164,7 @@ _KINDS = {
     stat.S_IFSOCK: "a socket",
 }
 _OPEN = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
-"""What this process has open already: the shell's pipes."""
+"""Paths of files that this process has open already, such as the shell's pipes."""
 
 
 def check_kind(path: Path) -> None:

@@ -45,7 +45,7 @@ class Option:
 
 
 MARKS = ("{policy}", "{instance}")
-"""What stands in the name of a file for the policy and for the instance that it is written of."""
+"""Placeholders in the name of an output file for the policy and the instance."""
 
 
 class OptionsWith(dict[str, Option]):

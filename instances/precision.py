@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 EXPECTED = "a number that a double holds as it is written, as it does any of up to 15 digits"
 WHOLE = 2**53
-"""Whole numbers up to this are doubles."""
+"""All whole numbers up to this are exact as doubles."""
 _KINDS = bytes(ord("0") if chr(byte).isascii() and chr(byte).isdigit()
                else {"e": 101, "E": 101, "-": 45}.get(chr(byte), 32)
                for byte in range(256))  # fmt: skip

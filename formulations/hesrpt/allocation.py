@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 RuleRow = tuple[Bound, "cp.Constraint"]
-"""What is asked, and the row that says so."""
+"""A bound, and the row of the program that states it."""
 Value = Callable[["cp.Variable"], "Floats | float"]
 """Gives the value of a variable."""
 MOST_SEGMENTS = 2_000
-"""Segments of a speedup up to which it is written as rows of a program."""
+"""The most segments of a speedup that are stated as rows."""
 
 
 class Allocation:

@@ -11,7 +11,7 @@ from schedopt.instances.hesrpt import Instance
 Timeline = tuple[list[int], dict[str, int]]
 """An order from the last job to complete, and how many complete before each arrival."""
 MANY = 12
-"""Jobs up to which timelines are counted."""
+"""The most jobs whose timelines are counted."""
 
 
 class Epochs(NamedTuple):

@@ -17,7 +17,7 @@ from schedopt.instances.msfq import Instance
 
 MOST_CLASSES, MOST_SERVICES = 5, 1000
 MOST = 1_500_000
-"""States up to which boxes grow where nothing else is said."""
+"""The largest box of states, by default."""
 
 
 class ClassPolicy(PolicyFormulation):

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from ortools.sat.python.cp_model import IntVar
 
 MOST_JOBS = 2_000
-"""Of a window: beyond, the model alone would take gigabytes."""
+"""The most jobs of a window; the model of more would take gigabytes."""
 ROOM = 2**60
-"""The model's objective stays below this."""
+"""A bound on the model's objective."""
 
 
 class Window(Unruled, WholeModel):

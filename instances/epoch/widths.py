@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import lcm, log2
 
 MOST_UNITS = 1 << 26
-"""The quantum in units of the widths' grid up to which sums are followed exactly."""
+"""The finest grid, in units of the quantum, on which sums are enumerated."""
 
 
 def possible_widths(nodes: int, jobs: int, least: int) -> list[int]:

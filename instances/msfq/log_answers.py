@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from schedopt.instances.msfq.logs import Floats
 
 MOST = 10**8
-"""Times that are unpacked at most."""
+"""The most times that are unpacked."""
 
 
 def packed(starts: Floats) -> bytes:

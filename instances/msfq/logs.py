@@ -23,8 +23,6 @@ Names = NDArray[np.generic]
 MOST_NEED = 2**31 - 1
 GROUPINGS = ("user", "group", "queue")
 """Columns that say whose a job is."""
-OVERRUN = "estimates under their job's run time"
-"""What is counted of estimates that were too short; to policies such a job runs as estimated."""
 
 
 class Labels(NamedTuple):

@@ -22,7 +22,7 @@ SHORT, LONG = 400.0, 4000.0
 """Mean demands of the two classes of jobs, equally likely, in units of CPU time."""
 
 BETA = (30.0, 300.0)
-"""Between what the speedup parameter β of a job is uniform."""
+"""The range over which the speedup parameter β of a job is uniform."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from schedopt.instances.epoch import Instance, Partitioned, partitioned
 from schedopt.policies.registry import NotApplicableError, Policy, register
 
 MOST_STEPS = 2_000_000
-"""Openings of an epoch in some state beyond which the method gives up: some seconds."""
+"""The method gives up after so many openings of epochs: some seconds."""
 
 MOST_INEQUITY = 16
 """Beyond this k the states have too many parts for any instance of interest."""

@@ -8,7 +8,7 @@ from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.policies.hesrpt.simulator import Floats, Jobs, play
 
 GRID, ZOOMS = 24, 3
-"""Thresholds that are tried at once, and how often the best one's neighbourhood is tried again."""
+"""Thresholds on a grid, and how often the grid is refined around the best one."""
 
 
 def knee_shares(instance: Instance, jobs: Jobs, left: Floats, alpha: float) -> Floats:

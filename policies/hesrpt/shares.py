@@ -18,7 +18,7 @@ from schedopt.policies.registry import NotApplicableError, Policy, is_own, regis
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
 MANY = 1_000
-"""Jobs from which on closed forms are used where there are some: epochs would fill files."""
+"""For more jobs closed forms are used if there are any: epochs would fill files."""
 Times = Callable[[Floats, float, float], tuple[Floats, Floats]]
 
 

@@ -28,19 +28,19 @@ NUMBER, IN_SYSTEM, MOST, BATCH, FREE, HEAP, SPARE, COUNTING, TICK, PHASE, DONE, 
 GAPS_USED, PICKS_USED, PAUSE = 12, 13, 14
 """Places in ``whole``: jobs so far, in the system, the most ever, ...; after which job to pause."""
 DRAWN_AHEAD = 512
-"""Random numbers that are drawn at a time: a loop of nothing else overlaps their latencies."""
+"""Random numbers drawn at a time: in a loop of their own their latencies overlap."""
 NOW, NEXT_ARRIVAL, NEXT_TURN, BEGAN, BUSY_SINCE, BUSY_AREA, SERVICE = range(7)
 """Places in ``real``."""
 NATURAL = 2**63 - 1
-"""A mask that tells the compiler that a place is no negative one, counted from the end: each look
-at an array is then three instructions shorter."""
+"""A mask that tells the compiler that an index is not negative, which saves three instructions for
+each access."""
 ARRIVAL, COMPLETION, TURN = range(3)
 CAME_AT, TAKES, WHICH, AFTER = range(4)
-"""Of a job in the pool: when it came, how long it takes, its number, and who is next in line."""
+"""Columns of the pool: arrival time, size, number, and next job in line."""
 
 
 PLACE_BITS = 26
-"""Of a job's place in the pool: the heap holds its number above its place, in one whole number."""
+"""Bits of a place in the pool: the heap packs a job's number and its place into one integer."""
 PLACE = (1 << PLACE_BITS) - 1
 
 

@@ -18,7 +18,7 @@ from schedopt.policies.msfq.state import State
 from schedopt.policies.registry import Policy, Suits, register
 
 FEWEST_ARRIVALS, ARRIVALS, PLAIN_ARRIVALS = 1000, 1_000_000, 50_000
-"""Jobs of a simulation: at the least, of a compiled rule, and of one in plain Python."""
+"""Arrivals of a simulation: the least, and the defaults compiled and in plain Python."""
 MOST_REPLICATIONS = 1000
 
 
@@ -40,7 +40,7 @@ class _Function(Rule):
 
 
 Solved = Callable[[Instance, bool], Expected | None]
-"""Solves a rule: None where simulating is better, unless it must (the second argument)."""
+"""``solved(queue, required)``: exact times; unless required, None if simulating is better."""
 
 
 @dataclass(frozen=True)

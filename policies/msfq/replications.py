@@ -37,15 +37,15 @@ from schedopt.policies.msfq.rule import Plan, Watch
 from schedopt.policies.msfq.simulation import play
 
 LONG_RUN = 10_000_000
-"""Arrivals from which on a run is split where nothing is said."""
+"""Runs of at least so many arrivals are split by default."""
 USUAL = 16
-"""Replications that it is split into at the most."""
+"""The most replications by default."""
 FORGETS = 30.0
-"""Independent observations that each must count as, by the load."""
+"""Independent observations that each replication must be worth, by the load."""
 FEWEST_ARRIVALS = 1000
-"""Of each replication."""
+"""The least for a replication."""
 LOOK = 0.1
-"""Seconds between two looks at how far the threads are."""
+"""Seconds between two reports of progress."""
 
 
 class Replicated(NamedTuple):

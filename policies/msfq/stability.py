@@ -19,12 +19,11 @@ EXACT_ONE_OR_ALL = ("msf", "msfq", "first-fit")
 """Stable in a one-or-all system whenever any policy is."""
 
 STARVED = 0.5
-"""A job that has waited for so much of a run is never served."""
+"""A job that has waited for this fraction of a run is taken to starve."""
 GROWTH = 3.0
-"""A class piles up where its jobs in the system grow by this factor from the first quarter of a run
-to the last, to more than the square root of its arrivals, like which they grow at the very limit
-of stability. It may be that the run is too short to show that they settle: then its means are of no
-use either."""
+"""A class piles up if its jobs in the system grow by this factor from the first quarter of a run to
+the last, and to more than the square root of its arrivals, the rate of growth at the limit of
+stability. If the run was only too short, its means are of no use either."""
 
 
 class Region(NamedTuple):

@@ -20,14 +20,14 @@ from schedopt.solvers.result import Document
 from schedopt.validation.report import Given
 
 LARGEST = 1 << 40
-"""A multiplier; sums of as many as there are jobs stay far below 2^63."""
+"""The largest multiplier: sums over all jobs stay far below 2^63."""
 
 MOST_CELLS = 1 << 36
-"""Cells of all knapsacks beyond which nothing is re-proved."""
+"""The most cells of all knapsacks that are re-proved."""
 
 
 MOST_UNITS = 1 << 27
-"""Units of a quantum up to which sums of heights are followed."""
+"""The finest grid, in units of the quantum, on which sums of heights are enumerated."""
 
 
 class Nodes(Given, frozen=True, tag="nodes"):

@@ -19,9 +19,9 @@ from schedopt.validation.hesrpt.speeds import speeds
 from schedopt.validation.report import Report
 
 CLOSE = 1e-7
-"""What the shares of an interior-point method may be off by."""
+"""Tolerance on the shares of an interior-point method."""
 WORK = 1e-8
-"""The part of a job's size that may be left at its completion."""
+"""The fraction of a job's size that may be left at its completion."""
 
 
 def check(

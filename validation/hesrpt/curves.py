@@ -15,7 +15,7 @@ from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 
 LEAST = 1e-280
-"""Servers at which the tangent of a power is taken at the least: at 0 it has none."""
+"""The fewest servers at which the tangent of a power is taken: at 0 it has none."""
 Above = tuple[Floats, Floats, Floats]
 """Value, right and left slope, each of the shape of k0."""
 

@@ -25,13 +25,13 @@ from schedopt.validation.hesrpt.intervals import Floats, Interval
 
 Ints = NDArray[np.int64]
 CHUNK = 1_000_000
-"""Edges times points that are looked at together."""
+"""Edges times points that are processed together."""
 SLACKS = (4e-12, 1e-9)
 """What prices are lowered by before they are checked; the first that is sure is taken."""
 STEPS, MOST_PLAIN = 25, 0.95
 """Steps of Newton's method towards a price; the largest p whose powers surely stay in floats."""
 DIGITS = 1e-7
-"""What gains are told apart by, relatively."""
+"""The relative difference from which gains count as different."""
 
 
 class Pass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -28,7 +28,7 @@ from schedopt.validation.hesrpt.intervals import Floats, Interval
 Bools = NDArray[np.bool_]
 HALVINGS = 60
 OUTWARDS = 1e-12
-"""What sums of what jobs may have are rounded outwards by, relatively."""
+"""The relative amount by which sums of jobs' bounds are rounded outwards."""
 
 
 def gain(

@@ -29,7 +29,7 @@ NEAR = 1e-6
 """Relative: at which gap a policy may be called optimal, `optimal-policy`'s own tolerance."""
 CONSTRAINTS = tuple[SideConstraint, ...]
 WINDOW = 40
-"""Jobs of a window, where it is not said how many."""
+"""Jobs of a window by default."""
 ANSWERS: Mapping[str, tuple[type[Answer | LogAnswer], ...]] = {
     "threshold": (Thresholded,),
     "optimal-policy": (OptimalTable, Simulated),

@@ -34,7 +34,7 @@ from schedopt.validation.msfq.packed import unpacked
 from schedopt.validation.report import Given
 
 ROUNDING = 64 * 2.0**-53
-"""Of a sum of some twenty terms, for each unit of their magnitudes."""
+"""Relative rounding error of a sum of some twenty terms, to the sum of their magnitudes."""
 Floats = NDArray[np.float64]
 Side = Annotated[int, msgspec.Meta(ge=1, le=10**6)]
 

@@ -36,7 +36,7 @@ from schedopt.validation.msfq.packed import unpacked
 from schedopt.validation.report import Given
 
 ROUNDING = 128 * 2.0**-53
-"""Of a sum of some fifty terms, for each unit of their magnitudes."""
+"""Relative rounding error of a sum of some fifty terms, to the sum of their magnitudes."""
 MOST_WAYS = 5_000
 Floats = NDArray[np.float64]
 Side = Annotated[int, msgspec.Meta(ge=1, le=10**6)]

@@ -18,12 +18,12 @@ from schedopt.instances.msfq import Expected, Instance
 from schedopt.validation.report import Report
 
 NEAR = 1e-8
-"""Relative: what a claimed time may be off by."""
+"""Relative tolerance on claimed times."""
 SETTLED = 1e-6
-"""Relative: what doubling the chain may change. What is lost falls geometrically in its length, so
-that what the doubled chain still lacks is about the square of that."""
+"""The relative change at which doubling the chain stops. The truncation error falls geometrically
+in its length, so that of the doubled chain is about the square of this."""
 MOST_STATES, MOST_MOVES = 300_000, 600_000
-"""Of a chain that is solved; of more, nothing is recomputed."""
+"""The largest chain that is solved."""
 FEWEST = 32
 Busy = tuple[int, ...]
 Floats = NDArray[np.float64]

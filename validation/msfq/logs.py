@@ -27,7 +27,7 @@ from schedopt.validation.report import Report, same
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-9
-"""Relative, of the pieces of a job: each is a difference of two times of the log."""
+"""Relative tolerance on the pieces of a job: each is a difference of two times of the log."""
 
 
 def solution_type(solution: Mapping[str, object]) -> type[LogAnswer]:

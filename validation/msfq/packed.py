@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST = 40_000_000
-"""Values at most."""
+"""The most values."""
 
 
 def unpacked(values: str, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 METHODS, VARIANTS = ("exact", "area", "paper"), ("literal", "lazy")
 MOST_SERVERS = 512
-"""Up to so many the whole curve is recomputed from transforms, in less time than it took."""
+"""The most servers for which the whole curve is recomputed, from transforms."""
 FEW_SERVERS, LIGHT = 4, 0.7001
 """Up to these servers and this load the truncated chain is small."""
 NEAR, TRUNCATED = 1e-9, 1e-4
-"""What recomputed times may be off by, as a part of them: from transforms, and on that chain."""
+"""Relative errors of recomputed times: from transforms, and on that chain."""
 HUGE = 1e100
-"""From such times on a curve may say nothing."""
+"""The response time from which a curve may have null."""
 SMALLER, GROWTH = 8, 1.6
-"""How much smaller the system is that tells how long a threshold takes, to which power that is."""
+"""The time for a threshold is estimated on a system SMALLER times smaller, as k to this power."""
 Recomputed = tuple[list[float], list[float], float]
 
 

@@ -35,12 +35,12 @@ T = TypeVar("T", Floats, "_Quadratic")
 DIGITS = 3.0
 """Decimal digits by which z^k is below 1 on the circle."""
 TURNS = 6
-"""Points on the circle for each server: what is mistaken for π_n is π of n and so many more."""
+"""Points on the circle for each server; π_n is aliased with π at n plus that many."""
 NEAR, MOST_STEPS = 1e-17, 20_000
 BLOCK = 32
-"""Thresholds that are worked on at a time, near to each other: what they divide by is in range."""
+"""Neighbouring thresholds that are worked on together, so that divisors stay in range."""
 ROOM, LARGEST = 2**22, 2**25
-"""Numbers along z, σ(z), ... and coefficients of equations that are kept at a time."""
+"""The most numbers along z, σ(z), ..., and coefficients of equations, in memory at a time."""
 
 
 @lru_cache(maxsize=8)

@@ -143,7 +143,7 @@ _WRONG: tuple[tuple[str, str, Callable[[Raw], Mask]], ...] = (
     ("negative", "of no processors", lambda raw: raw.need == 0),
     ("negative", "of a part of a processor", lambda raw: raw.need != np.floor(raw.need)),
 )
-"""What no job may be: the rule, the words, and which rows are so."""
+"""Defects of jobs: the rule that applies, its words in a note, and the rows concerned."""
 
 
 def _apply(raw: Raw, rule: str, rows: Mask, words: str, **ways: tuple[str, str, Any]) -> None:

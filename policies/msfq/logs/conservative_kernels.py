@@ -14,7 +14,7 @@ from schedopt.policies.msfq.logs.replay_kernels import CAME, NEVER, WAITING, Log
 from schedopt.solvers.kernels.heap import pop, push
 
 RUNNING, LOW, HIGH, ALARMS, FIRST, LAST, EVENTS, FULL = range(2, 10)
-"""Places in ``whole``: among them the steps of the profile, and the ends of the line."""
+"""Places in ``whole``: among them the bounds of the profile, and the ends of the line."""
 SPARE = 16
 
 

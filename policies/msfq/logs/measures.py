@@ -12,7 +12,7 @@ from schedopt.instances.msfq.log_answers import packed
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Labels
 
 SLOWDOWN_BOUND = 10.0
-"""τ: jobs shorter than this count as so long (Feitelson and Rudolph, JSSPP 1998)."""
+"""τ: shorter jobs count as this long (Feitelson and Rudolph, JSSPP 1998)."""
 BATCHES, LEAST_BATCH = 40, 10
 STUDENT = 2.0227
 """The 97.5% point of Student's distribution with BATCHES - 1 degrees of freedom."""

@@ -31,10 +31,10 @@ OPTIONS = {
     "resamples": RESAMPLES,
     "slowdown_bound": Option(SLOWDOWN_BOUND, "a number above 0", lambda v: is_number(v) and v > 0),
 }
-"""Of every policy on a log."""
+"""Options of every policy on a log."""
 
 ESTIMATES = Option(None, "given or exact", lambda v: v in ("given", "exact"))
-"""Of policies that plan: given where the log has some, else exact, unless one is asked for."""
+"""The option of policies that plan; by default given if the log has estimates, else exact."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ FILLS = ("stop", "skip", "easy")
 WEIGHED = ("wfp3", "least-served", "multifactor")
 """Orders that change with time, in the order of their numbers in `discipline_kernels`."""
 SLICE = 2_000_000
-"""Events between two looks at whether somebody has interrupted."""
+"""Events after which compiled code returns, so that it can be interrupted."""
 
 
 @dataclass(frozen=True)
