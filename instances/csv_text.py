@@ -29,7 +29,7 @@ _ODD = rf"^{_FORMULA.pattern}|\\(?:{_CODE})|{ACTING}".replace(r"\ud800-\udfff", 
 
 
 def guarded(text: str) -> str:
-    """Return a text as a cell holds it."""
+    """Return a text escaped for a cell."""
     safe = _UNSAFE.sub(_code, text)
     return f"'{safe}" if _FORMULA.match(text) or _FORMULA.match(safe) else safe
 
@@ -46,12 +46,12 @@ def _code(found: re.Match[str]) -> str:
 
 
 def guarded_columns(table: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """Return a table whose columns of text are as cells hold them."""
+    """Return a table with these columns of text escaped for cells."""
     return _each(table, columns, guarded)
 
 
 def unguarded_columns(table: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """Return a table whose columns of text are those of cells."""
+    """Return a table with these columns of text unescaped from cells."""
     return _each(table, columns, unguarded)
 
 

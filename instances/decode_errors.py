@@ -1,4 +1,4 @@
-"""Where a text is wrong: one message with the place, what was found, and what was expected."""
+"""Errors of decoding in one message: the place, what was found, and what was expected."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def _culprit(entries: Any, path: str, document: Any, wanted: Any) -> str | None:
 
 
 def _part(info: Any, key: str | int) -> Any:
-    """Return msgspec's description of what stands under a key, as far as it goes."""
+    """Return msgspec's description of the value under a key, as far as there is one."""
     if isinstance(info, inspect.StructType) and key != info.tag_field:
         return next((f.type for f in info.fields if f.encode_name == key), None)
     if isinstance(info, inspect.DictType):
@@ -250,7 +250,7 @@ def _chosen(info: Any, value: Any) -> Any:
 
 
 def _form(steps: list[_Step]) -> str:
-    """Return the right form of what is there or around it, where a record knows an example."""
+    """Return an example of the record at, or around, a place, if there is one."""
     for step in reversed(steps):
         several = isinstance(step.info, inspect.VarTupleType)
         kind = step.info.item_type if several else step.info

@@ -49,7 +49,7 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
 
 
 def decode_part(data: bytes, wanted: type[T], *, file: str | None = None) -> T:
-    """Decode a type that takes only some of the keys; at the rest, doubled or not, nobody looks."""
+    """Decode a type with only some of the keys; others, repeated or not, are ignored."""
     with placed(file=file):
         record: T = _decoded(uncommented(data), wanted)
     return record
@@ -99,7 +99,7 @@ def _decoded(data: bytes, wanted: Any) -> Any:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector from looking through what is being read, again and again."""
+    """Suspend the garbage collector, which would scan the growing record again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -131,7 +131,7 @@ def _rewritten(data: bytes) -> bytes | None:
 
 
 def _may_repeat(data: bytes, record: Any, wanted: Any) -> bool:
-    r"""Tell whether some object may have a key twice; quick, and sure where it says no.
+    r"""Tell whether some object may have a repeated key; quick, and False only if none has.
 
     Each key has a colon. Decoding keeps one key of those that are equal, so that encoding again
     gives fewer colons than there were, and never more unless one was written as ``\u003a``.

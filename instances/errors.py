@@ -68,14 +68,14 @@ class InputError(ValueError):
 
 
 def expect(holds: bool, expected: str, value: object, place: str) -> None:
-    """Raise `InputError` about a value at a place, unless what is expected of it holds."""
+    """Raise `InputError` about a value at a place unless a condition holds."""
     if not holds:
         raise InputError(expected, found=shown(value), place=place)
 
 
 @contextmanager
 def placed(place: str = "", file: object = None) -> Iterator[None]:
-    """Say of an error that comes from within where it is, and in which file if it does not say."""
+    """Add a place, and a file if there is none yet, to an `InputError` raised within."""
     try:
         yield
     except InputError as error:
@@ -90,7 +90,7 @@ def printable(text: str) -> str:
 
 
 def clipped(text: str, most: int) -> str:
-    """Return a printable text of at most ``most`` characters; what is too long lacks its middle."""
+    """Return a printable text of at most ``most`` characters, without its middle if too long."""
     text = printable(text)
     if len(text) <= most:
         return text

@@ -175,7 +175,7 @@ def check_kind(path: Path) -> None:
 
 
 def _read(file: FileIO | gzip.GzipFile, most: int) -> bytes:
-    """Read a file; what is short, as most files are, takes one small buffer."""
+    """Read a file; short ones, as most are, take one small buffer."""
     parts, size = [], 0
     while part := file.read(min(most + 1 - size, max(size, SHORT))):
         parts.append(part)
@@ -229,7 +229,7 @@ def example(name: str) -> AnyInstance:
 
 
 def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
-    """Decode an instance of any problem from JSON text; what it names beside its file is read."""
+    """Decode an instance of any problem from JSON text, and read the table beside its file."""
     instance = _parsed(data, file)
     rest: Callable[[str], AnyInstance] | None = getattr(instance, "read_beside", None)
     if file is None or rest is None:

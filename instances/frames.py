@@ -56,7 +56,7 @@ class Framed:
         return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
     def _framed(self) -> object:
-        """Return the record whose lists are meant."""
+        """Return the record whose lists become rows."""
         return self
 
 

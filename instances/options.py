@@ -96,7 +96,7 @@ def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -
 
 
 def check_given(whose: str, known: Mapping[str, Option], /, **options: Any) -> None:
-    """Check options as `checked` does; one that is None is taken as not given."""
+    """Check options as `checked` does, except those that are None."""
     checked({key: value for key, value in options.items() if value is not None}, known, whose)
 
 

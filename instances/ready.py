@@ -189,7 +189,7 @@ def _of_rows(source: Any, columns: Sequence[str]) -> Jobs:
 
 
 def _column(values: Any, column: str, count: int) -> Floats:
-    """Return a column as floats; what is missing is 0."""
+    """Return a column as floats, 0 for missing cells."""
     try:
         numbers = np.asarray(values, dtype=float)
         if numbers.shape == (count,):

@@ -246,7 +246,7 @@ def read_log(
 
 
 def _check_order(log: Fields, data: bytes) -> None:
-    """Refuse the first line whose number or submit time is none, or again, or out of order."""
+    """Refuse the first line whose number or submit time is invalid, repeated or out of order."""
     number, submit, status = log.cells[[NUMBER, SUBMIT, STATUS]]
     before = np.concatenate([[0.0], submit[:-1]])
     whole = np.flatnonzero(~np.isin(status, PARTIAL))  # parts have the number of their job
@@ -280,7 +280,7 @@ def _ran(log: Fields) -> NDArray[np.bool_]:
 
 
 def _notes(log: Fields, ran: NDArray[np.bool_]) -> Iterator[str]:
-    """Yield how many lines are left out, and why, and what stands in for what is unknown."""
+    """Yield notes on how many lines are left out, why, and on substitutes for unknown values."""
     run, partial = log.cells[RUN], np.isin(log.cells[STATUS], PARTIAL)
     for words, rows in (
         ("left out, of unknown run time", ~partial & (run < 0)),

@@ -1,4 +1,4 @@
-"""What a checker found, and what every certificate of a bound is."""
+"""The report of a checker, and the base of certificates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The epochs of a timeline: who is in the system when, and what ends that."""
+"""The epochs of a timeline: the jobs in the system, and the event that ends each epoch."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Native:
         self._declare()
 
     def _declare(self) -> None:
-        """Take the program as it stands for what is declared."""
+        """Record the program as it stands as the declared one."""
         rows = self.program.constraints
         self._declared = {id(row) for row in rows}
         self._rows, self._goal = digest(*rows), digest(self.program.objective)

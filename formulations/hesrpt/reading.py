@@ -1,4 +1,4 @@
-"""From a program's shares to what really happens: jobs leave when they are done."""
+"""From a program's shares to an allocation in which jobs leave when they are done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What side constraints ask of the shares in an epoch, by who is in the system."""
+"""Side constraints as bounds on the shares of the jobs in the system."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Bound(NamedTuple):
 
 @runtime_checkable
 class Bounding(Protocol):
-    """A kind of side constraint of the user's own, which says itself what it asks of shares."""
+    """A user's own kind of side constraint, which states its bounds on shares."""
 
     def bounds(self, instance: Instance, name: str) -> Iterable[Bound]:
         """Return its bounds with all jobs in the system; each holds for those that are."""

@@ -22,7 +22,7 @@ def possible_widths(nodes: int, jobs: int, least: int) -> list[int]:
 
 
 def _short(nodes: int, jobs: int, least: int) -> list[int]:
-    """Return the widths whose rectangles are no higher than the quantum."""
+    """Return the widths whose rectangles fit into the quantum."""
     return [w for w in range(least, nodes + 1) if w * jobs >= nodes]
 
 

@@ -1,4 +1,4 @@
-"""Switching thresholds by class: Adaptive Quickswap with what it takes to leave and to call."""
+"""Adaptive Quickswap with thresholds by class: when to leave, when to call for servers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def class_thresholds(seen: Seen, free: int) -> int:
 
 
 def _drained(seen: Seen, free: int) -> int:
-    """Return whom a drain is for, `NONE` until that fits, `ANY` where nobody calls any more."""
+    """Return the class that a drain serves, `NONE` until it fits, `ANY` if none calls any more."""
     memory, count = seen.memory, len(seen.needs)
     for c in seen.by_need:
         left = memory[2 + 3 * count + c]

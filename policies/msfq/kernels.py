@@ -100,7 +100,7 @@ class Kept(NamedTuple):
 
 
 def next_start(seen: Seen, free: int) -> int:
-    """Stand for a rule, which `advance_by` puts in this place."""
+    """Return the class that starts next: `advance_by` inserts the rule."""
     raise NotImplementedError
 
 

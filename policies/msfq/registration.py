@@ -1,4 +1,4 @@
-"""How an admission rule becomes a policy: one decorator, beside the rule."""
+"""The decorator that registers an admission rule as a policy."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _common(twin: Twin | None) -> dict[str, Option]:
 
 
 def knows_sizes(name: str) -> bool:
-    """Tell whether a rule is told how long each job takes, whatever its options."""
+    """Tell whether a rule always knows how long each job takes."""
     return name in _RULES and bool(getattr(_RULES[name].make, "estimates", False))
 
 

@@ -66,7 +66,7 @@ def starts_where_it_fits(seen: Seen, free: int, kind: int) -> int:
 
 
 def _oldest(seen: Seen, free: int, fitting: bool) -> int:
-    """Return the class whose head came first, of all that wait or of those that fit, if it fits."""
+    """Return the class of the oldest waiting job, or of the oldest that fits, if it fits."""
     best = NONE
     for c in range(len(seen.needs)):
         if seen.waiting[c] and (not fitting or seen.needs[c] <= free):  # noqa: SIM102 - sooner
@@ -83,7 +83,7 @@ def _oldest(seen: Seen, free: int, fitting: bool) -> int:
     solved=exact_fcfs,
 )
 def fcfs(seen: Seen, free: int) -> int:
-    """First come, first served: who came first starts, or everyone waits."""
+    """First come, first served: the first job starts, or all wait."""
     return _oldest(seen, free, False)
 
 
@@ -105,7 +105,7 @@ def first_fit(seen: Seen, free: int) -> int:
     twin=Twin(__name__, "most_servers_first", "starts_where_it_fits"),
 )
 def most_servers_first(seen: Seen, free: int) -> int:
-    """Most Servers First: of those that fit, who needs most.
+    """Most Servers First: of the classes that fit, the one of the largest need.
 
     It looks from the least need up: in a busy system few servers are free, and few classes fit.
     """

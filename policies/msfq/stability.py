@@ -1,4 +1,4 @@
-"""Which policies are stable where: told before anything is simulated, and looked for in a run.
+"""Stability of policies: by theory before a simulation, and as observed in a run.
 
 Sources: Theorems 1 and 2 and Remark 1; for FCFS the saturated system, in a one-or-all system by the
 formula of Grosof, Harchol-Balter and Scheller-Wolf, SIGMETRICS PER 51, 2023 (the paper's

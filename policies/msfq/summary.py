@@ -67,7 +67,7 @@ def summary(
 
 
 def _weights(queue: Instance, jobs: Any, objective: str, trace: Trace | None) -> Floats:
-    """Return the weights of the classes of which jobs were seen; the others cannot be told."""
+    """Return the weights of the classes, 0 for those of which no job was counted."""
     if trace is None:
         weights = np.array(queue.weights(objective)) * (jobs > 0)
     else:

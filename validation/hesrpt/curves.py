@@ -21,7 +21,7 @@ Above = tuple[Floats, Floats, Floats]
 
 
 class Curve(Protocol):
-    """A speedup as the proofs need it; what it wishes is a guess, what it is above holds."""
+    """A speedup as the proofs need it: `wish` and `about` are guesses, `above` is rigorous."""
 
     def wish(self, steepness: Floats) -> Floats:
         """Return about the k at which the slope is ``steepness``."""
@@ -168,7 +168,7 @@ class WholeCurve:
         return np.nextafter(value, np.inf), right, np.where(whole < 1, right, low)
 
     def _at(self, k: Floats) -> Interval:
-        """Return s at whole numbers; it is 0 at 0, and below for what is not asked."""
+        """Return s at whole numbers, 0 at 0 and below."""
         positive = np.maximum(k, 1.0)
         if isinstance(self.base, PowerCurve):
             found = Interval.exactly(positive).power(Interval.decimals(self.base.p))

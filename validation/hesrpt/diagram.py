@@ -224,13 +224,13 @@ class _View:
     def gained(
         self, gains: Floats, begin: Ints, job: Ints, price: Floats
     ) -> Iterator[tuple[Ints, Floats]]:
-        """Yield edges, and what all gain behind them, shape (some, Q)."""
+        """Yield edges, and the gains of all placed jobs behind them, shape (some, Q)."""
         for j, some in self._chunks(job):
             own = self.own(j, price[some])[:, self.points[:, self.diagram.team[j]]]
             yield some, np.nextafter(gains[begin[some]] + own, np.inf)
 
     def at(self, gains: Floats, begin: Ints, job: Ints, price: Floats, points: Ints) -> Floats:
-        """Return what all gain behind each edge at a point of its own, shape (e,)."""
+        """Return the gains of all placed jobs behind each edge, at its own point, shape (e,)."""
         found = np.zeros(len(begin))
         for j, some in self._chunks(job):
             rent = self.points[points[some], self.diagram.team[j]]

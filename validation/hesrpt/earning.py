@@ -162,7 +162,7 @@ class Machine:
 
 
 def without_musts(machine: Machine) -> Machine:
-    """Return a machine on which nobody must have anything: then more jobs earn no less."""
+    """Return a machine without lower bounds: there more jobs earn no less."""
     none, team_none = np.zeros_like(machine.least), np.zeros_like(machine.team_least)
     return replace(machine, least=none, team_least=team_none)
 

@@ -9,7 +9,7 @@ from schedopt.validation.report import Given
 
 
 class Order(Given, frozen=True, tag="order"):
-    """Prices for one order, and the grouping whose shares they reckon with."""
+    """Prices for one order, and the grouping whose shares they account for."""
 
     prices: dict[str, float]
     by: str | None = None
@@ -72,7 +72,7 @@ class OneJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rents(Given, frozen=True, tag="rents"):
-    """Rents of a server in cells of time, and for each job what it costs alone; as in the file.
+    """Rents of a server in cells of time, and the cost of each job alone, in the file's order.
 
     Jobs of capped teams pay their team's rents.
     """

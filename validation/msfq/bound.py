@@ -60,7 +60,7 @@ class ServerPrices(Given, frozen=True, tag="server-prices"):
 
 
 class Jobs:
-    """A log's jobs in ticks, and what a sum of weighted responses in ticks is worth."""
+    """A log's jobs in ticks, and the mean response time that a sum in ticks implies."""
 
     def __init__(self, queue: Instance, scale: Fraction) -> None:
         jobs = queue.jobs

@@ -1,4 +1,4 @@
-"""The checker of logs: starts that the machine can hold, and all that is said to follow from them.
+"""The checker of logs: feasible starts, and every figure that is claimed to follow from them.
 
 Everything is counted again from the raw log and the starts alone.
 """
@@ -139,7 +139,7 @@ def _bracket(solution: Bracketed, claim: Document, report: Report) -> None:
 def _measures(
     queue: Instance, jobs: Jobs, solution: Replayed, starts: Floats, report: Report
 ) -> None:
-    """Recompute all that a replay is said to have cost."""
+    """Recompute every measure of a replay."""
     ends = starts + jobs.run
     response, wait = ends - jobs.submit, starts - jobs.submit
     report.expect(solution.slowdown_bound > 0, "slowdown_bound: not above 0")
@@ -208,7 +208,7 @@ def _fair(solution: Replayed, report: Report) -> None:
 
 
 def _lost(jobs: Jobs, starts: Floats, ends: Floats, servers: int) -> float:
-    """Integrate what was idle though waiting jobs needed it, over the steps between all events."""
+    """Integrate min(idle servers, servers that waiting jobs need) over the steps between events."""
     need = jobs.need.astype(np.int64)
     none = np.zeros_like(need)
     times = np.concatenate([jobs.submit, starts, ends])

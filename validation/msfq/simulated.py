@@ -1,4 +1,4 @@
-"""What must hold in any simulation: Little's law, and servers busy as the arrivals ask."""
+"""Checks of any simulation: Little's law, and servers as busy as the arrivals require."""
 
 from __future__ import annotations
 

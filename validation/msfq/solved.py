@@ -227,7 +227,7 @@ def _against(
     *,
     optimal: bool,
 ) -> None:
-    """Hold the whole curve, both classes' times and the choice against what was recomputed."""
+    """Compare the whole curve, both classes' times and the choice with the recomputed ones."""
     small, large, near = found
     ours, best = least(queue, constraints, found)
     wrong = []
@@ -255,7 +255,7 @@ def _against(
 
 
 def check_table(queue: Instance, solution: OptimalTable, claim: Document, report: Report) -> None:
-    """Check the table's shape, and for few servers what it gets on a blocked chain."""
+    """Check the table's shape, and for few servers its cost on a truncated chain."""
     if queue.one_or_all is None:
         report.violations.append("tables: of a system that is not one-or-all")
         return

@@ -139,7 +139,7 @@ def _series(
 
 
 def _over_steps(by_threshold: Complex, by_number: Complex) -> Complex:
-    """Return the products of what depends on l and what depends on n, summed over steps."""
+    """Return products of a factor by l and a factor by n, summed over steps."""
     found: Complex = np.matmul(np.moveaxis(by_threshold, 0, 2), np.moveaxis(by_number, 0, 1))
     return found
 

@@ -20,7 +20,7 @@ OPTIONS = {"unit": UNIT}
 
 
 def read(path: str | Path, *, unit: str = "cpus") -> Raw:
-    """Read a log; ``unit`` says what a server is. `InputError` names the line that is none."""
+    """Read a log; ``unit`` says what a server is. `InputError` names a malformed line."""
     import polars as pl
 
     log = swf.read_fields(read_bytes(path, MOST_TABLE))

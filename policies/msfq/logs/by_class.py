@@ -76,7 +76,7 @@ def _compiled(queue: Instance, name: str, rule: Rule, twin: Twin) -> Floats:
 
 
 def _plainly(queue: Instance, plan: Plan, rule: Rule, estimates: bool) -> Floats:
-    """Replay as plainly as it can be said: ends, then submits, then the rule until it is done."""
+    """Replay in plain Python: at each instant ends, then submits, then the rule until done."""
     from schedopt.policies.msfq.plain import asked
 
     jobs, state = queue.jobs, State(classes(queue))

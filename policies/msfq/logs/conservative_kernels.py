@@ -87,7 +87,7 @@ def _crowded(whole: Any, more: int, own: Reserved) -> Any:
 
 @compiled
 def _finish(now: float, log: Log, machine: Machine, own: Reserved) -> Any:
-    """End all jobs whose end it is, and return whether one was planned to be longer."""
+    """Complete the jobs that end now; return whether one was planned to run longer."""
     whole = machine.whole
     early = False
     while whole[RUNNING] and machine.ends[0] == now:
@@ -206,7 +206,7 @@ def step(time: float, low: int, high: int, times: Any, room: Any) -> Any:
 @compiled
 def change(start: float, end: float, by: int, low: int, high: int, times: Any,
            room: Any) -> Any:  # fmt: skip
-    """Add to what is free from one time to another, and return the place after the last step.
+    """Add to the free servers between two times; return the place after the last step.
 
     Steps that come to be alike are joined at the two ends, where alone that can happen.
     """

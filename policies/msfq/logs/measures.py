@@ -1,4 +1,4 @@
-"""What a replay got: response times, slowdowns, capacity lost, and for whom."""
+"""Measures of a replay: response times, slowdowns, lost capacity, in all and by user."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def measured(
 
 
 def _by(labels: Labels, response: Floats, wait: Floats, slowdown: Floats) -> dict[str, Measures]:
-    """Return what the jobs of each name got; jobs of nobody known are left out."""
+    """Return measures by name; jobs of unknown names are left out."""
     known = labels.codes >= 0
     codes, count = labels.codes[known], len(labels.names)
     jobs = np.bincount(codes, minlength=count)

@@ -58,7 +58,7 @@ def divisor_filling(jobs: Jobs, servers: int, present: list[int], left: Left) ->
 
 
 def least_work_left(jobs: Jobs, servers: int, present: list[int], left: Left) -> list[int]:
-    """Serve those with the least work left, skipping who does not fit."""
+    """Serve jobs with the least work left, skipping those that do not fit."""
     return _fitting(jobs, servers, _by_work(jobs, present, left))
 
 

@@ -1,4 +1,4 @@
-"""How a rule for logs becomes a policy: one decorator, on what makes the rule from its options."""
+"""The decorator that registers a rule for logs as a policy."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def started(queue: Instance, name: str, estimates: str = "exact", **own: Any) ->
 
 
 def _believed(queue: Instance, policy: LogPolicy, asked: str | None) -> tuple[str, str]:
-    """Return what a policy takes for run times, and what is to be said of that."""
+    """Return the estimates that a policy uses, and a remark on them."""
     if not policy.plans:
         return "none", ""
     jobs = queue.jobs

@@ -56,7 +56,7 @@ def replay(jobs: Jobs, servers: int, order: Order, planned: Floats | None = None
 
 
 def keys(jobs: Jobs, planned: Floats, key: str) -> Floats | None:
-    """Return what a fixed order goes by, the least first; None for the order of submit."""
+    """Return the keys of a fixed order, the least first; None for the order of submit."""
     if key == "arrival":
         return None
     if key == "f1":
@@ -127,7 +127,7 @@ def played(loop: Any, jobs: Jobs, planned: Floats, machine: Machine, own: Any) -
 
 
 def _plan(jobs: Jobs, servers: int, fill: str) -> Plan:
-    """Return room for the jobs that run at once; only what is used of it is ever real memory."""
+    """Return arrays for the jobs that run at once; unused pages never take memory."""
     from schedopt.policies.msfq.logs.plan_kernels import ROOM, Plan
 
     most = min(len(jobs), servers // int(jobs.need.min())) + 1
@@ -179,7 +179,7 @@ def _conservative(jobs: Jobs, servers: int, planned: Floats) -> Floats:
 
 
 def _more(own: Reserved, whole: Any) -> Reserved:
-    """Move the profile to the front of its arrays, and double what is still crowded."""
+    """Move the profile to the front of its arrays, and double those still nearly full."""
     from schedopt.policies.msfq.logs import conservative_kernels as kernels
     from schedopt.policies.msfq.logs.replay_kernels import WAITING
 

@@ -1,4 +1,4 @@
-"""The loop of every compiled replay: what comes and what ends; a discipline says what starts.
+"""The event loop of every compiled replay; a discipline decides which jobs start.
 
 At an instant first all that ends there ends, then all that is submitted there comes.
 """
@@ -39,12 +39,12 @@ class Machine(NamedTuple):
 
 
 def serve(now: float, freed: bool, log: Log, machine: Machine, own: Any) -> None:
-    """Let jobs come, and start what is to start: `loop_of` puts a discipline's own here."""
+    """Admit and start jobs: `loop_of` inserts a discipline's own function."""
     raise NotImplementedError
 
 
 def ended(now: float, job: int, log: Log, machine: Machine, own: Any) -> None:
-    """Note that a job has ended: `loop_of` puts a discipline's own here."""
+    """Note that a job has ended: `loop_of` inserts a discipline's own function."""
     raise NotImplementedError
 
 
