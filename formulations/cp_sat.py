@@ -140,5 +140,5 @@ class WholeModel:
         """
         if self._model is None:
             return {name: [] for name in self.rules}
-        found: Side = {name: [asked] for name, asked in self.asked.items()}
-        return found | ({"native constraints": []} if self.changed else {})
+        rows: Side = {name: [asked] for name, asked in self.asked.items()}
+        return rows | ({"native constraints": []} if self.changed else {})

@@ -40,8 +40,8 @@ def unguarded(cell: str) -> str:
     return plain[1:] if cell.startswith("'") and _FORMULA.match(plain, 1) else plain
 
 
-def _code(found: re.Match[str]) -> str:
-    number = ord(found[0])
+def _code(match: re.Match[str]) -> str:
+    number = ord(match[0])
     return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
 
 

@@ -126,12 +126,12 @@ def _lenient(data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None =
 
 def _gathered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of its keys and values, marked where it had a key twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         keys = [key for key, _ in pairs]
-        found = _Repeating(found)
-        found.key = next(key for i, key in enumerate(keys) if key in keys[:i])
-    return found
+        entries = _Repeating(entries)
+        entries.key = next(key for i, key in enumerate(keys) if key in keys[:i])
+    return entries
 
 
 def _places(document: Any) -> Iterator[tuple[list[str | int], Any]]:

@@ -185,22 +185,22 @@ def _adds_nulls_at_most(wanted: Any) -> bool:
     def fine(info: inspect.Type, alone: bool = True) -> bool:
         match info:
             case inspect.Metadata():
-                found = fine(info.type, alone)
+                sure = fine(info.type, alone)
             case inspect.UnionType():
                 records = sum(isinstance(t, inspect.StructType) for t in info.types)
-                found = all(fine(t, alone=records < 2) for t in info.types)
+                sure = all(fine(t, alone=records < 2) for t in info.types)
             case inspect.ListType() | inspect.VarTupleType():
-                found = fine(info.item_type)
+                sure = fine(info.item_type)
             case inspect.TupleType():
-                found = all(map(fine, info.item_types))
+                sure = all(map(fine, info.item_types))
             case inspect.DictType():
-                found = fine(info.key_type) and fine(info.value_type)
+                sure = fine(info.key_type) and fine(info.value_type)
             case inspect.StructType():  # one that is alone in its place need not have its tag
                 tagged = info.cls.__struct_config__.tag is not None
-                found = not (alone and tagged) and (info.cls in seen or whole(info))
+                sure = not (alone and tagged) and (info.cls in seen or whole(info))
             case _:
-                found = isinstance(info, plain)
-        return found
+                sure = isinstance(info, plain)
+        return sure
 
     def whole(info: inspect.StructType) -> bool:
         seen.add(info.cls)

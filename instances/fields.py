@@ -36,7 +36,7 @@ def fields_of(record: type[msgspec.Struct]) -> list[Field]:
     if not isinstance(info, inspect.StructType):
         raise TypeError(f"{record} is no record")
     notes = told_of(record).notes
-    found = [
+    listed = [
         Field(
             name=field.encode_name,
             takes=words(field.type),
@@ -46,7 +46,7 @@ def fields_of(record: type[msgspec.Struct]) -> list[Field]:
         )
         for field in info.fields
     ]
-    return sorted(found, key=lambda field: not field.required)
+    return sorted(listed, key=lambda field: not field.required)
 
 
 def _default(field: inspect.Field) -> Any:

@@ -316,8 +316,8 @@ def _same(one: Path, other: str | Path, there: os.stat_result | None) -> bool:
     """Tell whether two paths lead to the same file, whether or not it is there."""
     try:
         with suppress(OSError):
-            found = one.stat()  # what is there is not what is not
-            return there is not None and os.path.samestat(found, there)
+            status = one.stat()  # what is there is not what is not
+            return there is not None and os.path.samestat(status, there)
         return os.path.realpath(one) == os.path.realpath(other)
     except ValueError:  # no path at all
         return False

@@ -168,8 +168,8 @@ def _of_rows(source: Any, columns: Sequence[str]) -> Jobs:
         at = [str(title) for title in titles]
         _positions(at, columns)
         names = [str(name) for name in source[NAME]]
-        found = [_column(source[column], column, len(names)) for column in columns]
-        numbers = np.array(found, dtype=float).reshape(len(columns), len(names)).T
+        cells_by_column = [_column(source[column], column, len(names)) for column in columns]
+        numbers = np.array(cells_by_column, dtype=float).reshape(len(columns), len(names)).T
     else:
         if not isinstance(source, Iterable):
             raise InputError("a table of ready jobs", found=type(source).__name__)

@@ -132,8 +132,8 @@ class Threshold:
     def side(self) -> Side:
         """Return each side constraint by name; thresholds that are ruled out are native ones."""
         declared = [*self.instance.constraints, *self.added]
-        found: Side = {label(rule, i): [rule] for i, rule in enumerate(declared)}
-        return found | ({NATIVE: []} if self.changed else {})
+        rows: Side = {label(rule, i): [rule] for i, rule in enumerate(declared)}
+        return rows | ({NATIVE: []} if self.changed else {})
 
     def hint(self, solution: Thresholded) -> Hints:
         """Yield nothing: every threshold is looked at anyway."""

@@ -159,8 +159,8 @@ class Jobs:
     def labels(self, by: str) -> Labels | None:
         """Return what a grouping says of each job: ``user``, ``group``, ``queue`` or ``need``."""
         if by != "need":
-            found: Labels | None = getattr(self, by)
-            return found
+            column: Labels | None = getattr(self, by)
+            return column
         needs, codes = np.unique(self.need, return_inverse=True)
         return Labels(codes.astype(np.int32), tuple(str(need) for need in needs.tolist()))
 

@@ -105,9 +105,9 @@ def simulate_plainly(
 
 def shares(solution: Solution) -> dict[str, tuple[int, float]]:
     """Return A_j of each job, and for what part of the quantum it runs."""
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     if isinstance(solution, Partitioned):
         for epoch in solution.epochs:
-            found |= {name: (a, epoch.duration) for name, a in epoch.nodes.items()}
-        return found
+            by_name |= {name: (a, epoch.duration) for name, a in epoch.nodes.items()}
+        return by_name
     return {name: (p.nodes, p.end - p.start) for name, p in solution.rectangles.items()}

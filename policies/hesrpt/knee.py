@@ -56,9 +56,9 @@ def best_alpha(instance: Instance) -> float:
     for _ in range(ZOOMS + 1):
         alphas = np.geomspace(low, high, GRID)
         for alpha in alphas.tolist():
-            found = cost(instance, alpha)
-            if found < least:
-                best, least = alpha, found
+            trial = cost(instance, alpha)
+            if trial < least:
+                best, least = alpha, trial
         step = (high / low) ** (1 / (GRID - 1))
         low, high = best / step, best * step
     return best

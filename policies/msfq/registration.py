@@ -125,7 +125,7 @@ def _made_of(function: Callable[..., Any], twin: Twin | None) -> Callable[[Insta
 
 def _common(twin: Twin | None) -> dict[str, Option]:
     """Return the options that every simulated policy has."""
-    found = {
+    options = {
         "arrivals": Option(
             ARRIVALS if twin else PLAIN_ARRIVALS,
             "a whole number from 1000 to 10^11",
@@ -145,12 +145,12 @@ def _common(twin: Twin | None) -> dict[str, Option]:
         **LOG_OPTIONS,
     }
     if twin is None:
-        found["estimates"] = Option(
+        options["estimates"] = Option(
             "none",
             "none, or exact: rules then know how long each job takes",
             lambda v: v in ("none", "exact"),
         )
-    return found
+    return options
 
 
 def knows_sizes(name: str) -> bool:
@@ -172,10 +172,10 @@ def plan(queue: Instance, name: str, **options: Any) -> Plan:
     if name not in _RULES:
         hint = suggestion(name, _RULES) or listing(_RULES)
         raise InputError(f"an admission rule{hint}", found=shown(name))
-    found = _RULES[name]
-    make = partial(found.make, queue, **options)
+    rule = _RULES[name]
+    make = partial(rule.make, queue, **options)
     make()  # so that what is wrong is said now
-    return Plan(name, make, found.twin)
+    return Plan(name, make, rule.twin)
 
 
 def _run(
@@ -204,9 +204,9 @@ def _run(
     if solved and (times == "exact" or (times is None and arrivals is None and trace is None)):
         if trace is not None:
             raise InputError("times=simulated, with a trace", found="exact", place="option times")
-        found = solved(queue, times == "exact")
-        if found is not None:
-            return found
+        expected = solved(queue, times == "exact")
+        if expected is not None:
+            return expected
     if arrivals is None:
         arrivals = ARRIVALS if chosen.twin else PLAIN_ARRIVALS
     return evaluated(

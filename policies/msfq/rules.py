@@ -37,14 +37,14 @@ def exact_fcfs(queue: Instance, required: bool) -> Expected | None:
         return None
     region = require_stable(queue, "fcfs")
     try:
-        found = fcfs(queue, MOST_PHASES if required else QUICK)
+        solution = fcfs(queue, MOST_PHASES if required else QUICK)
     except (TooManyPhasesError, UnsettledError) as reason:
         if required:
             raise NotApplicableError(f"no exact times of fcfs: {reason}") from None
         return None
     return Expected(
-        mean_response_time=float(np.dot(queue.weights("mean"), found.times)),
-        weighted_response_time=float(np.dot(queue.weights("weighted"), found.times)),
+        mean_response_time=float(np.dot(queue.weights("mean"), solution.times)),
+        weighted_response_time=float(np.dot(queue.weights("weighted"), solution.times)),
         classes=tuple(
             ClassTime(
                 need=job.need,
@@ -52,7 +52,9 @@ def exact_fcfs(queue: Instance, required: bool) -> Expected | None:
                 mean_number=float(number),
                 arrival_rate=job.arrival_rate,
             )
-            for job, time, number in zip(queue.classes, found.times, found.numbers, strict=True)
+            for job, time, number in zip(
+                queue.classes, solution.times, solution.numbers, strict=True
+            )
         ),
         method="exact",
         utilization=queue.load,

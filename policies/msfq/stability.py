@@ -48,9 +48,9 @@ def region(queue: Instance, policy: str) -> Region:
         )
         return Region(fsum(part for _, part in parts), True, parts)
     if policy == "fcfs" and queue.memoryless:
-        found = _one_or_all(queue) if queue.one_or_all else _saturated(queue)
-        if found is not None:
-            return found
+        limit = _one_or_all(queue) if queue.one_or_all else _saturated(queue)
+        if limit is not None:
+            return limit
     parts = tuple((job.need, job.work / queue.servers) for job in queue.classes)
     exact = queue.one_or_all is not None and policy in EXACT_ONE_OR_ALL
     return Region(queue.load, exact, parts)
@@ -84,11 +84,11 @@ def _one_or_all(queue: Instance) -> Region:
 
 def require_stable(queue: Instance, policy: str) -> Region:
     """Return the region of a policy; `UnstableError` with each class's load if it is not stable."""
-    found = region(queue, policy)
-    if found.load >= 1:
-        parts = ", ".join(f"need {need}: {part:.4g}" for need, part in found.parts)
-        raise UnstableError(f"a load of {found.load:.6g} under {policy}, not below 1 ({parts})")
-    return found
+    limit = region(queue, policy)
+    if limit.load >= 1:
+        parts = ", ".join(f"need {need}: {part:.4g}" for need, part in limit.parts)
+        raise UnstableError(f"a load of {limit.load:.6g} under {policy}, not below 1 ({parts})")
+    return limit
 
 
 def require_settled(

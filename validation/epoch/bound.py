@@ -234,7 +234,7 @@ def _by_multipliers(instance: Instance, rules: Sequence[Constraint], given: Mult
         raise _NotShownError("multipliers: too many nodes and kinds of jobs to go through")
     for top in tops:
         floor = max(1, top - instance.inequity)
-        found = _knapsack(
+        most_worth = _knapsack(
             [
                 (sum(max(m, floor) for m in sizes), value, count)
                 for (sizes, value), count in alike.items()
@@ -242,8 +242,8 @@ def _by_multipliers(instance: Instance, rules: Sequence[Constraint], given: Mult
             ],
             instance.nodes,
         )
-        if found > given.most:
-            raise _NotShownError(f"multipliers: an epoch led by {top} can be worth {found}")
+        if most_worth > given.most:
+            raise _NotShownError(f"multipliers: an epoch led by {top} can be worth {most_worth}")
     return -(-sum(worth.values()) // given.most)
 
 

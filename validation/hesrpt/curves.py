@@ -171,27 +171,27 @@ class WholeCurve:
         """Return s at whole numbers, 0 at 0 and below."""
         positive = np.maximum(k, 1.0)
         if isinstance(self.base, PowerCurve):
-            found = Interval.exactly(positive).power(Interval.decimals(self.base.p))
+            speed = Interval.exactly(positive).power(Interval.decimals(self.base.p))
         elif isinstance(self.base, AmdahlCurve):
             f = Interval.decimals(self.base.f)
             x = Interval.exactly(positive)
-            found = x / ((Interval.exactly(1.0) - f) * x + f)
+            speed = x / ((Interval.exactly(1.0) - f) * x + f)
         else:
             raise TypeError("tables on whole servers are tables")
         none = k < 1
-        return Interval(np.where(none, 0.0, found.low), np.where(none, 0.0, found.high))
+        return Interval(np.where(none, 0.0, speed.low), np.where(none, 0.0, speed.high))
 
 
 def curves_of(instance: Instance) -> list[Curve]:
     """Return each job's speedup as a curve, from the raw fields."""
     made: dict[object, Curve] = {}
-    found = []
+    curves = []
     for job in instance.jobs:
         speedup = job.speedup or instance.speedup
         if speedup not in made:
             made[speedup] = _curve(speedup, instance)
-        found.append(made[speedup])
-    return found
+        curves.append(made[speedup])
+    return curves
 
 
 def _curve(speedup: object, instance: Instance) -> Curve:

@@ -142,12 +142,12 @@ def _of_threshold(
     if method != "exact":
         return f"not of the exact curve, but by {method}"
     variant = claim.solution.get("variant", claim.options.get("variant"))
-    found = recomputed(instance, str(variant))
-    if found is None:
+    curve = recomputed(instance, str(variant))
+    if curve is None:
         return "the curve is not recomputed for as many servers"
-    _, best = least(instance, constraints, found)
+    _, best = least(instance, constraints, curve)
     bound = claim.bound
-    if bound is None or not isfinite(bound) or not bound <= best * (1 + found[2]):
+    if bound is None or not isfinite(bound) or not bound <= best * (1 + curve[2]):
         return Refuted(f"the best threshold gets {best:.12g}, not {bound}")
     return None
 
@@ -193,8 +193,8 @@ def earned(jobs: Jobs, given: ServerPrices, servers: int) -> int:
     def rent(times: Whole) -> Whole:
         """Return what a server costs from the first time of the grid to each of these."""
         at = np.maximum(np.searchsorted(grid, times, "right") - 1, 0)
-        found: Whole = paid[at] + prices[at] * np.maximum(times - grid[at], 0)
-        return found
+        costs: Whole = paid[at] + prices[at] * np.maximum(times - grid[at], 0)
+        return costs
 
     total = 0
     for submit, need, run, weight in zip(

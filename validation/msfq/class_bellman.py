@@ -87,13 +87,13 @@ def _by_way(given: ClassValues, ways: list[Way]) -> dict[Way, Floats]:
         raise ValueError(f"more than {MOST_WAYS} ways to fill the servers")
     shape = tuple(n + 1 for n in given.most)
     laid = unpacked(given.values, (*shape, len(ways)))
-    found = {}
+    by_way = {}
     for q, s in enumerate(ways):
         values = np.full(shape, np.inf)
         within = tuple(slice(a, None) for a in s)
         values[within] = laid[..., q][within]
-        found[s] = values
-    return found
+        by_way[s] = values
+    return by_way
 
 
 def _least(

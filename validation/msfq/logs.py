@@ -70,11 +70,11 @@ def check(
         _bracket(solution, claim, report)
     elif isinstance(solution, Windowed):
         asked = tuple(
-            claim.options.get(key, found)
-            for key, found in (("first", solution.first), ("count", solution.count))
+            claim.options.get(key, window)
+            for key, window in (("first", solution.first), ("count", solution.count))
         )
-        found = (solution.first, solution.count)
-        report.expect(asked == found, f"window: {found}, where the options say {asked}")
+        window = (solution.first, solution.count)
+        report.expect(asked == window, f"window: {window}, where the options say {asked}")
     if isinstance(solution, Replayed):
         _measures(queue, jobs, solution, starts, report)
     check_times(_times(jobs, response, constraints), constraints, report)

@@ -29,7 +29,7 @@ def unpacked(values: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         raise ValueError("values that cannot be unpacked") from error
     if len(raw) != 8 * count:
         raise ValueError(f"not {count} values")
-    found = np.frombuffer(raw, "<f8").reshape(shape).astype(np.float64)
-    if not np.isfinite(found).all():
+    numbers = np.frombuffer(raw, "<f8").reshape(shape).astype(np.float64)
+    if not np.isfinite(numbers).all():
         raise ValueError("values that are no numbers")
-    return found
+    return numbers

@@ -79,8 +79,8 @@ def read(
         return [table[key] for key in known if key in table.columns]
 
     def one(*known: str) -> pl.Series:
-        if found := there(*known):
-            return found[0]
+        if present := there(*known):
+            return present[0]
         titles = ", ".join(table.columns[1:])
         raise InputError(f"a column {' or '.join(known)}", found=titles, place="line 1")
 

@@ -52,12 +52,12 @@ def started(queue: Instance, plan: Plan, *, estimates: bool = False) -> Floats:
     if rule.holding:
         raise NotApplicableError(f"{plan.name} goes by a random clock, which a log has not")
     if plan.twin is None:
-        found = _plainly(queue, plan, rule, estimates)
+        starts = _plainly(queue, plan, rule, estimates)
     else:
-        found = _compiled(queue, plan.name, rule, plan.twin)
-    if waiting := int(np.isinf(found).sum()):
+        starts = _compiled(queue, plan.name, rule, plan.twin)
+    if waiting := int(np.isinf(starts).sum()):
         raise NotApplicableError(f"{plan.name} lets {waiting} jobs wait for ever")
-    return found
+    return starts
 
 
 def _compiled(queue: Instance, name: str, rule: Rule, twin: Twin) -> Floats:

@@ -62,9 +62,9 @@ def keys(jobs: Jobs, planned: Floats, key: str) -> Floats | None:
     if key == "f1":
         from schedopt.policies.msfq.logs.discipline_kernels import f1
 
-        found = np.empty(len(jobs))
-        f1(jobs.submit, jobs.need, planned, found)
-        return found
+        values = np.empty(len(jobs))
+        f1(jobs.submit, jobs.need, planned, values)
+        return values
     known: dict[str, Callable[[], Floats]] = {
         "shortest": lambda: planned,
         "longest": lambda: -planned,
@@ -122,8 +122,8 @@ def played(loop: Any, jobs: Jobs, planned: Floats, machine: Machine, own: Any) -
     log, whole = Log(jobs.submit, jobs.need, jobs.run, planned), machine.whole
     while (whole[CAME] < len(jobs) or whole[WAITING]) and not whole[STUCK]:
         loop(log, machine, own, SLICE)
-    found: Floats = machine.starts
-    return found
+    starts: Floats = machine.starts
+    return starts
 
 
 def _plan(jobs: Jobs, servers: int, fill: str) -> Plan:
@@ -174,8 +174,8 @@ def _conservative(jobs: Jobs, servers: int, planned: Floats) -> Floats:
         kernels.advance(log, machine, own, SLICE)
         if whole[kernels.FULL]:
             own = _more(own, whole)
-    found: Floats = machine.starts
-    return found
+    starts: Floats = machine.starts
+    return starts
 
 
 def _more(own: Reserved, whole: Any) -> Reserved:

@@ -87,9 +87,9 @@ def objectives(
 
     ``started`` returns when each job of an instance starts.
     """
-    found = []
+    means = []
     for jobs in resampled(queue.jobs, count):
         response = started(queue.with_jobs(jobs)) + jobs.run - jobs.submit
         weights = jobs.need * jobs.run if queue.objective == "weighted" else None
-        found.append(float(np.average(response, weights=weights)))
-    return tuple(found)
+        means.append(float(np.average(response, weights=weights)))
+    return tuple(means)
