@@ -49,16 +49,9 @@ MARKS = ("{policy}", "{instance}")
 
 
 class OptionsWith(dict[str, Option]):
-    """Options by name, and beside them any whose name begins with a prefix.
+    """Options by name, and beside them any whose name begins with a prefix, such as ``seats:``.
 
-    Parameters
-    ----------
-    known : mapping of str to Option
-        Those with names of their own.
-    prefix : str
-        What the names of the others begin with, such as ``seats:``; something has to follow.
-    each : Option
-        What each of the others is.
+    Each of these others, of which something has to follow the prefix, is like ``each``.
     """
 
     def __init__(self, known: Mapping[str, Option], *, prefix: str, each: Option) -> None:

@@ -26,14 +26,9 @@ MOST_EXACT = 1024
 class Table:
     """Response times by threshold, as far as they are known: the native model of `Threshold`.
 
-    Attributes
-    ----------
-    small, large : ndarray, shape (k,)
-        Mean response times; NaN where not evaluated yet.
-    assumption_ok : ndarray of bool, shape (k,)
-        Whether the approximation's assumption holds.
-    allowed : ndarray of bool, shape (k,)
-        Thresholds that may be chosen. Users may rule out more of them.
+    Arrays are of shape (k,). ``small`` and ``large`` are mean response times, NaN where not
+    evaluated yet; ``assumption_ok`` says where the approximation's assumption holds, ``allowed``
+    which thresholds may be chosen. Users may rule out more of them.
     """
 
     def __init__(self, k: int) -> None:

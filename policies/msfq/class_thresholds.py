@@ -93,25 +93,18 @@ def _drained(seen: Seen, free: int) -> int:
     ),
 )
 class ClassThresholds(FlatRule):
-    """Start who needs most (or least), until what is served has come down to its thresholds.
+    """Start the largest (or least) need first, until those in service are down to their thresholds.
 
     A class calls for servers once ``call`` of it wait. A class in service may leave once at most
     ``leave`` of it run and at most ``rest`` of it wait. Where a class calls that is not in service
-    and nothing that calls fits, and all that are in service may leave, nothing starts until the
-    one that needs most of those that call fits; those that leave call again only beyond ``rest``.
-    Where nobody calls, whoever fits may start.
+    and nothing that calls fits, and all that are in service may leave, nothing starts until the one
+    that needs most of those that call fits; those that leave call again only beyond ``rest``. Where
+    nobody calls, whoever fits may start.
 
-    By default it is Adaptive Quickswap: leave when none waits, call for a single job.
-
-    Parameters
-    ----------
-    queue : Instance
-    leave, rest, call : int or str, optional
-        One for all classes, or one for each in the instance's order with commas between.
-    first : {"most", "least"}
-        Of those that call and fit, which need starts first.
-    tuned : int, optional
-        Look for the thresholds that are left out, by simulations of so many arrivals each.
+    By default it is Adaptive Quickswap: leave when none waits, call for a single job. Thresholds
+    are one for all classes, or one for each in the instance's order with commas between. ``first``
+    says which need starts first of those that call and fit. With ``tuned``, thresholds that are
+    left out are searched for by simulations of so many arrivals each.
     """
 
     def __init__(

@@ -143,21 +143,13 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     traced = not LEAN and given.trace_times.size > 0
     each = not LEAN and found.responses.size > 0
     sampled = not LEAN and given.grid.size > 0
-    number, in_system, batch, free = (
-        kept.whole[NUMBER],
-        kept.whole[IN_SYSTEM],
-        kept.whole[BATCH],
-        kept.whole[FREE],
-    )
+    number, in_system = kept.whole[NUMBER], kept.whole[IN_SYSTEM]
+    batch, free = kept.whole[BATCH], kept.whole[FREE]
     heap, spare, counting = kept.whole[HEAP], kept.whole[SPARE], kept.whole[COUNTING] > 0
     batch_ends = given.warm + (batch + 1) * (given.arrivals - given.warm) // found.sums.shape[0]
     now, service = kept.real[NOW], kept.real[SERVICE]
-    busy_area, busy_since, most, phase = (
-        kept.real[BUSY_AREA],
-        kept.real[BUSY_SINCE],
-        kept.whole[MOST],
-        kept.whole[PHASE],
-    )
+    busy_area, busy_since = kept.real[BUSY_AREA], kept.real[BUSY_SINCE]
+    most, phase = kept.whole[MOST], kept.whole[PHASE]
     gap_at, pick_at = kept.whole[GAPS_USED], kept.whole[PICKS_USED]
     next_arrival, next_turn = kept.real[NEXT_ARRIVAL], kept.real[NEXT_TURN]
     while spare >= 0:
@@ -320,12 +312,8 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             seen.running[c] += 1
         if NOTE_PHASES:
             phase = _note_phase(seen, given.k, phase, now, found.phases)
-    kept.whole[NUMBER], kept.whole[IN_SYSTEM], kept.whole[BATCH], kept.whole[FREE] = (
-        number,
-        in_system,
-        batch,
-        free,
-    )
+    kept.whole[NUMBER], kept.whole[IN_SYSTEM] = number, in_system
+    kept.whole[BATCH], kept.whole[FREE] = batch, free
     kept.whole[HEAP], kept.whole[SPARE], kept.whole[COUNTING] = heap, spare, counting
     kept.whole[MOST], kept.whole[PHASE] = most, phase
     kept.whole[GAPS_USED], kept.whole[PICKS_USED] = gap_at, pick_at

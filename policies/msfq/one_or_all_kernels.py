@@ -61,12 +61,8 @@ def advance(  # noqa: PLR0915 - in pieces it is slower
     k, total = given.k, given.rates[0] + given.rates[1]
     m1, mk = given.services[small], given.services[large]
     small_end, large_end = small_line.size - 1, large_line.size - 1
-    number, most, batch, phase = (
-        kept.whole[NUMBER],
-        kept.whole[MOST],
-        kept.whole[BATCH],
-        kept.whole[PHASE],
-    )
+    number, most = kept.whole[NUMBER], kept.whole[MOST]
+    batch, phase = kept.whole[BATCH], kept.whole[PHASE]
     smalls, larges, running = kept.whole[SMALL], kept.whole[LARGE], kept.whole[RUNNING]
     busy, draining = kept.whole[BUSY] > 0, kept.whole[DRAINING] > 0
     now, service, runs_since = kept.real[NOW], kept.real[SERVICE], kept.real[RUNS_SINCE]
@@ -204,12 +200,8 @@ def advance(  # noqa: PLR0915 - in pieces it is slower
                 phase = new
             if number == given.arrivals:
                 break
-    kept.whole[NUMBER], kept.whole[MOST], kept.whole[BATCH], kept.whole[PHASE] = (
-        number,
-        most,
-        batch,
-        phase,
-    )
+    kept.whole[NUMBER], kept.whole[MOST] = number, most
+    kept.whole[BATCH], kept.whole[PHASE] = batch, phase
     kept.whole[SMALL], kept.whole[LARGE], kept.whole[RUNNING] = smalls, larges, running
     kept.whole[BUSY], kept.whole[DRAINING] = busy, draining
     kept.real[NOW], kept.real[SERVICE], kept.real[RUNS_SINCE] = now, service, runs_since
