@@ -127,11 +127,10 @@ def run(
 ) -> Replayed:
     """Replay a log under a policy, whose options are ``own``.
 
-    It believes the log's own ``estimates`` of run times if they are ``given``, as they are by
-    default where there are some, or knows run times ``exact``ly. ``starts`` is a file to write when
-    each job started, ``slowdown_bound`` τ in the log's unit, ``resamples`` the number of resampled
-    logs to replay, too. `NotApplicableError` if there is no log, or it lacks what the policy has to
-    know.
+    Estimates of run times are those of the log if ``given``, the default where there are some,
+    else ``exact``. ``starts`` is a file to write when each job started, ``slowdown_bound`` τ in the
+    log's unit, ``resamples`` the number of resampled logs to replay as well. `NotApplicableError`
+    if there is no log, or it lacks what the policy needs.
     """
     if queue.log is None:
         raise NotApplicableError(f"{name} replays logs: this instance holds classes of jobs")
