@@ -145,7 +145,7 @@ def _(constraint: Constraint, calendar: Calendar) -> Iterator[Row]:
 
 @season_rows.register
 def _(constraint: FairShare, calendar: Calendar) -> Iterator[Row]:
-    groups = calendar.season.groups[constraint.by]
+    groups = calendar.season.groups.get(constraint.by, {})
     for period in periods(constraint, calendar.season.nights):
         for group, share in constraint.caps(groups).items():
             yield _bounds(constraint, calendar, period, group, share, floor=False)
@@ -176,7 +176,7 @@ def _used(
     rule: FairShare, calendar: Calendar, period: Period, group: str, share: Fraction
 ) -> dict[int, Fraction]:
     """Return what each column adds to what a group uses, less its share of what is selected."""
-    members = calendar.season.groups[rule.by][group]
+    members = calendar.season.groups.get(rule.by, {}).get(group, ())
     mine = set(members)
     demand = calendar.season.planned.demands.fractions
     body: dict[int, Fraction] = {}
@@ -193,6 +193,6 @@ def _possible(rule: FairShare, calendar: Calendar, period: Period, group: str) -
     demand = season.planned.demands.fractions
     return [
         j
-        for j in season.groups[rule.by][group]
+        for j in season.groups.get(rule.by, {}).get(group, ())
         if season.in_time[j] and demand[j] > 0 and period.nights.keys() & calendar.of_job[j].keys()
     ]
