@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from decimal import Decimal, localcontext
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -77,6 +78,7 @@ def test_prices_by_place_prove_all_orders(instance: Instance) -> None:
     assert judged(instance, claim, found) is None
 
 
+@cache
 def proofs() -> list[tuple[Instance, Document, dict[str, Any]]]:
     """Return an instance, a claim and a certificate of each kind."""
     own = [Power(p=0.7), Amdahl(parallel=0.9), Power(p=0.4)]
@@ -126,7 +128,7 @@ def test_no_forged_certificate_passes() -> None:
         assert judged(instance, other_sense, given_) is not None
         places = numbers(copy.deepcopy(given_))
         for i in range(len(places)):
-            for factor in (1.02, 3.0, float("inf"), float("nan"), -1.0):
+            for factor in (1.02, float("inf"), float("nan"), -1.0):
                 forged = copy.deepcopy(given_)
                 where, key = numbers(forged)[i]
                 where[key] *= factor
@@ -175,7 +177,7 @@ def test_other_rents_and_raised_prices_never_prove_too_much(which: int) -> None:
     assert claim.objective is not None
     above = msgspec.structs.replace(claim, bound=claim.objective * (1 + 1e-6))
     for i in range(len(numbers(given_))):
-        for factor in (1.02, 3.0, 100.0):
+        for factor in (1.02, 100.0):
             forged = copy.deepcopy(given_)
             where, key = numbers(forged)[i]
             where[key] *= factor
