@@ -57,7 +57,7 @@ def test_two_servers_at_load_0_9() -> None:
     assert result.gap <= 1e-6
 
 
-@pytest.mark.parametrize("queue", [small(), at_load(3, 0.7), at_load(3, 0.6, objective="weighted")])
+@pytest.mark.parametrize("queue", [at_load(2, 0.7), at_load(3, 0.6, objective="weighted")])
 def test_it_bounds_every_policy_and_every_threshold(queue: Instance) -> None:
     bound = optimum(queue).bound
     assert bound is not None
@@ -71,7 +71,7 @@ def test_it_bounds_every_policy_and_every_threshold(queue: Instance) -> None:
             continue  # for logs alone
         if knows_sizes(name):
             continue  # of which it says nothing
-        found = evaluate(queue, name, options={"arrivals": 100_000})
+        found = evaluate(queue, name, options={"arrivals": 50_000})
         if found.objective is not None and found.confidence is not None:
             compared += 1
             assert found.objective + 1.6 * found.confidence > bound, name
