@@ -1,4 +1,4 @@
-"""The best choice by several objectives, one after another, under a few rows."""
+"""What starts: the best choice by several objectives, one after another, under a few rows."""
 
 from __future__ import annotations
 
@@ -18,18 +18,30 @@ GUARD = 24
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The best by several objectives in order."""
+    """The best by several objectives in order.
 
-    x: Integers  # how often each column is taken, (columns,)
-    values: list[int]  # of each objective
-    bounds: list[int]  # the most of each objective with the earlier ones held
-    proven: bool  # whether all bounds are met
-    prices: list[Floats]  # of the rows and then of the earlier objectives, for each objective
+    Attributes
+    ----------
+    x : ndarray of int64, shape (columns,)
+        How often each column is taken.
+    values, bounds : list of int
+        Of each objective: what it comes to, and what is the most with the earlier ones as they are.
+    proven : bool
+        Whether all bounds are met.
+    prices : list of ndarray
+        Of the rows, for each objective; then of the earlier objectives.
+    """
+
+    x: Integers
+    values: list[int]
+    bounds: list[int]
+    proven: bool
+    prices: list[Floats]
 
 
 def best_in_order(
-    objectives: Integers,
-    uses: Integers,
+    objectives: Sequence[Integers] | Integers,
+    uses: Sequence[Integers] | Integers,
     room: Integers,
     counts: Integers,
     *,
@@ -38,9 +50,17 @@ def best_in_order(
 ) -> Chosen:
     """Choose the best by the first objective, of these the best by the second, and so on.
 
-    Of each of the columns there are ``counts``; rows say that ``uses``, not negative, (resources,
-    columns), come to no more than ``room``. Once ``stop()`` is true the best so far is returned.
-    ``start`` holds prices close to the optimal ones, such as those of a similar problem.
+    Parameters
+    ----------
+    objectives, uses : ndarray of int64, shape (objectives or resources, columns), or their rows
+        Uses are at least 0.
+    room : ndarray of int64, shape (resources,)
+    counts : ndarray of int64, shape (columns,)
+        How many there are of each column.
+    stop : callable
+        Says whether to give up: then the best is returned that was found.
+    start : sequence of ndarray, optional
+        Prices that are near those looked for, such as those of a problem much like it.
     """
     open_ = _Open.of(objectives, uses, room, counts)
     values: list[int] = []
@@ -48,10 +68,11 @@ def best_in_order(
     prices: list[Floats] = []
     lean: Lean | None = None
     for k in range(len(objectives)):
+        look = True
         if len(open_.at) > 2 * NEAR:
             columns = Columns(open_.goals[k], open_.rows, open_.free, open_.most)
             near = start[k] if k < len(start) else None
-            bound, x = narrowed(
+            bound, x, look = narrowed(
                 columns, open_.goals[k + 1 :], open_.x, start=near, lean=lean, stop=stop
             )
             open_.x = x
@@ -59,12 +80,14 @@ def best_in_order(
         step = int(np.gcd.reduce(open_.goals[k])) or 1
         columns, common = open_.columns(k, step)
         search = Best(columns, open_.goals[k + 1 :], open_.x, stop)
-        root = search.run(lean)
+        root = search.run(lean, look=look)
         open_.x = search.x
         before = int(objectives[k] @ open_.base)
         values.append(before + step * search.value)
         bounds.append(before + step * search.bound)
         prices.append(root.prices / root.scale / common * step)
+        if k == len(objectives) - 1:
+            break
         lean = Lean(
             np.append(prices[-1], [1.0, 0.0]), step * (root.total / root.scale - search.value)
         )
@@ -76,32 +99,52 @@ def best_in_order(
 
 @dataclass
 class _Open:
-    """The columns that are still open; arrays but the last are of these alone."""
+    """The columns that are still open, and what the others leave.
 
-    at: NDArray[np.intp]  # their positions among all columns
-    rows: Integers  # uses, and the objectives that are held
-    free: Integers  # what is left of each row
-    most: Integers  # counts
-    goals: Integers  # objectives
-    x: Integers  # the best known
-    base: Integers  # what is settled, of all columns
+    Attributes
+    ----------
+    at : ndarray of int
+        Their positions.
+    rows, free, most, goals : ndarray of int64
+        Of them: uses and what is held, what is left of each row, counts, and the objectives.
+    x : ndarray of int64
+        The best that is known.
+    base : ndarray of int64
+        What all columns are for sure.
+    """
+
+    at: NDArray[np.intp]
+    rows: Integers
+    free: Integers
+    most: Integers
+    goals: Integers
+    x: Integers
+    base: Integers
 
     @classmethod
-    def of(cls, goals: Integers, uses: Integers, room: Integers, counts: Integers) -> _Open:
+    def of(
+        cls,
+        goals: Sequence[Integers] | Integers,
+        uses: Sequence[Integers] | Integers,
+        room: Integers,
+        counts: Integers,
+    ) -> _Open:
         """Open all columns that fit at all."""
         able = counts > 0
         for row, amount in zip(uses, room, strict=True):
             able &= row <= amount
-        at = np.flatnonzero(able)
+        at, rows, most = np.flatnonzero(able), np.asarray(uses, dtype=np.int64), counts
         if len(at) < len(counts):
-            uses, goals = uses.take(at, axis=1), goals.take(at, axis=1)
-        rows, most = uses, counts[at]
+            rows = np.array([row[at] for row in uses], dtype=np.int64).reshape(len(uses), len(at))
+            goals = [row[at] for row in goals]
+            most = counts[at]
         if (most > 1).any():
+            most = most.copy()
             for row, amount in zip(rows, room, strict=True):
                 some = row > 0
                 most[some] = np.minimum(most[some], amount // row[some])
         nothing = np.zeros(len(counts), dtype=np.int64)
-        return cls(at, rows, room.copy(), most, goals, nothing[at], nothing)
+        return cls(at, rows, room.copy(), most, np.asarray(goals), nothing[at], nothing)
 
     def columns(self, k: int, step: int) -> tuple[Columns, Integers]:
         """Return the columns with an objective, in units of ``step``, and each row's divisor."""
@@ -110,7 +153,7 @@ class _Open:
         return Columns(goal, self.rows // common[:, None], self.free // common, self.most), common
 
     def settle(self, bound: Bound, spare: int) -> None:
-        """Fix the columns whose change would lose more than ``spare``."""
+        """Close the columns that cannot change for what there is to lose."""
         loose = np.abs(bound.reduced) <= spare
         settled = np.flatnonzero(~loose & (bound.reduced > 0))
         self.free = self.free - self.rows[:, settled] @ self.most[settled]
@@ -120,7 +163,7 @@ class _Open:
         self.rows, self.goals = self.rows.take(keep, axis=1), self.goals.take(keep, axis=1)
 
     def hold(self, k: int, bound: Bound, value: int, spare: int) -> None:
-        """Hold the value that an objective has reached, and fix the columns that this fixes."""
+        """Hold what an objective has come to, and close what it closes."""
         self.rows = np.vstack([self.rows, -self.goals[k]])
         self.free = np.append(self.free, -value)
         loose = np.abs(bound.reduced) <= spare
@@ -131,10 +174,10 @@ class _Open:
 
 
 def _guard(reduced: Integers, most: Integers, spare: int) -> tuple[Integers, int]:
-    """Return a row that limits what columns may lose of an earlier bound.
+    """Return a row that says that columns lose no more of an earlier bound than there is to lose.
 
-    It follows from the others, and lets a search see early what they imply together. Its numbers
-    are rounded so that it stays valid.
+    It follows from the others, and lets a search see early what they say together. Its numbers are
+    rounded towards what it allows.
     """
     shift = max(0, int(np.abs(reduced).max(initial=0)).bit_length() - GUARD)
     room = spare - total(np.maximum(reduced, 0) * most)

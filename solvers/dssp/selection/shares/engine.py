@@ -30,6 +30,8 @@ PATIENCE = 10.0
 """Seconds that the search may take before HiGHS goes on from there; of a limit, half at most."""
 PART = 1.0
 """Seconds where it only bounds what HiGHS then solves."""
+BEYOND = 3.0
+"""Seconds beyond the limit for a first selection: it is far better than one by ratio alone."""
 
 
 def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
@@ -71,6 +73,10 @@ def _searched(
     began, shape, run = now(), given.read, Run(limits)
     search = _InRewards(shape, SharesSearch(shape.groups))
     stopped, message = drive(search, run, noise=0.0)
+    beyond = now() + BEYOND
+    while stopped == "time-limit" and search.value is None and now() < beyond:
+        if search.advance(0.0):
+            break
     run = replace(run, limits=given.limits)
     if stopped == "optimal" and not search.near(given.limits.gap):
         stopped = "completed"
