@@ -290,9 +290,10 @@ def start_times(
     from schedopt.cli.common import print_json
     from schedopt.instances.files import load, write_bytes
     from schedopt.problems.shown import ShownTable
+    from schedopt.problems.starts import COLUMNS
     from schedopt.terminal.console import show
-    from schedopt.verbs.start_times import COLUMNS, time_of
     from schedopt.verbs.start_times import start_times as run
+    from schedopt.verbs.start_times import time_of
 
     writable(output, (".csv",))
     delivering.ready(output, [file])

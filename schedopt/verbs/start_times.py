@@ -3,48 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any
 
-import msgspec
-
-from schedopt.instances.declarations import Record
-from schedopt.instances.errors import InputError, expect, listing, shown
-from schedopt.instances.msfq import Instance
-
-COLUMNS = ("job", "earliest", "median", "latest", "requested")
-
-
-class Start(Record, kw_only=True):
-    """When one waiting job will start, in the log's unit.
-
-    Attributes
-    ----------
-    job : str
-        Its name, or its row in the log from 0.
-    earliest, median, latest : float
-        The interval at the level that was asked for, and its middle.
-    requested : float
-        What requested run times alone would say.
-    """
-
-    job: str
-    earliest: float
-    median: float
-    latest: float
-    requested: float
-
-
-class Told(msgspec.Struct, frozen=True):
-    """Start times, and on how many starts of the log's past their intervals were calibrated."""
-
-    rows: tuple[Start, ...]
-    judged: int
-    shift: float
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.protocol import AnyInstance
+from schedopt.problems import problem_of
+from schedopt.problems.starts import Told
 
 
 def start_times(
-    queue: Instance,
+    queue: AnyInstance,
     at: float,
     policy: str = "easy",
     *,
@@ -85,40 +53,8 @@ def start_times(
     InputError
         If the instance has no log, or the policy does not replay one, or a value cannot be.
     """
-    from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
-    from schedopt.policies.msfq.logs.runtimes import MODELS
-    from schedopt.policies.msfq.logs.snapshot import Snapshot
-    from schedopt.policies.msfq.logs.start_times import start_times as predicted
-    from schedopt.policies.registry import registered
-
-    if not isinstance(queue, Instance) or queue.log is None:
-        raise InputError("an instance of a log", found="another")
-    registered("msfq")  # which imports them
-    if policy not in LOG_POLICIES:
-        raise InputError(f"a policy that replays logs{listing(LOG_POLICIES)}", found=shown(policy))
-    if model not in MODELS:
-        raise InputError(f"a model{listing(MODELS)}", found=shown(model), place="model")
-    expect(0 < level < 1, "a number between 0 and 1", level, "level")
-    expect(isfinite(at), "a time in the log's unit", at, "at")
-    own = dict(options or {})
-
-    def play(log: Instance) -> Any:
-        return started(log, policy, "given" if log.jobs.estimated else "exact", **own)
-
-    now = Snapshot(queue, play(queue), at)
-    if not len(now.waiting):
-        return Told((), 0, 0.0)
-    found = predicted(now, play, level=level, model=model, seed=seed)
-    names = queue.jobs.name
-    columns = (found.earliest, found.median, found.latest, found.requested)
-    rows = [
-        Start(job=str(row) if names is None else str(names[row]), earliest=low, median=middle,
-              latest=high, requested=requested)
-        for row, low, middle, high, requested in zip(
-            found.rows.tolist(), *(column.tolist() for column in columns), strict=True
-        )
-    ]  # fmt: skip
-    return Told(tuple(rows), found.judged, found.shift)
+    given = {"level": level, "model": model, "options": options or {}, "seed": seed}
+    return problem_of(queue).start_times(queue, at, policy, **given)
 
 
 def time_of(text: str) -> float:
