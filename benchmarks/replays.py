@@ -1,12 +1,12 @@
 """Workflows that are run again under a scheduler: who starts is asked as Snakemake asks.
 
 Run in an environment that has Snakemake and the plug-in (`make plugin-test` makes one), as
-``python -m benchmarks.replays FOLDER``: FOLDER holds WfCommons instances. A line of JSON for each
-workflow tells when each scheduler ends it.
+``python -m benchmarks.replays FOLDER 40 20``: so many of the WfCommons instances that FOLDER holds,
+and of workflows that are made up. A line of JSON for each tells when each scheduler ends it.
 
 What the instances do not say is made up: memory of a task is drawn by its kind, cores are what it
-kept busy, temporary space is what it writes. The machine has 8 cores, or as many as the widest task,
-and so much memory and space that three quarters of these would be in use if all cores were.
+kept busy, temporary space is what it writes. The machine has 8 cores, or those of the widest
+task, and so much memory and space that three quarters would be in use if all cores were.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Workflow:
             job.scheduler_resources["runtime"] = job.seconds / 60 * factor
 
     def least(self) -> float:
-        """Return a time before which no schedule ends: the longest path, and the work of each kind."""
+        """Return a time before which no schedule ends: the longest path, or work over room."""
         ends: dict[Job, float] = {}
         for job in self.jobs:
             ends[job] = job.seconds + max((ends[parent] for parent in job.parents), default=0.0)
@@ -119,13 +119,12 @@ def replay(flow: Workflow, scheduler: Any) -> tuple[float, int]:
             if chosen is None:  # as Snakemake does
                 chosen = greedy_of(flow).select_jobs(ready, list(left), free, flow.sizes)
         for job in chosen:
-            for name in free:
-                free[name] -= job.scheduler_resources[name]
-                assert free[name] >= 0, f"{job.name} does not fit"
+            free = {name: left_ - job.scheduler_resources[name] for name, left_ in free.items()}
             heapq.heappush(running, (clock + job.seconds, flow.jobs.index(job), job))
         taken = set(chosen)
         ready = [job for job in ready if job not in taken]
-        assert running, "nothing starts"
+        if not running or min(free.values()) < 0:
+            raise RuntimeError("nothing starts, or more than fits")
         clock = running[0][0]
         while running and running[0][0] <= clock:
             _, _, job = heapq.heappop(running)
@@ -280,11 +279,11 @@ def schedulers(flow: Workflow) -> dict[str, Callable[[], Any]]:
     }
 
 
-def main(folder: Path, count: int) -> None:
-    """Replay WfCommons instances, then as many workflows that are made up; print as they are done."""
+def main(folder: Path, count: int, more: int) -> None:
+    """Replay WfCommons instances, then workflows that are made up; print lines as they are done."""
     real = [wfcommons(file) for file in sorted(folder.glob("*.json.gz"))]
     real = [flow for flow in real if len(flow.jobs) >= FEWEST]
-    for kind, flows in (("WfCommons", real[:count]), ("made up", map(made_up, range(count)))):
+    for kind, flows in (("WfCommons", real[:count]), ("made up", map(made_up, range(more)))):
         for flow in flows:
             line: dict[str, Any] = {"kind": kind, "name": flow.name, "jobs": len(flow.jobs)}
             line["least"] = flow.least()
@@ -298,4 +297,4 @@ def main(folder: Path, count: int) -> None:
 
 if __name__ == "__main__":
     logging.disable(logging.CRITICAL)
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 40)
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -27,7 +27,7 @@ class Lookahead:
     def rewards(
         self, ready: Sequence[Any], remaining: Iterable[Any], available: Mapping[str, Any]
     ) -> np.ndarray | None:
-        """Return what each ready job is worth, in whole numbers; None where no runtime is stated."""
+        """Return what each ready job is worth, in whole numbers; None where no runtime is known."""
         for name, free in available.items():
             if isinstance(free, int | float) and not isinstance(free, bool):
                 self._most[name] = max(self._most.get(name, 0.0), free)
