@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import combinations, product
 from math import isclose
@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks import agreeing
 from schedopt.instances import dssp, epoch, msfq
-from schedopt.instances.constraints import Seats
+from schedopt.instances.constraints import FairShare, Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.msfq.logs import Jobs
 
@@ -199,6 +199,55 @@ def _best(night: dssp.Instance, rules: Any) -> Fraction | None:
     return max((sum((reward[n] for n in c), Fraction(0)) for c in some if sound(c)), default=None)
 
 
+def carried(seed: int) -> str:
+    """Walk some nights under a carried cap: each is the best that the definition allows."""
+    from schedopt import carry, solve
+
+    draw = Random(f"carried {seed}")  # noqa: S311
+    cap = draw.choice((0.2, 0.35, 0.5, 0.7))
+    life, window = draw.choice(((1.0, None), (0.5, None), (None, 1), (None, 2), (None, 3)))
+    rule, teams = FairShare(name="fair", by="team", at_most={"fx": cap}), ("fx", "light")
+    walked: list[Any] = []
+    used: list[tuple[int, int]] = []  # by the team, and the capacity, of the nights before
+    for n in range(draw.randint(3, 5)):
+        jobs = tuple(
+            dssp.Job(name=f"n{n}-{j}", reward=draw.randint(0, 9), demand=draw.randint(0, 6),
+                     critical_path=0.0, groups={"team": draw.choice(teams) if j else "fx"})
+            for j in range(draw.randint(1, 6))
+        )  # fmt: skip
+        capacity = draw.randint(4, 16)
+        night = dssp.Instance(name=f"n{n}", processors=1, deadline=capacity, jobs=jobs)
+        rules = carry(walked, half_life=life, window=window, constraints=[rule]) if n else [rule]
+        result = solve(night, constraints=rules, threads=1, time_limit=SECONDS)
+        weights = [Fraction(1, 2 ** round((n - m) / life)) if life else int(n - m < window)
+                   for m in range(n)]  # fmt: skip
+        before, of = (
+            sum((w * night[i] for w, night in zip(weights, used, strict=True)), Fraction(0))
+            for i in (0, 1)
+        )
+        fits = [
+            chosen
+            for size in range(len(jobs) + 1)
+            for chosen in combinations(jobs, size)
+            if sum(job.demand for job in chosen) <= capacity
+            and before + _of_team(chosen) <= as_written(cap) * (of + capacity)
+        ]
+        if not fits:
+            return "infeasible" if result.termination == "infeasible" else f"night {n}: not shown"
+        if not result.proven:
+            return "withheld" if result.termination == "time_limit" else f"{result.termination}"
+        best = max(sum(job.reward for job in chosen) for chosen in fits)
+        if result.objective != best or result.violations:
+            return f"night {n}: {result.objective}, by trial {best}; {result.violations}"
+        walked.append(result)
+        used.append((_of_team([j for j in jobs if j.name in result.solution.selected]), capacity))
+    return "agreed"
+
+
+def _of_team(jobs: Iterable[dssp.Job]) -> int:
+    return sum(int(job.demand) for job in jobs if job.groups["team"] == "fx")
+
+
 LOG_POLICIES = ("fcfs", "easy", "conservative")
 
 
@@ -252,6 +301,7 @@ SORTS: dict[str, Callable[[int], str]] = {
     "rectangles": rectangles,
     "small schedules": schedules,
     "prices of rules": prices,
+    "carried shares": carried,
     "bounds of logs": logs,
     "bounds of classes": classes,
 }

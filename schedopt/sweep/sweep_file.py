@@ -41,7 +41,7 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     paths in the file, seen from the file's own folder; ``policies``: names, of whichever problem
     they are; or for each problem; ``options``: option values, in a list where several are to be
     tried; under a problem's name for that problem alone; ``constraints``: files of side
-    constraints, for all instances or by problem.
+    constraints, for all instances or by problem; ``output``: in the file's own folder or below.
     """
 
     paths: tuple[str, ...] = ()
@@ -131,9 +131,17 @@ def _arguments(declared: Declaration, home: Path) -> dict[str, Any]:
         "grace": declared.grace,
         "jobs": declared.jobs,
         "cluster": declared.cluster,
-        "output": home / declared.output if declared.output else None,
+        "output": _output(declared.output, home) if declared.output else None,
     }
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _output(name: str, home: Path) -> Path:
+    """Return where rows are written: whoever sent the file, in no folder but its own."""
+    if not (home / name).resolve().is_relative_to(home.resolve()):
+        expected = "a file in the sweep's own folder or below (`--output` may name any other)"
+        raise InputError(expected, found=shown(name), place="output")
+    return home / name
 
 
 def _found(patterns: Sequence[str], home: Path) -> list[Path]:

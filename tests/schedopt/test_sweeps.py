@@ -47,6 +47,7 @@ def home(tmp_path: Path) -> Path:
     dump(generate("epoch", seed=2), tmp_path / "epochs" / "epoch.json")
     (tmp_path / "epochs" / "schema.json").write_text("{}")
     (tmp_path / "rules.json").write_text('{"kind": "at-most", "jobs": ["nobody"], "count": 1}')
+    (tmp_path / "out").symlink_to(tmp_path.parent)
     (tmp_path / "sweep.toml").write_text(SWEEP.replace('["rules.json"]', "[]"))
     return tmp_path
 
@@ -116,6 +117,13 @@ BAD = [
     ("seeds = [4, 7]", "seeds = []", "generate[0].seeds"),
     ("[[generate]]", "[[generate]", "TOML"),
     ("dssp = []", 'dssp = ["rules.json"]', "rules.json"),
+    (
+        '"rows.parquet"',
+        '"../rows.csv"',
+        "output: found '../rows.csv'; expected a file in the sweep",
+    ),
+    ('"rows.parquet"', '"/rows.csv"', "output: found '/rows.csv'; expected a file in the sweep"),
+    ('"rows.parquet"', '"out/rows.csv"', "output: found 'out/rows.csv'; expected a file in the"),
 ]
 
 

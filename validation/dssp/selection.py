@@ -17,7 +17,7 @@ from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, ScheduledNights, Selected, SelectedNights, one_night
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp import schedule
-from schedopt.validation.dssp.chosen import check_chosen, check_fit
+from schedopt.validation.dssp.chosen import check_chosen, check_fit, chosen_of
 from schedopt.validation.dssp.constraints import UnknownKindError, broken, unfair, unseated
 from schedopt.validation.dssp.facts import Facts, Nights, alone, facts_of, nights_of
 from schedopt.validation.report import Report, same
@@ -73,7 +73,7 @@ def _night(
         if isinstance(constraint, Seats):
             name = label(constraint, position)
             report.violations.extend(f"{name}: {w}" for w in unseated(constraint, facts, chosen))
-    reward = float(total([job.reward for job in facts.night.jobs if job.name in chosen]))
+    reward = float(total([job.reward for job in chosen_of(facts.night, chosen)]))
     report.expect(
         objective is not None and abs(objective - reward) <= ROUNDING * reward,
         f"objective: the selected jobs earn {reward:.17g}, not {objective}",

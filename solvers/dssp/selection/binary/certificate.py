@@ -1,4 +1,4 @@
-"""What bounds on selections and seasons are re-proved from.
+"""Certificates for bounds on selections and seasons.
 
 The checker, `validation.dssp.bound`, shares no code with this.
 
@@ -46,20 +46,8 @@ def certify(
 ) -> Certificate:
     """Return branchings from which the bound of a result can be re-proved.
 
-    Parameters
-    ----------
-    model : Selection or Season
-        What was selected from, or what bounds a schedule.
-    result : Result
-    limits : Limits
-        The time limit is kept.
-    holds : callable, optional
-        Not asked: what is made here holds.
-
-    Raises
-    ------
-    NoCertificateError
-        If the branching does not end in time, or proves something else.
+    `holds` is not called: what is made here holds. Raises `NoCertificateError` if the branching
+    does not end in time, or proves something else.
     """
     if result.bound is None or model.changed:
         raise NoCertificateError("the model was changed natively" if model.changed else "no bound")
