@@ -38,9 +38,9 @@ def _replayed(folder: str) -> list[dict[str, Any]]:
     """Return what has been replayed, all of it."""
     if not KEPT.exists() or len(KEPT.read_text().splitlines()) < REAL + MADE_UP:
         KEPT.parent.mkdir(exist_ok=True)
-        words = (str(PLUGIN), "-m", "benchmarks.replays", folder, str(REAL), str(MADE_UP))
-        with KEPT.open("w") as lines:
-            subprocess.run(words, stdout=lines, check=True)  # noqa: S603
+        numbers = str(REAL), str(MADE_UP)
+        words = (str(PLUGIN), "-m", "benchmarks.replays", folder, *numbers, str(KEPT))
+        subprocess.run(words, check=True)  # noqa: S603
     return [json.loads(line) for line in KEPT.read_text().splitlines()]
 
 

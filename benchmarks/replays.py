@@ -1,8 +1,8 @@
 """Workflows that are run again under a scheduler: who starts is asked as Snakemake asks.
 
 Run in an environment that has Snakemake and the plug-in (`make plugin-test` makes one), as
-``python -m benchmarks.replays FOLDER 40 20``: so many of the WfCommons instances that FOLDER holds,
-and of workflows that are made up. A line of JSON for each tells when each scheduler ends it.
+``python -m benchmarks.replays FOLDER 40 20 FILE``: so many WfCommons instances in FOLDER, and so many
+workflows that are made up. FILE gets a line of JSON for each: when each scheduler ends it.
 
 What the instances do not say is made up: memory of a task is drawn by its kind, cores are what it
 kept busy, temporary space is what it writes. The machine has 8 cores, or those of the widest
@@ -279,12 +279,16 @@ def schedulers(flow: Workflow) -> dict[str, Callable[[], Any]]:
     }
 
 
-def main(folder: Path, count: int, more: int) -> None:
-    """Replay WfCommons instances, then workflows that are made up; print lines as they are done."""
+def main(folder: Path, count: int, more: int, kept: Path) -> None:
+    """Replay WfCommons instances, then workflows that are made up, but for those that are done."""
     real = [wfcommons(file) for file in sorted(folder.glob("*.json.gz"))]
-    real = [flow for flow in real if len(flow.jobs) >= FEWEST]
-    for kind, flows in (("WfCommons", real[:count]), ("made up", map(made_up, range(more)))):
+    real = [flow for flow in real if len(flow.jobs) >= FEWEST][:count]
+    lines = kept.read_text().splitlines() if kept.exists() else []
+    done = {json.loads(line)["name"] for line in lines}
+    for kind, flows in (("WfCommons", real), ("made up", map(made_up, range(more)))):
         for flow in flows:
+            if flow.name in done:
+                continue
             line: dict[str, Any] = {"kind": kind, "name": flow.name, "jobs": len(flow.jobs)}
             line["least"] = flow.least()
             for error in (0.0, ERROR):
@@ -292,9 +296,10 @@ def main(folder: Path, count: int, more: int) -> None:
                 for name, make in schedulers(flow).items():
                     if not error or name in ("rank", "lookahead"):  # the others do not read them
                         line[f"{name} {error:g}"] = replay(flow, make())[0]
-            print(json.dumps(line), flush=True)
+            with kept.open("a") as out:
+                out.write(json.dumps(line) + "\n")
 
 
 if __name__ == "__main__":
     logging.disable(logging.CRITICAL)
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))
