@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.ready_jobs import PLUGIN
-from benchmarks.tables import Measured, measurement, row, run
+from benchmarks.tables import PACKAGES, Measured, measurement, out, row
+from benchmarks.timing import machine
 
 KEPT = Path("build/replays.jsonl")
-REAL, MADE_UP = 40, 20
+REAL, MADE_UP = 40, 13
 NEAR = 1 - 1e-9
 TOLD = {
     "greedy 0": "Snakemake's greedy",
@@ -55,9 +56,9 @@ def _mean(ratios: Any) -> tuple[float, str]:
 
 
 @measurement
-def lookahead() -> Measured:
+def lookahead(folder: str) -> Measured:
     """Replay workflows, and compare when they end."""
-    every = _replayed(sys.argv.pop() if len(sys.argv) > 1 else "")
+    every = _replayed(folder)
     for kind in ("WfCommons", "made up"):
         flows = [line for line in every if line["kind"] == kind]
         jobs = sum(line["jobs"] for line in flows)
@@ -78,4 +79,7 @@ def lookahead() -> Measured:
 
 
 if __name__ == "__main__":
-    run(lookahead)
+    if len(sys.argv) != 2:
+        sys.exit("give a folder of WfCommons instances")
+    out.print(machine(*PACKAGES), highlight=False)
+    lookahead(sys.argv[1])

@@ -1,7 +1,7 @@
 """Workflows that are run again under a scheduler: who starts is asked as Snakemake asks.
 
 Run in an environment that has Snakemake and the plug-in (`make plugin-test` makes one), as
-``python -m benchmarks.replays FOLDER 40 20 FILE``: so many WfCommons instances in FOLDER, and
+``python -m benchmarks.replays FOLDER 40 13 FILE``: so many WfCommons instances in FOLDER, and
 workflows that are made up. FILE gets a line of JSON for each: when each scheduler ends it.
 
 What the instances do not say is made up: memory of a task is drawn by its kind, cores are what it
