@@ -132,7 +132,10 @@ def _starts(names: tuple[str, ...], found: Chosen, scales: Sequence[int], began:
 
 def _check_sum(goal: str, numbers: Integers, counts: Integers) -> None:
     """Refuse an objective whose sum 64 bits do not hold."""
-    most = float(np.abs(numbers) @ counts.astype(float))
+    top = max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
+    if top * int(counts.sum()) < LARGEST:
+        return
+    most = float((np.abs(numbers).astype(float) * counts).sum())
     if most >= LARGEST:
         found = f"a sum of {most:.3g} units of the last digit"
         raise InputError(f"an objective of less than {LARGEST:.3g}", found=found, place=goal)
