@@ -232,11 +232,12 @@ def over_timelines(attempt: Attempt) -> Termination:
         program.rules = without_floors(program.rules)
         floor = max(floor, solve_program(program, attempt.left()).bound or 0.0)
     attempt.raise_to(floor, attempt.name)
-    start = attempt.given.start()
+    order = model.last_first.tolist() if model.given else None
+    start = None if model.given else attempt.given.start()  # a policy keeps no order
     if start is not None:
         attempt.take(start, None)
-    order = model.last_first.tolist() if model.given else None
-    if count_timelines(instance, order) > MOST_PROGRAMS and attempt.has_time_for_a_program():
+    many = order is None and count_timelines(instance) > MOST_PROGRAMS
+    if many and attempt.has_time_for_a_program():
         ends = _guessed(instance) if start is None else start.completion
         attempt.take_program(*as_played(instance, ends))
     every = possible_timelines(model, model.rules.names)
