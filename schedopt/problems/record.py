@@ -122,13 +122,7 @@ class Problem(Generic[I]):
     # What there is, by name.
 
     def formulation(self, name: str | None = None) -> FormulationType:
-        """Return a formulation by name; the default one where no name is given.
-
-        Raises
-        ------
-        InputError
-            If there is no formulation of that name.
-        """
+        """Return a formulation by name, the default without one; `InputError` if there is none."""
         known = self.formulation_homes
         chosen = pick(name, known, f"a formulation of {self.name}") if name else next(iter(known))
         kind: FormulationType = at_home(known[chosen])
@@ -150,14 +144,9 @@ class Problem(Generic[I]):
         return registered(self.name)
 
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
-        """Return a policy by name.
+        """Return a policy by name; `InputError` if there is none.
 
         ``constraints``: side constraints beyond the instance's, for policies that keep them.
-
-        Raises
-        ------
-        InputError
-            If there is no such policy.
         """
         known = self.policies()
         return known[pick(name, known, f"a policy of {self.name}")]
@@ -170,13 +159,7 @@ class Problem(Generic[I]):
         return generators
 
     def generator(self, name: str | None = None) -> Recipe:
-        """Return a generator by name; the default one where no name is given.
-
-        Raises
-        ------
-        InputError
-            If there is no such generator.
-        """
+        """Return a generator by name, the default without one; `InputError` if there is none."""
         known = self.generators()
         if not known:
             raise InputError(f"a problem with generators: {self.name} has none")
@@ -205,10 +188,7 @@ class Problem(Generic[I]):
     def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
         """Solve a formulation with the first engine of its table that takes it, or a named one.
 
-        Raises
-        ------
-        InputError
-            If no engine has that name, or it does not take the formulation.
+        `InputError` if no engine has that name, or it does not take the formulation.
         """
         from schedopt.solvers import door
         from schedopt.solvers.clock import now
