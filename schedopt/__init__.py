@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
         Together,
     )
     from schedopt.instances.errors import InputError
-    from schedopt.instances.files import example, load
+    from schedopt.instances.files import example
     from schedopt.problems.dssp import api as dssp
     from schedopt.problems.epoch import api as epoch
     from schedopt.problems.hesrpt import api as hesrpt
@@ -39,12 +39,14 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.bench import bench
     from schedopt.verbs.carry import carry
     from schedopt.verbs.check import check
+    from schedopt.verbs.compare import compare
     from schedopt.verbs.contents import list_policies
     from schedopt.verbs.convert import convert
     from schedopt.verbs.dump import dump
     from schedopt.verbs.evaluate import evaluate
     from schedopt.verbs.explain import explain
     from schedopt.verbs.generate import generate
+    from schedopt.verbs.load import load
     from schedopt.verbs.new import new
     from schedopt.verbs.plan import plan
     from schedopt.verbs.plot import plot
@@ -75,6 +77,7 @@ __all__ = [
     "bench",
     "carry",
     "check",
+    "compare",
     "convert",
     "dssp",
     "dump",
@@ -107,7 +110,6 @@ _HOMES = {
     "Result": "schedopt.solvers.result",
     "example": "schedopt.instances.files",
     "list_policies": "schedopt.verbs.contents",
-    "load": "schedopt.instances.files",
     "summary": "schedopt.analysis.summary",
 }
 """Where those names live that are no verb in a module of its name, and no side constraint."""

@@ -16,7 +16,16 @@ import msgspec
 from schedopt import __version__
 from schedopt.instances.archived import PREFIX, members, result_path
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.files import MOST_TABLE, beside, located, parse, problem_of, read_bytes
+from schedopt.instances.files import (
+    MOST_TABLE,
+    beside,
+    dump,
+    encode,
+    located,
+    parse,
+    problem_of,
+    read_bytes,
+)
 from schedopt.instances.options import Options, checked, split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
@@ -200,6 +209,21 @@ class GeneratedSource(Source):
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
+    """Return instances as sources, each labelled by its name, which must be its own."""
+    found: dict[str, Contents] = {}
+    for instance in instances:
+        if instance.name in found:
+            raise InputError("instances, each of a name of its own", found=shown(instance.name))
+        data = encode(instance)
+        with TemporaryDirectory() as folder:
+            if names := beside(data):
+                dump(instance, Path(folder) / "instance.json")
+            others = {name: read_bytes(Path(folder) / name, MOST_TABLE) for name in names}
+        found[instance.name] = Contents(instance.name, data, None, others)
+    return list(found.values())
 
 
 def instance_files(paths: Iterable[str | Path]) -> list[Path]:

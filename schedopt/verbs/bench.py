@@ -15,14 +15,15 @@ from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import keep
 from schedopt.instances.options import Options, most_at_once
+from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.policies import from_file
 from schedopt.problems import problem as record_of
 from schedopt.solvers.stopping import finishing, stoppable
 from schedopt.sweep.journal import Journal
 from schedopt.sweep.measure import Outcome, Task, outcome
 from schedopt.sweep.plan import ProblemPlan, Sweep, problem_plans, runs
-from schedopt.sweep.rows import Rows
-from schedopt.sweep.sources import FileSource, Source, instance_files
+from schedopt.sweep.rows import Rows, run_of
+from schedopt.sweep.sources import FileSource, Source, in_memory, instance_files
 from schedopt.verbs.evaluate import told_apart
 
 Progress = Callable[[int, int], None]
@@ -45,7 +46,7 @@ class BenchError(Exception):
 
 
 def bench(
-    paths: str | Path | Iterable[str | Path] = (),
+    paths: str | Path | AnyInstance | Iterable[str | Path | AnyInstance] = (),
     *,
     generated: Sequence[Source] = (),
     policies: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
@@ -66,8 +67,8 @@ def bench(
 
     Parameters
     ----------
-    paths : path or iterable of paths
-        Instance files, and folders of them.
+    paths : path, Instance, or iterable of them
+        Instance files, and folders of them; or instances themselves, each of a name of its own.
     generated : sequence of Source
         Instances that are made as they are needed: see `schedopt.sweep.sources.generated`.
     policies : sequence of str, or mapping of str to sequences, optional
@@ -131,12 +132,21 @@ def bench(
         certificate=certificate,
         policy_files=files_of_policies,
     )
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
-    files = [FileSource(path) for path in instance_files(given)] if given or not generated else []
+    given = [paths] if isinstance(paths, str | Path) or is_instance(paths) else list(paths)
+    there = [path for path in given if isinstance(path, str | Path)]
+    held = in_memory(one for one in given if is_instance(one))
+    some = there or not (generated or held)
+    files = [FileSource(path) for path in instance_files(there)] if some else []
     if output is not None:
         keep((source.path for source in files), output)
-    plan, failures = _planned([*files, *generated], sweep)
-    rows = Rows(output, [run.key for task in plan for run in task.runs])
+    plan, failures = _planned([*files, *held, *generated], sweep)
+    every = [(task, run) for task in plan for run in task.runs]
+    mended = {
+        run_of(task.source.label, run.policy, run.seed, run.options): run.key
+        for task, run in every
+        if files_of_policies and from_file.digests_of(run.policy, task.problem)
+    }
+    rows = Rows(output, [run.key for _, run in every], mended)
     todo = [left for task in plan if (left := _left(task, rows)).runs]
     if tell:
         for line in _slow(todo):
