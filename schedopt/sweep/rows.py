@@ -31,6 +31,7 @@ NUMBERS = (
     "seconds",
     "reference_seconds",
     "confidence",
+    "difference",
 )
 
 AS_JSON = ("options", "measures", "resampled")  # what a cell of a table holds as JSON
@@ -78,6 +79,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         What else the policy got, by name, where its problem measures more than the objective.
     resampled : tuple of float
         The objective on instances resampled from this one, the same for all policies.
+    difference : float or None
+        Where the reference is 0, of which nothing is a fraction: how far the policy falls short of
+        it, in the objective's unit; there is no gap then.
     """
 
     instance: str
@@ -105,6 +109,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     bound_checked: bool = False
     measures: dict[str, float] = {}
     resampled: tuple[float, ...] = ()
+    difference: float | None = None
 
 
 def run_of(file: str, policy: str, seed: int, options: Options) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -224,6 +224,30 @@ def in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
             others = {name: read_bytes(Path(folder) / name, MOST_TABLE) for name in names}
         found[instance.name] = Contents(instance.name, data, None, others)
     return list(found.values())
+
+
+def replicated(
+    sources: Iterable[Source], seeds: tuple[int, ...]
+) -> Iterator[tuple[Source, tuple[int, ...]]]:
+    """Yield sources, each once, with the seeds of its runs.
+
+    Seeds of a generator that draws nothing make one instance: they are those of its runs, unless
+    several ``seeds`` are given for these.
+    """
+    same: dict[str, list[GeneratedSource]] = {}
+    found: dict[str, Source] = {}
+    for source in sources:
+        made = source if isinstance(source, GeneratedSource) else None
+        if made is None or record_of(made.family).generator(made.generator).random:
+            found.setdefault(source.label, source)
+        else:
+            alike = same.setdefault(replace(made, seed=0).label, [])
+            alike.append(made)
+            found.setdefault(alike[0].label, alike[0])
+    runs = {alike[0].label: tuple({one.seed: 0 for one in alike}) for alike in same.values()}
+    for label, source in found.items():
+        own = runs.get(label, ())
+        yield source, own if len(own) > 1 and len(seeds) == 1 else seeds
 
 
 def instance_files(paths: Iterable[str | Path]) -> list[Path]:

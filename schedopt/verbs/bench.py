@@ -23,7 +23,7 @@ from schedopt.sweep.journal import Journal
 from schedopt.sweep.measure import Outcome, Task, outcome
 from schedopt.sweep.plan import ProblemPlan, Sweep, problem_plans, runs
 from schedopt.sweep.rows import Rows, run_of
-from schedopt.sweep.sources import FileSource, Source, in_memory, instance_files
+from schedopt.sweep.sources import FileSource, Source, in_memory, instance_files, replicated
 from schedopt.verbs.evaluate import told_apart
 
 Progress = Callable[[int, int], None]
@@ -243,19 +243,19 @@ def _left(task: Task, rows: Rows) -> Task:
 def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[str]]:
     """Return a task for each instance, and a line for each file that is no instance."""
     failures: list[str] = []
-    usable: list[tuple[Source, Told]] = []
-    for source in {source.label: source for source in sources}.values():
+    usable: list[tuple[Source, Told, Sweep]] = []
+    for source, seeds in replicated(sources, sweep.seeds):
         try:
-            usable.append((source, _told(source)))
+            usable.append((source, _told(source), replace(sweep, seeds=seeds)))
         except InputError as error:
             failures.append(str(error))
-    counts = Counter(told[0] for _, told in usable)
+    counts = Counter(told[0] for _, told, _ in usable)
     of = problem_plans(sweep, counts)
     for problem, mine in of.items():
         count = counts[problem]
         for setting in mine.settings:
             told_apart(mine.policies, setting, count)
-    return [task_of(source, sweep, of, told) for source, told in usable], failures
+    return [task_of(source, mine, of, told) for source, told, mine in usable], failures
 
 
 def _here(todo: Sequence[Task]) -> Iterator[list[tuple[Task, Outcome[Any]]]]:
