@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import NamedTuple
 
-from schedopt.formulations.dssp.rows import Row, beyond, rows
+from schedopt.formulations.dssp.rows import Number, Row, beyond, rows
 from schedopt.instances.constraints import (
     Apart,
     AtLeast,
@@ -60,12 +60,15 @@ class Calendar:
             columns += [(j, n) for n in nights]
         return cls(season, capacity, tuple(columns), tuple(of_job))
 
-    def on_night(self, row: Row, n: int) -> Row:
-        """Return a row over jobs as one over the columns of a night."""
-        pairs = zip(row.jobs, row.coefficients, strict=True)
-        here = [(self.of_job[j][n], c) for j, c in pairs if n in self.of_job[j]]
-        what = f"{row.what}, night {n}"
-        return Row(what, [x for x, _ in here], [c for _, c in here], row.lower, row.upper)
+    def nightly(self, row: Row) -> Iterator[Row]:
+        """Yield a row over jobs as one over the columns of each night."""
+        here: list[list[tuple[int, Number]]] = [[] for _ in range(self.season.nights)]
+        for j, c in zip(row.jobs, row.coefficients, strict=True):
+            for n, x in self.of_job[j].items():
+                here[n - 1].append((x, c))
+        for n, pairs in enumerate(here, start=1):
+            what = f"{row.what}, night {n}"
+            yield Row(what, [x for x, _ in pairs], [c for _, c in pairs], row.lower, row.upper)
 
     def throughout(self, row: Row) -> Row:
         """Return a row over jobs as one over all their nights."""
@@ -139,8 +142,7 @@ def _(constraint: Constraint, calendar: Calendar) -> Iterator[Row]:
 def _(constraint: Constraint, calendar: Calendar) -> Iterator[Row]:
     # Each night has all of it.
     for row in rows(constraint, calendar.season, calendar.capacity):
-        for n in range(1, calendar.season.nights + 1):
-            yield calendar.on_night(row, n)
+        yield from calendar.nightly(row)
 
 
 @season_rows.register

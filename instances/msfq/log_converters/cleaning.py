@@ -65,20 +65,11 @@ BOUNDS = {
 
 @dataclass
 class Raw:
-    """What a log says, before any rule, as columns of shape (rows,); NaN is unknown.
+    """The columns of a log before any rule, shape (rows,); NaN is unknown.
 
-    Attributes
-    ----------
-    line : ndarray of int, shape (rows,)
-        Each row's line in the file.
-    rows : int
-        How many rows the log has, with those that its reader left out.
-    notes : list of str
-        What the reader left out or took for something else, and how often.
-    processors, computer : int, str, optional
-        What the log says that the machine has, and what it is.
-    zero : float, optional
-        Where times are from dates: the date of 0, in seconds since 1970 on the log's own clock.
+    ``line`` is each row's line in the file, ``rows`` how many rows the log has, those that its
+    reader left out among them. ``zero`` is the date of time 0, in seconds since 1970 on the log's
+    own clock, where times are dates.
     """
 
     submit: Floats
