@@ -11,7 +11,8 @@ from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__`
-    from typing import Any
+    from pathlib import Path
+    from typing import Any, Literal, overload
 
     from schedopt.analysis.summary import summary
     from schedopt.instances.constraints import (
@@ -46,7 +47,6 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.evaluate import evaluate
     from schedopt.verbs.explain import explain
     from schedopt.verbs.generate import generate
-    from schedopt.verbs.load import load
     from schedopt.verbs.new import new
     from schedopt.verbs.plan import plan
     from schedopt.verbs.plot import plot
@@ -56,6 +56,20 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.warm import warm
     from schedopt.verbs.whatif import whatif
     from schedopt.verbs.write import write
+
+    @overload
+    def load(path: str | Path, *, problem: Literal["dssp"]) -> dssp.Instance: ...
+    @overload
+    def load(path: str | Path, *, problem: Literal["hesrpt"]) -> hesrpt.Instance: ...
+    @overload
+    def load(path: str | Path, *, problem: Literal["epoch"]) -> epoch.Instance: ...
+    @overload
+    def load(path: str | Path, *, problem: Literal["msfq"]) -> msfq.Instance: ...
+    @overload
+    def load(path: str | Path, *, problem: None = None) -> Any: ...
+    def load(path: str | Path, *, problem: str | None = None) -> Any:
+        """See `schedopt.verbs.load`."""
+
 
 __all__ = [
     "Apart",

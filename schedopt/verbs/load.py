@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any
 
 import msgspec
 
@@ -12,20 +12,7 @@ from schedopt.instances.files import decode, parse, read_bytes
 from schedopt.instances.protocol import problem_name
 from schedopt.solvers.result import Document, Result
 
-if TYPE_CHECKING:
-    from schedopt.instances import dssp, epoch, hesrpt, msfq
 
-
-@overload
-def load(path: str | Path, *, problem: Literal["dssp"]) -> dssp.Instance: ...
-@overload
-def load(path: str | Path, *, problem: Literal["hesrpt"]) -> hesrpt.Instance: ...
-@overload
-def load(path: str | Path, *, problem: Literal["epoch"]) -> epoch.Instance: ...
-@overload
-def load(path: str | Path, *, problem: Literal["msfq"]) -> msfq.Instance: ...
-@overload
-def load(path: str | Path, *, problem: None = None) -> Any: ...
 def load(path: str | Path, *, problem: str | None = None) -> Any:
     """Read an instance file of any problem, or results that a verb wrote.
 
@@ -33,7 +20,7 @@ def load(path: str | Path, *, problem: str | None = None) -> Any:
     ----------
     path : str or Path
         A file, or a bundled instance as ``example:NAME``.
-    problem : {"dssp", "hesrpt", "epoch", "msfq"}, optional
+    problem : str, optional
         Of which problem it has to be an instance; a type checker then knows the record.
 
     Returns

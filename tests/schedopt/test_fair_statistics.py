@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-from tests.builders.cli import run
 
 import schedopt
 from schedopt.analysis.pairs import paired
@@ -13,6 +12,7 @@ from schedopt.analysis.summary import summary
 from schedopt.instances.epoch import Instance, Job
 from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import generated, replicated
+from tests.builders.cli import run
 
 ROW = Row(
     instance="i", problem="msfq", policy="p", objective=2.0, reference=1.0, reference_bound=1.0,
