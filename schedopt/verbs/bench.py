@@ -23,7 +23,14 @@ from schedopt.sweep.journal import Journal
 from schedopt.sweep.measure import Outcome, Task, outcome
 from schedopt.sweep.plan import ProblemPlan, Sweep, problem_plans, runs
 from schedopt.sweep.rows import Rows, run_of
-from schedopt.sweep.sources import FileSource, Source, in_memory, instance_files, replicated
+from schedopt.sweep.sources import (
+    Contents,
+    FileSource,
+    Source,
+    in_memory,
+    instance_files,
+    replicated,
+)
 from schedopt.verbs.evaluate import told_apart
 
 Progress = Callable[[int, int], None]
@@ -132,21 +139,11 @@ def bench(
         certificate=certificate,
         policy_files=files_of_policies,
     )
-    given = [paths] if isinstance(paths, str | Path) or is_instance(paths) else list(paths)
-    there = [path for path in given if isinstance(path, str | Path)]
-    held = in_memory(one for one in given if is_instance(one))
-    some = there or not (generated or held)
-    files = [FileSource(path) for path in instance_files(there)] if some else []
+    files, held = _given(paths, bool(generated))
     if output is not None:
         keep((source.path for source in files), output)
     plan, failures = _planned([*files, *held, *generated], sweep)
-    every = [(task, run) for task in plan for run in task.runs]
-    mended = {
-        run_of(task.source.label, run.policy, run.seed, run.options): run.key
-        for task, run in every
-        if files_of_policies and from_file.digests_of(run.policy, task.problem)
-    }
-    rows = Rows(output, [run.key for _, run in every], mended)
+    rows = Rows(output, [run.key for task in plan for run in task.runs], _mendable(plan))
     todo = [left for task in plan if (left := _left(task, rows)).runs]
     if tell:
         for line in _slow(todo):
@@ -163,6 +160,28 @@ def bench(
     if failures:
         raise BenchError(failures, finished)
     return finished
+
+
+def _given(
+    paths: str | Path | AnyInstance | Iterable[str | Path | AnyInstance], generated: bool
+) -> tuple[list[FileSource], list[Contents]]:
+    """Return the files among what is given, and the instances in memory."""
+    given = [paths] if isinstance(paths, str | Path) or is_instance(paths) else list(paths)
+    there = [path for path in given if isinstance(path, str | Path)]
+    held = in_memory(one for one in given if is_instance(one))
+    some = there or not (generated or held)
+    return [FileSource(path) for path in instance_files(there)] if some else [], held
+
+
+def _mendable(plan: Iterable[Task]) -> dict[str, str]:
+    """Return the keys of runs of policies from users' files, by what else tells them."""
+    return {
+        run_of(task.source.label, run.policy, run.seed, run.options): run.key
+        for task in plan
+        if task.policy_files
+        for run in task.runs
+        if from_file.digests_of(run.policy, task.problem)
+    }
 
 
 Outcomes = Generator[Sequence[tuple[Task, Outcome[Any]]], None, None]
