@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.files import decode, parse, read_bytes
+from schedopt.instances.files import decode, expect_instance, parse, read_bytes
 from schedopt.instances.protocol import problem_name
 from schedopt.solvers.result import Document, Result
 
@@ -34,6 +34,7 @@ def load(path: str | Path, *, problem: str | None = None) -> Any:
     InputError
         With the file, the place, what was found and what was expected.
     """
+    expect_instance(path)
     data = read_bytes(path)
     held: Any = results(data, path) or parse(data, file=str(path))
     if problem is not None:
