@@ -101,4 +101,3 @@ GENERATORS: dict[str, Recipe] = by_name(
         beside=True,
     ),
 )
-"""The generators by name."""

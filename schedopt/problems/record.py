@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from schedopt.instances.recipes import Recipe
     from schedopt.policies.registry import Policy
     from schedopt.problems.shown import Explanation, Lines, Plan, Section, ShownTable, Tables
+    from schedopt.problems.starts import Told
     from schedopt.solvers.door import Engine
     from schedopt.solvers.result import Document, Limits, Result
 
@@ -394,17 +395,20 @@ class Problem(Generic[I]):
     def plan(self, instance: I, result: Result, run: Result | None) -> Plan:
         """Return a row for each job: whether it runs, why not, and when: ``planning.plan``.
 
-        ``run``: what `carried_out` returned.
-
-        Raises
-        ------
-        InputError
-            If results of this problem are no plan of jobs.
+        ``run`` is what `carried_out` returned; `InputError` if no plan follows from a result.
         """
         found: Plan | None = self._told("planning:plan", instance, result, run, default=None)
         if found is None:
             raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
         return found
+
+    def start_times(self, instance: I, at: float, policy: str, **given: Any) -> Told:
+        """Return when jobs that wait at a time will start; `InputError` if none ever do."""
+        home = "start_times:start_times"
+        own: Told | None = self._told(home, instance, at, policy, default=None, **given)
+        if own is None:
+            raise InputError("an instance of a log", found=f"one of {self.name}")
+        return own
 
     def sections(self, instance: I, result: Result, run: Result | None) -> Iterator[Section]:
         """Yield the parts of a page of one result; ``run`` is what `carried_out` returned."""
