@@ -7,9 +7,12 @@ jobs and groups are those of the instances that ``schedopt new`` writes, which t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from functools import cache
+from math import isfinite
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
+import msgspec.inspect
 from typing_extensions import dataclass_transform
 
 from schedopt.instances.errors import InputError, shown
@@ -56,6 +59,103 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Something that a file holds: it is never changed, and refuses keys that it does not know."""
 
 
+class _Checking(msgspec.StructMeta):
+    """Checks what a record is made of in Python; what is decoded was checked, and skips it."""
+
+    if not TYPE_CHECKING:  # constructors take what the fields say
+
+        def __call__(self, *values: Any, **given: Any) -> Any:
+            if values:
+                named = dict(zip(self.__struct_fields__, values, strict=False))
+                if len(named) < len(values) or named.keys() & given.keys():
+                    return super().__call__(*values, **given)  # which says what is wrong
+                given |= named
+            return super().__call__(**_checked(self, given))
+
+
+G = TypeVar("G", bound="Given")
+
+
+class Given(Record, metaclass=_Checking):
+    """A record that people make, too: in Python it is checked as a file is, in the same words."""
+
+
+def of_checked(record: type[G], **fields: Any) -> G:
+    """Return a record of fields that whoever read them has checked."""
+    made: G = msgspec.StructMeta.__call__(record, **fields)
+    return made
+
+
+def _checked(record: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return fields as a record holds them; raise `InputError` where a file could not."""
+    shape, holders = _shape(record)
+    try:
+        seen = msgspec.convert(given, shape)
+    except msgspec.ValidationError:
+        given = {key: _plain(value) for key, value in given.items()}
+        try:
+            seen = msgspec.convert(given, shape)
+        except msgspec.ValidationError:
+            return _as_in_a_file(record, given)
+    for key in holders:
+        if key in given:
+            given[key] = getattr(seen, key)
+    if not all(isinstance(rule, Constraint) for rule in given.get("constraints", ())):
+        return _as_in_a_file(record, given)
+    return given
+
+
+def _as_in_a_file(record: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return fields as reading them from a file gives them; nearly always it is refused."""
+    from schedopt.instances.decoding import decode
+
+    for key, value in given.items():
+        if isinstance(value, float) and not isfinite(value):  # JSON has none
+            raise InputError("a finite number", found=shown(value), place=key)
+    names = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
+    try:
+        data = msgspec.json.encode({names.get(key, key): value for key, value in given.items()})
+    except (TypeError, ValueError, OverflowError, RecursionError) as failure:
+        raise InputError("values that a file can hold", found=str(failure)) from None
+    read = decode(data, record)
+    return {key: getattr(read, key) for key in given}
+
+
+@cache
+def _shape(record: Any) -> tuple[Any, list[str]]:
+    """Return what takes the fields of a record without its own checks, and which hold records.
+
+    Rules may be of a kind that is a user's own.
+    """
+    fields, holders = list[tuple[str, Any, Any]](), list[str]()
+    for field in msgspec.structs.fields(record):
+        kind: Any = tuple[Any, ...] if field.name == "constraints" else field.type
+        try:
+            if _holds_records(msgspec.inspect.type_info(kind)):
+                holders.append(field.name)
+        except TypeError:  # a kind of a user's own may hold what no file does
+            kind = Any
+        fields.append((field.name, kind, None))
+    return msgspec.defstruct(record.__name__, fields, gc=False), holders
+
+
+def _holds_records(info: Any) -> bool:
+    parts = [getattr(info, part, None) for part in ("type", "types", "item_type", "item_types")]
+    parts.append(getattr(info, "value_type", None))
+    inner = [one for part in parts for one in (part if isinstance(part, tuple) else [part])]
+    own = isinstance(info, msgspec.inspect.StructType)
+    return own or any(_holds_records(one) for one in inner if one is not None)
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers and arrays of numpy, and lists of them, as Python has them."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_plain, value))
+    if isinstance(value, dict):
+        return {_plain(key): _plain(inner) for key, inner in value.items()}
+    return _plain(value.tolist()) if hasattr(value, "dtype") else value
+
+
 def check_bounds(at_least: float | None, at_most: float | None, whose: str) -> None:
     """Refuse a floor and a cap of a share of which there is neither, or the floor is above."""
     if at_most is None and at_least is None:
@@ -65,7 +165,7 @@ def check_bounds(at_least: float | None, at_most: float | None, whose: str) -> N
         raise InputError(expected, found=shown(at_least), place="at_least")
 
 
-class Constraint(Record, kw_only=True, tag_field="kind"):
+class Constraint(Given, kw_only=True, tag_field="kind"):
     """What every side constraint has: a kind (its JSON tag) and perhaps a name.
 
     Attributes

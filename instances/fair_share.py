@@ -11,9 +11,9 @@ import msgspec
 
 from schedopt.instances.declarations import (
     Constraint,
+    Given,
     Name,
     NonNegative,
-    Record,
     Share,
     check_bounds,
 )
@@ -26,7 +26,7 @@ FINE = 2**40
 """Weights of nights are whole multiples of 1/FINE, about 1e-12, so that they are exact."""
 
 
-class Each(Record, kw_only=True):
+class Each(Given, kw_only=True):
     """One cap, one floor, or both, for every group that is not named.
 
     Attributes
@@ -86,8 +86,6 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
     half_life: Annotated[float, msgspec.Meta(ge=LEAST_HALF_LIFE, le=MOST_HALF_LIFE)] | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.each, dict):  # in Python, as JSON writes it
-            msgspec.structs.force_setattr(self, "each", msgspec.convert(self.each, Each))
         if not self.at_most and not self.at_least and self.each is None:
             raise InputError(
                 "`at_most` or `at_least`, with a share for one group or more, or `each`"

@@ -214,7 +214,19 @@ def load(path: str | Path) -> AnyInstance:
     InputError
         With the file, the place, what was found and what was expected.
     """
+    expect_instance(path)
     return parse(read_bytes(path), file=str(path))
+
+
+TABLES = (".csv", ".tsv", ".parquet", ".swf")
+
+
+def expect_instance(path: str | Path) -> None:
+    """Raise `InputError` about a table or a log, by its name: it has to be converted first."""
+    name = str(path).lower().removesuffix(".gz")
+    if name.endswith(TABLES):
+        expected = "an instance in JSON: `schedopt convert` makes one of a table or of a log"
+        raise InputError(expected, found=shown(Path(path).name), file=str(path))
 
 
 def example(name: str) -> AnyInstance:

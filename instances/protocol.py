@@ -9,7 +9,7 @@ import msgspec
 from typing_extensions import TypeIs
 
 from schedopt.instances.constraints import Ruled
-from schedopt.instances.declarations import Name, Record
+from schedopt.instances.declarations import Given, Name
 from schedopt.instances.naming import groups_of, index_of
 from schedopt.instances.showing import Shown
 
@@ -34,7 +34,7 @@ class AnyInstance(Ruled, Protocol):
         ...
 
 
-class BaseInstance(Shown, Record, kw_only=True, omit_defaults=True, dict=True, tag_field="problem"):
+class BaseInstance(Shown, Given, kw_only=True, omit_defaults=True, dict=True, tag_field="problem"):
     """What the records of all instances begin with.
 
     Attributes

@@ -41,6 +41,8 @@ class Recipe:
         Where it is defined.
     beside : bool
         Whether what it makes has a table beside its file.
+    random : bool
+        Whether it draws anything: else all seeds make the same instance, by other names.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Recipe:
     summary: str
     source: str
     beside: bool = False
+    random: bool = True
 
     def __call__(self, seed: int, **options: Any) -> Any:
         """Make the instance of a seed, 0 or more; options that are left out keep their default.

@@ -90,6 +90,19 @@ def _registered_by(file: PolicyFile) -> list[Policy]:
     return new
 
 
+def digests_of(policy: str, problem: str) -> list[str]:
+    """Return the digests of the files that register a policy, or a part of it, as in ``mine+lcpf``.
+
+    Nothing where it is the house's own.
+    """
+    parts = {policy, *policy.split("+")}
+    return [
+        file.digest
+        for file, own in _LOADED.values()
+        if any(one.problem == problem and one.name in parts for one in own)
+    ]
+
+
 def load_only(files: Iterable[PolicyFile]) -> None:
     """Forget the policies of all other files: for processes that serve one bench after another."""
     kept = {file.path for file in files}

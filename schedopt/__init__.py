@@ -11,7 +11,8 @@ from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__`
-    from typing import Any
+    from pathlib import Path
+    from typing import Any, Literal, overload
 
     from schedopt.analysis.summary import summary
     from schedopt.instances.constraints import (
@@ -30,7 +31,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
         Together,
     )
     from schedopt.instances.errors import InputError
-    from schedopt.instances.files import example, load
+    from schedopt.instances.files import example
     from schedopt.problems.dssp import api as dssp
     from schedopt.problems.epoch import api as epoch
     from schedopt.problems.hesrpt import api as hesrpt
@@ -39,6 +40,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.bench import bench
     from schedopt.verbs.carry import carry
     from schedopt.verbs.check import check
+    from schedopt.verbs.compare import compare
     from schedopt.verbs.contents import list_policies
     from schedopt.verbs.convert import convert
     from schedopt.verbs.dump import dump
@@ -55,6 +57,20 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.warm import warm
     from schedopt.verbs.whatif import whatif
     from schedopt.verbs.write import write
+
+    @overload
+    def load(path: str | Path, *, problem: Literal["dssp"]) -> dssp.Instance: ...
+    @overload
+    def load(path: str | Path, *, problem: Literal["hesrpt"]) -> hesrpt.Instance: ...
+    @overload
+    def load(path: str | Path, *, problem: Literal["epoch"]) -> epoch.Instance: ...
+    @overload
+    def load(path: str | Path, *, problem: Literal["msfq"]) -> msfq.Instance: ...
+    @overload
+    def load(path: str | Path, *, problem: None = None) -> Any: ...
+    def load(path: str | Path, *, problem: str | None = None) -> Any:
+        """See `schedopt.verbs.load`."""
+
 
 __all__ = [
     "Apart",
@@ -76,6 +92,7 @@ __all__ = [
     "bench",
     "carry",
     "check",
+    "compare",
     "convert",
     "dssp",
     "dump",
@@ -109,7 +126,6 @@ _HOMES = {
     "Result": "schedopt.solvers.result",
     "example": "schedopt.instances.files",
     "list_policies": "schedopt.verbs.contents",
-    "load": "schedopt.instances.files",
     "summary": "schedopt.analysis.summary",
 }
 """Where those names live that are no verb in a module of its name, and no side constraint."""

@@ -8,6 +8,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from schedopt.instances.cells import Cells
+from schedopt.instances.declarations import of_checked
 from schedopt.instances.dssp.clock import LENGTH, MOST_TASKS, NUMBER, Clock, stages_of
 from schedopt.instances.dssp.columns import SEATS, Columns, counted
 from schedopt.instances.dssp.jobs import Job, Stages
@@ -85,7 +86,8 @@ class Rows:
         reward = None if self.columns.reward else row.number("reward")
         priority = row.number("priority", least=None) if row.text("priority") else None
         with placed(row.place):
-            job = Job(
+            job = of_checked(
+                Job,
                 name=name,
                 reward=reward or 0.0,
                 priority=priority,

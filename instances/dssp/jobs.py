@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from schedopt.instances.declarations import Name, NonNegative, Record
+from schedopt.instances.declarations import Given, Name, NonNegative
 from schedopt.instances.errors import InputError, expect, shown
 from schedopt.instances.precision import WHOLE, expect_held
 
@@ -22,7 +22,7 @@ MOST_NIGHTS = 10_000
 Night = Annotated[int, msgspec.Meta(ge=1, le=MOST_NIGHTS)]
 
 
-class Job(Record, kw_only=True, omit_defaults=True, gc=False):  # it can be in no cycle
+class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no cycle
     """A job: tasks in stages, and what completing it by the deadline is worth.
 
     Attributes

@@ -133,6 +133,8 @@ def convert(
     with placed(file=file or "the frame"):
         cells = Cells.of(path)
         columns = Columns.of(cells, reward, groups)
+        if not cells.rows:
+            raise InputError("a row for each job, below the titles", found="none")
         reading = Rows(columns, clock)
         jobs = tuple(reading.jobs(cells))
         described = bool(clock.told or start)

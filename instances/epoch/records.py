@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Apart, Together, check_rules
-from schedopt.instances.declarations import Name, Record
+from schedopt.instances.declarations import Given, Name, Record
 from schedopt.instances.errors import InputError, expect, shown
 from schedopt.instances.naming import check_unique
 from schedopt.instances.protocol import BaseInstance
@@ -26,7 +26,7 @@ MOST_NODES = 10**6
 """No machine has more; sums of allotments stay far below 2^31 for every solver."""
 
 
-class Job(Record, kw_only=True):
+class Job(Given, kw_only=True):
     """A job, and the fewest nodes whose memory holds it.
 
     Attributes

@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from schedopt.instances.constraints import FairShare, NonNegative, Shares, check_rules
-from schedopt.instances.declarations import Name, Record
+from schedopt.instances.declarations import Given, Name, Record
 from schedopt.instances.errors import InputError, expect, joined, shown
 from schedopt.instances.hesrpt.speedups import Power, Speedup, Whole
 from schedopt.instances.naming import check_unique
@@ -46,7 +46,7 @@ SCHEMA: Mapping[str, Mapping[str, object]] = {
 """What the JSON Schema says beyond the types of fields: see `instances.schema`."""
 
 
-class Job(Record, kw_only=True, omit_defaults=True):
+class Job(Given, kw_only=True, omit_defaults=True):
     """A job that can run on any share of the servers at any time.
 
     Attributes

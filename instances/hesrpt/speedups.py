@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.declarations import NonNegative, Record
+from schedopt.instances.declarations import Given, NonNegative
 from schedopt.instances.errors import InputError, expect, shown
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ MOST_POINTS = 1_000_000
 """Servers up to which a speedup on whole servers is written out as points."""
 
 
-class _Speedup(Record, kw_only=True, tag_field="kind"):
+class _Speedup(Given, kw_only=True, tag_field="kind"):
     """What every speedup has: a kind, which is its JSON tag."""
 
 

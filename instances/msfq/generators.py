@@ -79,6 +79,7 @@ GENERATORS: dict[str, Recipe] = by_name(
         },
         "jobs that need one server, and jobs that need all of them",
         "Chen et al., 2025, section 6.2",
+        random=False,
     ),
     Recipe(
         "multi-class",

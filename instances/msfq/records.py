@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from schedopt.instances.constraints import ResponseTime, check_names, check_rules
-from schedopt.instances.declarations import Record
+from schedopt.instances.declarations import Given
 from schedopt.instances.errors import InputError, expect, shown
 from schedopt.instances.msfq.answers import Answer
 from schedopt.instances.msfq.sizes import (
@@ -57,7 +57,7 @@ SCHEMA: Mapping[str, Mapping[str, object]] = {
 """What the JSON Schema says beyond the types of fields: see `instances.schema`."""
 
 
-class JobClass(Record, kw_only=True, omit_defaults=True):
+class JobClass(Given, kw_only=True, omit_defaults=True):
     """All jobs of one server need.
 
     Attributes

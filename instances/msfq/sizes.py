@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.declarations import Record
+from schedopt.instances.declarations import Given
 from schedopt.instances.errors import expect
 
 MOST_RATIO = 1e12
@@ -21,7 +21,7 @@ MOST_RATIO = 1e12
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
-class Shape(Record, kw_only=True, tag_field="kind"):
+class Shape(Given, kw_only=True, tag_field="kind"):
     """How sizes spread about their mean."""
 
     def parameters(self) -> tuple[int, float, float, float]:

@@ -48,7 +48,7 @@ def grouped(rows: Iterable[Row], by: Literal["problem", "file"]) -> dict[str, li
 
 def counts(row: Row) -> bool:
     """Tell whether a run counts: it breaks nothing, and answers the reference's question."""
-    asked = row.gap is not None or row.reference is None
+    asked = row.gap is not None or row.difference is not None or row.reference is None
     return row.objective is not None and not row.violations and asked
 
 
@@ -85,6 +85,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     measure: Measure
     sign: float  # 1 where more is better, -1 where less is
     of: Mapping[str, Mapping[str, float]]
+    runs: Mapping[str, Mapping[str, Mapping[int, float]]]  # by contender, file and seed
     best: Mapping[str, float]  # the best score on each file. Its files are the problem's instances
 
 
@@ -96,22 +97,26 @@ def scored(
     counts: Counts = counts,
 ) -> Scores:
     """Return the scores of one problem's rows, whose contenders ``who`` names by their keys."""
-    runs: dict[str, dict[str, list[float | None]]] = {}
+    every: dict[str, dict[str, dict[int, float | None]]] = {}
     for row in rows:
         value = getattr(row, measure) if counts(row) else None
-        runs.setdefault(who[row.key], {}).setdefault(row.file, []).append(value)
-    of = {
-        name: {file: fmean(v for v in values if v is not None) for file, values in files.items()
-               if None not in values}
-        for name, files in runs.items()
-    }  # fmt: skip
+        every.setdefault(who[row.key], {}).setdefault(row.file, {})[row.seed] = value
+    runs = {
+        name: {
+            file: {seed: value for seed, value in values.items() if value is not None}
+            for file, values in files.items()
+            if None not in values.values()
+        }
+        for name, files in every.items()
+    }
+    of = {name: {f: fmean(v.values()) for f, v in files.items()} for name, files in runs.items()}
     sign = sign_of(problem, measure)
     best: dict[str, float] = {}
     for scores in of.values():
         for file, value in scores.items():
             if file not in best or sign * value > sign * best[file]:
                 best[file] = value
-    return Scores(problem=problem, measure=measure, sign=sign, of=of, best=best)
+    return Scores(problem=problem, measure=measure, sign=sign, of=of, runs=runs, best=best)
 
 
 def all_scores(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from statistics import fmean, median
 
@@ -34,15 +34,24 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     a: str
     b: str
     instances: int
-    better: int  # instances on which a is better than b
+    better: int  # instances (or replications) on which a is better than b
     same: int
     worse: int
     mean: float  # of a's advantage, as the median
     median: float
-    # The bootstrap interval of the mean, over instances: see `schedopt.analysis.averages`.
+    # The bootstrap interval of the mean, over instances, or over replications where these are
+    # compared: see `schedopt.analysis.averages`.
     low: float
     high: float
     level: float  # the coverage that the interval aims at
+    replications: int = 0  # of the one instance that both share, where these are what is compared
+
+    @property
+    def compared(self) -> tuple[int, str]:
+        """On how many of what the two are compared."""
+        if self.replications:
+            return self.replications, "replication"
+        return self.instances, "instance"
 
 
 def paired(
@@ -95,16 +104,26 @@ def _other(row: Row) -> bool:
     return row.objective is not None and not row.violations and not counts(row)
 
 
+def _replications(x: Mapping[int, float], y: Mapping[int, float]) -> Iterator[Interval]:
+    """Yield two contenders' values by seed; who draws nothing has the same value at each."""
+    for seed in max(x, y, key=len):
+        if (seed in x or len(x) == 1) and (seed in y or len(y) == 1):
+            yield x.get(seed, next(iter(x.values()))), y.get(seed, next(iter(y.values())))
+
+
 def _pair(
     both: tuple[Scores, Scores], a: str, b: str, bootstrap: Callable[..., Interval] = interval
 ) -> Iterator[Pair]:
     """Yield the pair of two contenders, where some instance has a score of both."""
-    shared = [
-        (value, scores.of[b][file])
+    found = [
+        (scores.runs[a][file], scores.runs[b][file])
         for scores in both
-        for file, value in scores.of.get(a, {}).items()
+        for file in scores.of.get(a, {})
         if file in scores.of.get(b, {})
     ]
+    shared = [(fmean(x.values()), fmean(y.values())) for x, y in found]
+    if len(found) == 1:  # one instance: its runs are replications, the same draws for both
+        shared = list(_replications(*found[0]))
     if not shared:
         return
     sign = both[0].sign
@@ -116,7 +135,8 @@ def _pair(
         problem=both[0].problem,
         a=a,
         b=b,
-        instances=len(shared),
+        instances=len(found),
+        replications=len(shared) if len(found) == 1 < len(shared) else 0,
         better=ahead,
         same=len(shared) - ahead - behind,
         worse=behind,

@@ -38,11 +38,14 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     mean, median, worst : float or None
         Of the gaps; None where there are none.
     low, high : float or None
-        The 95% bootstrap interval of the mean gap over instances; None on fewer than ten, where it
-        would be rough. See `schedopt.analysis.averages`.
+        The 95% bootstrap interval of the mean gap over instances, or where there is one alone over
+        replications; None on fewer than ten, where it would be rough. See
+        `schedopt.analysis.averages`.
     noise : float
         Where runs were simulated: the half-width of the mean gap's 95% interval that comes from
         that, were the runs independent; 0 where none was.
+    difference : float or None
+        Where references are 0: the mean of what runs differ from it by, in the objective's unit.
     shifted_gap : float or None
         The shifted geometric mean of the gaps, with a shift of 1%; None where a gap is -1% or
         below, which can be where references are not proven.
@@ -59,8 +62,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         Mean, sum, and shifted geometric mean of its own time, with a shift of 1 ms.
     endings : mapping of str to int
         Why rows have no gap: ``violations``, ``no reference``, ``not comparable`` where the policy
-        answers another question than the reference, or how the run ended: ``not-applicable``,
-        ``time-limit``, ...
+        answers another question than the reference, ``reference 0``, or how the run ended:
+        ``not-applicable``, ``time-limit``, ...
     """
 
     problem: str
@@ -72,6 +75,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     noise: float
+    difference: float | None
     shifted_gap: float | None
     worst: float | None
     worst_instance: str | None
@@ -131,10 +135,13 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
     of = scores.of[name]
     gaps = [(row.gap, row) for row in rows if row.gap is not None]
     values = [gap for gap, _ in gaps]
+    differences = [row.difference for row in rows if row.difference is not None]
     worst = max(gaps, key=lambda pair: pair[0])[1] if gaps else None
     by_file = grouped((row for _, row in gaps), "file")
     of_files = [[row.gap or 0.0 for row in mine] for mine in by_file.values()]
-    low, high = (None, None) if len(by_file) < FEW else interval(of_files)
+    if len(of_files) == 1:  # then runs are replications of it, each with a stream of its own
+        of_files = [[gap] for gap in of_files[0]]
+    low, high = (None, None) if len(of_files) < FEW else interval(of_files)
     return Standing(
         problem=scores.problem,
         contender=name,
@@ -145,6 +152,7 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
         low=low,
         high=high,
         noise=_noise([row for _, row in gaps]),
+        difference=fmean(differences) if differences else None,
         shifted_gap=shifted_geometric_mean(values, SHIFT_GAP),
         worst=worst.gap if worst else None,
         worst_instance=worst.instance if worst else None,
@@ -153,7 +161,7 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
         scored=len(of),
         wins=sum(not better(scores.best[f], value, scores.sign) for f, value in of.items()),
         at_optimum=sum(
-            gap <= SAME and row.reference_proven and not row.confidence for gap, row in gaps
+            gap <= SAME and row.reference_proven and not simulated(row) for gap, row in gaps
         ),
         proven=sum(row.reference_proven for row in rows) / len(rows),
         seconds=fmean(row.seconds for row in rows),
@@ -165,8 +173,16 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
 
 def _noise(rows: Sequence[Row]) -> float:
     """Return what simulation adds to a mean gap: the half-width of its 95% interval."""
-    shares = [(row.confidence or 0.0) / max(1e-10, abs(row.reference or 0.0)) for row in rows]
+    shares = [
+        (row.confidence or 0.0) / max(1e-10, abs(row.reference or 0.0)) if simulated(row) else 0.0
+        for row in rows
+    ]
     return hypot(*shares) / len(shares) if shares else 0.0
+
+
+def simulated(row: Row) -> bool:
+    """Tell whether a run is a sample: the replay of a log is what it is, to the last digit."""
+    return bool(row.confidence) and not row.measures
 
 
 def ranked(standings: Iterable[Standing]) -> list[Standing]:
@@ -187,4 +203,6 @@ def _why(row: Row) -> str:
         return "violations"
     if row.termination != "completed":
         return row.termination
+    if row.difference is not None:
+        return "reference 0"
     return "no reference" if row.reference is None else "not comparable"

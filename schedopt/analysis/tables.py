@@ -92,6 +92,8 @@ def _standing(of: Standing) -> Cells:
         (f"{of.at_optimum:,} of {of.counted:,}", of.at_optimum) if of.counted else (NONE, None)
     )
     endings = ", ".join(f"{n:,} {WORDS.get(why, why)}" for why, n in of.endings.items())
+    if of.difference is not None:
+        endings += f" (off by {number(of.difference)} on average)"
     return {
         "policy": (of.contender, of.contender),
         **{head: (told[head], gap) for head, gap in gaps.items()},
@@ -114,12 +116,12 @@ def between(low: float | None, high: float | None) -> str:
 def pairs_beside(found: Iterable[Pair]) -> ShownTable:
     """Return one contender beside others; of few instances no interval is shown."""
     few = {"95% interval": ("", None)}
-    return _table("", BESIDE, (_pair(p) if p.instances >= FEW else _pair(p) | few for p in found))
+    return _table("", BESIDE, (_pair(p) if p.compared[0] >= FEW else _pair(p) | few for p in found))
 
 
 def _pair(pair: Pair) -> Cells:
     counts = {
-        "instances": pair.instances,
+        "instances": pair.compared[0],
         "better": pair.better,
         "equal": pair.same,
         "worse": pair.worse,

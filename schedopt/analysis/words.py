@@ -184,13 +184,15 @@ def _rounded(value: float) -> str:
 
 def _instance_by_instance(pair: Pair) -> str:
     """Say how often a is ahead of b, by how much, and whether that is settled."""
-    often = f"Instance by instance, {pair.a} is better on {pair.better:,}, equal on {pair.same:,}"
-    words = f"{often} and worse on {pair.worse:,} of {counted(pair.instances, 'instance')}"
-    if pair.instances < FEW:
+    count, what = pair.compared
+    often = f"{what.capitalize()} by {what}, {pair.a} is better on {pair.better:,}"
+    often = f"{often}, equal on {pair.same:,}"
+    words = f"{often} and worse on {pair.worse:,} of {counted(count, what)}"
+    if count < FEW:
         return words
     if pair.low <= 0 <= pair.high:
         sure = f"95% interval {signed(pair.low)} to {signed(pair.high)}"
-        return f"{words}; these instances do not settle which is better on average ({sure})"
+        return f"{words}; these {what}s do not settle which is better on average ({sure})"
     sure = f"95% interval {between(pair.low, pair.high)}"
     return f"{words}, by {percent(pair.mean)} on average ({sure})"
 

@@ -253,9 +253,8 @@ class Problem(Generic[I]):
         progress: Callable[[int, int], None] | None = None,
     ) -> Explanation:
         """Return why a result is as it is, by solving again; the time limit is for all of it."""
-        own: Any = _in_folder(type(self).__module__, "explaining:explain")
-        found: Explanation = own(model, result, limits, progress)
-        return found
+        home: Any = import_module(f"{type(self).__module__}.explaining")
+        return home.explain(model, result, limits, progress)  # type: ignore[no-any-return]
 
     def expect_explained(self, formulation: str) -> None:
         """Raise `InputError` if nothing is known of a formulation's prices."""

@@ -66,6 +66,10 @@ class Journal(ABC, Generic[R]):
     def _strange(self, rows: Sequence[R]) -> InputError:
         """Return the error for rows that are not of this sweep."""
 
+    def _stale(self, row: R) -> bool:
+        """Tell whether a row of an earlier run is computed anew, and so left out."""
+        return False
+
     def _open(self, output: Path) -> None:
         ending = output.suffix.lower()
         if ending not in self.formats:
@@ -95,6 +99,7 @@ class Journal(ABC, Generic[R]):
     def _adopt(self, path: Path) -> None:
         """Take over the rows of an earlier run, and cut off a line that it did not finish."""
         held = self._held(path)
+        held = [row for row in held if not self._stale(row)]
         if strange := [row for row in held if row.key not in self._order]:
             error = self._strange(strange)
             error.file = str(path)

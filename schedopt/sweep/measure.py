@@ -325,6 +325,7 @@ def _row(blank: Row, result: Result, reference: Result) -> Row:
         objective=result.objective,
         confidence=result.confidence or None,
         gap=shortfall(result, reference),
+        difference=difference(result, reference),
         seconds=result.seconds.solve,
         violations=result.violations,
         measures=record_of(blank.problem).measures(result),
@@ -344,16 +345,35 @@ def _ended(reference: Result) -> Result | None:
 def shortfall(result: Result, reference: Result) -> float | None:
     """Return how far a policy falls short of a reference, as a fraction of the reference.
 
-    None where one of them has no objective, and where the policy breaks something or answers
-    another question: rectangles may well have less overhead than any epochs. Not below 0
-    where the reference is proven: what remains there is rounding.
+    None where one of them has no objective, where the reference is 0 (see `difference`), and where
+    the policy breaks something or answers another question: rectangles may well have less overhead
+    than any epochs. Not below 0 where the reference is proven: what remains there is rounding.
     """
     if result.objective is None or reference.objective is None or result.violations:
         return None
     if not record_of(result.problem).comparable(result, reference):
         return None
-    short = reference.objective - result.objective
-    if reference.sense == "minimize":
-        short = -short
-    gap = short / max(1e-10, abs(reference.objective))
+    short = _short(result, reference)
+    if abs(reference.objective) < NOTHING:
+        return None if abs(short) > NOTHING else 0.0
+    gap = short / abs(reference.objective)
     return max(0.0, gap) if reference.proven else gap
+
+
+NOTHING = 1e-10
+"""A reference below this is 0, of which nothing is a fraction."""
+
+
+def _short(result: Result, reference: Result) -> float:
+    """Return how far a policy falls short of a reference, in the objective's unit."""
+    short = float(reference.objective or 0.0) - float(result.objective or 0.0)
+    return -short if reference.sense == "minimize" else short
+
+
+def difference(result: Result, reference: Result) -> float | None:
+    """Return how far a policy falls short of a reference that is 0, None where it is not."""
+    if result.objective is None or reference.objective is None or result.violations:
+        return None
+    zero = abs(reference.objective) < NOTHING < abs(_short(result, reference))
+    fair = zero and record_of(result.problem).comparable(result, reference)
+    return _short(result, reference) if fair else None

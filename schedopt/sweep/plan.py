@@ -16,6 +16,7 @@ from schedopt.instances.errors import InputError, listing, shown, suggestion
 from schedopt.instances.files import PROBLEMS
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options, checked
+from schedopt.policies import from_file
 from schedopt.policies.from_file import PolicyFile
 from schedopt.policies.registry import Policy
 from schedopt.problems import problem as record_of
@@ -158,18 +159,18 @@ def runs(label: str, digest: str, problem: str, sweep: Sweep, of: ProblemPlan) -
     told: list[Any] = [label, digest, __version__, of.constraints, sweep.time_limit, sweep.seeds[0]]
     if sweep.certificate:
         told.append("certificate")
-    if sweep.policy_files:
-        told.append([file.digest for file in sweep.policy_files])
     common = hashlib.sha256(msgspec.json.encode(told, order="sorted"))
     record = record_of(problem)
     found: dict[str, Run] = {}
     for policy in of.policies:
         formulation = record.measured_by(policy)
+        texts = from_file.digests_of(policy.name, problem)
         for setting in of.settings:
             relevant = {k: v for k, v in setting.items() if k in policy.options or k in formulation}
             for seed in sweep.seeds if policy.random else sweep.seeds[:1]:
                 mark = common.copy()
                 mark.update(msgspec.json.encode([policy.name, seed, relevant], order="sorted"))
+                mark.update(msgspec.json.encode(texts) if texts else b"")
                 key = mark.hexdigest()[:20]
                 found[key] = Run(key, policy.name, seed, relevant)
     return list(found.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from schedopt.instances.csv_text import guarded_columns, unguarded_columns
 from schedopt.instances.decode_errors import lost_number
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import read_bytes
+from schedopt.instances.options import Options
 from schedopt.instances.parquet import read_parquet
 from schedopt.instances.precision import check_cells
 from schedopt.sweep.journal import Journal, finished
@@ -30,6 +31,7 @@ NUMBERS = (
     "seconds",
     "reference_seconds",
     "confidence",
+    "difference",
 )
 
 AS_JSON = ("options", "measures", "resampled")  # what a cell of a table holds as JSON
@@ -77,6 +79,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         What else the policy got, by name, where its problem measures more than the objective.
     resampled : tuple of float
         The objective on instances resampled from this one, the same for all policies.
+    difference : float or None
+        Where the reference is 0, of which nothing is a fraction: how far the policy falls short of
+        it, in the objective's unit; there is no gap then.
     """
 
     instance: str
@@ -104,15 +109,38 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     bound_checked: bool = False
     measures: dict[str, float] = {}
     resampled: tuple[float, ...] = ()
+    difference: float | None = None
+
+
+def run_of(file: str, policy: str, seed: int, options: Options) -> str:
+    """Return what tells a run of a bench from every other, whatever it depends on."""
+    return msgspec.json.encode([file, policy, seed, options], order="sorted").decode()
 
 
 _NEEDED = [field.name for field in msgspec.structs.fields(Row) if field.required]
 
 
 class Rows(Journal[Row]):
-    """The rows of a bench."""
+    """The rows of a bench.
+
+    ``mended``: by `run_of`, the keys of runs of policies from a user's own file: what is held of
+    them under another key is of the file as it was.
+    """
 
     formats = FORMATS
+
+    def __init__(
+        self,
+        output: str | Path | None,
+        keys: Sequence[str],
+        mended: Mapping[str, str] | None = None,
+    ) -> None:
+        self._mended = mended or {}
+        super().__init__(output, keys)
+
+    def _stale(self, row: Row) -> bool:
+        key = self._mended.get(run_of(row.file, row.policy, row.seed, row.options))
+        return key is not None and row.key != key
 
     def _held(self, path: Path) -> list[Row]:
         return read_rows(path, cut=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,16 @@ import msgspec
 from schedopt import __version__
 from schedopt.instances.archived import PREFIX, members, result_path
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.files import MOST_TABLE, beside, located, parse, problem_of, read_bytes
+from schedopt.instances.files import (
+    MOST_TABLE,
+    beside,
+    dump,
+    encode,
+    located,
+    parse,
+    problem_of,
+    read_bytes,
+)
 from schedopt.instances.options import Options, checked, split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
@@ -200,6 +209,45 @@ class GeneratedSource(Source):
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
+    """Return instances as sources, each labelled by its name, which must be its own."""
+    found: dict[str, Contents] = {}
+    for instance in instances:
+        if instance.name in found:
+            raise InputError("instances, each of a name of its own", found=shown(instance.name))
+        data = encode(instance)
+        with TemporaryDirectory() as folder:
+            if names := beside(data):
+                dump(instance, Path(folder) / "instance.json")
+            others = {name: read_bytes(Path(folder) / name, MOST_TABLE) for name in names}
+        found[instance.name] = Contents(instance.name, data, None, others)
+    return list(found.values())
+
+
+def replicated(
+    sources: Iterable[Source], seeds: tuple[int, ...]
+) -> Iterator[tuple[Source, tuple[int, ...]]]:
+    """Yield sources, each once, with the seeds of its runs.
+
+    Seeds of a generator that draws nothing make one instance: they are those of its runs, unless
+    several ``seeds`` are given for these.
+    """
+    same: dict[str, list[GeneratedSource]] = {}
+    found: dict[str, Source] = {}
+    for source in sources:
+        made = source if isinstance(source, GeneratedSource) else None
+        if made is None or record_of(made.family).generator(made.generator).random:
+            found.setdefault(source.label, source)
+        else:
+            alike = same.setdefault(replace(made, seed=0).label, [])
+            alike.append(made)
+            found.setdefault(alike[0].label, alike[0])
+    runs = {alike[0].label: tuple({one.seed: 0 for one in alike}) for alike in same.values()}
+    for label, source in found.items():
+        own = runs.get(label, ())
+        yield source, own if len(own) > 1 and len(seeds) == 1 else seeds
 
 
 def instance_files(paths: Iterable[str | Path]) -> list[Path]:

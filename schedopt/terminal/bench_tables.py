@@ -42,15 +42,15 @@ def pairs(found: Sequence[Pair]) -> None:
     """Show pairs of policies, each in a sentence or two."""
     for pair in found:
         say(
-            f"{pair.problem}: {pair.a} and {pair.b} on {counted(pair.instances, 'instance')}: "
+            f"{pair.problem}: {pair.a} and {pair.b} on {counted(*pair.compared)}: "
             f"{pair.a} is better on {pair.better:,}, equal on {pair.same:,}, "
             f"worse on {pair.worse:,}"
         )
         doubt = ""
         if pair.low <= 0 <= pair.high:
-            doubt = "; the interval contains 0: these instances do not settle it"
-        elif pair.instances < FEW:
-            doubt = "; so few instances make a rough interval"
+            doubt = f"; the interval contains 0: these {pair.compared[1]}s do not settle it"
+        elif pair.compared[0] < FEW:
+            doubt = f"; so few {pair.compared[1]}s make a rough interval"
         say(
             f"  mean advantage of {pair.a} {signed(pair.mean)} ({pair.level:.0%} interval "
             f"{signed(pair.low)} to {signed(pair.high)}), median {signed(pair.median)}"

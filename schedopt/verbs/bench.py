@@ -15,14 +15,22 @@ from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import keep
 from schedopt.instances.options import Options, most_at_once
+from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.policies import from_file
 from schedopt.problems import problem as record_of
 from schedopt.solvers.stopping import finishing, stoppable
 from schedopt.sweep.journal import Journal
 from schedopt.sweep.measure import Outcome, Task, outcome
 from schedopt.sweep.plan import ProblemPlan, Sweep, problem_plans, runs
-from schedopt.sweep.rows import Rows
-from schedopt.sweep.sources import FileSource, Source, instance_files
+from schedopt.sweep.rows import Rows, run_of
+from schedopt.sweep.sources import (
+    Contents,
+    FileSource,
+    Source,
+    in_memory,
+    instance_files,
+    replicated,
+)
 from schedopt.verbs.evaluate import told_apart
 
 Progress = Callable[[int, int], None]
@@ -45,7 +53,7 @@ class BenchError(Exception):
 
 
 def bench(
-    paths: str | Path | Iterable[str | Path] = (),
+    paths: str | Path | AnyInstance | Iterable[str | Path | AnyInstance] = (),
     *,
     generated: Sequence[Source] = (),
     policies: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
@@ -66,8 +74,8 @@ def bench(
 
     Parameters
     ----------
-    paths : path or iterable of paths
-        Instance files, and folders of them.
+    paths : path, Instance, or iterable of them
+        Instance files, and folders of them; or instances themselves, each of a name of its own.
     generated : sequence of Source
         Instances that are made as they are needed: see `schedopt.sweep.sources.generated`.
     policies : sequence of str, or mapping of str to sequences, optional
@@ -131,12 +139,11 @@ def bench(
         certificate=certificate,
         policy_files=files_of_policies,
     )
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
-    files = [FileSource(path) for path in instance_files(given)] if given or not generated else []
+    files, held = _given(paths, bool(generated))
     if output is not None:
         keep((source.path for source in files), output)
-    plan, failures = _planned([*files, *generated], sweep)
-    rows = Rows(output, [run.key for task in plan for run in task.runs])
+    plan, failures = _planned([*files, *held, *generated], sweep)
+    rows = Rows(output, [run.key for task in plan for run in task.runs], _mendable(plan))
     todo = [left for task in plan if (left := _left(task, rows)).runs]
     if tell:
         for line in _slow(todo):
@@ -153,6 +160,28 @@ def bench(
     if failures:
         raise BenchError(failures, finished)
     return finished
+
+
+def _given(
+    paths: str | Path | AnyInstance | Iterable[str | Path | AnyInstance], generated: bool
+) -> tuple[list[FileSource], list[Contents]]:
+    """Return the files among what is given, and the instances in memory."""
+    given = [paths] if isinstance(paths, str | Path) or is_instance(paths) else list(paths)
+    there = [path for path in given if isinstance(path, str | Path)]
+    held = in_memory(one for one in given if is_instance(one))
+    some = there or not (generated or held)
+    return [FileSource(path) for path in instance_files(there)] if some else [], held
+
+
+def _mendable(plan: Iterable[Task]) -> dict[str, str]:
+    """Return the keys of runs of policies from users' files, by what else tells them."""
+    return {
+        run_of(task.source.label, run.policy, run.seed, run.options): run.key
+        for task in plan
+        if task.policy_files
+        for run in task.runs
+        if from_file.digests_of(run.policy, task.problem)
+    }
 
 
 Outcomes = Generator[Sequence[tuple[Task, Outcome[Any]]], None, None]
@@ -233,19 +262,19 @@ def _left(task: Task, rows: Rows) -> Task:
 def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[str]]:
     """Return a task for each instance, and a line for each file that is no instance."""
     failures: list[str] = []
-    usable: list[tuple[Source, Told]] = []
-    for source in {source.label: source for source in sources}.values():
+    usable: list[tuple[Source, Told, Sweep]] = []
+    for source, seeds in replicated(sources, sweep.seeds):
         try:
-            usable.append((source, _told(source)))
+            usable.append((source, _told(source), replace(sweep, seeds=seeds)))
         except InputError as error:
             failures.append(str(error))
-    counts = Counter(told[0] for _, told in usable)
+    counts = Counter(told[0] for _, told, _ in usable)
     of = problem_plans(sweep, counts)
     for problem, mine in of.items():
         count = counts[problem]
         for setting in mine.settings:
             told_apart(mine.policies, setting, count)
-    return [task_of(source, sweep, of, told) for source, told in usable], failures
+    return [task_of(source, mine, of, told) for source, told, mine in usable], failures
 
 
 def _here(todo: Sequence[Task]) -> Iterator[list[tuple[Task, Outcome[Any]]]]:

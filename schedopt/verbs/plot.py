@@ -8,17 +8,16 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.files import decode, load, parse, read_bytes, write_bytes
+from schedopt.instances.files import load, parse, read_bytes, write_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
-from schedopt.solvers.result import Document, Result
+from schedopt.solvers.result import Result
 from schedopt.sweep import rows, varied
 from schedopt.sweep.rows import Row
 from schedopt.sweep.varied import Variation
+from schedopt.verbs.load import results
 
 FORMATS = (".png", ".svg", ".pdf", ".html")
 
@@ -126,21 +125,8 @@ def read(path: str | Path) -> Any:
     if Path(path).suffix in rows.FORMATS:
         return rows.read_rows(path)
     data = read_bytes(path)
-    if data.lstrip().startswith(b"["):
-        return [_result(d, path) for d in decode(data, tuple[Document, ...], file=str(path))]
-    if "termination" in decode(data, dict[str, msgspec.Raw], file=str(path)):
-        return _result(decode(data, Document, file=str(path)), path)
-    return parse(data, file=str(path))
-
-
-def _result(document: Document, path: str | Path) -> Result[Any]:
-    from schedopt.validation.documents import result_of
-
-    try:
-        return result_of(document)
-    except InputError as error:
-        error.file = str(path)
-        raise
+    held = results(data, path)
+    return parse(data, file=str(path)) if held is None else held
 
 
 def _profiles(found: Sequence[Row]) -> Any:

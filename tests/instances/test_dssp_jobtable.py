@@ -147,7 +147,8 @@ def test_the_name_is_the_option_s_or_the_stem(tmp_path: Path) -> None:
 
 
 def test_a_table_without_jobs(tmp_path: Path) -> None:
-    assert table(tmp_path, HEADER).jobs == ()
+    error = refusal(table, tmp_path, HEADER)
+    assert error.expected == "a row for each job, below the titles"
 
 
 @pytest.mark.parametrize(("reward", "is_worth"), [("linear", 380), ("size", 9), ("banded", 1000)])

@@ -143,7 +143,8 @@ def test_files_are_found_once_each(nights: Path) -> None:
 def test_load_is_the_function_of_the_package() -> None:
     import schedopt
 
-    assert schedopt.load is load
+    assert schedopt.load is schedopt.verbs.load.load
+    assert schedopt.load("example:teams") == load("example:teams")
     assert schedopt.solve is solve
     assert set(schedopt.__all__) <= set(dir(schedopt))
     with pytest.raises(AttributeError):

@@ -225,3 +225,12 @@ def test_what_carry_writes_is_taken_on_a_night_without_a_group(tmp_path: Path) -
     schedopt.dump(made("light"), tmp_path / "tuesday.json")
     said = run("solve", tmp_path / "tuesday.json", "--constraints", tmp_path / "rules.json")
     assert "1 of 1 selected" in said.stdout
+
+
+def test_a_table_is_told_to_be_converted_and_one_without_rows_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "jobs.csv"
+    table.write_text("name,reward,tasks\n")
+    assert "expected an instance in JSON: `schedopt convert` makes one" in refused("solve", table)
+    options = ["--option", "processors=2", "--option", "deadline=10"]
+    said = refused("convert", table, *options, "-o", tmp_path / "n.json")
+    assert said.endswith("found none; expected a row for each job, below the titles")

@@ -143,7 +143,8 @@ def test_seeds_are_averaged_and_options_are_contenders() -> None:
     wins = {standing.contender: standing.wins for standing in summary(rows)}
     assert wins == {"r": 0, "f fill=0.5": 0, "f fill=1.0": 1}
     (pair,) = paired(rows, "r", "f fill=0.5")
-    assert pair.same == 1
+    assert pair.compared == (2, "replication")
+    assert (pair.better, pair.worse) == (1, 1)
     missing = [*rows[:1], row("one", "r", None, seed=2), *rows[2:]]
     with pytest.raises(InputError, match="both"):
         paired(missing, "r", "f fill=0.5")
