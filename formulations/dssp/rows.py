@@ -219,8 +219,10 @@ def _(constraint: Seats, night: Instance, capacity: Fraction) -> Iterator[Row]:
     for j in np.flatnonzero(held > constraint.capacity):
         yield Row(night.jobs[j].name, [int(j)], [1.0], upper=0.0)
     able = night.in_time & (held <= constraint.capacity)
+    held /= [job.processors for job in night.jobs]  # its demand is of them all
     for window in windows(night, able, held * night.demands, constraint.capacity):
         a, b, jobs = window.release, window.deadline, window.jobs.tolist()
-        energy = [int(held[j]) * demand[j] for j in jobs]
+        named = [(night.jobs[j], demand[j]) for j in jobs]
+        energy = [constraint.use[job.name] * work / job.processors for job, work in named]
         room = constraint.capacity * window.length
         yield Row(f"energy from {a:.15g} to {b:.15g}", jobs, energy, upper=room)
