@@ -128,6 +128,10 @@ def _never(night: Instance, j: int) -> Reason:
     path, demand = night.planned.paths.fractions[j], night.planned.demands.fractions[j]
     job, window = night.jobs[j], as_written(night.deadlines[j]) - as_written(night.releases[j])
     where = "from its release to its deadline" if job.release else "until its deadline"
+    if night.beyond:
+        words = f"alone on this machine it is not done by {number(float(night.deadlines[j]))}"
+        waits = f", after {', '.join(job.after)}" if job.after else ""
+        return Reason("never", words=words + waits)
     if path > window:
         words = f"critical path {number(float(path))}; {number(float(window))} {where}"
     else:
