@@ -30,6 +30,7 @@ from schedopt.instances.dssp import (
     scheduled,
 )
 from schedopt.instances.dssp.machine import in_order
+from schedopt.instances.dssp.machine_checks import refuse_beyond
 from schedopt.instances.dssp.placing import refuse_order
 from schedopt.instances.options import Option
 
@@ -341,6 +342,7 @@ class Schedule(WholeModel):
         With ``earliest``, shape (tasks,), none starts before its time there either.
         """
         night = self.instance
+        refuse_beyond(night, "replaying")
         starts, places = replay(
             night,
             jobs,

@@ -101,6 +101,7 @@ class _Run:
             for job in night.jobs
         ]
         self.resources = {name: _Changes(steps) for name, steps in machine.resources.items()}
+        self.stays: dict[int, float] = {}  # when each layer that is there leaves
         self.coming = _waited_for(night, jobs.tolist())
         self.now = 0.0
         every = [*(layer.there for layer in machine.layers), *machine.resources.values()]
@@ -159,8 +160,9 @@ class _Run:
 
     def dispatch(self) -> None:
         """Start tasks as long as one finds all that it asks for."""
-        while taken := self._take():
-            task, job, on = taken
+        stays = enumerate(idle.leaves(self.now) for idle in self.idle)
+        self.stays = {i: until for i, until in stays if until > self.now}
+        for task, job, on in self._taken():
             self.left -= self.use[:, job]
             self.busy[job] += len(on)
             self.starts[task], self.places[task] = self.now, on[0]
@@ -170,25 +172,44 @@ class _Run:
             heappush(self.working, (end, task, on, job))
             heappush(self.times, end)
 
-    def _take(self) -> tuple[int, int, tuple[int, ...]] | None:
-        """Take the next task that finds all it asks for, with its job and processors."""
+    def _taken(self) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+        """Yield each task that finds all it asks for, with its job and processors.
+
+        Whoever is asked starts it: what one does not find now, it does not find after that.
+        """
         refused: set[tuple[int, float]] = set()
-        for i, (_, job, task) in enumerate(self.runnable):
+        i, longest = 0, self._longest()
+        while i < len(self.runnable) and longest:
+            _, job, task = self.runnable[i]
             kind = job, self.lengths[task]
-            if kind not in refused:
-                if layers := self._finds(*kind):
-                    del self.runnable[i]
-                    return task, job, self._occupied(job, layers)
+            i += 1
+            if kind[1] > longest or kind in refused:
+                continue
+            if layers := self._finds(*kind):
+                i -= 1
+                del self.runnable[i]
+                yield task, job, self._occupied(job, layers)
+                longest = self._longest()
+            else:
                 refused.add(kind)
-        found = [
-            i for i, (task, job) in enumerate(self.pool) if self._finds(job, self.lengths[task])
-        ]
-        if not found:
-            return None
-        i = found[int(next(self.luck) * len(found))]
-        (task, job), self.pool[i] = self.pool[i], self.pool[-1]
-        self.pool.pop()
-        return task, job, self._occupied(job, self._finds(job, self.lengths[task]))
+        while self.pool and self._longest():
+            kinds = {(job, self.lengths[task]) for task, job in self.pool}
+            fitting = {kind: layers for kind in kinds if (layers := self._finds(*kind))}
+            found = [
+                i for i, (task, job) in enumerate(self.pool) if (job, self.lengths[task]) in fitting
+            ]
+            if not found:
+                return
+            i = found[int(next(self.luck) * len(found))]
+            (task, job), self.pool[i] = self.pool[i], self.pool[-1]
+            self.pool.pop()
+            yield task, job, self._occupied(job, fitting[job, self.lengths[task]])
+
+    def _longest(self) -> float:
+        """Return how long a task that starts now may be; 0 where no processor is idle."""
+        stays = (until for layer, until in self.stays.items() if self.idle[layer].count())
+        latest = max(stays, default=self.now)
+        return latest * NEAR - self.now if latest > self.now else 0.0
 
     def _finds(self, job: int, length: float) -> Sequence[int]:
         """Return the layers that a task takes its processors from; none where it must wait."""
@@ -201,8 +222,9 @@ class _Run:
         if not all(self._left(name, use, end) for name, use in asked.holds.items()):
             return ()
         for layers in self.pools[job]:
-            stays = {i: self.idle[i].leaves(self.now) for i in layers if self.idle[i].count()}
-            long = sorted((i for i, t in stays.items() if end <= t * NEAR), key=stays.__getitem__)
+            stays = self.stays
+            long = [i for i in layers if end <= stays.get(i, 0.0) * NEAR and self.idle[i].count()]
+            long.sort(key=stays.__getitem__)
             if sum(self.idle[i].count() for i in long) >= wide:
                 return long
         return ()

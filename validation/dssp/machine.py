@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, pairwise
+from math import isfinite
 
 from msgspec import UNSET
 
@@ -27,8 +28,8 @@ Points = list[tuple[Fraction, Fraction]]
 
 
 def level(points: Points, time: Fraction) -> Fraction:
-    """Return how much there is at a time."""
-    return [amount for start, amount in points if start <= time][-1]
+    """Return how much there is at a time: nothing before 0."""
+    return ([Fraction(0)] + [amount for start, amount in points if start <= time])[-1]
 
 
 def area(points: Points, start: Fraction, end: Fraction) -> Fraction:
@@ -179,7 +180,8 @@ class There:
 
     def misplaced(self, solution: Scheduled, slack: float) -> Iterator[str]:
         """Say which tasks of a schedule run on what is not there, or hold too much."""
-        tasks = [task for task in solution.tasks if task.job in self.jobs]
+        timed = [task for task in solution.tasks if isfinite(task.start) and isfinite(task.end)]
+        tasks = [task for task in timed if task.job in self.jobs]
         long = [task for task in tasks if task.start < task.end - slack]
         for task in long:
             yield from self._standing(task, slack)
