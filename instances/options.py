@@ -55,18 +55,20 @@ class OptionsWith(dict[str, Option]):
     ----------
     known : mapping of str to Option
         Those with names of their own.
-    prefix : str
+    prefix : tuple of str
         What the names of the others begin with, such as ``seats:``; something has to follow.
     each : Option
         What each of the others is.
     """
 
-    def __init__(self, known: Mapping[str, Option], *, prefix: str, each: Option) -> None:
+    def __init__(
+        self, known: Mapping[str, Option], *, prefix: tuple[str, ...], each: Option
+    ) -> None:
         super().__init__(known)
         self.prefix, self.each = prefix, each
 
     def __contains__(self, key: object) -> bool:
-        own = isinstance(key, str) and key.startswith(self.prefix) and key != self.prefix
+        own = isinstance(key, str) and key.startswith(self.prefix) and key not in self.prefix
         return own or super().__contains__(key)
 
     def __missing__(self, key: str) -> Option:

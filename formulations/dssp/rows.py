@@ -121,7 +121,8 @@ def _share(
     what = f"{constraint.by} {group} at {'least' if most is None else 'most'}"
     mine = set(night.groups[constraint.by][group])
     demand = night.planned.demands.fractions
-    possible = [j for j in sorted(mine) if night.in_time[j] and demand[j] > 0]
+    late = bool(night.late) and most is not None  # a cap binds what is run late too
+    possible = [j for j in sorted(mine) if (late or night.in_time[j]) and demand[j] > 0]
     share = least if most is None else most
     before = Fraction(0)
     if constraint.window != 1:  # which has no past

@@ -22,6 +22,7 @@ from builders.effort import examples
 
 import schedopt
 from schedopt.formulations.dssp import Schedule, Season, Selection
+from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job, Scheduled
 from schedopt.instances.errors import InputError
 from schedopt.policies.registry import registered
@@ -360,3 +361,14 @@ def test_many_jobs_by_every_engine_on_a_machine_that_changes() -> None:
     flat = Instance(name="flat", processors=1, deadline=float(room), jobs=jobs)
     assert schedopt.solve(Selection(flat)).objective == found["highs"]
     assert model.plain() is None
+
+
+def test_a_cap_binds_what_is_run_late_too() -> None:
+    job = Job(name="a", reward=4, groups={"team": "fx"}, stages=((4.0,),))
+    cap = FairShare(by="team", at_most={"fx": 0.0})
+    given: dict[str, Any] = {"processors": 2, "deadline": 3, "late": ((0.0, 1.0), (3.0, 0.5))}
+    night = Instance(name="late", jobs=(job,), constraints=(cap,), **given)
+    result = schedopt.solve(Schedule(night))
+    assert (result.objective, result.violations) == (0.0, ())
+    free = msgspec.structs.replace(night, constraints=())
+    assert schedopt.solve(Schedule(free)).objective > 0
