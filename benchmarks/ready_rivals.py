@@ -1,8 +1,8 @@
 """What else chooses among ready jobs: HiGHS, SCIP and CP-SAT alone, and Snakemake's own two.
 
 Each takes uses, room and objectives in order as arrays, and returns the values that it reaches,
-with what it proves of them. ``python -m benchmarks.ready_rivals greedy|milp FILE.npz`` is run in an
-environment that has Snakemake (`make plugin-test` makes one).
+with what it proves of them. ``python -m benchmarks.ready_rivals greedy|milp|plugin FILE.npz`` is
+run in an environment that has Snakemake (`make plugin-test` makes one).
 """
 
 from __future__ import annotations
@@ -107,7 +107,9 @@ def snakemake(which: str, file: str) -> dict[str, object]:
         _Job(p, dict(zip(names, row, strict=True)))
         for p, row in zip(data["goals"][0].tolist(), columns, strict=True)
     ]
-    module: Any = {"greedy": greedy, "milp": milp}[which]
+    module: Any = {"greedy": greedy, "milp": milp}.get(which)
+    if module is None:
+        import snakemake_scheduler_plugin_schedopt as module
     scheduler = module.Scheduler(None, module.SchedulerSettings(), logging.getLogger())
     began = time.perf_counter()
     free = dict(zip(names, data["room"].tolist(), strict=True))

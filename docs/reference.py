@@ -255,6 +255,29 @@ def generators() -> str:
     return "".join(text)
 
 
+def converters() -> str:
+    """Every format that `convert` reads, with its options."""
+    from importlib import import_module
+
+    from schedopt.problems import problems
+    from schedopt.verbs.convert import WORDS
+
+    text = [
+        "# Converters\n\n`schedopt convert FILE --option KEY=VALUE --output FILE`. What a file "
+        "cannot tell has to be given as an option.\n\n"
+    ]
+    for row in problems():
+        for kind, converter in row.converters.items():
+            module = import_module(converter.home)
+            text.append(f"## {row.name}: {WORDS[kind]}\n\n")
+            text.append(f"{plain((module.__doc__ or '').split(chr(10) * 2)[0])}\n\n")
+            text.append(table(("option", "what it takes", "default"), (
+                (f"`{key}`", plain(option.expected), code(option.default))
+                for key, option in module.OPTIONS.items()
+            )))  # fmt: skip
+    return "".join(text)
+
+
 def archive() -> str:
     """Return the archive's groups, and what is open in it."""
     from schedopt.archive.entries import group
@@ -292,7 +315,7 @@ def archive() -> str:
 PAGES = {
     "command-line": command_line, "formats": formats, "constraints": constraints,
     "policies": policies, "formulations": formulations, "generators": generators,
-    "archive": archive,
+    "converters": converters, "archive": archive,
 }  # fmt: skip
 
 

@@ -97,14 +97,7 @@ class WholeModel:
         return asked
 
     def add(self, *constraints: Constraint) -> Self:
-        """Add side constraints to those of the instance.
-
-        Raises
-        ------
-        InputError
-            If one names a job or group that does not exist, has a name that is taken, or is of a
-            kind that cannot be taken here.
-        """
+        """Add side constraints to those of the instance; `InputError` if one cannot be taken."""
         began = time.perf_counter()
         check_added(self.instance, [*self.added, *constraints])
         changed = self.changed

@@ -147,13 +147,7 @@ class CpSatFormulation(Formulation, Protocol):
 
 
 class FormulationType(Protocol):
-    """The class of a formulation: what is known of it before there is an instance.
-
-    Attributes
-    ----------
-    problem, name, engine, sense : str
-    known_options : mapping of str to Option
-    """
+    """The class of a formulation: what is known of it before there is an instance."""
 
     problem: str
     name: str
@@ -167,18 +161,9 @@ class FormulationType(Protocol):
 
 
 class Knapsack(NamedTuple):
-    """A formulation that is a plain 0-1 knapsack: what an exact knapsack algorithm needs.
+    """A formulation that is a plain 0-1 knapsack over some jobs of the instance, n of them.
 
-    Attributes
-    ----------
-    rewards : ndarray of float
-        Shape (n,).
-    demands : Whole
-        Shape (n,).
-    room : int
-        The largest total demand that fits, in their unit.
-    positions : ndarray of int
-        The position of each item among the instance's jobs, shape (n,).
+    ``room`` is the largest total demand that fits, in the unit of ``demands``.
     """
 
     rewards: Floats

@@ -54,14 +54,7 @@ def scale_of(numbers: Floats, most: float = 1e22) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """Decimals as whole numbers of one unit.
-
-    Attributes
-    ----------
-    numbers : ndarray of int or object
-    scale : int
-        Units in 1.
-    """
+    """Decimals as whole numbers of one unit, ``scale`` units in 1."""
 
     numbers: Integers
     scale: int

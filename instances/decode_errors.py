@@ -267,8 +267,9 @@ def _worded(what: str, value: Any, info: Any) -> tuple[str, str]:
     if key := re.match(r"Object contains unknown field `(.*)`", what):
         fields = info.fields if isinstance(info, inspect.StructType) else ()
         present = value if isinstance(value, dict) else {}
-        known = [f.encode_name for f in fields if f.encode_name not in present]
-        hint = suggestion(key[1], known) or listing(known)
+        every = [f.encode_name for f in fields]
+        known = [name for name in every if name not in present]
+        hint = suggestion(key[1], known) or suggestion(key[1], every) or listing(known)
         return f"only keys of the format{hint}", f"key {key[1]!r}"
     if key := re.match(r"Object missing required field `(.*)`", what):
         expected = f"a key {key[1]!r}"

@@ -13,6 +13,7 @@ import msgspec
 
 from schedopt.instances.decode_errors import explained, lost_number, repeated_key
 from schedopt.instances.errors import placed
+from schedopt.instances.precision import may_lose_whole
 
 T = TypeVar("T")
 LARGE = 100_000
@@ -33,22 +34,9 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
     """Decode JSON strictly into a type.
 
     A whole number may be written as JSON Schema allows it: ``10``, ``10.0`` or ``1e1``. Lines that
-    begin with ``//`` are comments.
-
-    Parameters
-    ----------
-    data : bytes
-        The text.
-    wanted : type
-        What it should become, such as a record or a union of records.
-    file : str, optional
-        Where it is from, for messages.
-
-    Raises
-    ------
-    InputError
-        With the file, the place, what was found and what was expected; also where an object has
-        the same key twice, or a number is one that no double holds (see `instances.precision`).
+    begin with ``//`` are comments. `InputError` tells the file and the place, what was found and
+    what was expected; also where a key is repeated, or no double holds a number (see
+    `instances.precision`).
     """
     data = uncommented(data)
     with placed(file=file), _no_collection():
@@ -91,7 +79,7 @@ def convert(raw: object, wanted: Any, place: str, *, file: str | None = None) ->
     with placed(place, file):
         data = msgspec.json.encode(raw)
         record = _decoded(data, wanted)
-        if lost := lost_number(data, wanted):
+        if may_lose_whole(data) and (lost := lost_number(data, wanted)):
             raise lost
         return record
 

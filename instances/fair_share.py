@@ -58,7 +58,8 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
         ``at_least`` names.
     past : dict of str to float
         On dssp: the demand that groups used before the first night, each 0 where it is not given.
-        It counts as theirs tonight. Groups that have no job now may be among them.
+        It counts as theirs tonight. Groups that have no job now may be among them, and may then
+        be bounded, too: a group without a job is misspelt unless it has a past, if it be of 0.
     past_total : float, optional
         Of what the past is a share: the capacity of those nights or, with ``of`` selected, all
         demand that was selected on them. The sum of ``past`` where it is not given.
@@ -115,10 +116,16 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
             raise InputError("a finite number >= 0", found="another", place="past_total")
 
     def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
-        """Yield the grouping, then each bounded group."""
-        yield "by", self.by, None
-        for field, shares in (("at_most", self.at_most), ("at_least", self.at_least)):
-            for group in shares:
+        """Yield the grouping, then each bounded group; those with a past need have no job now."""
+        bounded = [
+            (field, group)
+            for field, shares in (("at_most", self.at_most), ("at_least", self.at_least))
+            for group in shares
+        ]
+        if not bounded or any(group not in self.past for _, group in bounded):
+            yield "by", self.by, None
+        for field, group in bounded:
+            if group not in self.past:
                 yield f"{field}.{group}", self.by, group
 
     def caps(self, groups: Iterable[str]) -> dict[str, float]:

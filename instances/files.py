@@ -75,17 +75,13 @@ class _Logged(msgspec.Struct):
 def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """Read a file, decompressed if it is gzip; ``example:NAME`` is a bundled instance.
 
-    It may come through a pipe of the shell (``/dev/stdin``, ``<(...)``), not through one by name,
-    which nobody might ever write to, nor from a device.
-
-    Raises
-    ------
-    InputError
-        If it is not there, not a file, not readable, broken, or larger than ``most`` bytes, as it
-        is or unpacked; `MOST_READ` may say otherwise. No more than that is ever unpacked.
+    It may be one of the shell's own pipes (``/dev/stdin``, ``<(...)``), but no named pipe, to which
+    nobody might ever write, and no device. `InputError` if it cannot be read, or is larger than
+    ``most`` bytes, packed or unpacked; `MOST_READ` may set another limit. No more than that is ever
+    unpacked.
     """
     path, most = located(path), most_read(most)
-    try:
+    with _refused(path):
         check_kind(path)
         with path.open("rb", buffering=0) as file:  # once: what comes through a pipe comes once
             data = _read(file, most)
@@ -95,6 +91,14 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
                 raise _too_large(most)
             with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
                 data = _read(packed, most)
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+@contextmanager
+def _refused(path: Path) -> Iterator[None]:
+    """Say of a file that cannot be read why."""
+    try:
+        yield
     except InputError as error:
         error.file = str(path)
         raise
@@ -104,7 +108,25 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
         raise InputError("an intact gzip file", found=str(error), file=str(path)) from None
     except (OSError, ValueError) as error:
         raise InputError("a readable file", found=_reason(error), file=str(path)) from None
-    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def head_of(path: str | Path, most: int = 4096) -> bytes:
+    """Return how a file begins, unpacked; of a pipe, which can be read once, nothing.
+
+    Raises
+    ------
+    InputError
+        If it is not there, not a file, or not readable.
+    """
+    path = located(path)
+    with _refused(path):
+        check_kind(path)
+        if is_stream(path):
+            return b""
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        with gzip.open(path) if packed else path.open("rb") as file:
+            return file.read(most).removeprefix(b"\xef\xbb\xbf")
 
 
 MOST_READ = "SCHEDOPT_MOST_MIB"
@@ -123,14 +145,7 @@ def most_read(most: int) -> int:
 
 
 def check_rows(rows: int, each: int) -> None:
-    """Raise `InputError` where a table is too large for memory, before it is unpacked.
-
-    Parameters
-    ----------
-    rows : int
-    each : int
-        Bytes that a row takes once it is.
-    """
+    """Raise `InputError` if a table of ``each`` bytes a row would be too large once unpacked."""
     most = most_read(MOST_TABLE)
     if rows * each > most:
         expected = f"at most {most // each:,} such rows, {most // 2**20} MiB unpacked {_MORE}"
@@ -283,20 +298,7 @@ def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
 
 
 def keep(read: Iterable[str | Path], target: str | Path) -> None:
-    """Make sure that what is to be written does not take the place of what was read.
-
-    Parameters
-    ----------
-    read : iterable of path
-        What was read, or will be; those that are not there are passed over.
-    target : path
-        What is to be written.
-
-    Raises
-    ------
-    InputError
-        If one of them is that very file, by whatever name or link.
-    """
+    """Raise `InputError` if ``target`` is a file that is read, by whatever name or link."""
     there = None
     try:
         with suppress(OSError):
@@ -322,26 +324,14 @@ def _same(one: Path, other: str | Path, there: os.stat_result | None) -> bool:
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write a file whole or not at all.
-
-    Raises
-    ------
-    InputError
-        If the folder is not there or nothing can be written in it.
-    """
+    """Write a file whole or not at all; `InputError` if that is not possible."""
     with replaced(path) as file:
         file.write(data)
 
 
 @contextmanager
 def replaced(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a neighbour of a file for writing, which takes its place once all has gone well.
-
-    Raises
-    ------
-    InputError
-        If the folder is not there or nothing can be written in it.
-    """
+    """Open a temporary file that replaces ``path`` on success; `InputError` if it cannot."""
     path = Path(path)
     try:
         if is_stream(path):  # written as it is

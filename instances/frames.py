@@ -50,13 +50,7 @@ class Framed:
         )
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the same as a frame of pandas.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
+        """Return the same as a frame of pandas, which has to be installed."""
         import pandas as pd
 
         return pd.DataFrame(self.to_polars().to_dict(as_series=False))

@@ -11,13 +11,8 @@ import msgspec
 class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Which instance a result is of.
 
-    Attributes
-    ----------
-    name : str
-    digest : str
-        SHA-256 of the instance in canonical JSON: keys in order, no white space.
-    log : str
-        Of an instance of a log, SHA-256 of its jobs; else empty.
+    ``digest`` is SHA-256 of the instance in canonical JSON (sorted keys, no white space), ``log``
+    that of the jobs of a log, if it has one.
     """
 
     name: str

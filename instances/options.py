@@ -77,6 +77,10 @@ class OptionsWith(dict[str, Option]):
         raise KeyError(key)
 
 
+ALL = 60
+"""Options that a message names: all there are."""
+
+
 def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -> dict[str, Any]:
     """Return the given options, each known and right; those not given are left out.
 
@@ -84,7 +88,7 @@ def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -
     """
     for key, value in given.items():
         if key not in known:
-            hint = suggestion(key, known) or listing(known) or ": it has none"
+            hint = suggestion(key, known) or listing(known, ALL) or ": it has none"
             raise InputError(f"an option of {whose}{hint}", found=shown(key), place="option")
         if not known[key].accepts(value):
             raise InputError(known[key].expected, found=shown(value), place=f"option {key}")

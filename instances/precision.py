@@ -26,6 +26,9 @@ _KINDS = bytes(ord("0") if chr(byte).isascii() and chr(byte).isdigit()
                for byte in range(256))  # fmt: skip
 """Every digit as 0, e and E as e, the minus as it is, and all else as a space."""
 
+_WHOLES = bytes(48 if 48 <= byte < 58 else 46 if byte == 46 else 32 for byte in range(256))
+"""Every digit as 0, the point as it is, and all else as a space."""
+
 _TINY, _NUMBER = r"[eE]-\d{3}", r"^[+-]?[\d.]+([eE][+-]?\d+)?$"
 
 
@@ -33,6 +36,11 @@ def may_lose(data: bytes) -> bool:
     """Tell whether a text may have a number that a double loses: quick, and sure of a no."""
     plain = data.translate(_KINDS, b".")
     return b"0" * 16 in plain or b"0e-000" in plain
+
+
+def may_lose_whole(data: bytes) -> bool:
+    """Tell the same of a text whose fractions are doubles, printed to be read back."""
+    return b" " + b"0" * 16 in data.translate(_WHOLES)
 
 
 def held(written: str) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.decimals import SAFE, as_written, scale_of
 from schedopt.instances.errors import InputError, listing, placed, shown, suggestion
+from schedopt.instances.plain_text import Names, quickly
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -31,14 +31,14 @@ class Jobs(NamedTuple):
 
     Attributes
     ----------
-    names : list of str
+    names : sequence of str
     numbers : ndarray of float, shape (kinds, columns)
         What jobs of each kind say, column by column as asked for.
     kind : ndarray of int, shape (jobs,)
         The kind of each job.
     """
 
-    names: list[str]
+    names: Sequence[str]
     numbers: Floats
     kind: NDArray[np.intp]
 
@@ -67,7 +67,9 @@ def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> 
     jobs = _of_text(source, columns) if isinstance(source, bytes) else _of_rows(source, columns)
     for i, column in enumerate(columns):
         _check(jobs, i, column, column in resources)
-    if len(set(jobs.names)) < len(jobs.names):
+    if not (isinstance(jobs.names, Names) and jobs.names.differ()) and (
+        len(set(jobs.names)) < len(jobs.names)
+    ):
         seen: set[str] = set()
         twice = next(name for name in jobs.names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise InputError("each name once", found=f"{shown(twice)} twice", place=NAME)
@@ -89,20 +91,22 @@ def _check(jobs: Jobs, i: int, column: str, amount: bool) -> None:
 
 
 def _of_text(data: bytes, columns: Sequence[str]) -> Jobs:
+    data = data.removeprefix(b"\xef\xbb\xbf")
     try:
-        text = data.decode("utf-8-sig")
+        data.isascii() or data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         wrong = InputError("text in UTF-8", found="bytes that are not", place=f"line {line}")
         raise wrong from None
-    if text.lstrip()[:1] == "{":
-        return _of_rows(_lines(text), columns)
-    head, _, body = text.replace("\r", "").lstrip("\n").partition("\n")
+    if data.lstrip()[:1] == b"{":
+        return _of_rows(_lines(data.decode()), columns)
+    title, _, body = data.replace(b"\r", b"").lstrip(b"\n").partition(b"\n")
+    head = title.decode()
     delimiter = max(",;\t", key=head.count)
     titles = [title.strip().strip('"') for title in head.split(delimiter)]
     at = _positions(titles, columns)
-    jobs = None if '"' in text or titles[0] != NAME else _quickly(body, delimiter, at, len(titles))
-    return jobs or _carefully(body, delimiter, at, len(titles))
+    jobs = quickly(body, delimiter, at, len(titles))
+    return Jobs(*jobs) if jobs else _carefully(body.decode(), delimiter, at, len(titles))
 
 
 def _lines(text: str) -> Iterable[Mapping[str, object]]:
@@ -128,28 +132,6 @@ def _positions(titles: Sequence[str], columns: Sequence[str]) -> list[int]:
             found = f"it {titles.count(wanted)} times" if wanted in titles else "none"
             raise InputError(f"one column {shown(wanted)}", found=f"{found}{known}", place="header")
     return [titles.index(wanted) for wanted in (NAME, *columns)]
-
-
-def _quickly(body: str, delimiter: str, at: Sequence[int], width: int) -> Jobs | None:
-    """Read rows that begin with a name and go on in plain numbers; None where some do not."""
-    parts = [line.partition(delimiter) for line in body.split("\n") if line]
-    names = [name for name, _, _ in parts]
-    number: dict[str, int] = {}
-    kind = [number.setdefault(rest, len(number)) for _, _, rest in parts]
-    text = delimiter.join(number)
-    if text.count(delimiter) != len(number) * (width - 1) - 1:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)  # of text, in earlier versions of numpy
-        try:
-            cells = np.fromstring(text, sep=delimiter)
-        except (ValueError, DeprecationWarning):
-            return None
-    if cells.size != len(number) * (width - 1) or not cells.size:
-        return None
-    numbers = cells.reshape(len(number), width - 1)[:, [i - 1 for i in at[1:]]]
-    stripped = [name.strip() for name in names] if " " in body else names
-    return Jobs(stripped, numbers, np.array(kind, dtype=np.intp))
 
 
 def _carefully(body: str, delimiter: str, at: Sequence[int], width: int) -> Jobs:

@@ -38,16 +38,10 @@ _CHUNK = 2**18
 
 
 class Fields(NamedTuple):
-    """All that a log says.
+    """The whole of a log.
 
-    Attributes
-    ----------
-    header : dict of str to str
-        Its remarks by their word, the first of each.
-    lines : ndarray of int, shape (lines,)
-        Where each line of numbers stands, from 1.
-    cells : ndarray of float, shape (21, lines)
-        Its numbers by field; -1 is unknown.
+    ``header`` holds its remarks by their word, the first of each; ``lines`` where each line of
+    numbers stands, from 1; ``cells``, shape (21, lines), its numbers by field, -1 for unknown.
     """
 
     header: dict[str, str]
@@ -139,26 +133,11 @@ def _numbers(
 
 
 class Entry(NamedTuple):
-    """A job of a log that ran.
+    """A job of a log that ran; None where the log does not say.
 
-    Attributes
-    ----------
-    line : int
-        Its line in the file, from 1.
-    name : str
-        Its number in the log.
-    submit : float
-        When it came, in seconds since the log began.
-    wait : float or None
-        How long it waited, where the log says.
-    run : float
-        How long it ran, above 0.
-    processors : int
-        How many it held all that time, 1 or more.
-    planned : float or None
-        How long its user said it would run, where the log says.
-    user, group, queue : int or None
-        Their numbers, where the log says.
+    ``line`` is its line in the file, from 1; ``submit``, in seconds since the log began, its
+    arrival; ``run``, above 0, how long it held its ``processors``; ``planned`` the run time that
+    its user requested.
     """
 
     line: int
@@ -177,22 +156,9 @@ class Entry(NamedTuple):
 class Log:
     """A log, or a window of it.
 
-    Attributes
-    ----------
-    file : str
-        Where it was read from.
-    stem : str
-        The file's name without its endings.
-    computer : str or None
-        What the header says of the machine.
-    processors : int
-        How many the machine has.
-    entries : tuple of Entry
-        Jobs that ran, in the order in which they came.
-    lines : int
-        How many jobs the window has, with those left out.
-    notes : tuple of str
-        How many were left out for which reason, and what stands in for a missing value.
+    ``lines`` counts the jobs of the window, those that were left out among them; ``entries`` are
+    those that ran, by submit time. ``notes`` tell how many were left out for which reason, and what
+    stands in for a missing value.
     """
 
     file: str
@@ -243,24 +209,12 @@ def read_log(
     """Read a log, perhaps gzipped, or a window of it; every line is checked all the same.
 
     Jobs that never ran, or for which neither the processors used nor those asked for are known, are
-    left out and counted. So are lines that tell of a part of a job (status 2, 3 and 4), since the
-    whole job has a line of its own.
+    left out and counted. So are lines about a part of a job (status 2, 3 and 4), since the whole
+    job has a line of its own.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    processors : int, optional
-        The machine's processors; ``MaxProcs`` or ``MaxNodes`` of the header if left out.
-    start, end : float, optional
-        Take jobs submitted from ``start`` on and before ``end``, in seconds of the log.
-    jobs : int, optional
-        Take the first so many of those that ran.
-
-    Raises
-    ------
-    InputError
-        With the file, the line, what was found and what was expected.
+    ``processors`` are the machine's, by default ``MaxProcs`` or ``MaxNodes`` of the header. The
+    window is that of the first ``jobs`` that ran of those submitted from ``start`` on and before
+    ``end``, in seconds of the log. `InputError` names the file and the line.
     """
     with placed(file=path):
         data = read_bytes(path)

@@ -27,15 +27,7 @@ from schedopt.policies.registry import NotApplicableError, Policy
 
 @dataclass(frozen=True)
 class PolicyFile:
-    """A Python file that registers policies.
-
-    Attributes
-    ----------
-    path : str
-        Where it was read from, for messages.
-    text : str
-        What it says.
-    """
+    """A Python file that registers policies: its path, for messages, and its text."""
 
     path: str
     text: str
@@ -51,13 +43,7 @@ _LOADED: dict[str, tuple[PolicyFile, tuple[Policy, ...]]] = {}
 
 
 def read(path: str | Path) -> PolicyFile:
-    """Read a file of policies, without running it.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it is not Python by name or not text.
-    """
+    """Read a file of policies, without running it; `InputError` if it is no Python text."""
     if Path(path).suffix != ".py":
         raise InputError("a Python file, .py", file=str(path))
     data = read_bytes(path)
@@ -70,12 +56,8 @@ def read(path: str | Path) -> PolicyFile:
 def load(file: PolicyFile) -> tuple[Policy, ...]:
     """Run a file of policies, unless it has been run, and return what it registers.
 
-    A file that has changed since it was run replaces what it registered then.
-
-    Raises
-    ------
-    InputError
-        If it fails, or registers nothing: with the line.
+    A file that has changed since replaces what it registered then. `InputError` names the line
+    where it fails, or says that it registers nothing.
     """
     if file.path in _LOADED:
         known, registered = _LOADED[file.path]

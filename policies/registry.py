@@ -20,27 +20,13 @@ class NotApplicableError(Exception):
 
 
 def single_night(nights: int, who: str) -> None:
-    """Raise `NotApplicableError` if there are several nights.
-
-    Parameters
-    ----------
-    nights : int
-        How many there are.
-    who : str
-        What is for one.
-    """
+    """Raise `NotApplicableError` if there are several nights, and ``who`` is for one."""
     if nights > 1:
         raise NotApplicableError(f"{who} is for a single night, and there are {nights}")
 
 
 class InterruptedRunError(Exception):
-    """An interrupt came while a policy ran.
-
-    Attributes
-    ----------
-    solution : object
-        The solution record of what had been done.
-    """
+    """An interrupt came while a policy ran; ``solution`` is the record of what had been done."""
 
     def __init__(self, solution: Any) -> None:
         super().__init__("interrupted")
@@ -52,23 +38,10 @@ class UnstableError(NotApplicableError):
 
 
 def returned(found: Any, who: str, what: str, kind: type, *sizes: int) -> NDArray[Any]:
-    """Return what a policy's own function returned as an array of one of some sizes.
+    """Return what a user's policy returned as an array of shape (size,) for one of ``sizes``.
 
-    Parameters
-    ----------
-    found : object
-        What it returned.
-    who, what : str
-        The policy, and what the numbers are of, such as ``job``.
-    kind : {bool, float}
-        Truth values, or numbers.
-    *sizes : int
-        The array is of shape (size,).
-
-    Raises
-    ------
-    InputError
-        If it is no such array, or has a number that is none.
+    ``kind`` is bool or float; ``what`` says what the numbers are of, such as ``job``. `InputError`
+    if it is no such array, or has a NaN.
     """
     words = "a truth value" if kind is bool else "a number"
     expected = f"{words} for each {what} ({' or '.join(map(str, sizes))}) from {shown(who)}"
@@ -141,13 +114,7 @@ _POLICIES: dict[str, dict[str, Policy]] = {}
 
 
 def register(policy: Policy) -> Policy:
-    """Add a policy; its name must be new among its problem's.
-
-    Raises
-    ------
-    ValueError
-        If the problem has a policy of that name.
-    """
+    """Add a policy; `ValueError` if its problem has one of that name."""
     of_problem = _POLICIES.setdefault(policy.problem, {})
     if policy.name in of_problem:
         raise ValueError(f"{policy.problem} has a policy {policy.name!r} already")

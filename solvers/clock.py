@@ -6,13 +6,7 @@ import time
 
 
 class Stopwatch:
-    """The seconds that went into something that may be entered again from within.
-
-    Attributes
-    ----------
-    spent : float
-        Seconds of all that has ended.
-    """
+    """The seconds spent in something that may be entered again from within."""
 
     def __init__(self) -> None:
         self.spent = 0.0

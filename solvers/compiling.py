@@ -26,6 +26,9 @@ LOADING = 0.5
 COMPILING = 3.0
 """Seconds after which it is compiled, where that has not been done on this machine before."""
 
+REFUSED = ("math range error", "math domain error")
+"""What Python's `math` says of numbers for which compiled code has infinity, or none."""
+
 
 class Kernel(Source):
     """A function that is compiled at its first call, or run as Python where little is to be done.
@@ -62,7 +65,7 @@ class Kernel(Source):
             _python.look_at_the_clock()
             return self.py_func(*args, **named)
         if self.stays_python(args):
-            with suppress(TooSlowError):
+            with suppress(CompileError):
                 return _python(self, args)
         return self.dispatcher(*args, **named)
 
@@ -88,8 +91,8 @@ class Kernel(Source):
         return cast("list[Any]", self.dispatcher.signatures)
 
 
-class TooSlowError(Exception):
-    """Raised inside a kernel that has run as Python for so long that compiling it pays."""
+class CompileError(Exception):
+    """Raised where a kernel is to be compiled: Python takes too long, or refuses a number."""
 
 
 class _Python:
@@ -102,7 +105,7 @@ class _Python:
 
     def __call__(self, kernel: Kernel, args: tuple[Any, ...]) -> Any:
         if self.spent >= kernel.patience:
-            raise TooSlowError
+            raise CompileError
         before = [(array, array.copy()) for array in _arrays(args)]
         began = time.thread_time()
         self._until = began + kernel.patience - self.spent
@@ -111,9 +114,11 @@ class _Python:
             with np.errstate(all="ignore"):
                 asked = (np.float64(of) if type(of) is float else of for of in args)
                 return _native(kernel.py_func(*asked))
-        except BaseException:  # an interruption too: compiled code would not have been cut short
+        except BaseException as error:  # an interruption too: compiled code is not cut short
             for array, was in before:
                 _fill(array, was)
+            if str(error) in REFUSED:
+                raise CompileError from None
             raise
         finally:
             self.runs = False
@@ -122,7 +127,7 @@ class _Python:
     def look_at_the_clock(self) -> None:
         """Give up where this run takes too long; called whenever a kernel calls another."""
         if time.thread_time() >= self._until:
-            raise TooSlowError
+            raise CompileError
 
 
 _python = _Python()

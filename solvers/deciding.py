@@ -21,25 +21,14 @@ from schedopt.solvers.running import Run, make_result
 
 @dataclass(frozen=True)
 class Decided:
-    """What is known of a program.
+    """What is known of a 0-1 program.
 
-    Attributes
-    ----------
-    stopped : str
-        Why the search ended.
-    best : ndarray of int8 or None
-        The best selection of columns, which keeps every row.
-    bound : Fraction or None
-        No selection is worth more, in rewards.
-    proven : bool
-        Whether `best` is an optimum, or there is none, without rounding.
-    message : str
-    found_by, proved_by : str, optional
-        The engines that did, where these are others than the one that answers.
+    `bound` is in rewards. `proven` says, without rounding, that `best` is an optimum, or that there
+    is no solution. `found_by` and `proved_by` name engines other than the one that answers.
     """
 
     stopped: Termination
-    best: NDArray[np.int8] | None
+    best: NDArray[np.int8] | None  # keeps every row
     bound: Fraction | None
     proven: bool
     message: str = ""
@@ -60,19 +49,8 @@ def concluded(
 ) -> Result[Any]:
     """Return the result, not yet checked, of what is decided: optimal only where proven.
 
-    Parameters
-    ----------
-    model : Formulation
-    run : Run
-    decided : Decided
-    solver, version : str
-        Of the engine that answers.
-    solution : object, optional
-        The solution record of the best, where the model does not read it from its columns.
-    options : mapping, optional
-        As of `make_result`.
-    holds : callable, optional
-        Tells whether some side constraints can hold together, for a conflict.
+    ``solution`` is needed where the model does not read it from the columns of the best; ``holds``
+    tells whether some side constraints can hold together, and is needed to report a conflict.
     """
     selection: Any = model
     if solution is None and decided.best is not None:

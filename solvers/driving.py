@@ -44,22 +44,10 @@ def version() -> str:
 def drive(search: Search, run: Run, *, noise: float = NOISE) -> tuple[Termination, str]:
     """Advance a search until it is done, near enough, out of time or memory, or interrupted.
 
-    Parameters
-    ----------
-    search : Search
-        Keeps what it has found, however it ends.
-    run : Run
-        Its limits are kept, its trace is written.
-    noise : float
-        The relative gap that counts as none; 0 for a search without rounding.
-
-    Returns
-    -------
-    termination : str
-        ``optimal`` where the gap is closed as far as was asked, or where the search ended without
-        a solution or a bound to compare; ``completed`` where it ended with a gap.
-    message : str
-        What went wrong, where something did.
+    Returns why it stopped, and an error message or an empty one: ``optimal`` where the gap is
+    closed as far as was asked, or where the search ended without a solution or a bound to compare;
+    ``completed`` where it ended with a gap. ``noise`` is the relative gap that counts as none, 0
+    for a search without rounding.
     """
     limits = run.limits
     try:

@@ -18,14 +18,9 @@ ENDING = tuple(
 
 
 class Stop:
-    """Whether a command was told to end.
+    """Whether a command was told to end, and by which signal.
 
-    Attributes
-    ----------
-    signal : int or None
-        The first that came.
-    held : bool
-        Whether what is done now is finished first: signals are noted, and raise nothing.
+    While `held`, signals are noted and raise nothing: what is under way is finished first.
     """
 
     def __init__(self) -> None:

@@ -174,7 +174,11 @@ def _checker(problem: str) -> Any:
 
 @cache
 def _judge(problem: str) -> Any:
-    """Return what re-proves bounds of a problem, None where nothing does."""
+    """Return what re-proves bounds of a problem, None where nothing does.
+
+    Its ``reproved(instance, constraints, certificate, claim)``, with all side constraints, returns
+    None where the claimed bound holds, else a line that says why it does not follow.
+    """
     name = f"schedopt.validation.{problem}.bound"
     return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
@@ -213,29 +217,14 @@ def reproves(
     added: Sequence[Constraint],
     certificate: Mapping[str, object],
 ) -> bool:
-    """Tell whether a certificate re-proves the bound that a result claims.
-
-    Parameters
-    ----------
-    instance : Instance
-    claim : Document
-    added : sequence of Constraint
-        The side constraints beyond the instance's.
-    certificate : mapping
-    """
+    """Tell whether a certificate re-proves the bound of a result with these added constraints."""
     judge = _judge(claim.problem)
     rules = [*instance.constraints, *added]
     return judge is not None and judge.reproved(instance, rules, certificate, claim) is None
 
 
 def result_of(document: Document) -> Result[Any]:
-    """Return a document as a result, its solution and its side constraints decoded.
-
-    Raises
-    ------
-    InputError
-        With the place, if a part cannot be read.
-    """
+    """Return a document as a result, its parts decoded; `InputError` if one cannot be."""
     instance_type(document.problem)  # there is such a problem
     checker = _checker(document.problem)
     own = {name: getattr(document, name) for name in Outcome.__struct_fields__}
@@ -248,13 +237,7 @@ def result_of(document: Document) -> Result[Any]:
 
 
 def as_record(result: Document) -> Any:
-    """Return a document's solution as the problem's record.
-
-    Raises
-    ------
-    InputError
-        With the place, if it cannot be read as one.
-    """
+    """Return a document's solution as the problem's record, `InputError` if it is none."""
     checker = _checker(result.problem)
     kind = checker.solution_type(result.solution)
     known_answers: Mapping[str, tuple[type, ...]] = getattr(checker, "ANSWERS", {})

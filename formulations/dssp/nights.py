@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import NamedTuple
 
-from schedopt.formulations.dssp.rows import Row, beyond, rows
+from schedopt.formulations.dssp.rows import Number, Row, beyond, rows
 from schedopt.instances.constraints import (
     Apart,
     AtLeast,
@@ -60,12 +60,15 @@ class Calendar:
             columns += [(j, n) for n in nights]
         return cls(season, capacity, tuple(columns), tuple(of_job))
 
-    def on_night(self, row: Row, n: int) -> Row:
-        """Return a row over jobs as one over the columns of a night."""
-        pairs = zip(row.jobs, row.coefficients, strict=True)
-        here = [(self.of_job[j][n], c) for j, c in pairs if n in self.of_job[j]]
-        what = f"{row.what}, night {n}"
-        return Row(what, [x for x, _ in here], [c for _, c in here], row.lower, row.upper)
+    def nightly(self, row: Row) -> Iterator[Row]:
+        """Yield a row over jobs as one over the columns of each night."""
+        here: list[list[tuple[int, Number]]] = [[] for _ in range(self.season.nights)]
+        for j, c in zip(row.jobs, row.coefficients, strict=True):
+            for n, x in self.of_job[j].items():
+                here[n - 1].append((x, c))
+        for n, pairs in enumerate(here, start=1):
+            what = f"{row.what}, night {n}"
+            yield Row(what, [x for x, _ in pairs], [c for _, c in pairs], row.lower, row.upper)
 
     def throughout(self, row: Row) -> Row:
         """Return a row over jobs as one over all their nights."""
@@ -139,13 +142,12 @@ def _(constraint: Constraint, calendar: Calendar) -> Iterator[Row]:
 def _(constraint: Constraint, calendar: Calendar) -> Iterator[Row]:
     # Each night has all of it.
     for row in rows(constraint, calendar.season, calendar.capacity):
-        for n in range(1, calendar.season.nights + 1):
-            yield calendar.on_night(row, n)
+        yield from calendar.nightly(row)
 
 
 @season_rows.register
 def _(constraint: FairShare, calendar: Calendar) -> Iterator[Row]:
-    groups = calendar.season.groups[constraint.by]
+    groups = calendar.season.groups.get(constraint.by, {})
     for period in periods(constraint, calendar.season.nights):
         for group, share in constraint.caps(groups).items():
             yield _bounds(constraint, calendar, period, group, share, floor=False)
@@ -176,7 +178,7 @@ def _used(
     rule: FairShare, calendar: Calendar, period: Period, group: str, share: Fraction
 ) -> dict[int, Fraction]:
     """Return what each column adds to what a group uses, less its share of what is selected."""
-    members = calendar.season.groups[rule.by][group]
+    members = calendar.season.groups.get(rule.by, {}).get(group, ())
     mine = set(members)
     demand = calendar.season.planned.demands.fractions
     body: dict[int, Fraction] = {}
@@ -193,6 +195,6 @@ def _possible(rule: FairShare, calendar: Calendar, period: Period, group: str) -
     demand = season.planned.demands.fractions
     return [
         j
-        for j in season.groups[rule.by][group]
+        for j in season.groups.get(rule.by, {}).get(group, ())
         if season.in_time[j] and demand[j] > 0 and period.nights.keys() & calendar.of_job[j].keys()
     ]

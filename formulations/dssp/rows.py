@@ -98,7 +98,7 @@ def rows(constraint: Constraint, night: Instance, capacity: Fraction) -> Iterato
 
 @rows.register
 def _(constraint: FairShare, night: Instance, capacity: Fraction) -> Iterator[Row]:
-    groups = night.groups[constraint.by]
+    groups = night.groups.get(constraint.by, {})
     for group, share in constraint.caps(groups).items():
         yield _share(constraint, night, capacity, group, most=as_written(share))
     for group, share in constraint.floors(groups).items():
@@ -119,7 +119,7 @@ def _share(
     A floor asks for no more than the whole demand of the group's jobs that can be in time.
     """
     what = f"{constraint.by} {group} at {'least' if most is None else 'most'}"
-    mine = set(night.groups[constraint.by][group])
+    mine = set(night.groups.get(constraint.by, {}).get(group, ()))
     demand = night.planned.demands.fractions
     late = bool(night.late) and most is not None  # a cap binds what is run late too
     possible = [j for j in sorted(mine) if (late or night.in_time[j]) and demand[j] > 0]

@@ -67,11 +67,8 @@ class Season(Declared):
     def capacity(self) -> list[Row]:
         """Equation 2 on each night, and that each job is run once at most."""
         own = window_rows(self.instance, self._able, self.fill)
-        found = [
-            self.calendar.on_night(row, n)
-            for n in range(1, self.instance.nights + 1)
-            for row in own
-        ]
+        by_night = zip(*map(self.calendar.nightly, own), strict=True)
+        found = [row for tonight in by_night for row in tonight]
         for j, nights in enumerate(self.calendar.of_job):
             if self._able[j] and len(nights) > 1:
                 columns = list(nights.values())

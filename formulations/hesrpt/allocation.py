@@ -326,14 +326,7 @@ class Allocation:
         ]
 
     def add(self, *constraints: Constraint | cp.Constraint) -> Self:
-        """Add side constraints to those of the instance, or native constraints of CVXPY.
-
-        Raises
-        ------
-        InputError
-            If one names a job or group that does not exist, has a name that is taken, or is of a
-            kind that shares of servers cannot take.
-        """
+        """Add side constraints, or native ones of CVXPY; `InputError` if one cannot be taken."""
         began = time.perf_counter()
         declared = [c for c in constraints if isinstance(c, Constraint)]
         check_added(self.instance, [*self.added, *declared])
@@ -410,12 +403,10 @@ class Allocation:
         return self.read(np.asarray(value(self._d)), np.asarray(value(self._a)))
 
     def read(self, d: Floats, a: Floats) -> Allocated:
-        """Return the allocation that some values say, played until all work is done.
+        """Return the allocation that some values mean, played until all work is done.
 
-        Parameters
-        ----------
-        d, a : ndarray
-            How long epochs last, and share times time of each pair, in units, shape (E,) and (n,).
+        ``d`` are durations of epochs, shape (E,), and ``a`` share times time of each pair, shape
+        (n,); both in `unit`.
         """
         durations = self.unit * np.maximum(d, 0.0)
         used = np.zeros((len(d), len(self.instance.jobs)))

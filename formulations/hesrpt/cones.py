@@ -18,15 +18,7 @@ Floats = NDArray[np.float64]
 def power_work(
     p: float, a: cp.Expression, d: cp.Expression, work: cp.Expression
 ) -> list[cp.Constraint]:
-    """Return work <= a^p d^(1-p) as a tower of second-order cones.
-
-    Parameters
-    ----------
-    p : float
-        Over 0, up to 1.
-    a, d, work : cvxpy expressions
-        Shape (n,) each.
-    """
+    """Return work <= a^p d^(1-p), entry by entry, as a tower of second-order cones."""
     floors = tower(p)
     if not floors:
         return [work <= a]
@@ -60,12 +52,8 @@ def table_work(
 ) -> list[cp.Constraint]:
     """Return work <= d·s(a/d) for a speedup through points: one row for each segment.
 
-    Parameters
-    ----------
-    points : (ndarray, ndarray)
-        Servers and speedups, (0, 0) first; level after the last.
-    a, d, work : cvxpy expressions
-        Shape (n,) each; ``a`` is in servers times time.
+    ``points`` are servers and speedups, (0, 0) first; the speedup is constant after the last. ``a``
+    is in servers times time.
     """
     k, s = points
     rows = [work <= s[-1] * d]

@@ -17,12 +17,8 @@ MANY = 12
 class Epochs(NamedTuple):
     """The epochs of a completion order, one after the other.
 
-    Attributes
-    ----------
-    present : list of list of int
-        Who is in the system in each epoch, as positions.
-    ends : list of (str, int)
-        What ends each epoch: the ``completion`` or the ``arrival`` of a job.
+    ``present`` holds the positions of the jobs in the system in each epoch, ``ends`` the event that
+    ends it: the ``completion`` or the ``arrival`` of a job.
     """
 
     present: list[list[int]]
@@ -30,15 +26,9 @@ class Epochs(NamedTuple):
 
 
 def lay_out(instance: Instance, last_first: Order, arrived: Mapping[str, int]) -> Epochs:
-    """Return the epochs of an order, each arrival after as many completions as told.
+    """Return the epochs of an order, given from the last job to complete to the first.
 
-    Parameters
-    ----------
-    instance : Instance
-    last_first : ndarray of int64
-        Positions of jobs, the last to complete first, shape (M,).
-    arrived : mapping of str to int
-        How many jobs complete before each job arrives; none where not given.
+    ``arrived`` says after how many completions each job arrives, 0 where it does not.
     """
     waiting = sorted((float(r), j) for j, r in enumerate(instance.arrivals) if r > 0)
     here = {j for j, r in enumerate(instance.arrivals) if r == 0}
@@ -58,14 +48,7 @@ def lay_out(instance: Instance, last_first: Order, arrived: Mapping[str, int]) -
 
 
 def timelines(instance: Instance, order: Sequence[int] | None = None) -> Iterator[Timeline]:
-    """Yield every (order from the last, completions before each arrival) that can be.
-
-    Parameters
-    ----------
-    instance : Instance
-    order : sequence of int, optional
-        Only this order of completions (positions, from the last to complete).
-    """
+    """Yield every feasible timeline, or those of one ``order`` (from the last job)."""
     arrivals = sorted((float(r), j) for j, r in enumerate(instance.arrivals) if r > 0)
     here = {j for j, r in enumerate(instance.arrivals) if r == 0}
     wanted = None if order is None else list(reversed(order))

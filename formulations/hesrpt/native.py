@@ -33,13 +33,7 @@ class Program(cp.Problem):  # type: ignore[misc]  # CVXPY's stubs are skipped
 
 
 class Native:
-    """The program that users hold, and what of it was declared.
-
-    Attributes
-    ----------
-    program : Program
-        As it stands.
-    """
+    """The CVXPY program that users hold, and a digest of what was declared of it."""
 
     def __init__(self, goal: cp.Minimize, rows: Sequence[cp.Constraint]) -> None:
         self.program = Program(goal, rows)

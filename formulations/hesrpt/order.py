@@ -22,18 +22,9 @@ ORDER = Option(
 
 
 def positions(instance: Instance, order: str | Sequence[str]) -> Order:
-    """Return a completion order from the names of the jobs, the first to complete first.
+    """Return a completion order from job names, the first to complete first, or one text of them.
 
-    Parameters
-    ----------
-    instance : Instance
-    order : str or sequence of str
-        The names, or all of them in one text with commas between.
-
-    Raises
-    ------
-    InputError
-        If a job is missing, there twice or not known.
+    `InputError` says which job is missing, named twice or unknown.
     """
     if isinstance(order, str | int | float):
         order = [name.strip() for name in str(order).split(",")]

@@ -181,20 +181,11 @@ def replayed(
     durations: Floats,
     used: Floats,
 ) -> Allocated:
-    """Play the shares of each epoch until what ends it has happened.
+    """Play the shares of each epoch until the event that ends it.
 
-    A solver meets its constraints only nearly, so shares are put right, and each epoch lasts as
-    long as it takes: the completion times are then exact.
-
-    Parameters
-    ----------
-    instance : Instance
-    epochs : Epochs
-        Who is in the system in each, and what ends it.
-    durations : ndarray
-        How long epochs are meant to last, shape (E,).
-    used : ndarray
-        Share times time by epoch and job, shape (E, M).
+    A solver meets its constraints only nearly, so shares are corrected and each epoch lasts as long
+    as its work takes: completion times are then exact. ``durations`` is of shape (E,), ``used``
+    (share times time) of shape (E, M).
     """
     left = instance.sizes.copy()
     completion = np.zeros(len(left))

@@ -17,17 +17,7 @@ Ints = NDArray[np.int64]
 
 
 class Bound(NamedTuple):
-    """Bounds on what some jobs have together.
-
-    Attributes
-    ----------
-    name : str
-        The side constraint's.
-    jobs : tuple of int
-        Positions.
-    at_least, at_most : float
-        0 and 1 where nothing is asked.
-    """
+    """Bounds on the total share of some jobs, by position; 0 and 1 where nothing is asked."""
 
     name: str
     jobs: tuple[int, ...]
@@ -45,15 +35,7 @@ class Bounding(Protocol):
 
 
 class Rules:
-    """The side constraints of an instance, as bounds on shares.
-
-    Attributes
-    ----------
-    names : list of str
-        The constraints.
-    bounds : list of Bound
-        With all jobs in the system.
-    """
+    """The side constraints of an instance, as bounds on shares with all jobs in the system."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
@@ -61,13 +43,7 @@ class Rules:
         self.bounds: list[Bound] = []
 
     def take(self, constraint: Constraint, name: str) -> None:
-        """Add a side constraint.
-
-        Raises
-        ------
-        InputError
-            If it is of a kind that shares of servers cannot take.
-        """
+        """Add a side constraint; `InputError` if shares of servers cannot express its kind."""
         self.names.append(name)
         if isinstance(constraint, Shares):
             most = 1.0 if constraint.at_most is None else constraint.at_most
@@ -118,18 +94,11 @@ def in_force(bounds: Iterable[Bound], present: Sequence[int]) -> Iterator[Bound]
 
 
 class Bounds(NamedTuple):
-    """What side constraints ask, as far as prices see it: bounds of jobs, and of disjoint teams.
+    """Side constraints as prices use them: bounds on each job and on disjoint teams.
 
-    Attributes
-    ----------
-    leasts, mosts : ndarray
-        Shares of each job, shape (M,).
-    teams : ndarray of int64
-        The team of each job, -1 for none, shape (M,).
-    team_leasts, team_mosts : ndarray
-        Shares of each team while any of its jobs is there, shape (G,).
-    whole : bool
-        Whether that is all that they ask; else it is less.
+    Bounds of jobs are of shape (M,), those of teams of shape (G,). ``teams`` is the team of each
+    job, -1 for none; a team's bounds hold while any of its jobs is there. ``whole`` is False where
+    the rules ask for more than these bounds say.
     """
 
     leasts: Floats
@@ -141,14 +110,7 @@ class Bounds(NamedTuple):
 
 
 def bounds_of(rules: Rules, jobs: int) -> Bounds:
-    """Return what rules ask of single jobs, and of as many teams as are disjoint, the first first.
-
-    Parameters
-    ----------
-    rules : Rules
-    jobs : int
-        M.
-    """
+    """Return the bounds on single jobs, and on teams in order while they are disjoint."""
     leasts, mosts = np.zeros(jobs), np.ones(jobs)
     teams = np.full(jobs, -1, dtype=np.int64)
     found: dict[tuple[int, ...], list[float]] = {}

@@ -12,17 +12,11 @@ Tower = list[tuple[int, int, int]]
 
 
 def tower(p: float) -> Tower:
-    """Return what states work <= a^p d^(1-p); empty for p = 1, work <= a.
+    """Return the cones that state work <= a^p d^(1-p), 0 < p <= 1; none for p = 1, where work <= a.
 
     With p = num/q and 2^L >= q, work^(2^L) <= a^num · d^(q-num) · work^(2^L-q) is halved again and
-    again: two equal factors make one of the next level, two different ones x and y a z with
-    z² <= x·y.
-
-    Parameters
-    ----------
-    p : float
-        Over 0, up to 1. It is taken as a fraction; with a denominator of 2^20 at most it is off by
-        1e-12, or not at all.
+    again: two equal factors make one of the next level, two different ones x and y make a z with z²
+    <= x·y. The fraction has a denominator of 2^20 at most, which is within 1e-12 of p.
     """
     fraction = Fraction(p).limit_denominator(MOST_DENOMINATOR)
     if fraction >= 1:

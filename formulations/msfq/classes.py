@@ -21,32 +21,12 @@ MOST = 1_500_000
 
 
 class ClassPolicy(PolicyFormulation):
-    """Bound all nonpreemptive policies of several classes, and find one that comes near.
+    """Bound all nonpreemptive policies of several classes, and find a policy close to the bound.
 
-    Parameters
-    ----------
-    queue : Instance
-        Two to five classes with exponential sizes and a load below 1.
-    tolerance : float
-        Relative: at which gap the search ends.
-    most : int
-        States at most of the box that values are known for.
+    The bound is proven; the policy's cost is simulated, so that nothing is called optimal.
 
-    Attributes
-    ----------
-    model : ClassProcess
-        Events, decisions and costs; the least long-run cost is the objective.
-    certificate : dict or None
-        What the last bound follows from, once it has been solved.
-
-    Raises
-    ------
-    InputError
-        If the system is of another sort.
-
-    Notes
-    -----
-    The bound is proven; what the policy costs is simulated, so that nothing is called optimal.
+    See `PolicyFormulation`; the queue has two to five classes. The search ends at a relative gap of
+    ``tolerance``, or once the box of known values would have more than ``most`` states.
     """
 
     tolerance: ClassVar[float] = -1.0

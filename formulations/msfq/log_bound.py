@@ -19,16 +19,11 @@ from schedopt.instances.options import Option, checked, is_count
 
 @dataclass
 class Prices:
-    """What a server costs at each time: the native model of `LogBound`, its variables.
+    """The price of a server over time: the native model of `LogBound`, its variables.
 
-    Attributes
-    ----------
-    grid : ndarray of int64, shape (cells + 1,)
-        Times, in ticks from the first submit, ascending.
-    prices : ndarray of int64, shape (cells,)
-        What a server costs for a tick, from ``grid[i]`` to ``grid[i + 1]``, in units of which a
-        tick of waiting costs a job of weight 1 ``unit``.
-    unit : int
+    ``grid`` holds times in ticks from the first submit, ascending, shape (cells + 1,); ``prices``
+    the price of a server for one tick of each cell, in units of which a tick of waiting costs a job
+    of weight 1 ``unit``.
     """
 
     grid: Ticks64

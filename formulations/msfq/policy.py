@@ -15,15 +15,10 @@ from schedopt.instances.options import Option, checked, is_count, is_number
 
 
 class PolicyFormulation(Undecoded):
-    """The optimal nonpreemptive policy of a system.
+    """The optimal nonpreemptive policy of a system with exponential sizes and a load below 1.
 
-    Attributes
-    ----------
-    model : Process or ClassProcess
-        Events, decisions and costs; the least long-run cost is the objective. Users may change its
-        costs.
-    certificate : dict or None
-        What the last bound follows from, once it has been solved.
+    ``model`` holds events, decisions and costs; its objective is the least long-run cost, and users
+    may change its costs. ``certificate`` is what the last bound follows from, None before a solve.
     """
 
     problem: ClassVar[str] = "msfq"

@@ -19,14 +19,10 @@ COSTS = ("small_cost", "large_cost", "costs")
 
 
 class State(NamedTuple):
-    """What a one-or-all system looks like between two events.
+    """A one-or-all system between two events.
 
-    Attributes
-    ----------
-    running : int
-        Small jobs in service, 0..k; k + 1 says that a large job is.
-    small, large : int
-        Jobs of each class that wait.
+    ``running`` counts small jobs in service; k + 1 means that a large job runs. ``small`` and
+    ``large`` count waiting jobs.
     """
 
     running: int
@@ -44,14 +40,8 @@ class Process:
     """Minimise the long-run cost per unit of time over all nonpreemptive policies.
 
     After each event small jobs may be started, one by one, while a server is free; a large job may
-    be started on empty servers. What may be started may also be left waiting.
-
-    Attributes
-    ----------
-    system : System
-        The rates.
-    small_cost, large_cost : float
-        What a job of each class costs for each unit of time that it is in the system.
+    be started on empty servers. Any job may also be left waiting. A job in the system costs its
+    class's ``small_cost`` or ``large_cost`` per unit of time.
     """
 
     system: System
@@ -94,13 +84,7 @@ class Process:
 
 
 class ClassState(NamedTuple):
-    """What a system of several classes looks like between two events.
-
-    Attributes
-    ----------
-    service, jobs : tuple of int
-        Jobs of each class in service, and in the system.
-    """
+    """A system of several classes between two events: jobs of each class in service, and in all."""
 
     service: tuple[int, ...]
     jobs: tuple[int, ...]
@@ -115,16 +99,9 @@ class ClassState(NamedTuple):
 class ClassProcess:
     """Minimise the long-run cost per unit of time over all nonpreemptive policies.
 
-    After each event any waiting jobs that fit may be started, or left waiting.
-
-    Attributes
-    ----------
-    services : ndarray of int, shape (Q, C)
-        All that can be in service at once, in lexicographic order.
-    arrivals, rates : ndarray, shape (C,)
-        λ and μ.
-    costs : ndarray, shape (C,)
-        What a job of each class costs for each unit of time that it is in the system.
+    After each event any waiting jobs that fit may be started, or left waiting. ``services``, shape
+    (Q, C), are all that can be in service at once, in lexicographic order; ``arrivals``, ``rates``
+    and ``costs``, shape (C,), are λ, μ and the cost of a job in the system per unit of time.
     """
 
     services: NDArray[np.int64]
@@ -169,12 +146,9 @@ def _plus(numbers: tuple[int, ...], c: int, by: int) -> tuple[int, ...]:
 
 
 def costs_changed(process: Process | ClassProcess, declared: Process | ClassProcess) -> bool:
-    """Tell whether jobs cost something else in a process than was declared.
+    """Tell whether the costs of a process differ from those declared.
 
-    Raises
-    ------
-    InputError
-        If anything else in it was changed, or a job costs nothing, or less.
+    `InputError` if anything else was changed, or a cost is not above 0.
     """
     names = [field.name for field in fields(declared)]
     alike = type(process) is type(declared)

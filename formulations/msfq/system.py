@@ -16,14 +16,8 @@ Floats = NDArray[np.float64]
 class System(NamedTuple):
     """A one-or-all system: k servers, small jobs that need one, large jobs that need all.
 
-    Attributes
-    ----------
-    k : int
-        Servers.
-    l1, lk : float
-        Arrival rates of small and large jobs.
-    m1, mk : float
-        Their service rates.
+    ``l1`` and ``lk`` are the arrival rates of small and large jobs, ``m1`` and ``mk`` their service
+    rates.
     """
 
     k: int
@@ -58,14 +52,9 @@ class System(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Response times by threshold.
+    """Mean response times of both classes by threshold l = 0..k-1, infinite where they overflow.
 
-    Attributes
-    ----------
-    small, large : ndarray, shape (k,)
-        Mean response time of each class at l = 0..k-1; infinite where it overflows.
-    assumption_ok : ndarray of bool, shape (k,)
-        Whether the assumption behind the numbers holds there (none is needed by ``exact``).
+    ``assumption_ok`` says where the assumption of an approximation holds; ``exact`` needs none.
     """
 
     small: Floats
@@ -74,13 +63,7 @@ class Curve(NamedTuple):
 
 
 def one_or_all(queue: Instance, whose: str) -> System:
-    """Return the system of an instance that is one-or-all, exponential and stable.
-
-    Raises
-    ------
-    InputError
-        If it is not; an unstable one says which class brings what load.
-    """
+    """Return the system of an exponential, stable one-or-all instance, else `InputError`."""
     if queue.log is not None:
         expected = f"classes of jobs for {whose} (a log has the formulations bound and window)"
         raise InputError(expected, found="a log", place="log")

@@ -118,13 +118,7 @@ class Threshold:
         return not self.model.allowed.all()
 
     def add(self, *constraints: Constraint) -> Self:
-        """Add side constraints to those of the instance.
-
-        Raises
-        ------
-        InputError
-            If one is of another kind than ``response-time``, or of a class that is not there.
-        """
+        """Add response-time constraints; `InputError` for one of another kind or class."""
         taken: list[ResponseTime] = []
         for constraint in constraints:
             if not isinstance(constraint, ResponseTime):

@@ -20,21 +20,12 @@ MOST_BITS, MOST_WEIGHTED = 44, 50
 
 @dataclass(frozen=True, eq=False)
 class Ticks:
-    """What a schedule of some jobs is to keep, in ticks from the first submit.
+    """Jobs of a log in whole ticks from the first submit, arrays of shape (jobs,).
 
-    Attributes
-    ----------
-    servers : int
-    submit, need, run, weight : ndarray of int64, shape (jobs,)
-        Where ``exact`` is not, times are rounded down: no schedule of the jobs themselves is ruled
-        out by that, and none responds sooner than in ticks by more than one tick. Weights are 1, or
-        need times run.
-    scale : Fraction
-        Ticks in a unit of time.
-    exact : bool
-        Whether ticks say what the log says.
-    total : Fraction
-        The sum of the weights, exactly, in ticks: what `respond` divides by.
+    ``scale`` is the number of ticks in a unit of time. Where ``exact`` is False, times are rounded
+    down: this rules out no schedule, and a job responds at most one tick sooner than it really
+    could. Weights are 1, or need times run; ``total`` is their exact sum in ticks, by which
+    `respond` divides.
     """
 
     servers: int
@@ -48,17 +39,7 @@ class Ticks:
 
     @classmethod
     def of(cls, queue: Instance, first: int = 0, count: int | None = None) -> Ticks:
-        """Return some jobs of a log in ticks.
-
-        Parameters
-        ----------
-        queue : Instance
-            Of a log.
-        first : int
-            The first of them.
-        count : int, optional
-            How many; all that follow by default.
-        """
+        """Return ``count`` jobs of a log from the ``first`` on, by default all, in ticks."""
         if queue.log is None:
             raise InputError("an instance of a log", found="one of classes", place="log")
         stop = None if count is None else first + count
@@ -97,13 +78,7 @@ class Ticks:
         )
 
     def respond(self, total: Fraction | int) -> Fraction:
-        """Return the mean response time, in the log's unit, that a sum in ticks is at least.
-
-        Parameters
-        ----------
-        total : Fraction
-            The sum of weight times response, in ticks.
-        """
+        """Return the lower bound on the mean response time that a weighted sum in ticks implies."""
         lost = 0 if self.exact else int(self.weight.sum())
         return (total - lost) / (self.total * self.scale)
 

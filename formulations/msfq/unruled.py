@@ -10,24 +10,12 @@ from schedopt.instances.errors import InputError, shown
 
 
 class Unruled:
-    """A formulation that refuses side constraints.
-
-    Attributes
-    ----------
-    refusing : str
-        Where there can be none, for the message.
-    """
+    """A formulation that refuses side constraints; ``refusing`` says where, for the message."""
 
     refusing: ClassVar[str]
 
     def add(self, *constraints: Constraint) -> Self:
-        """Refuse side constraints.
-
-        Raises
-        ------
-        InputError
-            If there is one.
-        """
+        """Raise `InputError` if there is any side constraint."""
         for constraint in constraints:
             raise InputError(
                 f"no side constraints {self.refusing}",

@@ -149,14 +149,9 @@ class Window(Unruled, WholeModel):
         return self.scheduled(sorted(range(self.count), key=given.__getitem__))
 
     def scheduled(self, order: list[int]) -> Windowed:
-        """Return the schedule in which each job in turn has the earliest start that there is.
+        """Return the schedule in which each job, in this order, starts as early as it can.
 
-        Times are those of the log, added up as any reader would: no start is off by rounding.
-
-        Parameters
-        ----------
-        order : list of int
-            All jobs of the window, by place in it.
+        Times are sums of the log's own times, so no start is off by rounding.
         """
         return self._windowed(placed(self.jobs, self.instance.servers, order))
 

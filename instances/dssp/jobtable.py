@@ -161,7 +161,8 @@ def convert(
             changes=changes,
             resources=dict(_amounts(HOLDS, columns.resources, held)),
             end=last,
-            **_zoned(clock),
+            start=_zoned(clock),
+            unit=clock.unit if _zoned(clock) else "s",
         )
     if tell is not None:
         for line in [*columns.notes(instance), *reading.notes(len(jobs))]:
@@ -195,11 +196,11 @@ def _changes(clock: Clock, given: str | None) -> Iterator[tuple[float, int]]:
             yield clock.point(time.strip(), place), int(count)
 
 
-def _zoned(clock: Clock) -> dict[str, str]:
-    """Return when time 0 is, where the start has a zone, and what times are in."""
-    if not isinstance(clock.start, datetime) or clock.start.tzinfo is None:
-        return {}
-    return {"start": clock.start.isoformat(), "unit": clock.unit}
+def _zoned(clock: Clock) -> str | None:
+    """Return when time 0 is, where the start has a zone."""
+    stamp = clock.start
+    zoned = isinstance(stamp, datetime) and stamp.tzinfo is not None
+    return stamp.isoformat() if zoned and stamp is not None else None
 
 
 def _amounts(

@@ -42,16 +42,17 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
     picked = set(positions.tolist())
     demands, capacity = night.demands, night.capacity(fill)
 
-    def share(jobs: Iterable[int]) -> float:
-        return fsum(demands[j] for j in jobs if j in picked) / capacity
-
+    used = {by: {group: list[float]() for group in groups} for by, groups in night.groups.items()}
+    for j in picked:
+        for by, group in night.jobs[j].groups.items():
+            used[by][group].append(demands[j])
     return Selected(
         selected=tuple(night.jobs[j].name for j in sorted(picked)),
         demand=fsum(demands[j] for j in picked),
         capacity=capacity,
         shares={
-            by: {group: share(jobs) for group, jobs in groups.items()}
-            for by, groups in night.groups.items()
+            by: {group: fsum(parts) / capacity for group, parts in groups.items()}
+            for by, groups in used.items()
         },
         objectives=UNSET if len(night.objectives) < 2 else worths(night, sorted(picked)),
     )

@@ -8,17 +8,11 @@ from schedopt.instances.epoch.records import Epoch, Instance, Partitioned
 
 
 def fits(minima: Sequence[int], nodes: int, inequity: int) -> bool:
-    """Tell whether jobs can share all nodes of one epoch.
+    """Tell whether jobs of these minima can share all nodes of one epoch.
 
     With inequity k >= 1 they can if and only if Σ max(M_j, max M - k, 1) <= N: give each job that
-    much, then each spare node to a smallest allotment. With k = 0 all get N/h, which must be whole.
-
-    Parameters
-    ----------
-    minima : sequence of int
-        M_j of the h jobs.
-    nodes, inequity : int
-        N and k.
+    many nodes, then each spare node to a smallest allotment. With k = 0 each of h jobs gets N/h,
+    which must be whole.
     """
     if not minima:
         return False
@@ -30,13 +24,7 @@ def fits(minima: Sequence[int], nodes: int, inequity: int) -> bool:
 
 
 def allotted(minima: Sequence[int], nodes: int, inequity: int) -> list[int]:
-    """Return A_j of jobs that share all nodes of one epoch, as even as can be.
-
-    Raises
-    ------
-    ValueError
-        If they do not fit.
-    """
+    """Return A_j of jobs that share all nodes as evenly as possible, else `ValueError`."""
     if not fits(minima, nodes, inequity):
         raise ValueError(f"{minima} do not fit into {nodes} nodes with inequity {inequity}")
     if inequity == 0:
@@ -64,22 +52,10 @@ def partitioned(
     inequity: int | None = None,
     tested: int | None = None,
 ) -> Partitioned:
-    """Return the record of a partition, every epoch with real allotments.
+    """Return the record of a partition, given as the positions of each epoch's jobs.
 
-    Parameters
-    ----------
-    instance : Instance
-    epochs : iterable of sequence of int
-        The positions of each epoch's jobs.
-    inequity : int, optional
-        Of the allotments, where a policy is stricter than the instance.
-    tested : int, optional
-        How many assignments were tested to find it.
-
-    Raises
-    ------
-    ValueError
-        If the jobs of an epoch do not fit.
+    A policy may state a smaller ``inequity`` than the instance's, and how many assignments it
+    ``tested``. `ValueError` if the jobs of an epoch do not fit.
     """
     jobs, made = instance.jobs, []
     most = instance.inequity if inequity is None else inequity

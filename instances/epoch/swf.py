@@ -33,19 +33,9 @@ def convert(
     A job's minimum is the processors that it held: a log does not say how much memory it needed,
     and the users of these machines asked for no fewer nodes than would hold their data.
 
-    Parameters
-    ----------
-    at : float, optional
-        The time, in seconds of the log; the first at which most jobs are present if left out.
-    inequity : int
-        k of the instance.
-    **window
-        ``processors``, ``start``, ``end`` and ``jobs``, as `instances.swf.read_log` takes them.
-
-    Raises
-    ------
-    InputError
-        With the file, the line, what was found and what was expected.
+    ``at`` is the time, in seconds of the log; by default the first at which most jobs are present.
+    ``inequity`` is k of the instance; ``window`` is as in `instances.swf.read_log`. `InputError`
+    names the file and the line.
     """
     check_given("swf", OPTIONS, name=name, at=at, inequity=inequity, **window)
     log = read_log(path, **window)

@@ -264,20 +264,10 @@ def allocated(
     order: Sequence[int] | None = None,
     proportions: dict[str, float] | UnsetType = UNSET,
 ) -> Allocated:
-    """Return the record of completion times and of epochs.
+    """Return the record of completion times, shape (M,), and of epochs.
 
-    Parameters
-    ----------
-    instance : Instance
-    completion : sequence of float
-        By job, shape (M,).
-    epochs : iterable of (start, end, jobs, shares)
-        ``jobs`` are positions and ``shares`` their shares, shape (n,) each.
-    order : sequence of int, optional
-        The positions of the jobs, the first to complete first; by default by completion times, and
-        of equal ones in the file's order.
-    proportions : dict of str to float, optional
-        See `Allocated`.
+    An epoch is its start, its end, the positions of the jobs that run and their shares. By default
+    ``order`` is that of completion times, ties in the file's order.
     """
     names = [job.name for job in instance.jobs]
     ends = np.asarray(completion, dtype=np.float64)

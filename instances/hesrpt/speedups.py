@@ -211,16 +211,8 @@ Speedup = Power | Amdahl | Table
 def points(speedup: Table | Whole, servers: int) -> tuple[Floats, Floats]:
     """Return the points (k, s) between which a speedup is linear, (0, 0) first, shape (n,) each.
 
-    Parameters
-    ----------
-    speedup : Table or Whole
-    servers : int
-        Of one on whole servers, the points up to this many; a table has all of its own.
-
-    Raises
-    ------
-    InputError
-        If there are more than `MOST_POINTS`.
+    A speedup on whole servers has them up to ``servers``, of which there may be `MOST_POINTS`; a
+    table has its own.
     """
     if isinstance(speedup, Table):
         return speedup.breaks()

@@ -28,13 +28,7 @@ OVERRUN = "estimates under their job's run time"
 
 
 class Labels(NamedTuple):
-    """A column of names: each job's number among the names, -1 where the log does not say.
-
-    Attributes
-    ----------
-    codes : ndarray of int32, shape (jobs,)
-    names : tuple of str
-    """
+    """A column of names: each job's number among the names, -1 where the log does not say."""
 
     codes: Ints
     names: tuple[str, ...]

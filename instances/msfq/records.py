@@ -151,13 +151,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
 
     @cached_property
     def jobs(self) -> Jobs:
-        """The log's jobs.
-
-        Raises
-        ------
-        InputError
-            If there is no log, or it was not read: the instance is from no file.
-        """
+        """The log's jobs; `InputError` if there is no log, or it was not read from a file."""
         self._check_log()
         raise InputError("a log that was read: load the instance from its file", place="log")
 
@@ -168,10 +162,8 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
     def with_jobs(self, jobs: Jobs) -> Instance:
         """Return the same instance with the jobs of its log.
 
-        Raises
-        ------
-        InputError
-            If there is no log, a job is too wide, or a side constraint is on a need of none.
+        `InputError` if there is no log, a job is too wide, or a side constraint is on a need that
+        no job has.
         """
         self._check_log()
         widest = int(jobs.need.max())

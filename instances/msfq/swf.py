@@ -53,22 +53,11 @@ def classes(
     A class's rate is its number of jobs over the time from the first arrival to the last. Poisson
     arrivals are the model's, not the log's: the trace keeps the log's own.
 
-    Parameters
-    ----------
-    needs : {"exact", "powers"}
-        A class for each number of processors, or for each power of two (rounded up, though never
-        beyond the machine), which keeps classes few.
-    sizes : {"exponential", "empirical"}
-        How sizes spread about their mean: as most models want them, or as the log has them.
-    trace : str, optional
-        A CSV to write the arrivals to, for the policies' option ``trace``.
-    **window
-        ``processors``, ``start``, ``end`` and ``jobs``, as `instances.swf.read_log` takes them.
-
-    Raises
-    ------
-    InputError
-        With the file, the line, what was found and what was expected.
+    With ``needs=powers`` there is a class for each power of two, to which needs are rounded up
+    (never beyond the machine), rather than for each need. ``sizes=empirical`` keeps the log's run
+    times as the distribution of sizes. ``trace`` is a CSV to write the arrivals to, for the
+    policies' option ``trace``; ``window`` is as in `instances.swf.read_log`. `InputError` names the
+    file and the line.
     """
     check_given("swf", CLASSES, name=name, needs=needs, sizes=sizes, trace=trace, **window)
     if trace is not None:

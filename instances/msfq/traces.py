@@ -30,17 +30,7 @@ Row = tuple[int, float, float, float]
 
 
 class Trace(NamedTuple):
-    """Jobs in the order of their arrival.
-
-    Attributes
-    ----------
-    times : ndarray of float, shape (jobs,)
-        When they arrive, never going backwards.
-    classes : ndarray of int, shape (jobs,)
-        Which class of the instance each is of.
-    sizes : ndarray of float, shape (jobs,)
-        How long each takes.
-    """
+    """Jobs in the order of their arrival: times, classes (positions in the instance) and sizes."""
 
     times: NDArray[np.float64]
     classes: NDArray[np.int64]
@@ -48,20 +38,11 @@ class Trace(NamedTuple):
 
 
 def read_trace(path: str | Path, queue: Instance) -> Trace:
-    """Read a trace for an instance.
+    """Read a trace for an instance, whose classes are those of the needs in the trace.
 
-    Parameters
-    ----------
-    path : str or Path
-        A ``.csv`` with the columns time, need and size, or an ``.swf`` log; either may be gzipped.
-        Of a log, jobs that ran for no time or on no processors are left out.
-    queue : Instance
-        Its classes are those of the needs in the trace.
-
-    Raises
-    ------
-    InputError
-        With the file, the line, what was found and what was expected.
+    It is a ``.csv`` with the columns time, need and size, or an ``.swf`` log, of which jobs that
+    ran for no time or on no processors are left out; perhaps gzipped. `InputError` names the file
+    and the line.
     """
     with placed(file=path):
         data = read_bytes(path)

@@ -19,13 +19,7 @@ from schedopt.policies.registry import NotApplicableError, Policy, register
 
 @dataclass(frozen=True)
 class Piece:
-    """A rectangle on N nodes and a quantum of 1: contiguous nodes from `first` on.
-
-    Attributes
-    ----------
-    first, width : int
-    bottom, height : Fraction
-    """
+    """A rectangle on contiguous nodes from ``first`` on, in a quantum of 1."""
 
     first: int
     width: int
@@ -39,17 +33,10 @@ def is_power(number: int) -> bool:
 
 
 def buddy(descending: Sequence[int], nodes: int) -> list[Piece]:
-    """Return BUDDY's rectangles of a power-of-two number of jobs, in their order.
+    """Return BUDDY's rectangles of 2^j jobs, by non-increasing minimum, on N = 2^n nodes.
 
     Each job goes above the left edge of the min-seg: the segment of the frontier whose height has
     the largest power of two as its denominator.
-
-    Parameters
-    ----------
-    descending : sequence of int
-        Minima, not increasing.
-    nodes : int
-        N, a power of two.
     """
     frontier: list[tuple[int, int, Fraction]] = [(0, nodes, Fraction(0))]  # (left, width, height)
     pieces = []

@@ -27,14 +27,10 @@ BETA = (30.0, 300.0)
 
 @dataclass(frozen=True, eq=False)
 class Arrivals:
-    """Jobs in the order in which they start: what all policies are given alike.
+    """Jobs in the order in which they start: the same for every policy.
 
-    Attributes
-    ----------
-    nodes, jobs : int
-        N, and J, how many are in the system at any time.
-    demand, beta : ndarray, shape (starts,)
-    minimum : ndarray of int, shape (starts,)
+    ``jobs`` is J, how many are in the system at any time; ``demand``, ``beta`` and ``minimum`` are
+    of shape (starts,).
     """
 
     nodes: int
@@ -63,18 +59,8 @@ def simulate(
 ) -> tuple[float, float]:
     """Return the mean response time after warming up, and J over the throughput (Little's law).
 
-    Parameters
-    ----------
-    policy : str
-        One of `kernels.CODES`.
-    work : Arrivals
-        The jobs; one that completes is replaced by the next.
-    inequity : int
-        k.
-    static : bool
-        Whether jobs cannot repartition their N threads.
-    warm : int
-        Completions that do not count.
+    The policy is one of `kernels.CODES`; a job that completes is replaced by the next of ``work``.
+    ``static`` jobs cannot repartition their N threads; the first ``warm`` completions do not count.
     """
     completions = len(work.demand) - work.jobs
     responses, elapsed = closed(

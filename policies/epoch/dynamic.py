@@ -142,23 +142,12 @@ class _Sizes:
 
 
 def dp_epochs(descending: Sequence[int], nodes: int, inequity: int) -> list[list[int]]:
-    """Return the epochs of an optimal partition, by index.
+    """Return the epochs of an optimal partition, by index; minima do not increase.
 
-    Jobs are served by non-increasing size. What matters of the epochs that are open is how many
-    slots they still have for jobs of each of the next k sizes, and for all smaller ones; so for a
-    fixed k there are at most J^(k+1) states at a size, and at most N^k ways to open an epoch.
-
-    Parameters
-    ----------
-    descending : sequence of int
-        Minima, not increasing.
-    nodes, inequity : int
-        N and k.
-
-    Raises
-    ------
-    NotApplicableError
-        If there are too many states.
+    Jobs are served by non-increasing size. All that matters of the open epochs is how many slots
+    they still have for jobs of each of the next k sizes, and for all smaller ones; so for a fixed k
+    there are at most J^(k+1) states at a size, and at most N^k ways to open an epoch.
+    `NotApplicableError` if there are too many.
     """
     if inequity > 0:  # more than the largest job allows changes nothing
         inequity = max(1, min(inequity, descending[0] - 1))

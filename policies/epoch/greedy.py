@@ -19,15 +19,8 @@ Packing = Callable[[Instance], Sequence[Sequence[int]]]
 def equi_epochs(ascending: Sequence[int], nodes: int) -> list[int]:
     """Return how many jobs EQUI-EPOCH puts into each epoch, from the smallest job on.
 
-    Each time the largest h that divides N with h jobs left, of which the h-th smallest has room
-    on N/h nodes.
-
-    Parameters
-    ----------
-    ascending : sequence of int
-        Minima, not decreasing.
-    nodes : int
-        N.
+    Each epoch has the largest h that divides N, with h jobs left, of which the largest fits on N/h
+    nodes.
     """
     counts, done = [], 0
     while done < len(ascending):
@@ -39,17 +32,10 @@ def equi_epochs(ascending: Sequence[int], nodes: int) -> list[int]:
 
 
 def heuristic_epoch(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
-    """Return which jobs HEURISTIC-EPOCH(k) puts into the next epoch, by index.
+    """Return which of the jobs left HEURISTIC-EPOCH(k) puts into the next epoch, by index.
 
     The largest job opens it; then each job, the largest first, is given max(M, largest - k, 1)
-    nodes where as many are left. With k = 0 the largest job alone says how many fit.
-
-    Parameters
-    ----------
-    descending : sequence of int
-        Minima of the jobs that are left, not increasing.
-    nodes, inequity : int
-        N and k.
+    nodes if as many are left. With k = 0 the largest job alone decides how many fit.
     """
     if inequity == 0:
         h = next(h for h in divisors(nodes) if h <= len(descending) and descending[0] * h <= nodes)
@@ -67,15 +53,7 @@ def heuristic_epoch(descending: Sequence[int], nodes: int, inequity: int) -> lis
 
 
 def heuristic_epochs(instance: Instance, members: Sequence[int]) -> list[list[int]]:
-    """Return the epochs of HEURISTIC-EPOCH(k), each as positions of jobs.
-
-    Parameters
-    ----------
-    instance : Instance
-        Nodes, inequity and minima.
-    members : sequence of int
-        Positions of the jobs to schedule, by non-increasing minimum.
-    """
+    """Return the epochs of HEURISTIC-EPOCH(k) as positions; members by non-increasing minimum."""
     minima, left, epochs = instance.minima, list(members), []
     while left:
         taken = heuristic_epoch(minima[left].tolist(), instance.nodes, instance.inequity)
@@ -88,12 +66,8 @@ def heuristic_epochs(instance: Instance, members: Sequence[int]) -> list[list[in
 def packing(name: str, *, source: str, summary: str) -> Callable[[Packing], Packing]:
     """Register a function from an instance to the positions of each epoch's jobs as a policy.
 
-    An epoch's nodes are shared out as the instance's inequity allows.
-
-    Parameters
-    ----------
-    name, source, summary : str
-        As in `Policy`.
+    An epoch's nodes are shared out as the instance's inequity allows; ``name``, ``source`` and
+    ``summary`` are those of a `Policy`.
     """
 
     def decorate(pack: Packing) -> Packing:

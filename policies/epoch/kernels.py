@@ -33,16 +33,8 @@ CODES = {
 def plan(code: int, minima: Ints, total: int, k: int, nodes: Ints, part: Floats) -> int:
     """Plan a quantum; return how many assignments were tested, 0 where nothing is searched.
 
-    Parameters
-    ----------
-    code : int
-        A policy.
-    minima : ndarray of int, shape (J,)
-        M_j, not increasing.
-    total, k : int
-        N, a power of two for `BUDDY` and `HYBRID`, and the inequity, 1 for `OPT`.
-    nodes, part : ndarray, shape (J,)
-        Filled.
+    Minima, shape (J,), do not increase. ``total`` is N, a power of two for `BUDDY` and `HYBRID`;
+    ``k`` is the inequity, 1 for `OPT`. ``nodes`` and ``part``, shape (J,), are filled.
     """
     jobs = len(minima)
     if code in (BUDDY, HYBRID):
@@ -272,10 +264,7 @@ def _most(minima: Ints, left: Ints, count: int, total: int) -> Any:
 def overheads(code: int, minima: Ints, total: int, k: int) -> tuple[Floats, Ints, Ints]:
     """Return Σ A_j, assignments tested, and epochs, of each of many sets of jobs.
 
-    Parameters
-    ----------
-    minima : ndarray of int, shape (trials, J)
-        Each row not increasing.
+    Minima are of shape (trials, J); no row increases.
     """
     trials, jobs = minima.shape
     sums, tested = np.zeros(trials), np.zeros(trials, np.int64)

@@ -23,12 +23,7 @@ MOST_JOBS = 400
 def vectors(count: int, nodes: int, inequity: int) -> Iterator[list[int]]:
     """Yield the ways to cut N nodes into so many allotments that differ by k at most.
 
-    Each is not increasing. Table 1 counts them, over all counts.
-
-    Parameters
-    ----------
-    count, nodes, inequity : int
-        h, N and k.
+    No way increases. Table 1 counts them, over all counts.
     """
     if inequity <= 1:  # at most one way: N mod h of the wider allotment
         if inequity == 1 or nodes % count == 0:
@@ -56,13 +51,7 @@ def _falling(count: int, total: int, most: int, least: int) -> Iterator[list[int
 
 
 def filled(descending: Sequence[int], slots: Sequence[int]) -> list[int] | None:
-    """Return the largest jobs that fill all slots, by index; None if they cannot be filled.
-
-    Parameters
-    ----------
-    descending, slots : sequence of int
-        Minima of the jobs that are left, and allotments; neither increases.
-    """
+    """Return the largest jobs that fill all slots, by index, or None; both sequences fall."""
     taken, i = [], 0
     for slot in slots:
         while i < len(descending) and descending[i] > slot:
@@ -124,19 +113,8 @@ class _Search:
 def opt_epochs(descending: Sequence[int], nodes: int, inequity: int) -> tuple[list[list[int]], int]:
     """Return the epochs of OPT-EPOCH(k), by index, and how many assignments were tested.
 
-    Only assignments that hold the largest job that is left are counted as tested.
-
-    Parameters
-    ----------
-    descending : sequence of int
-        Minima, not increasing.
-    nodes, inequity : int
-        N and k.
-
-    Raises
-    ------
-    NotApplicableError
-        If the search takes too long.
+    Only assignments that hold the largest job that is left count as tested. Minima do not increase.
+    `NotApplicableError` if the search takes too long.
     """
     if len(descending) > MOST_JOBS:
         raise NotApplicableError(f"a recursion over epochs: at most {MOST_JOBS} jobs")

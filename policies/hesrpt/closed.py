@@ -31,13 +31,7 @@ def hesrpt_shares(count: int, p: float) -> Floats:
 def hesrpt_total(sizes: Floats, p: float, servers: float) -> float:
     """Return the total flow time of heSRPT: sum x_k·k·(-expm1(c·log1p(-1/k)))^(1-p) / s(N).
 
-    Source: heSRPT paper, Theorem 8.
-
-    Parameters
-    ----------
-    sizes : ndarray
-        In any order, shape (M,).
-    p, servers : float
+    Sizes may be in any order. Source: heSRPT paper, Theorem 8.
     """
     x = np.sort(sizes)[::-1]
     k = np.arange(1.0, len(x) + 1)

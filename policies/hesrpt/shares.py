@@ -84,13 +84,7 @@ def share_policy(
 
 
 def played(instance: Instance, shares: ShareFunction) -> Allocated:
-    """Return what playing a share function makes.
-
-    Raises
-    ------
-    NotApplicableError
-        If it leaves jobs unserved for ever.
-    """
+    """Return the allocation of a share function; `NotApplicableError` if jobs are never served."""
     try:
         return allocated(instance, *play(instance, shares))
     except StalledError as error:

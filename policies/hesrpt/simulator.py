@@ -27,27 +27,11 @@ class StalledError(ArithmeticError):
 
 
 def play(instance: Instance, share_function: ShareFunction, *, record: bool = True) -> Played:
-    """Play a share function until all jobs are done.
+    """Play a share function until all jobs are done; return completion times and epochs.
 
-    Parameters
-    ----------
-    instance : Instance
-    share_function : callable
-        See `ShareFunction`.
-    record : bool
-        Whether epochs are wanted.
-
-    Returns
-    -------
-    completion : ndarray
-        When each job completes, shape (M,).
-    epochs : list of (start, end, jobs, shares)
-        Shares above 0 only.
-
-    Raises
-    ------
-    StalledError
-        If nothing is served and nothing arrives any more.
+    Completion times are of shape (M,). An epoch is its start, its end, the jobs that have a share
+    above 0 and their shares; there are none unless they are to be recorded. `StalledError` if
+    nothing is served and nothing arrives any more.
     """
     left, completion = instance.sizes.copy(), np.zeros(len(instance.jobs))
     coming = np.argsort(instance.arrivals, kind="stable")

@@ -139,13 +139,7 @@ class ClassThresholds(FlatRule):
 
 
 def _each(value: int | str | None, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a threshold for each class.
-
-    Raises
-    ------
-    InputError
-        If they are not whole numbers from 0 on, one for each class or one for all.
-    """
+    """Return a threshold for each class; `InputError` unless whole, one for each or one for all."""
     if value is None:
         return default
     parts = str(value).split(",")

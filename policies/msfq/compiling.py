@@ -42,16 +42,9 @@ def specialized(
 ) -> Any:
     """Compile a function anew with other globals, which are constants to the compiler.
 
-    Parameters
-    ----------
-    template : function
-        Not compiled yet.
-    name : str
-        Under which the compiled code is kept on disk. It must tell apart whatever the parts do.
-    parts : mapping of str to object
-        Globals of the template by name: compiled functions, numbers.
-    nogil : bool
-        Whether other threads go on while it runs.
+    ``parts`` are the globals by name: compiled functions, numbers. Compiled code is cached on disk
+    under ``name``, which must differ wherever the parts do. With ``nogil`` other threads go on
+    while it runs.
     """
     if not isinstance(template, FunctionType):
         raise TypeError(f"{name} is to be made of a function that is not compiled")

@@ -27,37 +27,15 @@ def evaluated(
     jobs: int = 1,
     watch: Watch | None = None,
 ) -> Simulated:
-    """Simulate a policy.
+    """Simulate a policy on random jobs of a seed, or on a trace.
 
-    Parameters
-    ----------
-    queue : Instance
-        Servers and classes.
-    plan : Plan
-        The policy.
-    seed : int
-        The same seed, the same jobs.
-    arrivals : int
-        Jobs.
-    replications : int, optional
-        Independent runs that they are split into; as many as `replications.usual` says where it
-        is left out.
-    trace : str, optional
-        A file of jobs to play in place of random ones.
-    estimates : bool
-        Whether a rule in plain Python knows how long each job takes.
-    jobs : int
-        Cores for the replications, which change nothing in the answer.
-    watch : callable, optional
+    The arrivals are split into ``replications`` independent runs, by default as
+    `replications.usual` says; ``jobs`` is the number of cores for these, which does not change the
+    answer. With ``estimates`` a rule in plain Python knows how long each job takes.
 
-    Raises
-    ------
-    UnstableError
-        If the policy cannot be stable, starves a class, or lets jobs pile up.
-    InputError
-        If the seed, the trace, the replications or the rule is not right.
-    InterruptedRunError
-        If it was interrupted after some of the replications.
+    `UnstableError` if the policy cannot be stable, starves a class, or lets jobs pile up;
+    `InputError` if an argument or the rule is wrong; `InterruptedRunError` after an interrupt if
+    some replications are done.
     """
     if not 0 <= seed < 2**31:
         raise InputError("a whole number from 0 to 2^31 - 1", found=shown(seed), place="seed")

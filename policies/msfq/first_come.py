@@ -13,25 +13,10 @@ QUICK = 1200
 
 
 def solved(queue: Instance, required: bool) -> Expected | None:
-    """Return what FCFS gets.
+    """Return FCFS's exact mean response times, or None if simulating is better or the only way.
 
-    Parameters
-    ----------
-    queue : Instance
-    required : bool
-        Whether nothing else will do, however long it takes.
-
-    Returns
-    -------
-    Expected or None
-        None where simulating is better, or the only way.
-
-    Raises
-    ------
-    UnstableError
-        If it is not stable.
-    NotApplicableError
-        If it is required and cannot be had.
+    If they are ``required``, however long they take, `NotApplicableError` says why there are none.
+    `UnstableError` if FCFS is not stable.
     """
     from schedopt.solvers.msfq.fcfs import MOST_PHASES, TooManyPhasesError, UnsettledError, fcfs
 

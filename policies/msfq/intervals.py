@@ -38,14 +38,9 @@ SETTLED = 25.0
 
 
 class Interval(NamedTuple):
-    """An interval, or why there is none.
+    """The half-width of a 95% interval, None where the run is too short for one.
 
-    Attributes
-    ----------
-    half_width : float or None
-        Of the 95% interval.
-    independent : float
-        As how many independent observations the run counts.
+    ``independent`` is the number of independent observations that the run is worth.
     """
 
     half_width: float | None
@@ -55,17 +50,10 @@ class Interval(NamedTuple):
 def interval(
     residuals: Floats, mean: float, *, observations: float = inf, positive: bool = True
 ) -> Interval:
-    """Return the 95% interval of a mean.
+    """Return the 95% interval of a mean from the deviations of short batches from it, shape (B,).
 
-    Parameters
-    ----------
-    residuals : ndarray, shape (B,)
-        How far each short batch is off the mean.
-    mean : float
-    observations : float
-        As how many independent observations the run counts by what else is known of it.
-    positive : bool
-        Whether the mean is of something positive and skewed to the right.
+    ``observations`` is the number of independent observations that the run is worth by what else is
+    known of it. A ``positive`` quantity is taken to be skewed to the right.
     """
     if len(residuals) < BATCHES:
         return Interval(None, min(observations, float(len(residuals))))
@@ -103,20 +91,12 @@ def independent_batches(residuals: Floats) -> float:
 
 
 def observations(queue: Instance, time: float, load: float | None = None) -> float:
-    """Return as how many independent observations a time counts at a queue, by its load.
+    """Return how many independent observations a simulated time is worth, by the queue's load.
 
     Near saturation the work in a queue moves like reflected Brownian motion, of drift (1 - load)·k
-    down and of variance Σ λ·(need·size)²; its integrated autocorrelation time is twice the
-    variance over the drift squared (Whitt, "Planning queueing simulations", Management Science 35,
-    1989).
-
-    Parameters
-    ----------
-    queue : Instance
-    time : float
-        That is simulated.
-    load : float, optional
-        Under the policy, where that is more than the instance's own.
+    down and of variance Σ λ·(need·size)²; its integrated autocorrelation time is twice the variance
+    over the drift squared (Whitt, "Planning queueing simulations", Management Science 35, 1989). A
+    policy's own ``load`` counts where it is higher than the instance's.
     """
     variance = sum(
         job.arrival_rate * job.sizes.second_moment * (job.need / job.service_rate) ** 2

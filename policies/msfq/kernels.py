@@ -45,27 +45,13 @@ PLACE = (1 << PLACE_BITS) - 1
 
 
 class Given(NamedTuple):
-    """What is played.
+    """The jobs and the run to simulate, in flat arrays of shape (C,) unless said otherwise.
 
-    Attributes
-    ----------
-    k, total_rate : int, float
-        Servers; arrivals of all classes.
-    rates, services : ndarray, shape (C,)
-        Arrival and service rates.
-    shapes, values, starts : ndarray
-        Size distributions: code and numbers by class, shape (C, 4); empirical values laid end to
-        end, and where each class's begin.
-    holding : ndarray, shape (C,)
-        For how long nMSR holds each class's schedule.
-    arrivals, warm : int
-        Jobs in all, and those before anything is counted.
-    sized, to_the_end : bool
-        Whether sizes come with the jobs; whether to go on until every job is complete.
-    trace_times, trace_classes, trace_sizes : ndarray
-        A trace to play in place of random jobs; empty for none.
-    grid : ndarray
-        Times at which to note the numbers in the system.
+    ``shapes``, shape (C, 4), are codes and parameters of size distributions; ``values`` empirical
+    sizes end to end, those of class c from ``starts[c]`` on. ``holding`` is for how long nMSR holds
+    each class's schedule. ``warm`` arrivals are not counted. ``sized`` says that sizes come with
+    the jobs, ``to_the_end`` that every job is to complete. The trace's arrays are empty where jobs
+    are random; ``grid`` holds times at which numbers in the system are sampled.
     """
 
     k: int
@@ -87,22 +73,14 @@ class Given(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What is kept from one call to the next.
+    """The state of the simulator from one call to the next.
 
-    Attributes
-    ----------
-    whole, real : ndarray
-        Scalars: see `NUMBER` and `NOW`.
-    draw, when, turn : ndarray
-        Streams of random numbers.
-    gaps, picks : ndarray
-        What was drawn ahead from ``when``, exponential, and from ``draw``.
-    first, last, since : ndarray, shape (C,)
-        The ends of each class's line in the pool; when its numbers changed last.
-    base, served : ndarray
-        Where each class's running jobs begin, and their places in the pool.
-    ends, ended : ndarray
-        When running jobs end, and who, as a heap.
+    ``whole`` and ``real`` hold scalars at the places `NUMBER` and `NOW` begin. ``draw``, ``when``
+    and ``turn`` are streams of random numbers; ``gaps`` (exponential) and ``picks`` were drawn
+    ahead from ``when`` and ``draw``. By class, ``first`` and ``last`` are the ends of its line in
+    the pool, ``since`` is when its numbers last changed, and its running jobs stand in ``served``
+    from ``base`` on, as places in the pool. ``ends`` and ``ended`` are a heap of when running jobs
+    end, and which.
     """
 
     whole: Any
@@ -155,15 +133,10 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
 ) -> None:
     """Play a policy until all has happened, until the pool of jobs is full, or until a pause.
 
-    Everything is in the arrays, so that it can be called again once the pool has grown, or after a
+    All state is in the arrays, so that it can be called again once the pool has grown, or after a
     pause. No array is made in here: counting references would cost more than all the rest.
-
-    Parameters
-    ----------
-    given, seen, kept, found : NamedTuple
-        What is played, what the rule sees, what is kept between two calls, what is counted.
-    pool, of_class : ndarray, shape (P, 4) and (P,)
-        The jobs in the system, see `CAME_AT`; each lies together, since they come in any order.
+    ``pool``, shape (P, 4), holds the jobs in the system as `CAME_AT` says, ``of_class`` their
+    classes.
     """
     count = len(seen.needs)
     sized = not LEAN and given.sized

@@ -27,13 +27,7 @@ BOUND = Option(
 
 
 def pair(queue: Instance, whose: str) -> tuple[int, int]:
-    """Return the positions of small and large jobs.
-
-    Raises
-    ------
-    NotApplicableError
-        If the system is not one-or-all.
-    """
+    """Return the positions of small and large jobs; `NotApplicableError` if not one-or-all."""
     found = queue.one_or_all
     if found is None:
         raise NotApplicableError(f"{whose} needs classes of 1 and of {queue.servers} servers alone")
@@ -41,13 +35,7 @@ def pair(queue: Instance, whose: str) -> tuple[int, int]:
 
 
 def threshold_in(queue: Instance, threshold: int | None) -> int:
-    """Return l, k - 1 where none is given.
-
-    Raises
-    ------
-    InputError
-        If it is not within 0..k-1.
-    """
+    """Return l, by default k - 1; `InputError` if it is not within 0..k-1."""
     if threshold is None:
         return queue.servers - 1
     if threshold >= queue.servers:

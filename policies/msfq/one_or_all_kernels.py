@@ -24,18 +24,10 @@ TINY = 5e-324
 
 
 class Kept(NamedTuple):
-    """What is kept from one call to the next.
+    """The state of the simulator from one call to the next; see `kernels.Kept`.
 
-    Attributes
-    ----------
-    whole, real : ndarray
-        Scalars: see `NUMBER` and `NOW`.
-    draw, when, gaps, picks : ndarray
-        See `kernels.Kept`; numbers are drawn ahead, and all of them are used.
-    heads : ndarray, shape (2,)
-        Where the lines of small and of large jobs begin.
-    served : ndarray, shape (k,)
-        When the small jobs that run came.
+    Here all numbers that were drawn ahead are used. ``heads`` are where the lines of small and of
+    large jobs begin, ``served``, shape (k,), when the running small jobs came.
     """
 
     whole: Any
@@ -55,17 +47,8 @@ def advance(  # noqa: PLR0915 - in pieces it is slower
 ) -> None:  # fmt: skip
     """Play until all jobs have come, until a line may become full, or until a pause.
 
-    Parameters
-    ----------
-    threshold, lazy : int, bool
-        MSFQ's l and variant.
-    small : int
-        Which class needs one server, 0 or 1.
-    given, kept, found : NamedTuple
-        What is played, what is kept between two calls, what is counted.
-    small_line, large_line : ndarray
-        When the waiting jobs came, in rings of 2^n places; below 0 for a job of the warm-up, which
-        is not counted.
+    ``small`` is the class that needs one server. Both lines are rings of 2^n places that hold when
+    the waiting jobs came, below 0 for a job of the warm-up, which is not counted.
     """
     large = 1 - small
     k, total = given.k, given.rates[0] + given.rates[1]

@@ -22,12 +22,7 @@ from schedopt.policies.msfq.state import Job, State
 class Times:
     """When each job started and ended, NaN where it did not, and when the simulation stopped.
 
-    Attributes
-    ----------
-    starts, ends : ndarray, shape (jobs,)
-    stop : float
-    most : int
-        The most jobs that were ever in the system.
+    ``most`` is the largest number of jobs that were in the system at once.
     """
 
     def __init__(self, jobs: int) -> None:

@@ -22,27 +22,11 @@ Pace = Callable[[int], None]
 class Run:
     """How a simulation is run.
 
-    Attributes
-    ----------
-    arrivals, warm : int
-        Jobs in all, and those before anything is counted.
-    batches : int
-        Parts of the run that are told apart.
-    seed : int
-        The same seed, the same jobs.
-    trace : Trace or None
-        Jobs to play in place of random ones.
-    sized : bool
-        Whether sizes come with the jobs.
-    each : bool
-        Whether to play to the end and keep each job's response time.
-    grid : ndarray
-        Times at which to note the numbers in the system.
-    estimates : bool
-        Whether a rule in plain Python knows how long each job takes.
-    replication : int
-        Which of a seed's independent runs it is.
-    pace : callable, optional
+    ``warm`` of the ``arrivals`` are not counted; the others are told apart in ``batches``. A
+    ``trace`` is played in place of random jobs. ``sized`` says that sizes come with the jobs;
+    ``each`` to play to the end and keep each job's response time; ``grid`` at which times to sample
+    the numbers in the system; ``estimates`` that a rule in plain Python knows how long each job
+    takes; ``replication`` which of a seed's independent runs it is.
     """
 
     arrivals: int
@@ -73,31 +57,16 @@ class Found(NamedTuple):
 
 
 class Played(NamedTuple):
-    """What a simulation gives.
+    """What a simulation measures, over B batches and C classes.
 
-    Attributes
-    ----------
-    sums, counts : ndarray, shape (B, C)
-        Response times and jobs, by batch and class.
-    levels : ndarray, shape (B, C)
-        Jobs in the system when each batch begins.
-    areas, came : ndarray, shape (C,)
-        Jobs in the system integrated over time, and arrivals.
-    histogram : ndarray, shape (C, buckets)
-    phases : ndarray, shape (2, 5)
-        Time in, and entries of, MSFQ's phases; 0 is an empty system.
-    time, busy : float
-        Time that was counted, and busy servers integrated over it.
-    most : int
-        The most jobs that were ever in the system.
-    responses : ndarray
-        Each job's response time, where it was asked for.
-    samples : ndarray, shape (G, C)
-        Numbers in the system at the times asked for.
-    elapsed : float
-        Time from beginning to end, the warm-up included.
-    oldest : ndarray, shape (C,)
-        For how long each class's longest waiting job has waited at the end; 0 where none waits.
+    ``sums`` and ``counts``, shape (B, C), are response times and completed jobs; ``levels``, (B,
+    C), the jobs in the system when a batch begins; ``areas`` and ``came``, (C,), the number in the
+    system integrated over time, and arrivals; ``phases``, (2, 5), time in and entries of MSFQ's
+    phases, 0 for an empty system; ``busy`` busy servers integrated over the ``time`` that was
+    counted. ``responses`` are those of single jobs, ``samples``, (G, C), the numbers in the system
+    at the times of the grid, where asked for. ``elapsed`` includes the warm-up. ``oldest``, (C,),
+    is how long the longest waiting job has waited at the end, 0 where none waits; ``most`` the
+    largest number in the system.
     """
 
     sums: Floats

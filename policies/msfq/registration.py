@@ -163,23 +163,10 @@ def rules() -> Mapping[str, Twin | None]:
 
 
 def plan(queue: Instance, name: str, **options: Any) -> Plan:
-    """Set a rule up for an instance.
+    """Set a registered rule up for an instance, with the rule's own options.
 
-    Parameters
-    ----------
-    queue : Instance
-        Servers and classes.
-    name : str
-        A registered rule.
-    **options
-        The rule's own.
-
-    Raises
-    ------
-    InputError
-        If there is no such rule, or an option is not right.
-    NotApplicableError
-        If the rule is not for such an instance.
+    `InputError` if there is no such rule, or an option is wrong; `NotApplicableError` if the rule
+    is not for such an instance.
     """
     if name not in _RULES:
         hint = suggestion(name, _RULES) or listing(_RULES)

@@ -49,16 +49,9 @@ LOOK = 0.1
 
 
 class Replicated(NamedTuple):
-    """Replications that were played.
+    """Replications that were played, in order, and the arrivals of those.
 
-    Attributes
-    ----------
-    done : list of Played
-        In their order.
-    arrivals : int
-        Of those.
-    of : int
-        How many there were to be: more, where it was interrupted.
+    ``of`` is how many were asked for: more than are done after an interrupt.
     """
 
     done: list[Played]
@@ -71,16 +64,10 @@ class _StoppedError(Exception):
 
 
 def usual(queue: Instance, plan: Plan, arrivals: int, load: float | None = None) -> int:
-    """Return into how many replications a run is split where nothing is said: 1, 2, 4, 8 or 16.
+    """Return into how many replications a run is split by default: 1, 2, 4, 8 or 16.
 
-    Parameters
-    ----------
-    queue : Instance
-    plan : Plan
-        Without a compiled twin it is never split: plain Python has one core.
-    arrivals : int
-    load : float, optional
-        Under the policy, where that is more than the instance's own.
+    A rule without a compiled twin is never split: plain Python has one core. A policy's own
+    ``load`` counts where it is higher than the instance's.
     """
     if plan.twin is None or arrivals < LONG_RUN:
         return 1
@@ -101,29 +88,11 @@ def replicated(
     watch: Watch | None = None,
     estimates: bool = False,
 ) -> Replicated:
-    """Play replications; on an interrupt, those that are done are kept.
+    """Play replications of so many arrivals in all; after an interrupt keep those done.
 
-    Parameters
-    ----------
-    queue : Instance
-    plan : Plan
-    arrivals : int
-        Of all of them together.
-    replications : int
-    seed : int
-        Of all of them; each has its own streams of random numbers.
-    jobs : int
-        Threads, for a compiled rule.
-    watch : callable, optional
-    estimates : bool
-        Whether a rule in plain Python knows how long each job takes.
-
-    Raises
-    ------
-    InputError
-        If a replication has too few arrivals, or the rule starts what it may not.
-    KeyboardInterrupt
-        If it was interrupted before any was done.
+    Each replication has its own streams of random numbers of the seed. ``jobs`` is the number of
+    threads, for a compiled rule. `InputError` if a replication has too few arrivals;
+    `KeyboardInterrupt` if none was done.
     """
     if arrivals < FEWEST_ARRIVALS * replications:
         raise InputError(

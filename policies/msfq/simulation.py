@@ -32,29 +32,13 @@ def play(
     replication: int = 0,
     pace: Pace | None = None,
 ) -> Played:
-    """Simulate a policy.
+    """Simulate a policy on so many arrivals, or at most so many of a trace; see `Run`.
 
-    Parameters
-    ----------
-    queue : Instance
-    plan : Plan
-    arrivals : int
-        Jobs; with a trace, at most so many of it.
-    common : bool
-        Whether sizes come with the jobs, so that policies share them; slower. Sizes that are not
-        exponential always do.
-    warm : int, optional
-        Jobs before anything is counted: by default a tenth, none where each job counts.
-    plainly : bool
-        Whether to play in plain Python even where the rule has a compiled twin; sizes then come
-        with the jobs.
-    seed, trace, each, grid, estimates, replication, pace
-        See `Run`.
-
-    Raises
-    ------
-    InputError
-        If the rule starts what it may not, or fails.
+    With ``common`` sizes come with the jobs, so that policies share them; this is slower, and
+    always so for sizes that are not exponential. ``warm`` is by default a tenth of the arrivals,
+    and none where each job counts. With ``plainly`` a rule is played in plain Python even if it has
+    a compiled twin; sizes then come with the jobs. `InputError` if the rule fails, or starts a job
+    that it may not.
     """
     if trace is not None:
         arrivals = min(arrivals, len(trace.times))

@@ -28,17 +28,10 @@ use either."""
 
 
 class Region(NamedTuple):
-    """How near to its limit a policy is.
+    """How close a policy is to its limit of stability.
 
-    Attributes
-    ----------
-    load : float
-        Below 1 where it is stable.
-    exact : bool
-        Whether it is unstable wherever that is not below 1, and stable wherever it is; if not, only
-        the former is known.
-    parts : tuple of (int, float)
-        What each class brings to it.
+    It is unstable where ``load`` is not below 1, and stable below if the region is ``exact``.
+    ``parts`` are needs and what each class adds to the load.
     """
 
     load: float
@@ -47,15 +40,7 @@ class Region(NamedTuple):
 
 
 def region(queue: Instance, policy: str) -> Region:
-    """Return the stability region of a policy.
-
-    Parameters
-    ----------
-    queue : Instance
-        Servers and classes.
-    policy : str
-        Its name.
-    """
+    """Return the stability region of a policy, by its name."""
     if policy == "static-quickswap":  # Remark 1
         room = slots(queue)
         parts = tuple(
@@ -99,13 +84,7 @@ def _one_or_all(queue: Instance) -> Region:
 
 
 def require_stable(queue: Instance, policy: str) -> Region:
-    """Return the region, if the policy may be stable.
-
-    Raises
-    ------
-    UnstableError
-        If it is not, with the load and what each class brings to it.
-    """
+    """Return the region of a policy; `UnstableError` with each class's load if it is not stable."""
     found = region(queue, policy)
     if found.load >= 1:
         parts = ", ".join(f"need {need}: {part:.4g}" for need, part in found.parts)
@@ -118,24 +97,9 @@ def require_settled(
 ) -> None:
     """Refuse a run in which a class is never served, or work piles up: its means would mislead.
 
-    Parameters
-    ----------
-    queue : Instance
-    policy : str
-        Its name.
-    played : Played
-        The run.
-    proven : bool
-        Whether the policy is known to be stable here: then only a run too short shows such things.
-    ended : bool
-        Whether nothing arrived any more and every job that could start did.
-
-    Raises
-    ------
-    UnstableError
-        If a class is starved or piles up.
-    NotApplicableError
-        If the policy is proven stable and the run is too short to show it.
+    ``ended`` says that nothing arrived any more and every job that could start did. `UnstableError`
+    if a class is starved or piles up; `NotApplicableError` if the policy is ``proven`` stable here,
+    so that only the run was too short.
     """
     faults = []
     for c, job in enumerate(queue.classes):

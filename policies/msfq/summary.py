@@ -30,25 +30,9 @@ def summary(
     """Return the solution record of a simulation; a trace's own jobs say what each class weighs.
 
     Each class's mean is over its counted jobs; the confidence is that of a ratio of batch sums,
-    which allows for batches without a job of a rare class. Where the run is too short for an
-    interval there is none, and the note says so.
-
-    Parameters
-    ----------
-    queue : Instance
-    played : Played
-    arrivals : int
-    threshold : int, optional
-        What the record tells of the rule.
-    trace : Trace, optional
-        The jobs, where they were not random.
-    load : float, optional
-        Under the policy, where that is known to be more than the instance's own.
-    replications : int
-        Independent runs that were put together; where each was too short to forget that it began
-        with an empty system there is no interval either.
-    note : str
-        What else is to be said of the run.
+    which allows for batches without a job of a rare class. Where the run, or each of several
+    replications, is too short for an interval there is none, and the note says so. A policy's own
+    ``load`` counts where it is higher than the instance's.
     """
     totals, jobs = played.sums.sum(axis=0), played.counts.sum(axis=0)
     means = totals / np.maximum(jobs, 1)

@@ -28,19 +28,11 @@ MOST_ROUNDS = 8
 
 
 class Tuned(NamedTuple):
-    """What was chosen, and how sure that is.
+    """The options that were chosen, and how sure that is, after ``tried`` candidates.
 
-    Attributes
-    ----------
-    options : mapping
-        The policy's options.
-    objective, confidence : float
-        On jobs that had no part in the choice: value, and half-width of its 95% interval, None
-        where that is too short a run for one.
-    gain, gain_confidence : float
-        How much less than at the start, on the same jobs, and the half-width of that.
-    tried : int
-        Candidates.
+    ``objective`` and ``confidence`` (half of a 95% interval, None for too short a run) are of jobs
+    that had no part in the choice; ``gain`` is how much less that is than at the start, on the same
+    jobs.
     """
 
     options: Options
@@ -65,24 +57,9 @@ def tune(
     """Search options from a start, going on to the best neighbour while there is a better one.
 
     Options under which work piles up are worth nothing: their means are of the jobs that complete.
-
-    Parameters
-    ----------
-    queue : Instance
-    name : str
-        The policy.
-    start : mapping
-        Options to start from.
-    neighbours : callable
-        Yields the options next to some.
-    arrivals : int
-        Jobs that each candidate plays; ten times as many at the end.
-    seed : int
-        The jobs of the search; the verdict's are of the next.
-    others : sequence of mapping
-        Options to start from as well.
-    verdict : bool
-        Whether to simulate the choice anew; else what is told of it is of the search.
+    ``others`` are further starts. Each candidate plays ``arrivals`` jobs; with a ``verdict`` the
+    choice is simulated anew, on ten times as many jobs of the next seed, else its figures are those
+    of the search.
     """
     known: dict[tuple[Any, ...], Floats] = {}
 
@@ -183,16 +160,7 @@ def tune_class_thresholds(
     fixed: Options | None = None,
     verdict: bool = True,
 ) -> Tuned:
-    """Optimize the thresholds of every class, from Adaptive Quickswap on.
-
-    Parameters
-    ----------
-    queue : Instance
-    arrivals, seed, verdict
-        See `tune`.
-    fixed : mapping, optional
-        Options that stay as they are.
-    """
+    """Optimize the thresholds of every class, from Adaptive Quickswap on, except ``fixed``."""
     room = slots(queue)
     fixed = fixed or {}
     least = {"leave": 0, "rest": 0, "call": 1}

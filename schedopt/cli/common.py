@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from schedopt.cli import completing
-from schedopt.instances.errors import InputError, printable
+from schedopt.instances.errors import InputError, placed, printable
 
 if TYPE_CHECKING:
     from schedopt.instances.constraints import Constraint
@@ -135,11 +135,17 @@ def split(pairs: list[str] | None) -> dict[str, Any]:
 
 def declared(files: list[Path] | None, instance: AnyInstance) -> list[Constraint]:
     """Read side constraints for an instance."""
+    from schedopt.instances.constraints import check_references
     from schedopt.instances.protocol import problem_name
     from schedopt.verbs.constraints import constraints_from
 
-    problem = problem_name(instance)
-    return [declared for file in files or () for declared in constraints_from(file, problem)]
+    rules: list[Constraint] = []
+    for file in files or ():
+        found = constraints_from(file, problem_name(instance))
+        with placed(file=file):
+            check_references(found, instance.index, instance.groups)
+        rules += found
+    return rules
 
 
 def constraints_of_any(files: list[Path] | None) -> list[Constraint]:

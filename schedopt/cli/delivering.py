@@ -49,9 +49,11 @@ def result(
     if not is_plan(output) or output is None:
         deliver(found.document(), json, output, show)
         return
-    if found.solution is not None:
-        plan(instance, found, output)
-    deliver(found.document(), json, None, show)
+    try:
+        if found.solution is not None:
+            plan(instance, found, output)
+    finally:  # what was found is told, whatever becomes of the file
+        deliver(found.document(), json, None, show)
     if found.solution is None:
         say(f"there is no solution: {output} is not written")
 

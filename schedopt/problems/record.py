@@ -100,6 +100,8 @@ class Problem(Generic[I]):
         Generators with options, for the kernels that no smaller instance needs.
     formulation_homes : mapping of str to str
         Its formulations as ``module:class``; the first is the default.
+    explained : sequence of str
+        Those whose prices are known, for ``solve --explain``.
     converters : mapping of str to Converter
         By format: ``table`` (.csv, .tsv), ``log`` (.swf) or ``workflow`` (.json).
     printed : mapping of str to str
@@ -112,6 +114,7 @@ class Problem(Generic[I]):
     tiny: ClassVar[bytes]
     warming: ClassVar[Sequence[tuple[str, Mapping[str, Any]]]] = ()
     formulation_homes: ClassVar[Mapping[str, str]]
+    explained: ClassVar[Sequence[str]] = ()
     converters: ClassVar[Mapping[str, Converter]] = {}
     printed: ClassVar[Mapping[str, str]] = {}
 
@@ -268,20 +271,16 @@ class Problem(Generic[I]):
         limits: Limits,
         progress: Callable[[int, int], None] | None = None,
     ) -> Explanation:
-        """Return why a result is as it is, by solving again; the time limit is for all of it.
-
-        Raises
-        ------
-        InputError
-            If nothing is known of the formulation's prices.
-        """
-        found: Explanation | None = self._told(
-            "explaining:explain", model, result, limits, progress, default=None
-        )
-        if found is None:
-            expected = "a selection or a season of dssp: of others no prices are known"
-            raise InputError(expected, found=f"{self.name} {model.name}", place="--explain")
+        """Return why a result is as it is, by solving again; the time limit is for all of it."""
+        own: Any = _in_folder(type(self).__module__, "explaining:explain")
+        found: Explanation = own(model, result, limits, progress)
         return found
+
+    def expect_explained(self, formulation: str) -> None:
+        """Raise `InputError` if nothing is known of a formulation's prices."""
+        if formulation not in self.explained:
+            expected = "a selection or a season of dssp: of others no prices are known"
+            raise InputError(expected, found=f"{self.name} {formulation}", place="--explain")
 
     def quantity(self, text: str, unit: str) -> float:
         """Return a number that may have a unit, as ``12h``, in a file's unit of time.
@@ -368,6 +367,10 @@ class Problem(Generic[I]):
     def lines(self, instance: I, result: Result) -> Lines:
         """Yield what a result says beyond its objective, headings and texts: ``showing.lines``."""
         yield from self._told("showing:lines", instance, result, default=())
+
+    def caution(self, instance: I, result: Result, run: Result) -> str:
+        """Say what of a result fails as it is run; nothing where all goes well."""
+        return self._told("showing:caution", instance, result, run, default="")
 
     def tables(self, instance: I, result: Result) -> Tables:
         """Yield tables of a result: ``showing.tables``."""

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Line = tuple[str, str]  # what is said, such as ``threshold``, and the value in words
 
+CAUTION = "caution"
+"""What is said under this heading comes before all else."""
+
 
 Value = float | str | None  # what a cell is sorted by; None comes last
 

@@ -18,7 +18,7 @@ from schedopt.instances.files import write_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.pictures import charts
 from schedopt.problems import problem_of
-from schedopt.problems.shown import Explanation, Section, ShownTable, explained
+from schedopt.problems.shown import CAUTION, Explanation, Section, ShownTable, explained
 from schedopt.report.drawings import svg
 from schedopt.report.sections import defined, terms
 from schedopt.report.writing import asset, content_policy, named, script
@@ -94,17 +94,18 @@ def page(
         name=plain(instance.name),
         title=plain(record.title),
         version=escape(__version__),
-        facts=_facts(instance, result),
+        facts=_facts(instance, result, run),
         sections="\n".join(_section(part) for part in parts),
         footer=CHECKED if result.checked else UNCHECKED,
         script=script(SCRIPTS),
     )
 
 
-def _facts(instance: AnyInstance, result: Result) -> str:
+def _facts(instance: AnyInstance, result: Result, run: Result | None) -> str:
     """Return the list of facts: the outcome, the bound, who proved it, what the problem adds."""
     record = problem_of(instance)
     lines = [
+        (CAUTION, "" if run is None else record.caution(instance, result, run)),
         ("what this is", instance.description or ""),
         ("outcome", f"{OUTCOMES[result.solution_status]} ({result.termination})"),
         (f"objective ({record.objective})", number(result.objective)),
@@ -113,7 +114,7 @@ def _facts(instance: AnyInstance, result: Result) -> str:
             "" if result.bound is None else f"{number(result.bound)}, gap {percent(result.gap)}",
         ),
         ("by", result.credit),
-        *record.lines(instance, result),
+        *(line for line in record.lines(instance, result) if line[0] != CAUTION),
         ("rules that cannot hold together", ", ".join(result.conflict)),
         ("violations", "; ".join(result.violations)),
         ("note", str(result.message or "")),

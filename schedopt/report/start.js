@@ -11,6 +11,7 @@ async function plotted() {
 }
 
 theme(() => charts());
+for (const when of ["beforeprint", "afterprint"]) window.addEventListener(when, charts); // as wide as it is then
 filters();
 runs();
 summaries();

@@ -46,18 +46,23 @@ class Vary:
 def _values(part: str, number: Callable[[str], float]) -> Iterator[Value]:
     ends = part.split(":")
     if len(ends) == 3:
-        try:
-            first, last, step = (Decimal(end) for end in ends)
-        except InvalidOperation:
-            pass  # such as 06:00:30
-        else:
-            steps = (last - first) / step if step else Decimal(-1)
-            if not (steps.is_finite() and 0 <= steps < MOST):
-                expected = f"FIRST:LAST:STEP of at most {MOST:,} values"
+        if units := sum(end[-1:].isalpha() for end in ends):
+            if units < 3:
+                expected = "a unit on each of FIRST:LAST:STEP, or on none"
                 raise InputError(expected, found=shown(part), place="--vary")
-            for i in range(int(steps) + 1):
-                yield _plain(first + i * step)
-            return
+            ends = [str(number(end)) for end in ends]
+        try:
+            first, last, step = map(Decimal, ends)
+        except InvalidOperation:
+            expected = "three numbers as FIRST:LAST:STEP, perhaps each with a unit"
+            raise InputError(expected, found=shown(part), place="--vary") from None
+        steps = (last - first) / step if step else Decimal(-1)
+        if not (steps.is_finite() and 0 <= steps < MOST):
+            expected = f"FIRST:LAST:STEP of at most {MOST:,} values"
+            raise InputError(expected, found=shown(part), place="--vary")
+        for i in range(int(steps) + 1):
+            yield _plain(first + i * step)
+        return
     if not part:
         raise InputError("a value between two commas", found="nothing", place="--vary")
     try:
@@ -108,6 +113,9 @@ def changed(
         if first == "option" and rest:
             options[rest] = value
         elif first == "rules" and rest:
+            if more and own.get("constraints") and rest.split(".")[0].isdecimal():
+                expected = "a rule's name: the file has rules, too, and a number may be of either"
+                raise InputError(expected, found=shown(place), place="--vary")
             _set([*own.get("constraints", []), *more], rest, value, place)
         else:
             _set(own, place, value, place)

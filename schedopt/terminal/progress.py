@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from threading import Event, Thread
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from schedopt.formats import number, percent
 from schedopt.solvers.result import Watch, gap
@@ -14,25 +16,37 @@ from schedopt.terminal.console import err, text
 
 Advance = Callable[[int, int], None]  # called with how many are done and how many there are
 EVERY = 10.0  # seconds between two lines where standard error is no terminal
+REFRESHED = 0.2  # seconds between two looks at what a terminal shows
 
 
 @contextmanager
-def live(what: str) -> Iterator[Watch | None]:
-    """Show incumbent, bound and gap while a solver runs; nothing without a terminal."""
-    if not err.is_terminal:
-        yield None
-        return
-    with err.status(text(f"{what}: starting")) as status:
+def live(what: str) -> Iterator[Watch]:
+    """Show what a solver has while it runs; without a terminal, in a line now and then."""
+    began, found = time.monotonic(), ""
 
-        def watch(seconds: float, objective: float | None, bound: float | None) -> None:
-            status.update(
-                text(
-                    f"{what}: {seconds:.1f} s, best {number(objective)}, "
-                    f"bound {number(bound)}, gap {percent(gap(objective, bound))}"
-                )
-            )
+    def told() -> Text:
+        return text(f"{what}: {time.monotonic() - began:.0f} s{found or ', starting'}")
 
-        yield watch
+    def watch(seconds: float, objective: float | None, bound: float | None) -> None:
+        nonlocal found
+        worth = f"best {number(objective)}, bound {number(bound)}"
+        found = f", {worth}, gap {percent(gap(objective, bound))}"
+
+    shown = err.status(told()) if err.is_terminal else None
+    over = Event()
+
+    def repeated() -> None:
+        while not over.wait(EVERY if shown is None else REFRESHED):
+            err.print(told()) if shown is None else shown.update(told())
+
+    with shown or nullcontext():
+        thread = Thread(target=repeated, daemon=True)
+        thread.start()
+        try:
+            yield watch
+        finally:
+            over.set()
+            thread.join()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from rich.table import Table
 from schedopt.formats import counted, duration, number, percent
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem
-from schedopt.problems.shown import Explanation, ShownTable, explained
+from schedopt.problems.shown import CAUTION, Explanation, ShownTable, explained
 from schedopt.solvers.result import Result
 from schedopt.terminal.console import out, say, show, text
 
@@ -25,10 +25,12 @@ DROPPED = 20  # what is left out and printed; a plan has it all
 def result(instance: AnyInstance, document: Result) -> None:
     """Show one result: how it ended, what is proven, what the problem has to say, what is wrong."""
     record = problem(document.problem)
-    more = list(record.lines(instance, document))
+    more = ((*line, "") for line in record.lines(instance, document))
     grid = Table.grid(padding=(0, 2))
-    for name, words, style in [*_outcome(document), *((*line, "") for line in more)]:
-        grid.add_row(text(name, "bold"), text(words, style))
+    for name, words, style in sorted(
+        [*_outcome(document), *more], key=lambda line: line[0] != CAUTION
+    ):
+        grid.add_row(text(name, "bold"), text(words, "yellow" if name == CAUTION else style))
     out.print(grid)
     for shown in record.tables(instance, document):
         out.print()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from schedopt.instances.cells import Source
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import head_of
 from schedopt.instances.options import Options, checked
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import Problem, problems
@@ -47,7 +48,7 @@ def convert(
         If a file cannot be read or an option is not right.
     """
     files: list[Source] = [paths] if isinstance(paths, Source) else list(paths)
-    kinds = {_format(file) for file in files}
+    kinds = {_format(file, (options or {}).get("as") == "jobs") for file in files}
     if (options or {}).get("as") == "jobs":  # a table, or a dump, that is read as a log
         kinds = {"log"}
     kind = "log" if "log" in kinds else "table" if "table" in kinds else "workflow"
@@ -91,8 +92,17 @@ def _chosen(kind: str, wanted: object, given: Options) -> Problem:
     return able[str(wanted)]
 
 
-def _format(path: Source) -> str:
+def _format(path: Source, as_jobs: bool) -> str:
+    """Return a file's format; raise `InputError` where it is not there, or of none that is read."""
     if not isinstance(path, str | Path):
         return "table"
+    head = head_of(path).lstrip()
     endings = [ending.lower() for ending in Path(path).suffixes]
-    return next((ENDINGS[ending] for ending in endings if ending in ENDINGS), "workflow")
+    kind = next((ENDINGS[ending] for ending in endings if ending in ENDINGS), "workflow")
+    if kind == "workflow" and not as_jobs and head and not head.startswith((b"{", b"//")):
+        expected = (
+            "a table (.csv, .tsv, .parquet), a workflow in JSON or a log (.swf; of any other name, "
+            "such as a dump of sacct, with --option as=jobs)"
+        )
+        raise InputError(expected, found="none of them", file=str(path))
+    return kind

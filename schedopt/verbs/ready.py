@@ -108,11 +108,12 @@ def _named(jobs: Jobs, x: Integers) -> tuple[str, ...]:
     """Return the first so many jobs of each kind."""
     if len(x) == len(jobs.names):
         return tuple(jobs.names[j] for j in np.flatnonzero(x[jobs.kind]).tolist())
-    counts = np.bincount(jobs.kind, minlength=len(x))
-    order, first = np.argsort(jobs.kind, kind="stable"), np.cumsum(counts) - counts
-    some = np.flatnonzero(x).tolist()
-    taken = [j for k in some for j in order[first[k] : first[k] + x[k]].tolist()]
-    return tuple(jobs.names[j] for j in sorted(taken))
+    some = np.flatnonzero(x[jobs.kind])
+    some = some[np.argsort(jobs.kind[some], kind="stable")]
+    kind = jobs.kind[some]
+    first = np.searchsorted(kind, kind)
+    taken = some[np.arange(len(some)) - first < x[kind]]
+    return tuple(jobs.names[j] for j in np.sort(taken).tolist())
 
 
 def _starts(names: tuple[str, ...], found: Chosen, scales: Sequence[int], began: float) -> Starts:
@@ -225,8 +226,8 @@ class Ready:
             raise InputError("a resource of the capacity", found=shown(unknown[0]))
         at = {column: i for i, column in enumerate(self._columns)}
         found = best_in_order(
-            self._numbers[[at[goal] for goal in self.order]],
-            self._numbers[[at[name] for name in free]],
+            [self._numbers[at[goal]] for goal in self.order],
+            [self._numbers[at[name]] for name in free],
             np.array([room_of(amount, self._scales[name]) for name, amount in free.items()]),
             self._counts,
             stop=_stop(began, time_limit),

@@ -104,6 +104,8 @@ def solve(
         model = modelled(what, formulation, options)
         model.add(*constraints)
         record = problem(model.problem)
+        if explain:
+            record.expect_explained(model.name)
         result = stages.search(lambda limits: record.solve(model, solver, limits))
 
         def confirmation(result: Result, limits: Limits) -> Result:

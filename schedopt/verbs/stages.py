@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
+from schedopt.instances.errors import InputError
 from schedopt.solvers.clock import compiling, now
 from schedopt.solvers.result import Limits, Result
 from schedopt.solvers.stopping import stopped
@@ -68,7 +69,7 @@ class Stages:
     def further(
         self, name: str, result: Result, stage: Callable[[Result, Limits], Result]
     ) -> Result:
-        """Return a result as a stage beyond the search leaves it."""
+        """Return a result as a stage beyond the search leaves it; what was found is never lost."""
         began = now()
         self._beyond -= 1
         try:
@@ -76,6 +77,8 @@ class Stages:
                 result = stage(result, self.left())
         except KeyboardInterrupt:
             pass
+        except InputError as refused:  # such as an engine that is not installed
+            result = noted(result, f"{name}: {refused}")
         if stopped():
             self._cut.append(name)
         self._spent[name] = now() - began

@@ -25,22 +25,11 @@ SHORT = 512
 
 
 class Relaxed(NamedTuple):
-    """What is known of a relaxation.
+    """The solution of a relaxation, or a proof that nothing is feasible."""
 
-    Attributes
-    ----------
-    prices : ndarray of float, shape (rows,)
-        At least 0. Where there is nothing feasible, a ray that shows it.
-    values : ndarray of float, shape (columns,)
-    basis : ndarray of int, shape (rows,)
-        Columns; beyond the last one, the slacks of rows.
-    feasible : bool
-        False where nothing keeps the rows.
-    """
-
-    prices: Floats
-    values: Floats
-    basis: Positions
+    prices: Floats  # at least 0; a ray that proves infeasibility where nothing is feasible, (rows,)
+    values: Floats  # (columns,)
+    basis: Positions  # columns; beyond the last one, the slacks of rows, (rows,)
     feasible: bool
 
 

@@ -40,8 +40,8 @@ class Chosen:
 
 
 def best_in_order(
-    objectives: Integers,
-    uses: Integers,
+    objectives: Sequence[Integers] | Integers,
+    uses: Sequence[Integers] | Integers,
     room: Integers,
     counts: Integers,
     *,
@@ -52,9 +52,8 @@ def best_in_order(
 
     Parameters
     ----------
-    objectives : ndarray of int64, shape (objectives, columns)
-    uses : ndarray of int64, shape (resources, columns)
-        At least 0.
+    objectives, uses : ndarray of int64, shape (objectives or resources, columns), or their rows
+        Uses are at least 0.
     room : ndarray of int64, shape (resources,)
     counts : ndarray of int64, shape (columns,)
         How many there are of each column.
@@ -69,10 +68,11 @@ def best_in_order(
     prices: list[Floats] = []
     lean: Lean | None = None
     for k in range(len(objectives)):
+        look = True
         if len(open_.at) > 2 * NEAR:
             columns = Columns(open_.goals[k], open_.rows, open_.free, open_.most)
             near = start[k] if k < len(start) else None
-            bound, x = narrowed(
+            bound, x, look = narrowed(
                 columns, open_.goals[k + 1 :], open_.x, start=near, lean=lean, stop=stop
             )
             open_.x = x
@@ -80,12 +80,14 @@ def best_in_order(
         step = int(np.gcd.reduce(open_.goals[k])) or 1
         columns, common = open_.columns(k, step)
         search = Best(columns, open_.goals[k + 1 :], open_.x, stop)
-        root = search.run(lean)
+        root = search.run(lean, look=look)
         open_.x = search.x
         before = int(objectives[k] @ open_.base)
         values.append(before + step * search.value)
         bounds.append(before + step * search.bound)
         prices.append(root.prices / root.scale / common * step)
+        if k == len(objectives) - 1:
+            break
         lean = Lean(
             np.append(prices[-1], [1.0, 0.0]), step * (root.total / root.scale - search.value)
         )
@@ -120,21 +122,29 @@ class _Open:
     base: Integers
 
     @classmethod
-    def of(cls, goals: Integers, uses: Integers, room: Integers, counts: Integers) -> _Open:
+    def of(
+        cls,
+        goals: Sequence[Integers] | Integers,
+        uses: Sequence[Integers] | Integers,
+        room: Integers,
+        counts: Integers,
+    ) -> _Open:
         """Open all columns that fit at all."""
         able = counts > 0
         for row, amount in zip(uses, room, strict=True):
             able &= row <= amount
-        at = np.flatnonzero(able)
+        at, rows, most = np.flatnonzero(able), np.asarray(uses, dtype=np.int64), counts
         if len(at) < len(counts):
-            uses, goals = uses.take(at, axis=1), goals.take(at, axis=1)
-        rows, most = uses, counts[at]
+            rows = np.array([row[at] for row in uses], dtype=np.int64).reshape(len(uses), len(at))
+            goals = [row[at] for row in goals]
+            most = counts[at]
         if (most > 1).any():
+            most = most.copy()
             for row, amount in zip(rows, room, strict=True):
                 some = row > 0
                 most[some] = np.minimum(most[some], amount // row[some])
         nothing = np.zeros(len(counts), dtype=np.int64)
-        return cls(at, rows, room.copy(), most, goals, nothing[at], nothing)
+        return cls(at, rows, room.copy(), most, np.asarray(goals), nothing[at], nothing)
 
     def columns(self, k: int, step: int) -> tuple[Columns, Integers]:
         """Return the columns with an objective, in units of ``step``, and each row's divisor."""

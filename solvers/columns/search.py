@@ -28,18 +28,14 @@ NEAR = 1_500
 ROUNDS = 8
 """How often columns are narrowed down to those near their price, which moves it."""
 
-WAYS = 3_000
-"""Ways that are open at a time, beyond which a column is split."""
-CORES = (12, 20, 28, 40, 60)
-"""Columns that are looked through in search of a solution, before the rest."""
+WAYS, MATCHES = 1 << 15, 1 << 22
+"""Ways of each half, and matches of them, beyond which a branch is split."""
+LOOKS = ((64, 1 << 14), (512, 1 << 16), (4_096, 1 << 18))
+"""Ways of each half, and matches of them, that are looked at before a column is split."""
 BEFORE = 48
 """Branches that are looked at before HiGHS is asked."""
 GUESS = 2.0
 """Seconds that HiGHS may look for a solution to start from."""
-FEW = 8
-"""Whole values that are tried one by one, rather than as many at a time as columns say."""
-BEAM = 4_000
-"""Ways that are kept in search of a solution."""
 
 
 class Lean(NamedTuple):
@@ -114,13 +110,15 @@ class Best:
         if (value, tied) > (self.value, self.tied):
             self.x, self.value, self.tied = x.copy(), value, tied
 
-    def run(self, lean: Lean | None = None, *, deep: bool = True) -> Bound:
+    def run(self, lean: Lean | None = None, *, look: bool = True, deep: bool = True) -> Bound:
         """Search to the end, or until `stop` says so; return the bound at the root.
 
         Parameters
         ----------
         lean : Lean, optional
             What the objective before says of the columns.
+        look : bool
+            Whether to look at the core, as nobody did before.
         deep : bool
             Whether to branch where a look at the core is not enough.
         """
@@ -129,19 +127,38 @@ class Best:
         if self.value >= most:  # as where an objective says nothing
             self.prices = np.zeros(len(columns.room))
         else:
-            self.prices = _relaxed(columns).prices
+            self.prices = self._one_row()
+            if not self.prices.size:
+                self.prices = _relaxed(columns).prices
         root = bound_of(columns, self.prices)
+        if self.value >= root.value:
+            self.bound = self.value
+            return root
         if lean is None:  # of columns that are alike, those that ask for little
             lean = Lean(1 / np.maximum(columns.room, 1), float(len(columns.room)))
         root = _leaning(columns, self.prices, root, lean)
         self.bound = max(root.value, self.value)
-        if not self.proven:
+        if not self.proven and look:
             self._filled(root)
-        if not self.proven:
+        if not self.proven and look:
             self._core(root)
         if not self.proven and deep:
             self._branch(root)
         return root
+
+    def _one_row(self) -> Floats:
+        """Return the price of one row that shows that nothing is better; empty where none does."""
+        columns = self.columns
+        some = np.flatnonzero(columns.cost > 0)
+        for i, row in enumerate(columns.rows):
+            use = row[some]
+            if columns.room[i] <= 0 or (use <= 0).any():
+                continue
+            prices = np.zeros(len(columns.room))
+            prices[i] = (columns.cost[some] / use).max(initial=0.0)
+            if int(prices[i] * columns.room[i]) <= self.value:
+                return prices
+        return np.zeros(0)
 
     def _filled(self, root: Bound) -> None:
         """Offer the bound's own solution with what does not fit taken out, and filled up."""
@@ -183,46 +200,31 @@ class Best:
         self.offer(x)
 
     def _core(self, root: Bound) -> None:
-        """Look through what loses little: few columns at first, then more.
+        """Look through what loses little, for a solution at first, then for all that is better.
 
         Where all ways that lose no more than so much are looked through, the best of them is the
         best of all; where there is none, nothing that loses no more is better.
         """
-        size = np.abs(root.reduced)
-        for count in CORES:
-            level = spare = -1
-            if count < len(size):
-                order = np.argpartition(size, count)
-                level, order = int(size[order[count]]), order[:count]
-            else:
-                order = np.arange(len(size))
-            while spare < level or level < 0:
-                most, lacks = root.spare(self.value + 1), root.spare(self.bound)
-                whole = level < 0 or level > lacks
-                spare = most if level < 0 else lacks
-                if whole and (2 * lacks < level or level - lacks > FEW * root.scale):
-                    spare = level - 1
-                spare = min(spare, most)
-                near = order[size[order] <= spare]
-                found, complete = ways(
-                    self.columns,
-                    root,
-                    near,
-                    spare=spare,
-                    later=self.later,
-                    limit=BEAM,
-                    beam=True,
-                )
-                if found is not None:
-                    self.offer(found)
-                if whole and complete:
-                    none = found is None and spare < most
-                    self.bound = (root.total - spare - 1) // root.scale if none else self.value
-                    self.bound = max(self.bound, self.value)
-                if self.proven or spare == most or (whole and not complete):
-                    return
-                if not whole or spare == level - 1:
-                    break
+        for limit, pairs in LOOKS:
+            target = self.value + 1
+            found = ways(
+                self.columns,
+                root,
+                target=target,
+                later=self.later,
+                limit=limit,
+                pairs=pairs,
+                cut=True,
+            )
+            if found.x is not None:
+                self.offer(found.x)
+            if found.reach >= root.spare(target):
+                self.bound = self.value
+            elif found.reach >= 0:
+                self.bound = min(self.bound, (root.total - found.reach - 1) // root.scale)
+                self.bound = max(self.bound, self.value)
+            if self.proven:
+                return
 
     def _guessed(self, root: Bound) -> None:
         """Offer what HiGHS finds among the columns that are open."""
@@ -275,17 +277,16 @@ class Best:
         spare = bound.spare(target)
         if spare < 0:
             return []
-        size = np.abs(bound.reduced)
-        near = np.flatnonzero(size <= spare)
-        found, complete = ways(
-            own, bound, near, spare=spare, later=self.later[:, at], limit=WAYS, beam=False
+        found = ways(
+            own, bound, target=target, later=self.later[:, at], limit=WAYS, pairs=MATCHES, cut=False
         )
-        if found is not None:
+        if found.x is not None:
             x = low.copy()
-            x[at] += found
+            x[at] += found.x
             self.offer(x)
-        if complete:
+        if found.reach >= spare:
             return []
+        size = np.abs(bound.reduced)
         low, high = low.copy(), high.copy()
         least = np.where(size > 0, spare // np.maximum(size, 1), own.most)
         up = bound.reduced > 0
@@ -326,8 +327,10 @@ def narrowed(
     start: Floats | None,
     lean: Lean | None,
     stop: Callable[[], bool],
-) -> tuple[Bound, Integers]:
+) -> tuple[Bound, Integers, bool]:
     """Return a bound of many columns, and a solution that is found among those near their price.
+
+    Also return whether a look at these was enough to find their best.
 
     Parameters
     ----------
@@ -347,6 +350,7 @@ def narrowed(
         start = _relaxed(sample).prices
     value, width = columns.worth(x), 2 * NEAR
     best: Bound | None = None
+    enough = False
     for _ in range(ROUNDS):
         bound = bound_of(columns, start)
         if best is None or bound.total * best.scale < best.total * bound.scale:
@@ -362,8 +366,8 @@ def narrowed(
         before = columns.worth(far)
         part.value = value - before
         part.run(lean, deep=False)
-        start = part.prices
+        start, enough = part.prices, part.proven
         if part.value + before > value:
             x, value = far, part.value + before
             x[near] = part.x
-    return best or bound_of(columns, start), x
+    return best or bound_of(columns, start), x, enough

@@ -1,10 +1,16 @@
 """All ways to differ from a bound's own solution that lose no more than there is to lose.
 
-They are looked through column by column, those that lose most first, so that few are open at a
-time; a way is left out as soon as what is to come cannot make up for what it lacks.
+The columns that may change are dealt into two halves. Of each half all ways are listed; then each
+is matched with those of the other half that leave of a priced row no more than can be lost.
+
+Source: E. Horowitz, S. Sahni, "Computing partitions with applications to the knapsack problem",
+Journal of the ACM 21, 1974.
 """
 
 from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,94 +19,295 @@ from schedopt.solvers.columns.whole import Bound, Columns, Integers
 
 MOST = 1 << 58
 """Units of a bound that are counted with; a loss of more is not looked at."""
-GROWTH = 40
-"""Times as many ways as are kept may be looked at for a column."""
+SAMPLE = 256
+"""Ways by which it is judged which row tells most."""
+PAIRS = 1 << 15
+"""Matches that are looked at together."""
+GROUP, GROUPS = 1 << 13, 32
+"""Matches for which the other half is sorted in one more group, and how many groups there are."""
+ONCE = np.ones(1, dtype=np.int64)
+
+
+class Step(NamedTuple):
+    """Ways that are new with a column: the first's number, what each is made of, how often."""
+
+    first: int
+    column: int
+    origin: Integers
+    times: Integers
+
+
+class Half(NamedTuple):
+    """Ways to change some columns.
+
+    Attributes
+    ----------
+    ways : ndarray of int64, shape (1 + rows + 1 + later + 1, ways)
+        Of each: what it loses, what it asks of each row, what it costs, what it takes of what
+        decides later, and its number.
+    trail : list of Step
+    cutoff : int
+        All ways that lose no more are there; -1 where not even all that lose nothing are.
+    """
+
+    ways: Integers
+    trail: list[Step]
+    cutoff: int
+
+    def changes(self, number: int, width: int) -> Integers:
+        """Return how often a way changes each column."""
+        x = np.zeros(width, dtype=np.int64)
+        starts = [step.first for step in self.trail]
+        while number:
+            step = self.trail[bisect_right(starts, number) - 1]
+            at = number - step.first
+            x[step.column] = step.times[at] if len(step.times) > 1 else step.times[0]
+            number = int(step.origin[at])
+        return x
+
+
+class Found(NamedTuple):
+    """What is found among all ways.
+
+    Attributes
+    ----------
+    x : ndarray of int64 or None
+        The best that is worth enough: then of the most of what decides later.
+    reach : int
+        All ways that lose no more were looked at; -1 where that is true of none.
+    """
+
+    x: Integers | None
+    reach: int
 
 
 def ways(
     columns: Columns,
     bound: Bound,
-    near: NDArray[np.intp],
     *,
-    spare: int,
+    target: int,
     later: Integers,
     limit: int,
-    beam: bool,
-) -> tuple[Integers | None, bool]:
-    """Look through all ways to differ, in some columns, from a bound's own solution.
+    pairs: int,
+    cut: bool,
+) -> Found:
+    """Look through all ways to differ from a bound's own solution that are worth ``target``.
 
-    Returns
-    -------
-    solution : ndarray of int64 or None
-        The best that loses at most ``spare``: of the least loss, then of the most of what is later.
-    complete : bool
-        Whether no way was left out for the ``limit`` of those open at a time.
+    Parameters
+    ----------
+    columns : Columns
+    bound : Bound
+    target : int
+    later : ndarray of int64, shape (objectives, columns)
+    limit : int
+        Ways of half of the columns that are kept at most.
+    pairs : int
+        Matches of both halves that are looked at, at most.
+    cut : bool
+        Whether to go on, with the ways that lose least, where there are more.
     """
-    order = near[np.argsort(-np.abs(bound.reduced[near]), kind="stable")]
+    spare = min(bound.spare(target), MOST)
+    loss = np.abs(bound.reduced)
+    near = np.flatnonzero(loss <= spare)
+    near = near[np.argsort(loss[near], kind="stable")]
     base = bound.at(columns.most)
-    loss_of = np.abs(bound.reduced[order])
-    times = np.minimum(columns.most[order], spare // np.maximum(loss_of, 1))
-    times = np.where(loss_of == 0, columns.most[order], times)
-    sign = np.where(base[order] > 0, -1, 1)
-    moves = -columns.rows[:, order] * sign
-    gains = _after(np.maximum(moves, 0) * times)
-    drops = _after(np.maximum(-moves, 0) * times)
-    left = columns.left(base)[:, None]
-    loss = np.zeros(1, dtype=np.int64)
-    most = min(spare, MOST)
-    dear = np.array([most // int(y) + 1 if y else 0 for y in bound.prices])[:, None]
-    prices = bound.prices[:, None]
-    complete = most == spare
-    trail: list[tuple[Integers, Integers]] = []
-    for k in range(len(order)):
-        repeat = int(times[k]) + 1
-        if repeat * len(loss) > GROWTH * limit:
-            return None, False
-        steps = np.arange(repeat)
-        grown = (loss[:, None] + steps * loss_of[k]).ravel()
-        moved = (left[:, :, None] + moves[:, k, None, None] * steps).reshape(len(left), -1)
-        least = np.maximum(moved - drops[:, k, None], 0)
-        cost = grown + (prices * np.minimum(least, dear)).sum(axis=0)
-        keep = np.flatnonzero((cost <= most) & (moved + gains[:, k, None] >= 0).all(axis=0))
-        if len(keep) > limit:
-            if not beam:
-                return None, False
-            complete = False
-            keep = keep[np.argpartition(cost[keep], limit)[:limit]]
-        if not len(keep):
-            return None, complete
-        trail.append((keep // repeat, keep % repeat))
-        left, loss = moved[:, keep], grown[keep]
-    total = loss + (prices * np.minimum(left, dear)).sum(axis=0)
-    good = np.flatnonzero((left >= 0).all(axis=0) & (total <= most))
-    if not len(good):
-        return None, complete
-    good = good[(total[good] - total[good].min()) // bound.scale == 0]  # of one worth, exactly
+    sign = np.where(base[near] > 0, -1, 1)
+    change = np.vstack([columns.rows[:, near], -columns.cost[near], later[:, near]]) * sign
+    moves = np.vstack([loss[near], change])
+    times = columns.most[near]
+    halves = []
+    for first in (0, 1):
+        half = _half(moves[:, first::2], times[first::2], spare, limit, cut=cut)
+        if half is None:
+            return Found(None, -1)
+        halves.append(half)
+    room = np.append(columns.left(base), columns.worth(base) - target)
+    one, two = halves
+    match = Match(room, bound.prices, spare)
+    best, every = match.best(one.ways, two.ways, pairs, cut=cut)
+    reach = min(spare, one.cutoff, two.cutoff) if every else -1
+    if best is None:
+        return Found(None, reach)
     x = base.copy()
-    x[order] += _best(_walked(trail, good) * sign[:, None], later[:, order])
-    return x, complete
+    for first, half, number in zip((0, 1), halves, best, strict=True):
+        at = near[first::2]
+        x[at] += half.changes(number, len(at)) * sign[first::2]
+    return Found(x, reach)
 
 
-def _walked(trail: list[tuple[Integers, Integers]], at: NDArray[np.intp]) -> Integers:
-    """Return what some ways change, shape (columns, ways): each is walked back."""
-    changes = np.zeros((len(trail), len(at)), dtype=np.int64)
-    for k in range(len(trail) - 1, -1, -1):
-        parents, steps = trail[k]
-        changes[k] = steps[at]
-        at = parents[at]
-    return changes
+def _half(moves: Integers, most: Integers, spare: int, limit: int, *, cut: bool) -> Half | None:
+    """List the ways to change columns, those that lose least first; None where there are too many.
+
+    What is cut off is what loses most, so that it is known what is complete.
+    """
+    cutoff = _cutoff(moves[0], most, spare, limit)
+    if cutoff < spare and not cut:
+        return None
+    least = max(cutoff, 0)
+    table = np.empty((len(moves) + 1, limit), dtype=np.int64)
+    table[:, 0] = 0
+    trail: list[Step] = []
+    count = number = 1
+    for k, (loss, often) in enumerate(zip(moves[0].tolist(), most.tolist(), strict=True)):
+        if loss > least or count == limit:
+            break
+        if often == 1:
+            made, times = np.flatnonzero(table[0, :count] <= least - loss), ONCE
+        else:
+            made, times = _repeated(table[0, :count], loss, often, least, limit)
+        made = made[: limit - count]  # there is room, but for ways that lose nothing
+        if not (more := len(made)):
+            continue
+        times = times if often == 1 else times[:more]
+        fresh = table.take(made, axis=1)
+        trail.append(Step(number, k, fresh[-1].copy(), times))
+        fresh[:-1] += moves[:, k, None] * times
+        fresh[-1] = np.arange(number, number + more)
+        table[:, count : count + more] = fresh
+        count, number = count + more, number + more
+    return Half(table[:, :count], trail, cutoff)
 
 
-def _best(changes: Integers, later: Integers) -> Integers:
-    """Return the changes that are best for what is later, in order."""
-    at = np.arange(changes.shape[1])
-    for row in later:
-        more = row @ changes[:, at]
-        at = at[more == more.max()]
-    return np.asarray(changes[:, at[0]])
+def _cutoff(losses: Integers, most: Integers, spare: int, limit: int) -> int:
+    """Return what ways may lose if no more than ``limit`` of them lose so much; at most ``spare``.
+
+    The losses are sorted.
+    """
+    ways_, cutoff = np.zeros(1, dtype=np.int64), spare
+    for loss, often in zip(losses.tolist(), most.tolist(), strict=True):
+        if loss > cutoff:
+            break
+        if often == 1:
+            more = ways_ + loss
+        else:
+            made, times = _repeated(ways_, loss, often, cutoff, limit)
+            more = ways_[made] + loss * times
+        ways_ = np.concatenate((ways_, more[more <= cutoff]))
+        if len(ways_) > limit:
+            cutoff = int(np.partition(ways_, limit)[limit]) - 1
+            if cutoff < 0:
+                return -1
+            ways_ = ways_[ways_ <= cutoff]
+    return cutoff
 
 
-def _after(amounts: Integers) -> Integers:
-    """Return for each column the sum of the amounts after it, row by row."""
-    back = np.cumsum(amounts[:, ::-1], axis=1)[:, ::-1]
-    return back - amounts
+def _repeated(
+    ways_: Integers, loss: int, often: int, cutoff: int, limit: int
+) -> tuple[NDArray[np.intp], Integers]:
+    """Return which ways a column changes, and how often: all that lose no more than ``cutoff``."""
+    often = min(often, limit + 1)
+    steps = np.minimum((cutoff - ways_) // loss, often) if loss else np.full(len(ways_), often)
+    made = np.repeat(np.arange(len(ways_)), steps)
+    return made, np.arange(1, len(made) + 1) - np.repeat(np.cumsum(steps) - steps, steps)
+
+
+class Match(NamedTuple):
+    """What ways of two halves are matched by.
+
+    Attributes
+    ----------
+    room : ndarray of int64, shape (rows + 1,)
+        What is left of each row, and what may be lost of the worth.
+    prices : ndarray of int64, shape (rows,)
+    spare : int
+        What may be lost of the bound.
+    """
+
+    room: Integers
+    prices: Integers
+    spare: int
+
+    def best(
+        self, one: Integers, two: Integers, pairs: int, *, cut: bool
+    ) -> tuple[tuple[int, int] | None, bool]:
+        """Return the numbers of the best two ways, and whether all matches were looked at.
+
+        What is left of a row is worth its price, and no more can be lost than there is to lose.
+        """
+        windows, two = self._windows(one, two)
+        after = np.cumsum(windows.counts)
+        every = not len(after) or int(after[-1]) <= pairs
+        if not every:
+            if not cut:
+                return None, False
+            order = np.argsort(one[0, windows.at], kind="stable")
+            fit = int(np.searchsorted(np.cumsum(windows.counts[order]), pairs, side="right"))
+            windows = Windows(*(part[order[:fit]] for part in windows))
+            after = np.cumsum(windows.counts)
+        best: tuple[tuple[int, ...], tuple[int, int]] | None = None
+        low = 0
+        while low < len(after):
+            done = int(after[low - 1]) if low else 0
+            high = max(int(np.searchsorted(after, done + PAIRS, side="right")), low + 1)
+            found = self._look(one, two, Windows(*(part[low:high] for part in windows)))
+            if found is not None and (best is None or found[0] > best[0]):
+                best = found
+            low = high
+        return (best[1] if best else None), every
+
+    def _look(
+        self, one: Integers, two: Integers, windows: Windows
+    ) -> tuple[tuple[int, ...], tuple[int, int]] | None:
+        """Return the best of some matches: its worth, then what decides, and its two ways."""
+        rows, many = len(self.room), windows.counts
+        i = np.repeat(windows.at, many)
+        j = np.arange(len(i)) + np.repeat(windows.start - (np.cumsum(many) - many), many)
+        for r in (rows, *range(1, rows)):
+            keep = np.flatnonzero(one[r].take(i) + two[r].take(j) <= self.room[r - 1])
+            i, j = i.take(keep), j.take(keep)
+        if not len(i):
+            return None
+        ends = [-(one[rows, i] + two[rows, j])]
+        ends += [one[r, i] + two[r, j] for r in range(rows + 1, len(one) - 1)]
+        some = np.arange(len(i))
+        for row in ends:
+            some = some[row[some] == row[some].max()]
+        k = some[0]
+        return tuple(int(row[k]) for row in ends), (int(one[-1, i[k]]), int(two[-1, j[k]]))
+
+    def _windows(self, one: Integers, two: Integers) -> tuple[Windows, Integers]:
+        """Return which ways match which, in the row that tells most, and the other half, sorted.
+
+        Where there are many the other half is sorted by what its ways lose, in groups, and only
+        then by the row.
+        """
+        every = one.shape[1] // SAMPLE + 1
+        some, sizes = one[:, ::every], {}
+        for r in np.flatnonzero(self.prices).tolist():
+            counts = self._window(some, np.sort(two[r + 1]), r, self.spare).counts
+            sizes[r] = int(counts.sum()) * every
+        if not sizes:
+            at = np.arange(one.shape[1])
+            return Windows(at, at * 0, np.full(len(at), two.shape[1])), two
+        r = min(sizes, key=lambda r: sizes[r])
+        count = min(max(sizes[r] // GROUP, 1), GROUPS, two.shape[1])
+        order = np.argsort(two[0], kind="stable") if count > 1 else np.arange(two.shape[1])
+        parts, orders, before = [], [], 0
+        for group in np.array_split(order, count):
+            mine = group[np.argsort(two[r + 1, group], kind="stable")]
+            least = int(two[0, group[0]]) if count > 1 else 0
+            found = self._window(one, two[r + 1, mine], r, self.spare - least)
+            parts.append(found._replace(start=found.start + before))
+            orders.append(mine)
+            before += len(mine)
+        windows = Windows(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        return windows, two.take(np.concatenate(orders), axis=1)
+
+    def _window(self, one: Integers, values: Integers, r: int, spare: int) -> Windows:
+        """Return which ways match some of the sorted values of a priced row."""
+        at = np.flatnonzero(one[0] <= spare)
+        most = self.room[r] - one[r + 1].take(at)
+        loses = (spare - one[0].take(at)) // self.prices[r]
+        end = np.searchsorted(values, most, side="right")
+        start = np.searchsorted(values, most - loses, side="left")
+        counts = end - start
+        some = np.flatnonzero(counts)
+        return Windows(at.take(some), start.take(some), counts.take(some))
+
+
+class Windows(NamedTuple):
+    """Ways of one half; for each, the first way of the other half that matches, and how many do."""
+
+    at: NDArray[np.intp]
+    start: NDArray[np.intp]
+    counts: NDArray[np.intp]

@@ -27,20 +27,12 @@ FINEST = 2.0**40
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """maximize cost·x subject to rows·x <= room, 0 <= x <= most, x whole.
+    """Maximize cost·x subject to rows·x <= room, 0 <= x <= most, x whole."""
 
-    Attributes
-    ----------
-    cost : ndarray of int64, shape (columns,)
-    rows : ndarray of int64, shape (rows, columns)
-    room : ndarray of int64, shape (rows,)
-    most : ndarray of int64, shape (columns,)
-    """
-
-    cost: Integers
-    rows: Integers
-    room: Integers
-    most: Integers
+    cost: Integers  # (columns,)
+    rows: Integers  # (rows, columns)
+    room: Integers  # (rows,)
+    most: Integers  # (columns,)
 
     def take(self, at: NDArray[np.intp], base: Integers, most: Integers) -> Columns:
         """Return some of the columns, with what ``base`` of all of them leaves of the rows."""
@@ -59,21 +51,12 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """A bound, and what each column loses that is not where the bound has it.
+    """A bound, and what each column loses that is not where the bound has it."""
 
-    Attributes
-    ----------
-    total : int
-        In units of which there are ``scale`` in 1.
-    scale : int
-    prices : ndarray of int64, shape (rows,)
-    reduced : ndarray of int64, shape (columns,)
-    """
-
-    total: int
+    total: int  # in units of 1/scale
     scale: int
-    prices: Integers
-    reduced: Integers
+    prices: Integers  # (rows,)
+    reduced: Integers  # (columns,)
 
     @property
     def value(self) -> int:

@@ -1,4 +1,4 @@
-"""A selection or a season at once: what is in hand where no search has time.
+"""A quick selection or season, for where no search has time.
 
 Jobs are taken by reward for their demand, those that a floor asks for first, night after night,
 each as long as whatever comes before it leaves every row room. The bound is that of a knapsack as
@@ -19,20 +19,14 @@ from schedopt.formulations.dssp import Season, Selection
 from schedopt.formulations.dssp.rows import Row
 
 SLIP = 1e-9
-"""What sums of doubles may be off by, as a part of them."""
+"""Relative error of sums of doubles."""
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
 def at_once(model: Selection | Season) -> tuple[Any | None, float | None]:
-    """Return a solution, None where none was found, and a bound.
-
-    Parameters
-    ----------
-    model : Selection or Season
-        Without native changes.
-    """
+    """Return a solution or None, and a bound, for a model without native changes."""
     taken = _Taking(model)
     columns = taken.columns()
     return None if columns is None else model.selected(columns), _bound(model)
@@ -89,7 +83,7 @@ class _Taking:
         yield from (row for _, row in self.model.stated)
 
     def _read(self, row: Row) -> bool:
-        """Take a row in; tell whether it can be kept in the way that is taken here."""
+        """Take a row in; tell whether it can be satisfied in the way that is tried here."""
         columns = np.asarray(row.jobs, dtype=np.intp)
         parts = np.array([float(c) for c in row.coefficients])
         slip = 0.0 if (parts % 1 == 0).all() else SLIP
@@ -110,7 +104,7 @@ class _Taking:
         return True
 
     def _ask_for(self, columns: Places, parts: Floats, low: float) -> None:
-        """Put those that a floor asks for before all others."""
+        """Put the jobs that help meet a floor before all others."""
         here = np.flatnonzero(self.model.open[columns] & (parts > 0))
         here = here[np.argsort(self.rank[columns[here]], kind="stable")]
         many = int(np.searchsorted(np.cumsum(parts[here]), low)) + 1

@@ -14,22 +14,15 @@ from schedopt.solvers.epoch.items import Items, items
 
 
 def least_overhead(instance: Instance) -> float:
-    """Return an overhead that no partition is below, whatever the side constraints."""
+    """Return a lower bound on the overhead of any partition, whatever the side constraints."""
     minima = instance.minima[instance.descending].tolist()
     return float(instance.nodes * least_epochs(minima, instance.nodes, instance.inequity))
 
 
 def least_epochs(descending: Sequence[int], nodes: int, inequity: int) -> int:
-    """Return a number of epochs that no partition is below: by leaders, and by ΣM/N.
+    """Return a lower bound on the number of epochs: by leaders, and by ΣM/N.
 
-    With inequity 0 it is the fewest, by a shortest path.
-
-    Parameters
-    ----------
-    descending : sequence of int
-        Minima, not increasing.
-    nodes, inequity : int
-        N and k.
+    With inequity 0 it is the minimum, by a shortest path. Minima must not increase.
     """
     if inequity == 0:
         return len(blocks(descending, nodes)[0])
@@ -37,7 +30,7 @@ def least_epochs(descending: Sequence[int], nodes: int, inequity: int) -> int:
 
 
 def least_of(items: Items, descending: Sequence[int]) -> int:
-    """Return a number of epochs that no partition under side constraints is below.
+    """Return a lower bound on the number of epochs under side constraints.
 
     Beside `least_epochs`: bundles leave nodes unused, and jobs that are apart need an epoch each.
     """
@@ -53,19 +46,8 @@ def blocks(descending: Sequence[int], nodes: int) -> tuple[list[int], list[int]]
     what comes in exchange is smaller. So epochs are blocks of the jobs by size, and a path through
     these is shortest: from i jobs done to i + h where h divides N and the next job fits on N/h.
 
-    Parameters
-    ----------
-    descending : sequence of int
-        Minima, not increasing.
-    nodes : int
-        N.
-
-    Returns
-    -------
-    counts : list of int
-        How many jobs each epoch holds, from the largest on.
-    distances : list of int
-        The fewest epochs for the i largest jobs; one more than there are jobs.
+    The first list counts each epoch's jobs, from the largest on. The second holds the fewest epochs
+    for the i largest jobs. Minima must not increase.
     """
     jobs = len(descending)
     ways = np.array(divisors(nodes)[::-1])
@@ -96,15 +78,8 @@ def leaders(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
     An epoch whose largest job has minimum v holds at most 1 + floor((N - v)/max(1, s, v - k)) jobs
     of minimum s or more; with k = 0, at most the largest h that divides N with h·v <= N. The
     smaller v, the more. So walk down the sizes s and add a leader of size s only when those so far
-    cannot hold all jobs of s or more: by induction, the i-th largest leader of any partition is
-    no smaller than the i-th added here, and no partition has fewer.
-
-    Parameters
-    ----------
-    descending : sequence of int
-        Minima, not increasing.
-    nodes, inequity : int
-        N and k.
+    cannot hold all jobs of s or more: by induction, the i-th largest leader of any partition is no
+    smaller than the i-th added here, and no partition has fewer. Minima must not increase.
     """
     ways = divisors(nodes) if inequity == 0 else []
 
@@ -124,7 +99,7 @@ def leaders(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
 
 
 def narrowest(model: Rectangles) -> int:
-    """Return an overhead that no schedule of rectangles is below.
+    """Return a lower bound on the overhead of any schedule of rectangles.
 
     Each job has the narrowest width that it can have in any schedule, or that the largest job has
     that it must be together with; and at each instant all nodes run a job.

@@ -25,17 +25,10 @@ def certificate(
     limits: Limits,
     _holds: Callable[[Certificate], bool] = lambda _: True,
 ) -> Certificate | None:
-    """Return what the bound of a result can be re-proved from, None where nothing is found.
+    """Return data from which the bound of a result can be re-proved, None where none is found.
 
-    Parameters
-    ----------
-    model : Partition or Rectangles
-    result : Result
-        Of that formulation; its bound may come from a search, which leaves no certificate.
-    limits : Limits
-        The time limit is kept.
-    _holds : callable
-        Is not asked: each kind proves what it is found to prove.
+    The bound may come from a search, which leaves no certificate. ``_holds`` is not called: each
+    kind is known to prove its bound.
     """
     if result.bound is None:
         return None

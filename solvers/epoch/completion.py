@@ -38,95 +38,59 @@ TABLES = 8
 class Data(NamedTuple):
     """Kinds of items by non-increasing top, and the machine.
 
-    Attributes
-    ----------
-    inequity : int
-    rooms, widest : ndarray of int, shape (W,)
-        The room that an epoch may have, the largest first, and the largest minimum that each takes:
-        N nodes and N, or with inequity 0 places for as many jobs as divide N.
-    top, own : ndarray of int, shape (T,)
-        The largest minimum of one item, and what it takes at least: nodes, or places.
-    free : ndarray of bool, shape (T,)
-        Whether no side constraint speaks of the kind.
-    begin, sizes, rank : ndarray of int
-        The minima of one item of kind t are ``sizes[begin[t]:begin[t + 1]]``, and where each stands
-        in `distinct` the same of ``rank``.
-    distinct : ndarray of int, shape (S,)
-        All minima that there are, the largest first.
-    clash : ndarray of bool, shape (T, T)
-    salt : ndarray of int, shape (T,)
-        Odd random numbers for hashing.
+    The rooms of an epoch are N nodes or, with inequity 0, places for as many jobs as divide N. One
+    item of kind t has the minima ``sizes[begin[t]:begin[t + 1]]``, with positions in `distinct` in
+    the same of `rank`.
     """
 
     inequity: int
-    rooms: Longs
-    widest: Longs
-    top: Longs
-    own: Longs
-    free: Bools
+    rooms: Longs  # that an epoch may have, the largest first, (W,)
+    widest: Longs  # the largest minimum that each room takes, (W,)
+    top: Longs  # the largest minimum of one item, (T,)
+    own: Longs  # the nodes, or places, that one item takes at least, (T,)
+    free: Bools  # whether no side constraint mentions the kind, (T,)
     begin: Longs
     sizes: Longs
     rank: Longs
-    distinct: Longs
-    clash: Bools
-    salt: Longs
+    distinct: Longs  # all minima, the largest first, (S,)
+    clash: Bools  # (T, T)
+    salt: Longs  # odd random numbers for hashing, (T,)
 
 
 class Stack(NamedTuple):
     """For each depth what is left, and how far the filling of its epoch has got.
 
-    Attributes
-    ----------
-    at : ndarray of int, shape (4,)
-        The depth, what to do next, the last stamp, how many failures are stored.
-    left : ndarray of int, shape (P + 1, T)
-        Items of each kind that are left.
-    kinds, width, take : ndarray of int, shape (P + 1, C)
-        The kinds that the epoch may hold, what each item would take there, and how many it holds.
-    frame : ndarray of int, shape (P + 1, 13)
-        By column: how many of the largest free jobs below the leader's reach fill the epoch up
-        (TAIL); how many kinds (MANY); the next of them to decide (POSITION); room left (ROOM); what
-        the epoch's items take at least (GAINED), and how much of that it must hold (NEED); what
-        each job of the tail takes (FLOOR); the first kind below the leader's reach (BELOW); the
-        number of the visit (STAMP); the hash of what is left (KEY); the largest kind left (LEADER);
-        what does not fit the other epochs that are left (OWED); which room it has (WAY).
-    table : ndarray of int, shape (TABLES, C + 1, the largest room + 1)
-        The most that items of the kinds from one on, which fill a room, take at least.
-    owner : ndarray of int, shape (TABLES,)
-        The stamp of the depth that a table is of.
-    alike, fewest : ndarray of int
-        Room to work in: jobs of each minimum, shape (S,), and epochs for so many, shape (J + 1,).
+    The columns of a frame: how many of the largest free jobs below the leader's reach fill the
+    epoch up (TAIL); how many kinds it may hold (MANY), and the next of them to decide (POSITION);
+    room left (ROOM); what its items take at least (GAINED), and how much of that it must hold
+    (NEED); what each job of the tail takes (FLOOR); the first kind below the leader's reach
+    (BELOW); the number of the visit (STAMP); the hash of what is left (KEY); the largest kind left
+    (LEADER); what does not fit the other epochs that are left (OWED); which room it has (WAY).
     """
 
-    at: Longs
-    left: Longs
-    kinds: Longs
-    width: Longs
-    take: Longs
-    frame: Longs
+    at: Longs  # depth, what to do next, last stamp, failures stored
+    left: Longs  # items of each kind that are left, (P + 1, T)
+    kinds: Longs  # that the epoch may hold, (P + 1, C)
+    width: Longs  # what an item of each takes there, (P + 1, C)
+    take: Longs  # how many it holds of each, (P + 1, C)
+    frame: Longs  # (P + 1, 13)
+    # what items of the kinds from one on, filling a room, take at least; the most of it
     table: Shorts
-    owner: Longs
-    alike: Longs
-    fewest: Longs
+    owner: Longs  # the stamp of the depth that a table belongs to, (TABLES,)
+    alike: Longs  # work space: jobs of each minimum, (S,)
+    fewest: Longs  # work space: epochs for so many jobs, (J + 1,)
 
 
 class Memory(NamedTuple):
-    """What is known to fail: rows of what is left and in how many epochs, found by hashing.
+    """Failures: rows of what is left and in how many epochs, found by hashing."""
 
-    Attributes
-    ----------
-    slots : ndarray of int, shape (a power of two,)
-        Numbers of rows, from 1; 0 where empty.
-    rows : ndarray of int, shape (R, T + 1)
-    """
-
-    slots: Longs
-    rows: Shorts
+    slots: Longs  # numbers of rows, from 1; 0 where empty; length a power of two
+    rows: Shorts  # (R, T + 1)
 
 
 @njit(cache=True)
 def advance(data: Data, stack: Stack, memory: Memory, epochs: int, steps: int) -> int:
-    """Search on for so many steps; return whether there is a partition, or none, or not yet."""
+    """Search on for so many steps; return `FOUND`, `NONE` if there is no partition, or `PAUSED`."""
     at = stack.at
     for _ in range(steps):
         d = at[DEPTH]
@@ -344,7 +308,7 @@ def _complete(data: Data, stack: Stack, d: int) -> bool:
 
 @njit(cache=True)
 def _close(data: Data, stack: Stack, d: int) -> None:
-    """Say what is left after the epoch."""
+    """Compute what is left after the epoch."""
     after, frame = stack.left[d + 1], stack.frame[d]
     for t in range(len(data.top)):
         after[t] = stack.left[d, t]

@@ -1,4 +1,4 @@
-"""A partition as CP-SAT proves most: a covering by slot patterns, or who is with which leader.
+"""Models of a partition for CP-SAT: a covering by slot patterns, or who is with which leader.
 
 A pattern is a maximal way to fill one epoch with slots, each for a job of its width or less.
 """
@@ -38,15 +38,9 @@ class Slots(Partition):
     """Nested covering: how often each slot pattern is used, y; slots must cover the jobs.
 
     For each size s there are at least as many slots of s or wider as jobs of s or more; by Hall's
-    theorem the jobs then have slots of their own. With k >= 1 what fits goes on fitting with fewer
-    or smaller jobs, so that a covering is a partition; with k = 0 every slot must be filled.
-
-    Parameters
-    ----------
-    instance : Instance
-        Without side constraints.
-    patterns : sequence of Pattern
-        All maximal ways to fill an epoch.
+    theorem the jobs then have slots of their own. With k >= 1 what fits still fits with fewer or
+    smaller jobs, so that a covering is a partition; with k = 0 every slot must be filled. It takes
+    no side constraints, and all maximal ways to fill an epoch.
     """
 
     def __init__(self, instance: Instance, patterns: Sequence[Pattern]) -> None:
@@ -62,7 +56,7 @@ class Slots(Partition):
 
     @property
     def options(self) -> Settings:
-        """That it is not the declared model."""
+        """Tell that it is not the declared model."""
         return {"model": "slots"}
 
     def _build(self) -> None:
@@ -108,14 +102,14 @@ class Slots(Partition):
 
 
 class Leaders(Partition):
-    """Who is with which leader, and nothing of allotments, which follow from that (see `fits`).
+    """Who is with which leader; allotments are left out, since they follow from that (see `fits`).
 
-    Jobs of one size that no side constraint tells apart have their leaders in order.
+    Jobs of one size that no side constraint mentions have their leaders in order.
     """
 
     @property
     def options(self) -> Settings:
-        """That it is not the declared model."""
+        """Tell that it is not the declared model."""
         return {"model": "leaders"}
 
     def _build(self) -> None:
@@ -149,14 +143,7 @@ class Leaders(Partition):
 
 
 def covering(model: Partition, seconds: float = inf) -> Slots | None:
-    """Return a partition without side constraints as a covering, None where that is too large.
-
-    Parameters
-    ----------
-    model : Partition
-    seconds : float
-        Time after which to give up.
-    """
+    """Return a partition without side constraints as a covering, None if too large to write."""
     instance = model.instance
     minima = instance.minima[instance.descending].tolist()
     maximal = patterns(minima, instance.nodes, instance.inequity, MOST_PATTERNS, seconds)
@@ -166,22 +153,11 @@ def covering(model: Partition, seconds: float = inf) -> Slots | None:
 def patterns(
     descending: Sequence[int], nodes: int, inequity: int, most: int, seconds: float = inf
 ) -> list[Pattern] | None:
-    """Return all maximal slot patterns of an epoch, None if there are too many.
+    """Return all maximal slot patterns of an epoch, None if there are too many or time runs out.
 
     With inequity 0 an epoch of h jobs has h slots of N/h; with 1 it has N mod h slots of one node
     more than the others. With more, for each leader v, some slots of the sizes in (v - k, v], and
-    slots of max(1, v - k) in the rest.
-
-    Parameters
-    ----------
-    descending : sequence of int
-        Minima, not increasing.
-    nodes, inequity : int
-        N and k.
-    most : int
-        Patterns after which to give up.
-    seconds : float
-        Time after which to give up.
+    slots of max(1, v - k) in the rest. Minima must not increase.
     """
     if inequity <= 1:
         counts = divisors(nodes) if inequity == 0 else range(min(nodes, len(descending)), 0, -1)

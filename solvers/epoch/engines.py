@@ -13,7 +13,7 @@ _CERTIFY = "schedopt.solvers.epoch.certificate:certificate"
 
 
 def packed(model: Partition | Rectangles) -> Items | None:
-    """Return what is packed, None where the model was changed or has rules of a user's own kind."""
+    """Return the items to pack, None for a changed model or rules of a user's own kind."""
     return None if model.changed else items(model.instance, model.rules.values())
 
 

@@ -35,25 +35,9 @@ State = tuple[int, Running, tuple[int, ...], int]
 class Filling:
     """A search for rectangles of least overhead that goes forward in time.
 
-    Parameters
-    ----------
-    model : Rectangles
-        Says which widths there are, however fine a grid they ask for.
-    items : Items
-        Its jobs under its side constraints; those of a bundle start and end together.
-    known : Scheduled, optional
-        A schedule that keeps them.
-
-    Attributes
-    ----------
-    solution : Scheduled or None
-        The best so far.
-    value : float or None
-        Its overhead.
-    units : int
-        Into how many the quantum is cut: an exact grid for all widths.
-    least : int
-        An overhead that no schedule is below, as each job has some width.
+    It takes any widths of the model, however fine a grid they ask for. Jobs of a bundle start and
+    end together. ``known`` is a schedule that satisfies the side constraints. The quantum is cut
+    into `units`, an exact grid for all widths; `least` bounds every schedule's overhead.
     """
 
     def __init__(self, model: Rectangles, items: Items, known: Scheduled | None = None) -> None:
@@ -109,7 +93,7 @@ class Filling:
         return self._done
 
     def _reachable(self) -> int:
-        """Return, bit by bit, the instants from which rectangles can fill a node to the end."""
+        """Return, as bits, the instants from which rectangles can fill a node to the end."""
         if self.units > MOST_UNITS:
             return 0
         sums, full = 1, (1 << (self.units + 1)) - 1

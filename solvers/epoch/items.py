@@ -1,4 +1,4 @@
-"""What is packed: jobs of one size that are alike, and bundles of jobs that must stay together."""
+"""The items to pack: identical jobs of one size, and bundles of jobs that must stay together."""
 
 from __future__ import annotations
 
@@ -17,21 +17,11 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Kind:
-    """Items that can take each other's place in any partition.
+    """Items that can take each other's place in any partition."""
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        The minima of one item's jobs, the largest first: of a bundle several, else one.
-    items : list of tuple of int
-        The positions of each item's jobs.
-    free : bool
-        Whether no side constraint speaks of them.
-    """
-
-    sizes: tuple[int, ...]
-    items: list[tuple[int, ...]]
-    free: bool
+    sizes: tuple[int, ...]  # the minima of one item's jobs, the largest first
+    items: list[tuple[int, ...]]  # the positions of each item's jobs
+    free: bool  # whether no side constraint mentions them
 
     @property
     def top(self) -> int:
@@ -45,25 +35,14 @@ class Kind:
 
 @dataclass(frozen=True)
 class Items:
-    """An instance with its side constraints, as kinds of items.
-
-    Attributes
-    ----------
-    nodes, inequity : int
-        N and k.
-    kinds : list of Kind
-        By non-increasing top; those that side constraints speak of come first on ties.
-    clash : ndarray of bool, shape (kinds, kinds)
-        Which may not share an epoch.
-    apart : int
-        The most items of one side constraint of which no two may.
-    """
+    """An instance with its side constraints, as kinds of items."""
 
     nodes: int
     inequity: int
+    # by non-increasing top; those that side constraints mention come first on ties
     kinds: list[Kind]
-    clash: Bools
-    apart: int
+    clash: Bools  # which may not share an epoch, (kinds, kinds)
+    apart: int  # the most items of one constraint of which no two may share an epoch
 
     @property
     def jobs(self) -> int:
@@ -85,14 +64,9 @@ class Items:
 
 
 def items(instance: Instance, rules: Iterable[Constraint]) -> Items | None:
-    """Return an instance as items, None if it has side constraints of a kind of their own.
+    """Return an instance as items, None if it has side constraints of a user's own kind.
 
-    Parameters
-    ----------
-    instance : Instance
-        Nodes, inequity and jobs.
-    rules : iterable of Constraint
-        All side constraints. Those of the kind ``together`` that share a job are one bundle.
+    Jobs of ``together`` constraints that share a job form one bundle.
     """
     named: list[tuple[bool, list[int]]] = []
     for rule in rules:
@@ -136,10 +110,7 @@ def items(instance: Instance, rules: Iterable[Constraint]) -> Items | None:
 def first_fit(items: Items) -> list[list[int]]:
     """Return a partition that keeps all side constraints: the largest first, where it first fits.
 
-    Parameters
-    ----------
-    items : Items
-        Possible, with k >= 1.
+    It must be possible, and k >= 1.
     """
     most = sum(len(kind.items) for kind in items.kinds)
     room, floors = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Multipliers on jobs: what no epoch can hold more than so much of bounds the number of epochs.
+"""Multipliers on jobs: the most that any epoch can hold of them bounds the number of epochs.
 
 They are the prices of the covering of all items by epochs, whose linear relaxation is solved by
 column generation: HiGHS prices the items, and a knapsack for each leader finds what an epoch can be
@@ -22,10 +22,10 @@ from schedopt.solvers.epoch.items import Items
 Longs = NDArray[np.int64]
 
 SCALE = 10**7
-"""Whole numbers of a multiplier that is worth an epoch."""
+"""The integer that stands for a multiplier of 1, that of an epoch."""
 
 NEAR = 1e-6
-"""Epochs by which HiGHS may be off: only whether more rounds may help hangs on it."""
+"""Epochs by which HiGHS may be off; it only decides whether more rounds may help."""
 
 MOST_WORK = 2 * 10**9
 """Cells of all knapsacks of a round beyond which there is none."""
@@ -33,38 +33,18 @@ MOST_WORK = 2 * 10**9
 
 @dataclass(frozen=True)
 class Bound:
-    """A number of epochs that no partition is below, and what shows it.
-
-    Attributes
-    ----------
-    epochs : int
-    multipliers : list of int
-        For one item of each kind.
-    most : int
-        What no epoch is worth more than.
-    """
+    """A lower bound on the number of epochs, and what proves it."""
 
     epochs: int
-    multipliers: list[int]
-    most: int
+    multipliers: list[int]  # for one item of each kind
+    most: int  # no epoch is worth more than this
 
 
 class Multipliers:
-    """Column generation, round by round.
+    """Column generation, round by round, for a possible instance with k >= 1.
 
-    Parameters
-    ----------
-    items : Items
-        Possible, with k >= 1.
-    goal : int
-        Epochs beyond which no bound is of use.
-    known : list of list of int
-        A partition, as positions of jobs, to start from.
-
-    Attributes
-    ----------
-    best : Bound or None
-        The best bound so far.
+    Bounds beyond ``goal`` epochs are of no use. ``known`` is a partition, as positions of jobs, to
+    start from.
     """
 
     def __init__(self, items: Items, goal: int, known: list[list[int]]) -> None:

@@ -33,27 +33,10 @@ FIRST = 400_000
 class Completion:
     """Bin completion for one number of epochs after the other, from a bound up to what is known.
 
-    Each number between is given some steps in turn, more in each round. What is found lowers the
-    top; where a number is exhausted, no partition has so few epochs. Where no partition is known,
-    any is looked for first: one of as many epochs as there are jobs at most.
-
-    Parameters
-    ----------
-    items : Items
-        What is packed.
-    least : int
-        Epochs that no partition is below.
-    known : list of list of int, optional
-        A partition, as positions of jobs.
-
-    Attributes
-    ----------
-    least : int
-        Epochs that no partition is below.
-    epochs : list of list of int or None
-        The best partition so far.
-    steps : int
-        Steps that were made.
+    Each number in between is given some steps in turn, more in each round. A partition found lowers
+    the upper end; a number that is exhausted raises `least`. Where no partition is known, any is
+    looked for first: one of at most as many epochs as there are jobs. Partitions are lists of
+    positions of jobs.
     """
 
     def __init__(self, items: Items, least: int, known: list[list[int]] | None) -> None:

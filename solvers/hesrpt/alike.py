@@ -20,7 +20,7 @@ MOST_SUBSETS = 22
 
 
 def shortest_first(instance: Instance, rules: Rules) -> bool:
-    """Tell whether to complete the shortest first is optimal.
+    """Tell whether completing the shortest job first is optimal.
 
     It is for one speedup and equal costs: where a job completes before a smaller one, their
     remaining sizes were equal once, and from then on they can change places.
@@ -37,22 +37,16 @@ def one_order(instance: Instance, rules: Rules, *, given: bool) -> bool:
 
 
 def alike(instance: Instance, rules: Rules) -> tuple[Ints, Ints, float]:
-    """Return which jobs nothing tells apart, who need not complete before whom, and how many sets.
+    """Return classes of identical jobs, who may complete after whom, and how many sets remain.
 
-    Of jobs of one speedup, and side constraints, one that is as large and costs no more need not
-    complete before the other: where it does, their remaining sizes were equal once, and from then
-    on they can change places. With arrivals it must also arrive no earlier. Of equal ones the last
+    Of two jobs with the same speedup and side constraints, the larger one that costs no more need
+    not complete first: where it does, their remaining sizes were equal at some time, and from then
+    on they can change places. With arrivals it must also arrive no earlier. Of equal jobs the last
     in the file completes last.
 
-    Returns
-    -------
-    classes : ndarray of int64
-        The same number for jobs that nothing tells apart, shape (M,).
-    after : ndarray of int64
-        For each job those that complete after it, as binary numbers, shape (M,); 0 for all where
-        there are more than `MOST_JOBS`.
-    sets : float
-        How many sets of last jobs there are, at the most.
+    The first array numbers the classes, shape (M,). The second holds, for each job, the set of jobs
+    that complete after it, as bits; it is 0 for all beyond `MOST_JOBS`. The last number is an upper
+    bound on the sets of last jobs that a search has to look at.
     """
     asked: list[list[object]] = [[] for _ in instance.jobs]
     for number, bound in enumerate(rules.bounds):

@@ -41,7 +41,7 @@ Leaf: TypeAlias = tuple[float, Timeline]
 
 
 class Search(Protocol):
-    """A search that works in short steps and can be asked at any time; infinite: nothing found."""
+    """A search that works in short steps; its value is infinite while there is no solution."""
 
     name: str
     value: float
@@ -63,20 +63,8 @@ class Search(Protocol):
 class Attempt:
     """The best solution so far, the bound, and the engines that gave them.
 
-    Parameters
-    ----------
-    model : Allocation
-    given : Given
-    name : str
-        The engine's.
-
-    Attributes
-    ----------
-    value, bound : float
-        Infinite where nothing is known.
-    solution : Allocated or None
-    message : str
-        Why no more is proven.
+    `value` is infinite and `bound` minus infinity where nothing is known; `message` says why no
+    more is proven.
     """
 
     def __init__(self, model: Allocation, given: Given, name: str) -> None:
@@ -120,13 +108,9 @@ class Attempt:
     def take(self, solution: Allocated, by: str | None, of_its_order: float = -inf) -> None:
         """Keep a solution if it is the best so far.
 
-        Parameters
-        ----------
-        solution : Allocated
-        by : str or None
-            The engine that found it; None: a policy.
-        of_its_order : float
-            A bound on its completion order alone.
+        `of_its_order` is a bound on its completion order alone.
+
+        `by` is the engine that found it, None for a policy.
         """
         value = self.instance.objective_of(solution)
         if value < self.value or self.solution is None:
@@ -139,7 +123,7 @@ class Attempt:
             self.bound, self._bounded_by = bound, by
 
     def note(self, value: float = inf) -> None:
-        """Note where we are, for the trace and for whoever watches."""
+        """Add the current value and bound to the trace, and tell whoever watches."""
         bound = None if self.bound == -inf else self.bound
         best = min(value, self.value)
         shown = None if best == inf else best
@@ -148,18 +132,10 @@ class Attempt:
             self.limits.watch(now() - self.run.began, shown, bound)
 
     def drive(self, search: Search, spare: float = 0.0) -> bool:
-        """Advance a search to its end, a gap that is near enough, or the time limit.
+        """Advance a search to its end, a small gap, or the time limit; tell whether it has ended.
 
-        Parameters
-        ----------
-        search : Search
-        spare : float
-            Seconds that it takes to write what was found: they are left, up to half of the limit.
-
-        Returns
-        -------
-        bool
-            Whether the search has ended.
+        `spare` is the time in seconds that writing the solution takes: it is left, up to half of
+        the limit.
         """
         known = self.value
         try:
@@ -196,13 +172,7 @@ class Attempt:
     ) -> Termination:
         """Solve the programs of timelines by rising bounds, until the bounds reach the best value.
 
-        Parameters
-        ----------
-        leaves : iterable of (bound, timeline)
-        others : float
-            A bound on all timelines, which the leaves' bounds may be raised above.
-        rest : float
-            A bound on the timelines that are not among the leaves.
+        `others` bounds all timelines, `rest` those that are not among the leaves.
         """
         least = rest
         self.raise_to(others, self.name)
@@ -270,18 +240,10 @@ class Attempt:
 def attempted(
     model: Allocation, given: Given, name: str, work: Callable[[Attempt], Termination]
 ) -> Result[Allocated]:
-    """Return the result of an engine's work, not yet checked.
+    """Run an engine's work and return the result, not yet checked.
 
-    Rules that no shares keep are found first; Ctrl-C ends the work and keeps the best so far.
-
-    Parameters
-    ----------
-    model : Allocation
-    given : Given
-    name : str
-        The engine's.
-    work : callable
-        Returns why it stopped: ``completed`` where it came to its end.
+    Side constraints that no shares satisfy are detected first. Ctrl-C ends the work and keeps the
+    best so far. `work` returns why it stopped: ``completed`` where it came to its end.
     """
     began = now()
     attempt = Attempt(model, given, name)
@@ -323,7 +285,7 @@ def with_conflict(
 
 
 def _holds(attempt: Attempt) -> Holds:
-    """Return what tells whether some side constraints, by name, can hold together."""
+    """Return a function that tells whether some side constraints, by name, can hold together."""
     model, late = attempt.model, bool(attempt.instance.arrivals.any())
 
     def holds(some: frozenset[str]) -> bool:

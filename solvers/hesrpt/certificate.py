@@ -45,7 +45,7 @@ DOUBLINGS = 60
 
 
 def shown(found: Rents, left: Callable[[], float]) -> dict[str, object] | None:
-    """Return a certificate of the best rents that were found, None where time ends before."""
+    """Return a certificate of the best rents found, None where time runs out."""
     paths, jobs = [found.path(row) for row in range(len(found.servers))], list[dict[str, object]]()
     for j in range(len(found.sizes)):
         job = _Job(found, paths[found.payers[j]], j).shown() if left() else None
@@ -136,17 +136,9 @@ def certificate(
     limits: Limits,
     holds: Callable[[Certificate], bool] = lambda _: True,
 ) -> Certificate | None:
-    """Return what the bound of a result can be re-proved from, None where nothing is found.
+    """Return data from which the bound of a result can be re-proved, None where none is found.
 
-    Parameters
-    ----------
-    model : Allocation
-    result : Result
-        Of that formulation.
-    limits : Limits
-        The time limit is kept.
-    holds : callable
-        Not asked: what is returned may be short of the bound by a last digit.
+    `holds` is not called: what is returned may be short of the bound by a last digit.
     """
     del holds
     if result.bound is None or model.changed:

@@ -21,39 +21,20 @@ Ints = NDArray[np.int64]
 
 
 class Optimum(NamedTuple):
-    """The optimum of a completion order.
+    """The optimum of a completion order; arrays run from the last job to complete, shape (M,).
 
-    Attributes
-    ----------
-    value : float
-        Its cost.
-    bound : float
-        What prices one after the other prove; it is the value unless jobs were pooled.
-    proportions : ndarray
-        log u_j for each job of the order, from the last to complete, shape (M,): at any time a
-        job's share is its u by the sum of those of the jobs in the system.
-    completion : ndarray
-        When each of them completes, shape (M,).
+    At any time a job's share is proportional to its u. The bound is what prices chosen one after
+    the other prove; it equals the value unless jobs were pooled.
     """
 
     value: float
     bound: float
-    proportions: Floats
+    proportions: Floats  # log u of each job
     completion: Floats
 
 
 def optimum(sizes: Floats, costs: Floats, p: float, servers: float) -> Optimum:
-    """Return the optimum of a completion order.
-
-    Parameters
-    ----------
-    sizes, costs : ndarray
-        x and the cost of a unit of flow time, from the last job to complete, shape (M,).
-    p : float
-        Over 0, up to 1.
-    servers : float
-        N.
-    """
+    """Return the optimum of a completion order; sizes and costs begin with the last job."""
     speed = float(servers**p)
     levels: Floats = np.cumsum(costs)
     if p == 1.0:  # one job after the other, with all servers

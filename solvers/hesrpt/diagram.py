@@ -39,15 +39,9 @@ TAILS = (1e-9, 1e-4, 1e-2), (3.0, 10.0, 100.0)
 
 
 def rents_of(c: Curves, costs: Floats, step: float) -> Floats:
-    """Return rents from below that of any one job on all servers to above that of all jobs.
+    """Return rising rents, from below that of any one job on all servers to above that of all jobs.
 
-    Parameters
-    ----------
-    c : Curves
-    costs : ndarray
-        By job, shape (M,).
-    step : float
-        Between their logarithms.
+    `step` is the distance between their logarithms.
     """
     least = inf
     for j, cost in enumerate(costs.tolist()):
@@ -67,15 +61,7 @@ def points_of(c: Curves, rents: Floats, step: float) -> Ints:
     """Return points as indices of rents, of jobs without a team and of each team, (Q, G + 1).
 
     They come in blocks of R, each with the rents of all jobs without a team; in the first block all
-    teams have the same.
-
-    Parameters
-    ----------
-    c : Curves
-    rents : ndarray
-        Rising, shape (R,).
-    step : float
-        Between most of their logarithms.
+    teams have the same rent.
     """
     count, teams = len(rents), len(c.team_mosts)
     index = np.arange(count)
@@ -102,9 +88,9 @@ def points_of(c: Curves, rents: Floats, step: float) -> Ints:
 
 
 def _shifts(c: Curves, step: float) -> list[tuple[float, ...]]:
-    """Return logarithms of the teams' rents over that of the others, one team's at a time.
+    """Return how far each team's log rent lies from the others', for one team at a time.
 
-    They are over 0 where the team may have no more, below where it must have more.
+    It is positive where a cap on the team may bind, negative where a floor may.
     """
     near = np.arange(step * NEAR[1], NEAR[0], step * NEAR[1])
     sizes = [*near.tolist(), *np.arange(NEAR[0], FAR[0] + step, step * FAR[1]).tolist()]
@@ -140,25 +126,15 @@ DIGITS = 1e-7
 
 @dataclass
 class Layer:
-    """The nodes that have placed as many jobs, and the edges that leave them.
+    """The nodes with the same number of placed jobs, and the edges that leave them."""
 
-    Attributes
-    ----------
-    base : ndarray
-        What the placed jobs cost at least, shape (n,).
-    prices : ndarray
-        Of the job that an edge places, shape (n, M).
-    child : ndarray of int32
-        The node of the next layer at the end of an edge, -1 where it is closed, shape (n, M).
-    """
-
-    base: Floats
-    prices: Floats
-    child: Ints
+    base: Floats  # least cost of the placed jobs, (n,)
+    prices: Floats  # of the job that an edge places, (n, M)
+    child: Ints  # node of the next layer, int32, -1 where the edge is closed, (n, M)
 
 
 class Pass(NamedTuple):
-    """What tells another how a pass was made; see `validation.hesrpt.diagram`."""
+    """How a pass was made, so that a checker can make it again; see `validation.hesrpt.diagram`."""
 
     rents: list[float]
     points: list[list[int]]
@@ -180,27 +156,10 @@ class _Front:
 class Diagram:
     """All completion orders that may cost less than a goal, and a few more.
 
-    Parameters
-    ----------
-    c : Curves
-    sizes, costs : ndarray
-        By job, shape (M,).
-    after : ndarray of int64
-        For each job those that need not complete before it, as binary numbers, shape (M,): they are
-        placed first.
-
-    Attributes
-    ----------
-    bound : float
-        What every order costs at least, or more than the goal.
-    paths : float
-        How many orders are left.
-    edges, nodes, made : int
-        How many edges are left, how many nodes were made last, and in all.
-    passes : int
-    history : list of Pass
-    stalled : bool
-        Whether the last passes closed hardly a path, or little for what they cost.
+    `after` holds for each job the set of jobs that need not complete before it, as bits: they are
+    placed first. `bound` is a lower bound on the cost of every order, or exceeds the goal; `paths`
+    counts the orders that are left, `made` the nodes of all passes. `stalled` tells that the last
+    passes closed hardly a path, or little for their effort.
     """
 
     def __init__(self, c: Curves, sizes: Floats, costs: Floats, after: Ints) -> None:
@@ -216,12 +175,9 @@ class Diagram:
         self.stalled, self._vain, self._least = False, 0, 1 << 62
 
     def advance(self, goal: float) -> Iterator[None]:
-        """Make one more pass; yields now and then, so that whoever asks can stop.
+        """Make one more pass, closing orders that cost as much as the goal; yields now and then.
 
-        Parameters
-        ----------
-        goal : float
-            Orders that cost as much are of no interest. It may not rise from pass to pass.
+        The goal must not rise from pass to pass.
         """
         grid = self.grid()
         parts = 1
@@ -328,7 +284,7 @@ class Diagram:
         )
 
     def _split(self, edges: Ints, prices: Floats, front: _Front, grid: Grid, how: Pass) -> Ints:
-        """Return to which part of which node edges go: by what their paths gain, at one rent."""
+        """Return to which part of which node edges go: by the gains of their paths at one rent."""
         order = np.argsort(edges[:, 2], kind="stable")
         starts = np.searchsorted(edges[order, 2], np.arange(edges[:, 2].max(initial=-1) + 1))
         count = len(grid.rents)  # the first points have one rent for all

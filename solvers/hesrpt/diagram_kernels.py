@@ -30,23 +30,14 @@ MOST_PLAIN = 0.95
 class Grid(NamedTuple):
     """The points at which gains are known.
 
-    Attributes
-    ----------
-    rents : ndarray
-        Rising, shape (R,).
-    points : ndarray of int64
-        Which rent jobs without a team have at each point, and each team, shape (Q, G + 1).
-    unit : ndarray
-        Gains at price 1, shape (M, R).
-    plain : ndarray of bool
-        Jobs of s(k) = k^p without bounds: their gain at a price is price^(1/(1-p)) times that at 1,
-        shape (M,).
+    Jobs of s(k) = k^p without bounds are plain: their gain at a price is price^(1/(1-p)) times that
+    at 1.
     """
 
-    rents: Floats
-    points: Ints
-    unit: Floats
-    plain: Bools
+    rents: Floats  # rising, (R,)
+    points: Ints  # which rent the jobs without a team have, and each team, (Q, G + 1)
+    unit: Floats  # gains at price 1, (M, R)
+    plain: Bools  # (M,)
 
 
 @njit(cache=True, plain=small(6000))
@@ -123,21 +114,11 @@ def price_out(
     span: tuple[int, int],
     prices: Floats,
 ) -> None:
-    """Fill the prices of the jobs that may be placed next at some nodes, -1 for other jobs.
+    """Fill the prices of the jobs that may be next at the nodes of a span, -1 for others.
 
-    Any point gives prices that hold, so that a good one is looked for, not the best.
-
-    Parameters
-    ----------
-    c, costs, grid
-    sets, masks : ndarray of int64
-        The placed jobs, and those that may be next, as binary numbers, shape (n,).
-    gains : ndarray
-        Of the placed jobs at most, shape (n, Q).
-    span : (int, int)
-        The nodes to fill.
-    prices : ndarray
-        Shape (n, M).
+    Any point gives valid prices, so a good one is looked for, not the best. `sets` and `masks` hold
+    the placed jobs and those that may be next, as bits, shape (n,); `gains` bounds the gains of the
+    placed jobs, shape (n, Q); `prices` has shape (n, M).
     """
     total, points = len(costs), len(grid.points)
     fixed, most = np.empty(points), np.empty(len(grid.rents))
@@ -207,21 +188,10 @@ def merged(
     span: tuple[int, int],
     out: Floats,
 ) -> None:
-    """Raise ``out`` to the gains that edges bring to the nodes at their ends.
+    """Raise ``out``, (n', Q), to the gains that the edges of a span bring to their end nodes.
 
-    Parameters
-    ----------
-    c, grid
-    edges : ndarray of int64
-        Node, job and the node at the end, shape (e, 3).
-    prices : ndarray
-        By edge, shape (e,).
-    gains : ndarray
-        Of the nodes that edges leave, shape (n, Q).
-    span : (int, int)
-        The edges to look at.
-    out : ndarray
-        Shape (n', Q).
+    Edges are rows of (node, job, node at the end); `gains` are those of the nodes they leave, (n,
+    Q).
     """
     own = np.empty(len(grid.rents))
     for e in range(span[0], span[1]):

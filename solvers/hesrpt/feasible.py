@@ -57,14 +57,9 @@ def always_satisfiable(program: Allocation, asked: Collection[str]) -> bool:
 
 
 class Course:
-    """How far a timeline has come under some rules: when at the earliest, and who was served.
+    """What can happen along a timeline under some bounds: earliest times, and who can be served.
 
-    An epoch in which no shares keep the rules lasts no time at all.
-
-    Parameters
-    ----------
-    instance : Instance
-    bounds : sequence of Bound
+    An epoch in which no shares satisfy the bounds has length 0.
     """
 
     def __init__(self, instance: Instance, bounds: Sequence[Bound]) -> None:
@@ -92,7 +87,7 @@ class Course:
         return Stand(0.0, 0.0, passed=False, served=frozenset())
 
     def after(self, stand: Stand, here: Sequence[int], what: str, job: int) -> Stand | None:
-        """Return how things stand after an epoch that an event ends, None where that cannot be."""
+        """Return the state after an epoch that an event ends, None where that is impossible."""
         now = self.served(here)
         served = stand.served | (now or frozenset())
         passed = stand.passed or now is not None
@@ -108,7 +103,7 @@ class Course:
 
 
 class Stand(NamedTuple):
-    """Where a timeline stands: the last arrival, the earliest time now, who could be served."""
+    """The state of a timeline: the last arrival, the earliest time now, who could be served."""
 
     start: float
     earliest: float
@@ -136,10 +131,7 @@ def possible(program: Allocation, asked: Collection[str]) -> bool:
 def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[Timeline]:
     """Yield the timelines that are `possible` under some of the rules, by name.
 
-    Raises
-    ------
-    TimeoutError
-        If there are too many to look through.
+    Raises `TimeoutError` if there are too many to look through.
     """
     instance = program.instance
     bounds = [bound for bound in program.rules.bounds if bound.name in asked]
@@ -203,7 +195,7 @@ def servable(bounds: Sequence[Bound], here: Sequence[int], job: int | None = Non
 
 
 def _limits(bounds: Sequence[Bound], here: Sequence[int]) -> tuple[Limits, Limits]:
-    """Return what each of those here, and each team of them, may have, in decimals as written."""
+    """Return the limits of each job present, and of each team of them, as exact decimals."""
     alone: Limits = {(j,): (Fraction(0), Fraction(1)) for j in here}
     teams: Limits = {}
     for bound in bounds:

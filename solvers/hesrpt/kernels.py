@@ -23,43 +23,24 @@ ROUNDS = 200
 
 
 class Curves(NamedTuple):
-    """The speedups of all jobs, and what they may have at least and at most, as flat arrays.
+    """The speedups of all jobs, and the fewest and most servers they may have, as flat arrays.
 
-    Attributes
-    ----------
-    kinds : ndarray of int64
-        `POWER`, `AMDAHL` or `TABLE`, shape (M,).
-    pars : ndarray
-        p or f, shape (M,).
-    firsts, lasts : ndarray of int64
-        Where each job's table begins and ends in ``xs`` and ``ys``, shape (M,).
-    xs, ys : ndarray
-        Servers and speedups of all tables.
-    leasts, mosts : ndarray
-        The fewest and the most servers that each job may have, shape (M,).
-    teams : ndarray of int64
-        The team of each job, -1 for none, shape (M,).
-    team_leasts, team_mosts : ndarray
-        The fewest and the most servers of each team while any of its jobs is there, shape (G,).
-    servers : float
-        N.
-    bounded : bool
-        Whether any of these bounds is more than that there are N servers.
+    A team's limits apply while any of its jobs is in the system.
     """
 
-    kinds: Ints
-    pars: Floats
-    firsts: Ints
-    lasts: Ints
-    xs: Floats
+    kinds: Ints  # `POWER`, `AMDAHL` or `TABLE`, (M,)
+    pars: Floats  # p or f, (M,)
+    firsts: Ints  # where each job's table begins in xs and ys, (M,)
+    lasts: Ints  # where it ends
+    xs: Floats  # servers and speedups of all tables
     ys: Floats
-    leasts: Floats
+    leasts: Floats  # servers of each job, (M,)
     mosts: Floats
-    teams: Ints
-    team_leasts: Floats
+    teams: Ints  # -1 for none, (M,)
+    team_leasts: Floats  # servers of each team, (G,)
     team_mosts: Floats
     servers: float
-    bounded: bool
+    bounded: bool  # whether any of these limits is more than that there are N servers
 
 
 @compiled

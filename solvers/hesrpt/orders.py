@@ -60,27 +60,14 @@ def order_search(
 
 
 class OrderSearch:
-    """What there is to know of completion orders: their prices, and what these play.
+    """What all searches over completion orders share: prices, and the solutions made from them.
 
-    Parameters
-    ----------
-    instance : Instance
-        All jobs at time 0, any objective but makespan.
-    rules : Rules
-        Side constraints. Prices see bounds of single jobs and of disjoint teams. Where there is
-        more, what they prove is a bound still, but what they play is no incumbent, since it need
-        not keep all rules.
-    order : sequence of int, optional
-        Where to start (positions, from the last to complete); Smith's order if not given.
+    Prices see bounds of single jobs and of disjoint teams. Where there are other side constraints,
+    what prices prove is still a bound, but the shares they lead to need not satisfy all constraints
+    (`playable` is False), and give no incumbent.
 
-    Attributes
-    ----------
-    value, bound : float
-        The cost of the best solution so far, infinite where there is none; a valid lower bound.
-    order : ndarray of int64
-        The best order, from the last to complete.
-    playable : bool
-        Whether playing prices keeps all side constraints.
+    `value` is infinite where there is no solution. Orders run from the last job to complete, and
+    start from Smith's order unless one is given.
     """
 
     def __init__(
@@ -138,17 +125,9 @@ class OrderSearch:
 
 
 def written(instance: Instance, ends: Floats, record: Floats, order: Order) -> Allocated:
-    """Return what was played as a solution.
+    """Return a solution from completions, and shares by epoch and job, shape (M, M).
 
-    Parameters
-    ----------
-    instance : Instance
-    ends : ndarray
-        Completions, shape (M,).
-    record : ndarray
-        Shares by epoch and job, shape (M, M).
-    order : ndarray of int64
-        From the last job to complete; of those that complete together it stands.
+    `order` settles the order of jobs that complete together.
     """
     times = np.unique(ends)
     starts = [0.0, *times[:-1].tolist()]
@@ -171,7 +150,8 @@ def _in_order(ends: Floats) -> bool:
 class OneOrder(OrderSearch):
     """The optimum of a given order, or of the one that a formula says is best.
 
-    Where neither holds the bound is that of one speedup k^p, by a program over sets of last jobs.
+    For one speedup k^p without a given order, a dynamic program over sets of last jobs gives the
+    bound.
     """
 
     name = "closed-form"
@@ -210,17 +190,8 @@ class OneOrder(OrderSearch):
 class OrderTree(OrderSearch):
     """Find the order with the least cost of all, by diagrams and branch and bound; anytime.
 
-    Parameters
-    ----------
-    instance, rules, order
-        Those of `OrderSearch`.
-    incumbent : float
-        The cost of a solution that is known: only better ones are looked for.
-
-    Attributes
-    ----------
-    rest : float
-        A bound on what is neither explored nor among the `leaves`; infinite at the end.
+    Only solutions cheaper than `incumbent` are looked for. `rest` bounds what is neither explored
+    nor among the `leaves`; it is infinite at the end.
     """
 
     name = "tree"
@@ -262,9 +233,9 @@ class OrderTree(OrderSearch):
         return self._explore(until)
 
     def _narrow(self, diagram: Diagram, until: float) -> bool:
-        """Make passes over the diagram until few orders are left, or more passes close hardly any.
+        """Make passes over the diagram until few orders are left, or passes close hardly any more.
 
-        Branch and bound ends the search, among the orders that are left. Tell whether it has ended.
+        Branch and bound then searches the orders that are left. Tell whether it has ended.
         """
         while self._tree is None:
             if self._pass is None:
@@ -281,9 +252,10 @@ class OrderTree(OrderSearch):
         return self._explore(until)
 
     def _improve(self, order: Order, until: float) -> None:
-        """Move jobs in an order while that helps, a round at the most for each job.
+        """Move jobs in an order while that helps, at most one round for each job.
 
-        Under side constraints prices take far longer: there only an order that is better is moved.
+        Under side constraints prices take far longer: there only an order that is better than the
+        best is improved.
         """
         vain, move, count = 0, 0, len(order)
         ends = played(self._curves, self.sizes, self.prices(order), NOTHING)

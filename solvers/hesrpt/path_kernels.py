@@ -1,4 +1,4 @@
-"""Compiled: the least that a job costs alone, where the rent of a server falls over time."""
+"""Compiled: the least cost of a single job, where the rent of a server falls over time."""
 
 from __future__ import annotations
 
@@ -17,42 +17,23 @@ DEEP = 128
 
 
 class Path(NamedTuple):
-    """A rent of a server that falls over time, and what jobs need of it, summed up.
+    """A rent of a server that falls over time, and its cumulative sums.
 
-    Attributes
-    ----------
-    times : ndarray
-        Where cells begin and end, from 0, shape (E + 1,). After the last, servers are free.
-    rents : ndarray
-        Over 0, and none higher than the one before, shape (E,).
-    bills : ndarray
-        The integral of the rent until each of ``times``, shape (E + 1,).
-    roots : ndarray
-        That of its square root.
-    sums : ndarray
-        For each exponent p that of (m/m_E)^(-p/(1-p)), shape (P, E + 1).
-    rows : ndarray of int64
-        Each job's row there, shape (M,).
+    After the last cell servers are free. The sums hold, for each exponent p, the integral of
+    (m/m_E)^(-p/(1-p)).
     """
 
-    times: Floats
-    rents: Floats
-    bills: Floats
-    roots: Floats
-    sums: Floats
-    rows: Ints
+    times: Floats  # where cells begin and end, from 0, (E + 1,)
+    rents: Floats  # positive, never rising, (E,)
+    bills: Floats  # the integral of the rent until each time, (E + 1,)
+    roots: Floats  # that of its square root, (E + 1,)
+    sums: Floats  # (P, E + 1)
+    rows: Ints  # each job's row of sums, (M,)
 
 
 @njit(cache=True)
 def add_up(path: Path, powers: Floats) -> None:
-    """Fill a path's sums; what rounding drops is carried on (Kahan), so that digits do not wane.
-
-    Parameters
-    ----------
-    path : Path
-    powers : ndarray
-        The exponents, under 1, shape (P,).
-    """
+    """Fill a path's sums for some exponents under 1, with Kahan's compensation for rounding."""
     n = len(path.rents)
     for row in range(len(powers) + 2):
         target = path.bills if row == 0 else path.roots if row == 1 else path.sums[row - 2]
@@ -103,8 +84,8 @@ def _end_near(times: Floats, near: float) -> int:
 def gained(c: Curves, path: Path, j: int, lam: float, n: int) -> tuple[float, float]:
     """Return what job j gains in the first n cells at a price, and the work that it does in them.
 
-    In a cell of rent m it takes the k servers, of those it may have, that gain the most, which is
-    lam s(k) - m k. As rents fall it takes its least first, then more and more, then its most.
+    In a cell of rent m it takes the k servers within its limits that maximize lam s(k) - m k. As
+    rents fall it takes its least first, then more and more, then its most.
     """
     times, rents, bills = path.times, path.rents, path.bills
     gain, work = 0.0, 0.0
@@ -150,10 +131,11 @@ def gained(c: Curves, path: Path, j: int, lam: float, n: int) -> tuple[float, fl
 def cost_until(
     c: Curves, path: Path, j: int, size: float, cost: float, lam: float, n: int
 ) -> tuple[float, float]:
-    """Return from below what job j costs that completes after n cells, and work done at the price.
+    """Return a lower bound on job j's cost if it completes after n cells, and its work.
 
-    That holds at any price. Powers and roots are off by some hundred last bits, sums by two; under
-    Amdahl's law what is summed may be far more than what is left of it.
+    The bound holds at any price. It is lowered by rounding errors: powers and roots are off by some
+    hundred last bits, sums by two; under Amdahl's law the terms may be far larger than their
+    difference.
     """
     gain, work = gained(c, path, j, lam, n)
     paid = cost * path.times[n] + lam * size
@@ -211,21 +193,12 @@ def least_between(
     goal: float,
     out: Floats,
 ) -> float:
-    """Return from below what job j costs if it completes between the ends of two cells.
+    """Return a lower bound on job j's cost if it completes between the ends of cells a and b.
 
-    For one price, cost time minus gains is concave over time, since rents fall: it is least at an
-    end. The best price makes both ends cost the same, or is that of an end.
-
-    Parameters
-    ----------
-    a, b : int
-        The cells after which it completes at the earliest and at the latest.
-    most, least : float
-        The prices of these.
-    goal : float
-        More than this need not be shown.
-    out : ndarray
-        Takes the price, and where between the ends the work is done, at 2 and 3, shape (4,).
+    For one price, cost of time minus gains is concave over time, since rents fall: it is least at
+    an end. The best price makes both ends cost the same, or is that of an end: `most` is the price
+    at a, `least` that at b. The search stops once the bound reaches `goal`. ``out[2]`` and
+    ``out[3]`` take the price, and the time between the ends at which the work is done.
     """
     lam = least
     early, _ = cost_until(c, path, j, size, cost, lam, a)
@@ -275,19 +248,11 @@ def cheapest(
     stack: Floats,
     out: Floats,
 ) -> float:
-    """Return from below the least that job j costs alone, whenever it completes.
+    """Return a lower bound on the cost of job j alone, whenever it completes.
 
-    Spans are halved until a price shows that no end in them is cheaper than the best by a part.
-
-    Parameters
-    ----------
-    near : float
-        About when it completed at other rents.
-    part : float
-    stack : ndarray
-        Room for spans, shape (4, `DEEP`).
-    out : ndarray
-        Takes when it completes, and the price then, shape (4,).
+    Spans of cells, kept on `stack`, are halved until a price shows that no end in them is cheaper
+    than the best by a relative `part`. `near` is the time at which it completed at other rents.
+    ``out[0]`` and ``out[1]`` take the completion and the price.
     """
     n, t = len(path.rents), path.times
     top = cost / speed(c, j, c.mosts[j])
@@ -344,21 +309,10 @@ def all_cheapest(
     stack: Floats,
     out: Floats,
 ) -> float:
-    """Return the sum of what some jobs cost alone, and add what they take of the servers.
+    """Return the sum of some jobs' least costs alone, and add the servers they take to ``use``.
 
-    Parameters
-    ----------
-    sizes, costs : ndarray
-        By job, shape (M,).
-    jobs : ndarray of int64
-    part : float
-        How exact.
-    ends, prices : ndarray
-        By job: where it is best for them to complete, and the prices then; changed, shape (M,).
-    use : ndarray
-        Servers times time in each cell, changed, shape (E,).
-    stack, out : ndarray
-        Room, shape (4, `DEEP`) and (4,).
+    `use` is servers times time in each cell, shape (E,). `ends` and `prices`, by job, hold
+    completions at other rents, and take the new ones and their prices.
     """
     total = 0.0
     for i in range(len(jobs)):
@@ -377,18 +331,9 @@ def all_cheapest(
 def completing_at(
     c: Curves, path: Path, sizes: Floats, costs: Floats, jobs: Ints, cells: Ints, out: Floats
 ) -> None:
-    """Put what jobs cost alone that complete after some cells into ``out``.
+    """Put the costs of jobs alone that complete after given numbers of cells into ``out``, (n, T).
 
-    Parameters
-    ----------
-    sizes, costs : ndarray
-        By job, shape (M,).
-    jobs : ndarray of int64
-        Shape (n,).
-    cells : ndarray of int64
-        After how many cells each completes, 1 at the least, shape (n, T).
-    out : ndarray
-        Shape (n, T); infinite where that is too early.
+    It is infinite where a job cannot be done by then.
     """
     for i in range(len(jobs)):
         j, start = jobs[i], costs[jobs[i]] / speed(c, jobs[i], c.mosts[jobs[i]])

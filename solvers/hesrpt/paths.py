@@ -1,4 +1,4 @@
-"""A bound on all orders of many jobs: servers let at a rent that falls over time.
+"""A bound on all orders of many jobs: servers are rented out at a price that falls over time.
 
 At any rents m(t) >= 0 every policy costs at least what its jobs would cost alone if they had to pay
 for their servers, less the rent of all servers:
@@ -29,14 +29,14 @@ TANGENTS = 256
 LEAST_RENT = 1e-6
 """Rents are no less than this part of the highest: then powers of them stay in floats."""
 SAFETY = 1e-12
-"""What sums over jobs may be off by, relatively."""
+"""Relative error of sums over jobs."""
 WORK = 20_000
 """Cells times jobs between two looks at the clock."""
 ROUGH = 1e-5
-"""What the least cost of each job may be off by while rents are sought."""
+"""Relative accuracy of each job's least cost while rents are sought."""
 KEPT, FIRST_STEP, SHORTER, VAIN = 0.4, 1.0, 0.6, 3
-"""How much of the last direction is kept; the part of the way to where the bound might meet the
-best cost that is gone; what that is shortened by after as many steps in vain."""
+"""How much of the last direction is kept; the length of a step, as a part of the way to where the
+bound might meet the best cost; by what it is shortened after so many steps in vain."""
 
 
 def from_above(c: Curves) -> Curves:
@@ -76,29 +76,12 @@ def _tangents(kind: int, par: float, servers: float) -> tuple[Floats, Floats]:
 
 
 class Rents:
-    """The best rents so far, and what they prove.
+    """The best rents so far, and the bound that they prove.
 
-    Parameters
-    ----------
-    curves : Curves
-        What teams must have is not seen: it makes jobs cost more.
-    sizes, costs : ndarray
-        By job, shape (M,).
-
-    Attributes
-    ----------
-    bound : float
-        What is proven so far.
-    times, rents : ndarray
-        The path that proves it, and those of capped teams, shape (E + 1,) and (T, E).
-    payers : ndarray of int64
-        Which of these each job pays, shape (M,).
-    servers : ndarray
-        How many servers there are, and how many each capped team may have, shape (T,).
-    prices, ends : ndarray
-        Of the path that was tried last: the prices of jobs, and when they complete, shape (M,).
-    room : (ndarray, ndarray)
-        Where kernels may write.
+    Floors of teams are not seen: they only make jobs cost more. `times` and `rents`, shapes (E +
+    1,) and (T, E), are the path that proves the bound: the rents of all servers, then those of each
+    capped team. `payers` says which of these rows each job pays, `servers` how many servers each
+    row has. `prices` and `ends` are those of the path tried last. `room` is work space for kernels.
     """
 
     def __init__(self, curves: Curves, sizes: Floats, costs: Floats) -> None:
@@ -164,12 +147,9 @@ class Rents:
         return bound, use - self.servers[:, None] * lengths
 
     def completing(self, when: Floats) -> Generator[None, None, Floats]:
-        """Yield now and then; return what jobs cost alone that complete at some times.
+        """Return each job's cost alone at some completion times, shape (M, T); yields now and then.
 
-        Parameters
-        ----------
-        when : ndarray
-            By job, shape (M, T); the ends of cells that are near are taken.
+        Times are moved to the ends of cells nearby.
         """
         path = self.path()
         cells: Ints = np.clip(np.searchsorted(self.times, when), 1, self.rents.shape[1])
@@ -185,14 +165,9 @@ class Rents:
 
 
 class Climb:
-    """Steps that move rents up to the best bound.
+    """Subgradient steps that move rents up to the best bound, which `found` keeps.
 
-    Parameters
-    ----------
-    found : Rents
-        Takes what is proven.
-    times, rents : ndarray
-        Where to start: any rents, of all or by row, shape (E,) or (T, E).
+    The rents to start from are those of all servers, shape (E,), or by row, shape (T, E).
     """
 
     def __init__(self, found: Rents, times: Floats, rents: Floats) -> None:
@@ -234,13 +209,7 @@ class Climb:
 
 
 def falling(rents: Floats, lengths: Floats) -> Floats:
-    """Return the nearest rents that never rise, all over 0 (pools of adjacent violators).
-
-    Parameters
-    ----------
-    rents, lengths : ndarray
-        By cell, shape (E,).
-    """
+    """Return the nearest rents that never rise, all positive, by pooling adjacent violators."""
     pools: list[tuple[float, float, int]] = []
     for rent, length in zip(rents.tolist(), lengths.tolist(), strict=True):
         mean, long, cells = rent, length, 1
@@ -254,16 +223,7 @@ def falling(rents: Floats, lengths: Floats) -> Floats:
 
 
 def coarser(times: Floats, rents: Floats, most: int) -> tuple[Floats, Floats]:
-    """Return a path of at most as many cells, with the mean rents of those that are joined.
-
-    Parameters
-    ----------
-    times : ndarray
-        From 0, shape (E + 1,).
-    rents : ndarray
-        Shape (E,).
-    most : int
-    """
+    """Return a path of at most `most` cells, with the mean rents of those that are joined."""
     cells = len(rents)
     kept = np.unique(np.linspace(0, cells, min(most, cells) + 1).round().astype(np.int64))
     bills = np.append(0.0, np.cumsum(rents * np.diff(times)))

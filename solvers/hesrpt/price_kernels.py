@@ -24,35 +24,22 @@ from schedopt.solvers.hesrpt.rent_kernels import (
 )
 
 EXACT = 2e-14
-"""What earnings may be off by, relatively."""
+"""Relative error allowed in earnings."""
 ROUNDING = 1e-15
 CLOSE = 1e-13
-"""What earnings may stay below what is allowed, relatively."""
+"""How far earnings may stay below their limit, relatively."""
 
 
 @njit(cache=True)
 def smooth_price(
     c: Curves, lam: Floats, jobs: Ints, n: int, goal: float, low: float
 ) -> tuple[float, float]:
-    """Return nearly what `next_price` does, and the rent there, by one root; -1 where that fails.
+    """Return a close approximation of `next_price`, and the rent there; -1 where the method fails.
 
-    At a rent m the others leave the last job k = N - (what they take), and it takes just that if
-    its price is m/s'(k). What all then earn rises with m: Newton's method in logarithms, kept
-    between bounds.
-
-    Parameters
-    ----------
-    c : Curves
-        For which `smooth` holds.
-    lam : ndarray
-        Prices of the first n - 1 jobs, by job, shape (M,).
-    jobs : ndarray of int64
-        Of which the first ``n``, 2 or more, count.
-    n : int
-    goal : float
-        What all n are to earn.
-    low : float
-        The rent of the first n - 1 alone.
+    Requires `smooth`, and n of 2 or more. At a rent m the others leave the last job k = N - (what
+    they take), and it takes just that if its price is m/s'(k). Total earnings then rise with m:
+    Newton's method in logarithms, kept between bounds, finds where they are `goal`. `low` is the
+    rent of the first n - 1 alone.
     """
     last = jobs[n - 1]
     par, power = c.pars[last], c.kinds[last] == POWER
@@ -132,23 +119,11 @@ def _room(c: Curves, jobs: Ints, n: int, firm: int) -> float:
 
 @njit(cache=True)
 def next_price(c: Curves, lam: Floats, jobs: Ints, n: int, goal: float, firm: int) -> float:
-    """Return the price of the last of n jobs at which all n together can earn ``goal``.
+    """Return the price of the last of n jobs at which all n can earn ``goal`` per unit of time.
 
     It is infinite where the others must have all servers: then it cannot complete first. The
-    others' prices are given in ``lam``.
-
-    Parameters
-    ----------
-    c : Curves
-    lam : ndarray
-        Prices, shape (M,); the last job's is changed.
-    jobs : ndarray of int64
-        Of which the first ``n`` count.
-    n : int
-    goal : float
-        What they cost in a unit of time.
-    firm : int
-        The teams of the first ``firm`` jobs have their least, those of others need not.
+    others' prices are given in ``lam``, where the last job's is changed. Floors of teams count only
+    for teams of the first ``firm`` jobs.
     """
     j = jobs[n - 1]
     room = _room(c, jobs, n, firm)
@@ -169,11 +144,11 @@ def next_price(c: Curves, lam: Floats, jobs: Ints, n: int, goal: float, firm: in
 def _falling_price(
     c: Curves, lam: Floats, jobs: Ints, n: int, goal: float, firm: int, price: float
 ) -> float:
-    """Return `next_price` from a price at which more than ``goal`` is earned.
+    """Return `next_price` by descending from a price at which more than ``goal`` is earned.
 
-    What can be earned is convex in the price, so Newton's method from above comes down on the root
-    and never passes it. In logarithms it is far faster, and mostly convex too: they are left where
-    they pass the root.
+    What can be earned is convex in the price, so Newton's method from above never passes the root.
+    In logarithms it is far faster, and mostly convex too; as soon as it passes the root, logarithms
+    are given up.
     """
     j, own = jobs[n - 1], np.zeros(len(c.team_leasts) + 1)
     under, over, newton, logs = 0.0, price, 0.0, True
@@ -209,13 +184,7 @@ def _falling_price(
 def prices_of(c: Curves, order: Ints, levels: Floats) -> Floats:
     """Return the price of each job, shape (M,), for an order from the last to complete.
 
-    Parameters
-    ----------
-    c : Curves
-    order : ndarray of int64
-        Positions of jobs, the last to complete first, shape (n,).
-    levels : ndarray
-        W_k, the cost rate of the k last, shape (n,).
+    `levels` holds W_k, the cost rate of the k last jobs.
     """
     lam = np.zeros(len(c.kinds))
     for n in range(1, len(order) + 1):
@@ -238,19 +207,11 @@ def cost_of(costs: Floats, ends: Floats) -> float:
 
 @njit(cache=True, plain=small(6000))
 def played(c: Curves, sizes: Floats, lam: Floats, record: Floats) -> Floats:
-    """Let the jobs in the system always earn the most at given prices; return when each completes.
+    """Serve jobs so that they always earn the most at given prices; return completions.
 
-    Each job leaves when it is done, in whatever order: so this is what a policy really gets, and
-    its cost an upper bound on the optimum. Completions are infinite where work never ends.
-
-    Parameters
-    ----------
-    c : Curves
-    sizes, lam : ndarray
-        By job, shape (M,).
-    record : ndarray
-        Shape (M, M): takes each epoch's shares by job; shape (0, 0): nothing is recorded. Epochs
-        end at the completions, in their order.
+    Each job leaves when it is done, in whatever order: so this is a policy that can be carried out,
+    and its cost an upper bound on the optimum. Completions are infinite where work never ends.
+    `record` takes each epoch's shares by job, shape (M, M), or nothing if its shape is (0, 0).
     """
     total = len(sizes)
     jobs = np.arange(total)
@@ -292,11 +253,11 @@ def played(c: Curves, sizes: Floats, lam: Floats, record: Floats) -> Floats:
 
 STEPS = 60
 NEARLY = 1e-9
-"""How near to a root is near enough, relatively."""
+"""Relative accuracy of roots."""
 NARROW = 1e-11
-"""The same of rents between which shares are mixed."""
+"""Relative distance of the two rents between which shares are interpolated."""
 FAR = 40.0
-"""Rents that are e to this times lower count as none, and as much higher ones as any."""
+"""Search range of log rents around the hint: rents below it count as 0."""
 
 
 @compiled
@@ -309,19 +270,9 @@ def _all_taken(c: Curves, lam: Floats, jobs: Ints, n: int, m: float) -> float:
 
 @compiled
 def near_rent(c: Curves, lam: Floats, jobs: Ints, n: int, hint: float) -> float:
-    """Return about the rent at which n jobs take all servers, 0 if they never do.
+    """Return about the rent at which n jobs take all servers, 0 if they never do; without teams.
 
-    Parameters
-    ----------
-    c : Curves
-        Without teams.
-    lam : ndarray
-        Prices by job, over 0, shape (M,).
-    jobs : ndarray of int64
-        Of which the first ``n`` count.
-    n : int
-    hint : float
-        A rent that may be near.
+    `hint` is where the search starts.
     """
     low, high, above, below = -inf, inf, 0.0, 0.0
     u, step = log(hint), 0.05
@@ -384,29 +335,9 @@ def price_some(
     last: int,
     hint: float,
 ) -> float:
-    """Put about the prices of `price_kernels.prices_of` into ``lam``, for some places of an order.
+    """Put approximate `prices_of` into ``lam`` for some places of an order, without teams.
 
-    Parameters
-    ----------
-    c : Curves
-        Without teams.
-    costs : ndarray
-        By job, shape (M,).
-    order : ndarray of int64
-        From the last job to complete, shape (M,).
-    levels : ndarray
-        What the last ones cost in a unit of time, shape (M,).
-    lam : ndarray
-        By job, shape (M,); changed.
-    first, last : int
-        The places.
-    hint : float
-        The rent after the places before.
-
-    Returns
-    -------
-    float
-        The rent after these.
+    `hint` is the rent after the places before; that after these is returned.
     """
     for n in range(first + 1, last + 1):
         j, goal = order[n - 1], levels[n - 1]
@@ -483,30 +414,7 @@ def play_some(
     rates: Floats,
     epochs: int,
 ) -> None:
-    """Let those who are there always earn the most at given prices, for a number of epochs.
-
-    Parameters
-    ----------
-    c : Curves
-        Without teams.
-    lam : ndarray
-        Prices by job, over 0, shape (M,).
-    left : ndarray
-        The work that is left of each job, shape (M,).
-    jobs : ndarray of int64
-        Those who are there come first, shape (M,).
-    ends : ndarray
-        Completions, shape (M,).
-    times, rents : ndarray
-        When epochs end, and their rents, 0 for none, shape (M,).
-    record : ndarray
-        Shares by epoch and job, shape (M, M); of shape (0, 0): not kept.
-    at : ndarray of int64
-        [epochs so far, jobs that are there].
-    shares, rates : ndarray
-        Room, shape (M,).
-    epochs : int
-    """
+    """Continue a play of prices for a number of epochs, without teams: see `Play`."""
     for _ in range(epochs):
         epoch, count = at[0], at[1]
         if count == 0:

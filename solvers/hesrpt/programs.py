@@ -23,27 +23,17 @@ from schedopt.solvers.hesrpt.prices import curves
 from schedopt.solvers.hesrpt.rent_kernels import gains, most_earned
 
 NO_CHEAPER = 1e-6
-"""How much more a program's optimum is than a known cost, relatively, that it is not looked at."""
+"""Solutions of programs that cost this much more than a known one, relatively, are not read."""
 WORTH_MENDING = 1e-7
 """The part of a bound that a solver's last digits may cost before prices are mended."""
 
 
 class Duals(NamedTuple):
-    """What a solver says that things cost.
+    """The solver's multipliers, as prices."""
 
-    Attributes
-    ----------
-    work : ndarray
-        A unit of each job's work, shape (M,).
-    servers : ndarray
-        All servers for a unit of time, in each epoch, shape (E,).
-    rules : list of (epoch, bound, float)
-        The bounds on shares in each epoch, so far as they cost anything: over 0 for what a bound
-        asks at least, below 0 for what it allows at most.
-    """
-
-    work: Floats
-    servers: Floats
+    work: Floats  # of a unit of each job's work, (M,)
+    servers: Floats  # of all servers for a unit of time, in each epoch, (E,)
+    # epoch, bound, price: over 0 for a floor, below 0 for a cap
     rules: list[tuple[int, Bound, float]]
 
 
@@ -53,15 +43,8 @@ def proven_by_prices(
     """Return the lower bound on the program's order that prices of work prove, and the prices.
 
     None where they prove nothing: they are scaled, and mended a little, to prove what they can.
-
-    Parameters
-    ----------
-    program : Allocation
-    duals : Duals
-        Prices of work; those of servers and rules count only where rules are more than the kernels
-        know.
-    lengths : ndarray
-        How long epochs last, shape (E,).
+    Prices of servers and rules are used only where there are rules that the kernels do not know.
+    `lengths` are those of the epochs, shape (E,).
     """
     instance, lam = program.instance, duals.work
     bounds = bounds_of(program.rules, len(instance.jobs))
@@ -104,10 +87,10 @@ def proven_by_prices(
 def _tightened(
     program: Allocation, lam: Floats, lengths: Floats, earn: Callable[[Floats, int], float]
 ) -> Floats:
-    """Return prices that a solver's last digits spoil less.
+    """Return prices corrected for the last digits that a solver gets wrong.
 
-    From the last epoch back, the price of the job that an epoch completes is moved to where its
-    epoch just costs what can be earned in it, if that is little and the epoch has a length.
+    From the last epoch back, the price of the job that an epoch completes is moved to where the
+    epoch's earnings just meet its cost rate, if the change is small and the epoch has a length.
     """
     lam, levels = lam.copy(), program.levels
     for e in range(len(levels) - 1, -1, -1):
@@ -134,7 +117,7 @@ def _tightened(
 
 
 def _most_earned_at(c: Curves, lam: Floats, here: Ints, e: int, duals: Duals) -> float:
-    """Return a bound on what jobs can earn in an epoch by the solver's own multipliers there."""
+    """Return a bound on what jobs can earn in an epoch, from the solver's own multipliers."""
     index = {int(j): i for i, j in enumerate(here)}
     rents = np.full(len(here), duals.servers[e])
     value = float(duals.servers[e])
@@ -148,18 +131,10 @@ def _most_earned_at(c: Curves, lam: Floats, here: Ints, e: int, duals: Duals) ->
 
 @dataclass(frozen=True)
 class Solved:
-    """What came of one order's program.
+    """The outcome of one order's program: a replayed solution, and a bound proven by prices.
 
-    Attributes
-    ----------
-    status : {"solved", "infeasible", "unbounded", "stopped", "failed"}
-    solution : Allocated or None
-        Shares under which jobs really complete when it says.
-    bound : float or None
-        What the prices in the solver's dual values prove, whatever their accuracy; None where they
-        prove nothing.
-    prices : ndarray or None
-        Of each job's work, which prove it, shape (M,).
+    The bound holds whatever the accuracy of the solver's dual values; it is None where they prove
+    nothing.
     """
 
     status: clarabel.Status
@@ -173,13 +148,7 @@ def solve_program(
 ) -> Solved:
     """Solve the program of an allocation's order, as declared.
 
-    Parameters
-    ----------
-    program : Allocation
-    time_limit : float, optional
-        Seconds.
-    known : float
-        The cost of a known solution: none is read from a program that is not cheaper.
+    `known` is the cost of a known solution: none is read from a program that is not cheaper.
     """
     rows = _Rows(program, program.rules.names)
     status, x, z = clarabel.solve_cones(rows.costs(), rows.cones, time_limit)
@@ -199,14 +168,7 @@ def feasible(program: Allocation, names: Collection[str]) -> bool:
 
 
 class _Rows:
-    """The rows of a program: variables are d, by epoch, and a and the work done, by pair.
-
-    Parameters
-    ----------
-    program : Allocation
-    names : collection of str
-        Of the side constraints that count.
-    """
+    """The rows of a program: variables are d, by epoch, and a and the work done, by pair."""
 
     def __init__(self, program: Allocation, names: Collection[str]) -> None:
         self.program, self.instance = program, program.instance

@@ -34,18 +34,17 @@ NEWTON = 60
 """Steps of Newton's method at the most."""
 MOST_EXPONENT = 600.0
 CLOSE = 2e-15
-"""What logarithms of servers taken may be off by."""
+"""Error allowed in the logarithm of servers taken."""
 MOST_STEP = 20.0
-"""Of logarithms of rents."""
+"""Longest step in the logarithm of a rent."""
 
 
 @njit(cache=True)
 def team_bounds(c: Curves, jobs: Ints, n: int, firm: int, low: Floats, high: Floats) -> None:
     """Put the least and most servers of each team into ``low`` and ``high``.
 
-    Teams without a job here have neither. The least is in force for teams of the ``firm`` first
-    jobs; where these may not have as much as their team must, it is what they may have, so that
-    others lower nothing.
+    Both are 0 for teams without a job here. A floor is in force for teams of the ``firm`` first
+    jobs, and is lowered to what these jobs may have together.
     """
     for g in range(len(low)):
         low[g] = high[g] = 0.0
@@ -84,7 +83,7 @@ def _taken_of(
 ) -> tuple[float, float]:
     """Return what one team takes at a rent, and how it falls with the rent's logarithm.
 
-    Of the team after the last, what all jobs take, each team within its bounds.
+    With the number of teams as `team`: what all jobs take, each team within its bounds.
     """
     low, high, sums, falls = bounds[0], bounds[1], bounds[2], bounds[3]
     teams = len(sums)
@@ -125,7 +124,7 @@ def _taken_of(
 
 @njit(cache=True)
 def _jumps(c: Curves, jobs: Ints, n: int) -> bool:
-    """Tell whether what some job takes jumps where its rent passes a slope."""
+    """Tell whether any of the jobs' demand for servers jumps with the rent."""
     jumps = False
     for i in range(n):
         jumps = jumps or c.kinds[jobs[i]] == TABLE or c.pars[jobs[i]] == 1.0
@@ -186,9 +185,9 @@ def _team_rent(
 
 @njit(cache=True)
 def rents(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
-    """Return the rent of a server, and put it after each team's own into ``own``, shape (G + 1,).
+    """Return the rent of a server; put the teams' rents, then that, into ``own``, shape (G + 1,).
 
-    What ``own`` holds before is where the rents are looked for first, unless it is 0.
+    Values in ``own`` other than 0 are the starting points.
     """
     teams = len(own) - 1
     bounds, heads = np.zeros((4, teams)), _heads(c, lam, jobs, n)
@@ -331,20 +330,10 @@ def _between(low: float, high: float, above: float, below: float) -> float:
 
 @njit(cache=True, plain=small(6000))
 def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
-    """Return what n jobs can earn at most in a unit of time, and put the teams' rents into ``own``.
+    """Return what n jobs can earn at most per unit of time, and put the teams' rents into ``own``.
 
-    Parameters
-    ----------
-    c : Curves
-    lam : ndarray
-        The price of each job's work, shape (M,).
-    jobs : ndarray of int64
-        Of which the first ``n`` are there.
-    n, firm : int
-        The teams of the first ``firm`` jobs have their least; those of others need not.
-    own : ndarray
-        Shape (G + 1,): takes each team's rent, then that of a server; what it holds before is where
-        these are looked for first, unless it is 0.
+    `own`, shape (G + 1,), takes each team's rent, then that of a server; unless they are 0, its
+    values are the starting points. Floors count only for the teams of the first ``firm`` jobs.
     """
     teams = len(own) - 1
     if not c.bounded:
@@ -368,7 +357,7 @@ def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floa
 
 @njit(cache=True)
 def gains(c: Curves, lam: Floats, jobs: Ints, rents: Floats, out: Floats) -> float:
-    """Put what each job takes at its own rent into ``out``; return what they gain by it."""
+    """Put each job's demand at its own rent into ``out``; return the sum of their gains."""
     total = 0.0
     for i in range(len(jobs)):
         j = jobs[i]
@@ -423,7 +412,7 @@ def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, out: Floats) -> None
 
 @njit(cache=True)
 def _at_rent(c: Curves, j: int, lam: float, m: float, side: float) -> float:
-    """Return what a job takes at a rent a little higher, or lower; at no rent what it can use."""
+    """Return a job's demand just above (side 1) or below (-1) a rent; at rent 0, all it can use."""
     if m == 0.0 and side > 0.0:
         return taken(c, j, lam, lam * TINY)
     return taken(c, j, lam, m * (1.0 + side * 1e-13))

@@ -53,30 +53,13 @@ WRITING = 6e-7
 class RentSearch:
     """Find a cheap order of many jobs, and rents that bound all orders; anytime.
 
-    An order has prices, and what is played by them may complete in another order, mostly a better
-    one: then that is next. The rents of the best play start the climb to the best bound; the prices
-    of its jobs, each on its own, are played too.
+    An order has prices. Playing them may complete jobs in another order, mostly a better one, which
+    is tried next. The rents of the best play start the climb to the best bound; the prices of its
+    jobs, each on its own, are played too.
 
-    Parameters
-    ----------
-    instance : Instance
-    rules : Rules, optional
-        Of single jobs and of disjoint teams, such that playing prices keeps them.
-    order : sequence of int, optional
-        Where to start, from the last to complete; Smith's order if not given.
-    known : mapping of str to float, optional
-        Completions of a solution that is known.
-
-    Attributes
-    ----------
-    value, bound : float
-        The cost of the best play so far, and what no order goes below.
-    prices, ends : ndarray
-        Those of the best play, shape (M,).
-    order : ndarray of int64
-        Its order, from the last to complete.
-    rents : Rents
-        What proves the bound.
+    Rules must be of single jobs and of disjoint teams. `order` is where to start, from the last to
+    complete; `known` holds completions of a known solution. `value`, `prices`, `ends` and `order`
+    are those of the best play, `rents` proves the bound.
     """
 
     name = "rents"
@@ -196,7 +179,7 @@ class RentSearch:
         return value
 
     def _guessed(self, known: Floats) -> tuple[Floats, Floats]:
-        """Return rents at which about half of what jobs cost is paid, if they end as is known."""
+        """Return rents that pay about half of the jobs' costs, guessed from known completions."""
         order, found = np.argsort(known), self.rents
         cells = np.unique(np.linspace(0, len(known), GUESSED + 1).round().astype(np.int64))
         times = np.append(0.0, known[order])[cells]
@@ -220,7 +203,7 @@ class RentSearch:
                 return
 
     def _move(self) -> Iterator[None]:
-        """Move single jobs in the best order, those first whose costs at the rents rise least."""
+        """Move single jobs in the best order, beginning with moves that cost least at the rents."""
         order, count = self.order, len(self.order)
         own = np.zeros(count)
         yield from self._price(order, own, 0)

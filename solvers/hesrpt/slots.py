@@ -1,4 +1,4 @@
-"""A quick allocation of any number of jobs: servers in equal slots, one job after another in each.
+"""A quick allocation of many jobs: servers in equal slots, one job after another in each.
 
 It is in hand before any search begins, whatever the time limit, and has few shares to write.
 """
@@ -21,19 +21,7 @@ MOST_SHARES = 300_000
 
 
 class Part:
-    """Jobs that share a part of the servers in equal slots, by Smith's rule.
-
-    Parameters
-    ----------
-    instance : Instance
-        All jobs at time 0.
-    c : Curves
-    jobs : ndarray
-        Positions, shape (n,).
-    share : float
-        Of the servers, for all slots together.
-    slots : int
-    """
+    """Jobs that share a part of the servers in equal slots, by Smith's rule."""
 
     def __init__(self, instance: Instance, c: Curves, jobs: Ints, share: float, slots: int) -> None:
         self.shares = np.minimum(share / slots, c.mosts[jobs] / c.servers)
@@ -52,16 +40,10 @@ class Part:
 
 
 def in_slots(instance: Instance, rules: Rules) -> Allocated | None:
-    """Return the cheapest allocation in slots that keeps the rules, None where none does.
+    """Return the cheapest allocation in slots that satisfies the rules, None where none does.
 
-    A team that has bounds has a part of the servers of its own, within them, and where it must have
-    a least share, one slot, which is never empty before its last job completes.
-
-    Parameters
-    ----------
-    instance : Instance
-        All jobs at time 0, flow times.
-    rules : Rules
+    A team that has bounds has its own part of the servers, within them. Where it has a floor, it
+    has one slot, which is never empty before its last job completes.
     """
     count = len(instance.jobs)
     bounds = bounds_of(rules, count)

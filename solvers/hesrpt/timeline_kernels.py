@@ -28,28 +28,14 @@ from schedopt.solvers.hesrpt.tree_kernels import DONE, FULL, NEAR, PAUSED
 
 
 class Late(NamedTuple):
-    """Jobs that arrive at different times.
+    """Jobs that arrive at different times."""
 
-    Attributes
-    ----------
-    sizes, costs : ndarray
-        By job, shape (M,).
-    starts : ndarray
-        When jobs arrive: 0, and the other times, rising, shape (R,).
-    groups : ndarray of int64
-        At which of these each job arrives, shape (M,).
-    after : ndarray of int64
-        For each job those that complete after it, as binary numbers, shape (M,).
-    playable : bool
-        Whether shares that follow the prices keep all side constraints.
-    """
-
-    sizes: Floats
-    costs: Floats
-    starts: Floats
-    groups: Ints
-    after: Ints
-    playable: bool
+    sizes: Floats  # (M,)
+    costs: Floats  # (M,)
+    starts: Floats  # arrival times, rising from 0, (R,)
+    groups: Ints  # index of each job's arrival among these, (M,)
+    after: Ints  # for each job the set of those that complete after it, as bits, (M,)
+    playable: bool  # whether shares that follow the prices satisfy all side constraints
 
 
 @njit(cache=True)
@@ -65,7 +51,7 @@ def there(late: Late, done: int, group: int, out: Ints) -> int:
 
 @njit(cache=True)
 def prices_ahead(late: Late) -> Floats:
-    """Return room for what `closed` puts out; at the first time nobody need have arrived."""
+    """Return room for the results of `closed`."""
     return np.zeros(len(late.sizes) + len(late.starts))
 
 
@@ -73,22 +59,11 @@ def prices_ahead(late: Late) -> Floats:
 def closed(
     c: Curves, late: Late, lam: Floats, done: int, now: int, base: float, out: Floats
 ) -> float:
-    """Return the bound of a node, and put what each other job's price is at least into ``out``.
+    """Return the bound of a node; put the other jobs' least prices, then earnings, into ``out``.
 
-    Parameters
-    ----------
-    c : Curves
-    late : Late
-    lam : ndarray
-        The placed jobs' prices, 0 for others, shape (M,).
-    done : int
-        The placed jobs, as a binary number.
-    now : int
-        The time at which arrive who must be placed before the next `BACK`.
-    base : float
-        What the placed jobs contribute, and the known time from then on.
-    out : ndarray
-        Prices by job, then what those earn who arrive up to a time, shape (M + R,).
+    `done` are the placed jobs, as bits, with their prices in ``lam``; `now` is the arrival whose
+    jobs must be placed before the next `BACK`; `base` is the part of the bound that is settled.
+    ``out``, shape (M + R,), takes prices by job, then what those earn who arrive up to each time.
     """
     total = len(late.sizes)
     jobs = np.zeros(total, dtype=np.int64)
@@ -120,7 +95,7 @@ def closed(
 
 @njit(cache=True)
 def spare_before(c: Curves, late: Late, lam: Floats, done: int, now: int) -> tuple[float, float]:
-    """Return what known time before an arrival costs beyond what is earned in it, and what is."""
+    """Return cost minus earnings of the interval before an arrival, and its earning rate."""
     jobs = np.zeros(len(late.sizes), dtype=np.int64)
     n = there(late, done, now - 1, jobs)
     own = np.zeros(len(c.team_leasts) + 1)
@@ -133,20 +108,10 @@ def spare_before(c: Curves, late: Late, lam: Floats, done: int, now: int) -> tup
 
 @njit(cache=True)
 def played(c: Curves, late: Late, lam: Floats, ends: Floats, times: Floats, shares: Floats) -> int:
-    """Let the jobs in the system always earn the most at given prices; return how many epochs.
+    """Serve jobs so that they always earn the most at given prices; return the number of epochs.
 
-    Parameters
-    ----------
-    c : Curves
-    late : Late
-    lam : ndarray
-        Prices of work, over 0, shape (M,).
-    ends : ndarray
-        Takes when each job completes, shape (M,); infinite where work never ends.
-    times : ndarray
-        Takes when each epoch ends, shape (E,), E = M + R at the least; or shape (0,).
-    shares : ndarray
-        Takes each epoch's shares by job, shape (E, M); or shape (0, M).
+    `ends` takes completions, infinite where work never ends. `times` and `shares` take the end of
+    each epoch and its shares by job, for at least M + R epochs, or nothing if they have length 0.
     """
     total = len(late.sizes)
     left, out, rates = late.sizes.copy(), np.zeros(total), np.zeros(total)
@@ -210,47 +175,23 @@ BACK = -1
 
 
 class Timelines(NamedTuple):
-    """Where a depth-first search stands; at depth d, d jobs and arrivals are placed.
+    """The state of a depth-first search; at depth d, d jobs and arrivals are placed."""
 
-    Attributes
-    ----------
-    placed : ndarray of int64
-        Jobs and `BACK`, from the end, shape (D,).
-    base : ndarray
-        The bound that they contribute, by depth, shape (D + 1,).
-    prices, caps : ndarray
-        The placed jobs' prices, and what they may be at the most, shape (M,).
-    level : ndarray
-        What may be earned in the interval, by depth, shape (D + 1,).
-    child, price, bound : ndarray
-        The children of each depth by their bounds, shape (D + 1, M + 1).
-    children, at : ndarray of int64
-        How many children a depth has, and which is next, shape (D + 1,).
-    leaves, values : ndarray
-        Timelines whose bound nothing has met, and these bounds.
-    numbers : ndarray
-        [depth, leaves, nodes].
-    best : ndarray
-        [the incumbent's cost].
-    found : ndarray
-        The incumbent's prices, shape (M,).
-    """
-
-    placed: Ints
-    base: Floats
-    prices: Floats
-    caps: Floats
-    level: Floats
-    child: Ints
+    placed: Ints  # jobs and `BACK`, from the end, (D,)
+    base: Floats  # their part of the bound, by depth, (D + 1,)
+    prices: Floats  # of the placed jobs, (M,)
+    caps: Floats  # upper limits of these, (M,)
+    level: Floats  # what may be earned in the interval, by depth, (D + 1,)
+    child: Ints  # children of each depth by their bounds, (D + 1, M + 1)
     price: Floats
     bound: Floats
-    children: Ints
-    at: Ints
-    leaves: Ints
-    values: Floats
-    numbers: Ints
-    best: Floats
-    found: Floats
+    children: Ints  # how many children a depth has, (D + 1,)
+    at: Ints  # which child is next, (D + 1,)
+    leaves: Ints  # timelines whose bound no solution has met
+    values: Floats  # their bounds
+    numbers: Ints  # depth, leaves, nodes
+    best: Floats  # cost of the incumbent, (1,)
+    found: Floats  # its prices, (M,)
 
 
 def tree(jobs: int, starts: int, most_leaves: int) -> Timelines:
@@ -318,21 +259,10 @@ def _priced(
     done: int,
     raised: float,
 ) -> float:
-    """Choose the prices of jobs that complete in one interval; return what these are worth.
+    """Choose the prices of jobs that complete in one interval; return their part of the bound.
 
-    Parameters
-    ----------
-    c : Curves
-    late : Late
-    lam : ndarray
-        Prices, of which the interval's are changed, shape (M,).
-    t : Timelines
-        Where the interval's are placed from depth ``first`` up to ``last``.
-    first, last : int
-    done : int
-        Who is there at the interval's end, as a binary number.
-    raised : float
-        How much more than what they cost less what known time costs all may earn in it.
+    The interval's jobs are placed from depth ``first`` up to ``last``; `done` are the jobs present
+    at its end, as bits. All may earn `raised` more in it than the balance of costs and known time.
     """
     total = len(late.sizes)
     jobs = np.zeros(total, dtype=np.int64)
@@ -360,9 +290,9 @@ def _priced(
 def _raised(
     c: Curves, late: Late, t: Timelines, lam: Floats, d: int, done: int, now: int, at: float
 ) -> float:
-    """Return the bound at depth d if the interval that ends there may earn so much more.
+    """Return the bound at depth d if the earnings of the interval that ends there rise by ``at``.
 
-    Prices of those who complete in it, and ``base``, are left as they then are.
+    The prices of jobs that complete in it, and ``base``, are set accordingly.
     """
     first, everyone = d, done
     while first > 0 and t.placed[first - 1] != BACK:
@@ -384,7 +314,7 @@ def _raised(
 
 @njit(cache=True)
 def _between(low: float, middle: float, high: float) -> float:
-    """Return where to look next for what is most: in the longer part, by the golden section."""
+    """Return the next point of a golden-section search for a maximum, in the longer part."""
     if middle - low > high - middle:
         return middle - 0.382 * (middle - low)
     return middle + 0.382 * (high - middle)
@@ -394,7 +324,7 @@ def _between(low: float, middle: float, high: float) -> float:
 def _narrowed(
     low: float, middle: float, high: float, at: float, better: bool
 ) -> tuple[float, float, float]:
-    """Return the interval and its best place once another place has been looked at."""
+    """Return the bracket and its best point after another point was tried."""
     if better:
         return (middle, at, high) if at > middle else (low, at, middle)
     return (low, middle, at) if at > middle else (at, middle, high)
@@ -402,7 +332,7 @@ def _narrowed(
 
 @njit(cache=True)
 def _settle(c: Curves, late: Late, t: Timelines, lam: Floats, d: int, done: int, now: int) -> float:
-    """Raise what jobs earn in an interval as far as the bound rises, and keep that."""
+    """Raise an interval's earnings as long as the bound rises, and keep the best."""
     limit = t.best[0] * (1.0 - NEAR)
     value = _raised(c, late, t, lam, d, done, now, 0.0)
     if not value < limit:
@@ -435,9 +365,10 @@ def _settle(c: Curves, late: Late, t: Timelines, lam: Floats, d: int, done: int,
 def _place(
     c: Curves, late: Late, t: Timelines, lam: Floats, d: int, done: int, now: int, price: float
 ) -> float:
-    """Place a job at a price that is lower if that proves more; return the bound.
+    """Place a job at its price, or a lower one if that proves more; return the bound.
 
-    It does where the job would be done before: less work than it would get in known time.
+    A lower price helps where the job would complete earlier: its work is less than it would get in
+    known time.
     """
     j = t.placed[d]
     limit = t.best[0] * (1.0 - NEAR)

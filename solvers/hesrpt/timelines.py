@@ -45,7 +45,7 @@ FEW_LEAVES = 20
 
 
 def as_played(instance: Instance, ends: Mapping[str, float]) -> Timeline:
-    """Return the order from the last to complete, and what had completed at each arrival."""
+    """Return the order from the last to complete, and how many had completed at each arrival."""
     names = sorted(ends, key=lambda name: ends[name])
     arrived = {
         job.name: sum(end <= job.arrival for end in ends.values())
@@ -66,7 +66,7 @@ def each_alone(instance: Instance) -> float:
 
 
 def without_arrivals(instance: Instance, seconds: float) -> float:
-    """Return a bound on instances with arrivals: all there from the start, waiting not paid for."""
+    """Return a bound for jobs that arrive: all present from the start, less the cost of waiting."""
     alone = each_alone(instance)
     if instance.objective == "makespan":
         return alone
@@ -82,18 +82,9 @@ def without_arrivals(instance: Instance, seconds: float) -> float:
 class TimelineSearch:
     """Find the least cost of jobs that arrive while others run, over all timelines; anytime.
 
-    Parameters
-    ----------
-    instance : Instance
-        Any objective but makespan, `MOST_LATE` jobs at the most.
-    rules : Rules, optional
-        Side constraints. Where they ask more than prices see, what is played is no incumbent; where
-        not all jobs can be there together, their floors are not seen.
-
-    Attributes
-    ----------
-    value : float
-        The least cost that is known; set it where something better is found elsewhere.
+    Where side constraints ask for more than prices see, what is played is no incumbent; where not
+    all jobs can be there together, floors are not seen. Set `value` where a better solution is
+    found elsewhere.
     """
 
     name = "timelines"

@@ -1,4 +1,8 @@
-"""Compiled branch and bound over completion orders, from the last job to complete."""
+"""Compiled branch and bound over completion orders, from the last job to complete.
+
+A node proves a bound by prices that the other jobs may have whatever comes beside them. Of jobs in
+one class the last in the file completes last.
+"""
 
 from __future__ import annotations
 
@@ -14,97 +18,46 @@ from schedopt.solvers.hesrpt.price_kernels import cost_of, next_price, played, p
 Bools = NDArray[np.bool_]
 DONE, PAUSED, FULL = 0, 1, 2
 NEAR = 1e-10
-"""Bounds within this part of the incumbent are not pursued."""
+"""Nodes whose bounds come this near to the incumbent, relatively, are closed."""
 
 
 class Search(NamedTuple):
-    """What is searched.
+    """What is searched."""
 
-    Attributes
-    ----------
-    sizes, costs : ndarray
-        By job, shape (M,).
-    classes : ndarray of int64
-        The same number for jobs that nothing tells apart, shape (M,).
-    playable : bool
-        Whether shares that follow the prices keep all side constraints.
-    """
-
-    sizes: Floats
-    costs: Floats
-    classes: Ints
-    playable: bool
+    sizes: Floats  # (M,)
+    costs: Floats  # (M,)
+    classes: Ints  # the same number for jobs that cannot be told apart, (M,)
+    playable: bool  # whether shares that follow the prices satisfy all side constraints
 
 
 class Paths(NamedTuple):
-    """The orders that a diagram leaves, as paths from its first node; no nodes where there is none.
+    """The orders that a diagram leaves, as paths from its first node; empty without a diagram."""
 
-    Attributes
-    ----------
-    child : ndarray of int64
-        The node at the end of the edge that places a job, -1 where there is none, shape (n, M).
-    costs : ndarray
-        What an edge adds to the bound of paths, shape (n, M).
-    rest : ndarray
-        What it takes from a node to the end at least, shape (n,).
-    """
-
-    child: Ints
-    costs: Floats
-    rest: Floats
+    child: Ints  # node at the end of the edge that places a job, -1 for none, (n, M)
+    costs: Floats  # what an edge adds to the bound, (n, M)
+    rest: Floats  # least cost from a node to the end, (n,)
 
 
 class Tree(NamedTuple):
-    """Where a depth-first search stands; at depth d, d jobs are placed.
+    """The state of a depth-first search; at depth d, d jobs are placed."""
 
-    Attributes
-    ----------
-    order : ndarray of int64
-        The placed jobs, the last to complete first, shape (M,).
-    base : ndarray
-        The bound that the placed jobs contribute, by depth, shape (M + 1,).
-    level : ndarray
-        Their cost rate W, by depth, shape (M + 1,).
-    prices : ndarray
-        The placed jobs' prices, shape (M,).
-    ahead : ndarray
-        ``ahead[d, j]`` is a price that job j may have, whatever comes beside it after d placed
-        jobs, shape (M + 1, M).
-    node, way : ndarray
-        Where in `Paths`, by depth, and what the edges that lead there add up to, shape (M + 1,).
-    proven : ndarray
-        What all orders from there cost at least, by depth, shape (M + 1,).
-    child, bound : ndarray
-        The children of each depth by their bounds, shape (M + 1, M).
-    children, at : ndarray of int64
-        How many children a depth has, and which is next, shape (M + 1,).
-    leaves, values : ndarray
-        Orders whose bound nothing has met, and these bounds.
-    numbers : ndarray
-        [depth, leaves, nodes].
-    best : ndarray
-        [the incumbent's cost].
-    found : ndarray of int64
-        The incumbent's order, shape (M,).
-    """
-
-    order: Ints
-    base: Floats
-    level: Floats
-    prices: Floats
-    ahead: Floats
-    node: Ints
-    way: Floats
-    proven: Floats
-    child: Ints
+    order: Ints  # placed jobs, the last to complete first, (M,)
+    base: Floats  # their part of the bound, by depth, (M + 1,)
+    level: Floats  # their cost rate W, by depth, (M + 1,)
+    prices: Floats  # of the placed jobs, (M,)
+    ahead: Floats  # prices that other jobs may have, by depth, (M + 1, M)
+    node: Ints  # place in `Paths`, by depth, (M + 1,)
+    way: Floats  # cost of the edges that lead there, (M + 1,)
+    proven: Floats  # bound on all orders from there, by depth, (M + 1,)
+    child: Ints  # children of each depth by their bounds, (M + 1, M)
     bound: Floats
-    children: Ints
-    at: Ints
-    leaves: Ints
-    values: Floats
-    numbers: Ints
-    best: Floats
-    found: Ints
+    children: Ints  # how many children a depth has, (M + 1,)
+    at: Ints  # which child is next, (M + 1,)
+    leaves: Ints  # orders whose bound no solution has met
+    values: Floats  # their bounds
+    numbers: Ints  # depth, leaves, nodes
+    best: Floats  # cost of the incumbent, (1,)
+    found: Ints  # its order, (M,)
 
 
 def tree(count: int, most_leaves: int) -> Tree:
@@ -141,24 +94,10 @@ def look_ahead(
 ) -> None:
     """Put prices into ``out`` that jobs may have after ``depth`` placed ones, whatever the order.
 
-    Jobs earn less beside more others (earnings are submodular in who is there): each may have the
-    price that it could have alone beside the placed ones. Teams of which none is placed need not
-    have their least; it would only lower what is earned.
-
-    Parameters
-    ----------
-    c : Curves
-    costs : ndarray
-        By job, shape (M,).
-    order : ndarray of int64
-        The placed jobs; the next place is written to, shape (M,).
-    depth : int
-    level : float
-        Their cost rate.
-    lam : ndarray
-        Their prices, 0 for others, shape (M,).
-    out : ndarray
-        Shape (M,); infinite for placed jobs.
+    Jobs earn less beside more others (earnings are submodular in who is there), so each may have
+    the price that it could have alone beside the placed ones: those of ``order`` with cost rate
+    ``level``. Placed jobs get infinity. Floors of teams without a placed job are ignored; they
+    would only lower what is earned.
     """
     placed = np.zeros(len(costs), dtype=np.bool_)
     for d in range(depth):
@@ -211,7 +150,7 @@ def _branch(s: Search, p: Paths, t: Tree, placed: Bools, depth: int) -> None:
 
 @njit(cache=True)
 def _prove(c: Curves, s: Search, t: Tree, lam: Floats, placed: Bools, depth: int) -> None:
-    """Bound what all orders from a node cost; infinite where side constraints do not let them."""
+    """Bound the cost of all orders from a node; infinite where side constraints rule them out."""
     t.proven[depth] = t.base[depth]
     if not t.base[depth] < t.best[0] * (1.0 - NEAR):
         return
@@ -319,12 +258,11 @@ def open_bound(t: Any) -> float:
 def insertion(
     c: Curves, s: Search, order: Ints, cost: float, move: int, moves: int
 ) -> tuple[float, int]:
-    """Try moving single jobs, and keep what lowers the cost of playing the prices.
+    """Try moving single jobs, and keep moves that lower the cost of playing the prices.
 
-    An order whose prices prove that it costs as much is not played.
-
-    Returns (cost, how many moves since the last that helped). ``order``, from the last job, is
-    changed in place. Moves are numbered, a job at a to b as a·M + b: from ``move``, ``moves``.
+    Returns the cost, and how many moves were tried since the last that helped. ``order``, from the
+    last job, is changed in place. Moves are numbered: job at a to place b as a·M + b, tried from
+    ``move`` on. An order whose prices prove that it costs as much is not played.
     """
     total = len(order)
     trial = order.copy()

@@ -30,19 +30,7 @@ Start = tuple[NDArray[np.int32], Floats]
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver says of a matrix.
-
-    Attributes
-    ----------
-    stopped : str
-        Why it stopped.
-    values : ndarray of float, shape (columns,), or None
-        The incumbent.
-    bound : float or None
-        Its dual bound in the model's own unit; None where it has none.
-    message : str
-        What it says of an error.
-    """
+    """A solver's answer: why it stopped, the incumbent, the bound in the model's unit, an error."""
 
     stopped: Termination
     values: Floats | None
@@ -87,16 +75,7 @@ class Engine(Protocol):
     def run(self, run: MatrixRun, limits: Limits, start: Start | None, presolve: bool) -> Answer:
         """Optimize over a run's matrix, until its end, the limit, or an interruption.
 
-        Parameters
-        ----------
-        run : MatrixRun
-            Takes note of what is found on the way.
-        limits : Limits
-            When to stop.
-        start : tuple, optional
-            A solution to start from.
-        presolve : bool
-            Whether the solver may simplify the matrix first.
+        ``presolve`` says whether the solver may simplify the matrix first.
         """
         ...
 
@@ -113,23 +92,9 @@ def solve(
     *,
     hint: Any | None = None,
 ) -> Result:
-    """Solve a formulation whose model is Pyomo's.
+    """Solve a formulation whose model is a linear Pyomo model.
 
-    Parameters
-    ----------
-    engine : Engine
-        With what.
-    formulation : Formulation
-        With a linear model.
-    limits : Limits, optional
-        When to stop; by default with a proof.
-    hint : object, optional
-        A solution record to start from.
-
-    Returns
-    -------
-    Result
-        Not yet checked. An interruption (Ctrl-C) ends the run and keeps the incumbent.
+    The result is not yet checked. An interruption (Ctrl-C) ends the run and keeps the incumbent.
     """
     limits = limits or Limits()
     began = now()

@@ -19,25 +19,9 @@ LARGEST_BOUND = 1e19
 class Matrix:
     """lower <= A·x <= upper over columns with bounds, A stored by rows.
 
-    Attributes
-    ----------
-    columns : list
-        What each column stands for, such as a Pyomo variable.
-    cost : ndarray
-        Shape (columns,), multiplied by ``cost_scale``.
-    cost_scale : float
-        A power of two.
-    offset : float
-        The constant of the objective, not scaled.
-    maximize : bool
-    column_lower, column_upper : ndarray
-    integer : ndarray of int32
-        1 for whole-numbered columns.
-    rows : list
-        What each row stands for, such as a Pyomo constraint.
-    row_lower, row_upper : ndarray
-    starts, indices, values : ndarray
-        A by rows; row i is ``indices[starts[i]:starts[i + 1]]``.
+    `columns` and `rows` hold what these stand for, such as Pyomo variables and constraints. Costs
+    are multiplied by `cost_scale`, a power of two, but not the `offset`. Row i is
+    ``indices[starts[i]:starts[i + 1]]``.
     """
 
     columns: list[Any]

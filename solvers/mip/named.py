@@ -14,13 +14,8 @@ if TYPE_CHECKING:
 class Solver(NamedTuple):
     """A solver of mixed-integer programs.
 
-    Attributes
-    ----------
-    home : str
-        The module whose ``ENGINES`` has it.
-    comes_with : tuple of str
-        Programs on the path or packages of Python of which one must be there; none: it is part of
-        every installation.
+    `home` is the module whose ``ENGINES`` has it; `comes_with` names programs on the path or Python
+    packages of which one must be there, none if it is part of every installation.
     """
 
     home: str

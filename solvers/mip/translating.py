@@ -19,11 +19,8 @@ from schedopt.solvers.mip.matrix import LARGEST_BOUND, Floats, Matrix, scale_of
 def translate(model: pyo.ConcreteModel) -> Matrix:
     """Translate a linear Pyomo model.
 
-    Raises
-    ------
-    InputError
-        If an expression is not linear, there is not exactly one objective, or the model has
-        components that mean something and cannot be translated, such as SOS constraints.
+    Raises `InputError` if an expression is not linear, there is not exactly one objective, or the
+    model has components that mean something and cannot be translated, such as SOS constraints.
     """
     refuse_others(model)
     with PauseGC():

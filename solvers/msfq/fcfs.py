@@ -51,67 +51,30 @@ class UnsettledError(ArithmeticError):
 
 
 class Fcfs(NamedTuple):
-    """What FCFS gets.
-
-    Attributes
-    ----------
-    times : ndarray, shape (C,)
-        Mean response time by class.
-    numbers : ndarray, shape (C,)
-        Mean number in the system by class.
-    """
+    """Mean response times, and mean numbers in the system, by class, shape (C,)."""
 
     times: Floats
     numbers: Floats
 
 
 class Phases(NamedTuple):
-    """The phases of FCFS, and how it moves between them.
+    """The phases of FCFS, and how it moves between them."""
 
-    Attributes
-    ----------
-    shares : ndarray, shape (C,)
-        The part of the arrivals that is of each class.
-    free : list of tuple of int
-        What may be in service where nobody waits, G of them.
-    blocked : list of (tuple of int, int)
-        What is in service and the class of the head, M of them.
-    passing : list of tuple of int
-        What is in service as the next head is about to be drawn, P of them.
-    stay : ndarray, shape (M, M)
-        Rates between blocked phases; on the diagonal all that leaves one, as a negative number.
-    start : ndarray, shape (M, P)
-        Rates at which the head starts.
-    drawn, passed : ndarray, shape (P, M) and (P, P)
-        Odds that the next head is blocked, and that it starts.
-    """
-
-    shares: Floats
-    free: list[Service]
-    blocked: list[tuple[Service, int]]
-    passing: list[Service]
-    stay: Floats
-    start: Floats
-    drawn: Floats
-    passed: Floats
+    shares: Floats  # the part of the arrivals of each class, (C,)
+    free: list[Service]  # what may be in service where nobody waits, G of them
+    blocked: list[tuple[Service, int]]  # what is in service and the class of the head, M of them
+    passing: list[Service]  # what is in service as the next head is about to be drawn, P of them
+    stay: Floats  # rates between blocked phases, minus the total rate on the diagonal, (M, M)
+    start: Floats  # rates at which the head starts, (M, P)
+    drawn: Floats  # odds that the next head is blocked, (P, M)
+    passed: Floats  # odds that it starts, (P, P)
 
 
 def fcfs(queue: Instance, most: int = MOST_PHASES) -> Fcfs:
-    """Return the exact mean response times of FCFS.
+    """Return the exact mean response times of FCFS, for exponential sizes where it is stable.
 
-    Parameters
-    ----------
-    queue : Instance
-        Of exponential sizes, and stable under FCFS.
-    most : int
-        How many phases there may be.
-
-    Raises
-    ------
-    TooManyPhasesError
-        If there are more.
-    UnsettledError
-        If floating point cannot tell.
+    Raises `TooManyPhasesError` if there are more than `most` phases, and `UnsettledError` if
+    floating point cannot tell.
     """
     moves = phases(queue, most)
     rates = np.array([job.arrival_rate for job in queue.classes])
@@ -172,7 +135,7 @@ def _first_passage(moves: Phases, rate: float) -> Floats:
 
 
 def _boundary(queue: Instance, moves: Phases, rate: float, first: Floats) -> tuple[Floats, Floats]:
-    """Return the law of free states, and of blocked ones with none behind, but for a factor.
+    """Return the law of free states, and of blocked ones with none behind, up to a factor.
 
     While there are more behind nothing is looked at: that ends in a phase that G tells.
     """
@@ -200,22 +163,11 @@ def _boundary(queue: Instance, moves: Phases, rate: float, first: Floats) -> tup
 
 
 def saturated_rate(queue: Instance, most: int = MOST_PHASES) -> float:
-    """Return how many jobs leave in a unit of time where jobs wait at all times.
+    """Return how many jobs leave per unit of time where jobs wait at all times.
 
     FCFS is stable where fewer arrive, and unstable where more do (Baccelli and Foss, On the
-    saturation rule for the stability of queues, 1995).
-
-    Parameters
-    ----------
-    queue : Instance
-        Of exponential sizes; of its arrival rates the proportions count.
-    most : int
-        How many phases there may be.
-
-    Raises
-    ------
-    TooManyPhasesError
-        If there are more.
+    saturation rule for the stability of queues, 1995). Of the arrival rates only the proportions
+    count. Raises `TooManyPhasesError` if there are more than `most` phases.
     """
     classes = tuple((j.need, j.arrival_rate, j.service_rate) for j in queue.classes)
     return _saturated(queue.servers, classes, most)

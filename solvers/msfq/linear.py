@@ -1,4 +1,4 @@
-"""A linear program in HiGHS, as the last rows of tables state it: nothing but rows and columns."""
+"""A linear program in HiGHS, for the `model` engines of queues and logs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from schedopt.solvers.running import Run
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-9
-"""What reduced costs may be below 0: costs are some 1, and flows some 10,000."""
+"""How far reduced costs may be below 0: costs are about 1, and flows about 10,000."""
 STOPPED: dict[object, Termination] = {
     highspy.HighsModelStatus.kOptimal: "optimal",
     highspy.HighsModelStatus.kTimeLimit: "time-limit",
@@ -32,15 +32,7 @@ def version() -> str:
 
 @dataclass
 class Program:
-    """Minimise cost over columns that are 0 or more, under rows; built entry by entry.
-
-    Attributes
-    ----------
-    costs : list of float
-        By column.
-    lower, upper : list of float
-        By row.
-    """
+    """Minimise costs over columns that are at least 0, under rows with bounds."""
 
     costs: list[float] = field(default_factory=list)
     lower: list[float] = field(default_factory=list)

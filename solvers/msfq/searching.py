@@ -32,22 +32,22 @@ class QueueSearch:
 
     @property
     def value(self) -> float | None:
-        """What the best solution so far costs."""
+        """The cost of the best solution so far."""
         raise NotImplementedError
 
     @property
     def bound(self) -> float | None:
-        """What no solution stays below, as far as it is known."""
+        """A lower bound on every solution, as far as it is known."""
         raise NotImplementedError
 
     @property
     def unproven(self) -> bool:
-        """Whether the end of the search is no proof that its solution is best."""
+        """Whether the end of the search does not prove that its solution is best."""
         return False
 
     @property
     def infeasible(self) -> bool:
-        """Whether it is proven that nothing keeps the side constraints."""
+        """Whether the side constraints are proven infeasible."""
         return False
 
     def advance(self, seconds: float) -> bool:
@@ -65,7 +65,7 @@ class QueueSearch:
         raise NotImplementedError
 
     def certificate(self) -> dict[str, object] | None:
-        """Return what the bound follows from; None where there is nothing to show."""
+        """Return a certificate of the bound; None where there is none."""
         return None
 
     def holds(self, names: frozenset[str]) -> bool:

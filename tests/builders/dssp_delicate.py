@@ -5,7 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from random import Random
 
-from builders.dssp import TEAMS
+import msgspec
+
+from benchmarks import agreeing
 from schedopt.instances.constraints import (
     Apart,
     AtLeast,
@@ -16,87 +18,27 @@ from schedopt.instances.constraints import (
     Imply,
     Require,
     Resource,
+    Seats,
     Together,
 )
-from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp import Instance
 
 
 def delicate(seed: int, most: int = 12) -> Instance:
     """Draw a night: near-ties from 1e-12 to 1e-6, spreads to 1e15, rules of all kinds."""
     draw = Random(seed)  # noqa: S311
-    count = draw.randint(1, most)
-    numbers = draw.choice((_near, _spread, _plain))
-    rewards = draw.choice((_near, _spread, _plain))(draw, count)
-    demands = numbers(draw, count)
-    capacity = _capacity(draw, demands)
-    late = draw.random() < 0.1
-    jobs = tuple(
-        Job(
-            name=f"j{i}",
-            reward=rewards[i],
-            demand=demands[i],
-            critical_path=_path(draw, capacity) if late else 0.0,
-            groups={"team": draw.choice(TEAMS)},
-        )
-        for i in range(count)
-    )
-    rules = [_rule(draw, jobs, demands, f"c{i}") for i in range(draw.randint(0, 4))]
-    return Instance(
-        name="delicate", processors=1, deadline=capacity, jobs=jobs, constraints=tuple(rules)
-    )
-
-
-def _near(draw: Random, count: int) -> list[float]:
-    """Draw numbers that differ from each other by next to nothing."""
-    base, apart = draw.choice((1.0, 3.0, 1e8, 0.1, 7e5)), 10.0 ** -draw.randint(6, 12)
-    return [base * draw.choice((1, 1, 2)) * (1 + apart * draw.randint(0, 9)) for _ in range(count)]
-
-
-def _spread(draw: Random, count: int) -> list[float]:
-    """Draw numbers of up to 15 orders of magnitude."""
-    low = draw.randint(-12, 0)
-    return [
-        float(f"{draw.randint(1, 999)}e{draw.randint(low, low + 15) - 2}") for _ in range(count)
-    ]
-
-
-def _plain(draw: Random, count: int) -> list[float]:
-    """Draw ordinary numbers: whole, or of one decimal."""
-    unit = draw.choice((1, 10))
-    return [draw.randint(0, 50) / unit for _ in range(count)]
-
-
-def _capacity(draw: Random, demands: list[float]) -> float:
-    """Draw a capacity next to what some of the jobs ask for."""
-    part = sum(d for d in demands if draw.random() < 0.5) or max(demands) or 1.0
-    return part * (1 + draw.choice((0, 0, 1, -1)) * 10.0 ** -draw.randint(6, 13))
-
-
-def _path(draw: Random, deadline: float) -> float:
-    return deadline * (1 + draw.choice((-1, 0, 1)) * 1e-13)
-
-
-def _rule(draw: Random, jobs: tuple[Job, ...], demands: list[float], name: str) -> Constraint:
-    names = [job.name for job in jobs]
-    some = tuple(draw.sample(names, min(len(names), draw.randint(1, 3))))
-    teams = sorted({job.groups["team"] for job in jobs})
-    team, of = draw.choice(teams), draw.choice(("capacity", "selected"))
-    share = min(1.0, draw.choice((0.0, 0.25, 1 / 3, 0.5, 0.6, 0.7, 1.0, 5.6e-10, draw.random())))
-    amounts = dict(zip(some, _near(draw, len(some)), strict=True))
-    kinds: list[Constraint] = [
-        FairShare(by="team", at_most={team: share}, of=of, name=name),
-        FairShare(by="team", at_least={team: share}, of=of, name=name),
-        FairShare(by="team", at_most={team: share}, name=name),
-        Require(jobs=some[:1], name=name),
-        Forbid(jobs=some, name=name),
-        Imply(if_=some[0], then=draw.choice(names), name=name),
-        Together(jobs=some, name=name),
-        Apart(jobs=some, name=name),
-        AtMost(jobs=some, count=draw.randint(0, 3), name=name),
-        AtLeast(by="team", group=team, count=draw.randint(0, 2), name=name),
-        Resource(name=name, use=amounts, capacity=_capacity(draw, list(amounts.values()))),
-    ]
-    return draw.choice(kinds)
+    night = agreeing.selection(draw.choice(["none", *agreeing.RULES]), seed, most)
+    jobs = night.jobs
+    if draw.random() < 0.1:  # paths next to the deadline
+        paths = [night.deadline * (1 + draw.choice((-1, 0, 1)) * 1e-13) for _ in jobs]
+        replaced = zip(jobs, paths, strict=True)
+        jobs = tuple(msgspec.structs.replace(job, critical_path=path) for job, path in replaced)
+    rules = [
+        rule for rule in night.constraints
+        if not isinstance(rule, Seats) and not getattr(rule, "each", None)
+        and not getattr(rule, "past", None)
+    ]  # fmt: skip
+    return msgspec.structs.replace(night, jobs=jobs, constraints=tuple(rules))
 
 
 def written(number: float) -> Fraction:
@@ -127,13 +69,13 @@ class _Night:
     """An instance in rationals."""
 
     def __init__(self, instance: Instance) -> None:
-        deadline = written(instance.deadline)
+        self.deadline = deadline = written(instance.deadline)
         self.groups = instance.groups
         self.place = {job.name: j for j, job in enumerate(instance.jobs)}
         self.capacity = instance.processors * deadline
         self.reward = [written(job.reward) for job in instance.jobs]
-        self.demand = [written(job.demand or 0.0) for job in instance.jobs]
-        paths = [written(job.critical_path or 0.0) for job in instance.jobs]
+        self.demand = [written(job.planned_demand) for job in instance.jobs]
+        paths = [written(job.planned_critical_path) for job in instance.jobs]
         self.inside = frozenset(j for j, path in enumerate(paths) if path <= deadline)
 
     def total(self, jobs: frozenset[int]) -> Fraction:
@@ -155,14 +97,17 @@ class _Night:
                 kept = both in (frozenset(), listed)
             case Apart():
                 kept = len(both) <= 1
-            case AtMost():
-                kept = len(both) <= rule.count
-            case AtLeast():
-                members = self.groups[rule.by or ""][rule.group or ""]
-                kept = len(chosen.intersection(members)) >= rule.count
+            case AtMost() | AtLeast():
+                members = listed or self.groups[rule.by or ""][rule.group or ""]
+                count = len(chosen.intersection(members))
+                kept = count <= rule.count if isinstance(rule, AtMost) else count >= rule.count
             case Resource():
                 use = [a for name, a in rule.use.items() if self.place[name] in chosen]
                 kept = sum(map(written, use), Fraction(0)) <= written(rule.capacity)
+            case Seats():
+                held = [rule.use.get(name, 0) * self.demand[j] for name, j in self.place.items()
+                        if j in chosen]  # fmt: skip
+                kept = sum(held, Fraction(0)) <= rule.capacity * self.deadline
             case _:
                 raise AssertionError(rule)
         return kept

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import permutations
+from math import nan
 from random import Random
 
 from schedopt.formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold, Window
 from schedopt.instances.constraints import ResponseTime
+from schedopt.instances.decimals import as_written
 from schedopt.instances.msfq import Instance, JobClass
 from schedopt.instances.msfq.logs import Jobs
 
@@ -80,6 +84,37 @@ def window(draw: Random) -> Window:
     return Window(queue, first=first, count=draw.randint(1, len(queue.jobs) - first))
 
 
+MOST_JOBS = 5
+"""Jobs up to which all their orders are tried."""
+
+
+def best_order(model: Window) -> float:
+    """Return the optimum of a window by trying all orders; NaN of too many, or of rounded times."""
+    jobs, servers = model.jobs, model.instance.servers
+    if len(jobs) > MOST_JOBS or not model.exact:
+        return nan
+    submit, run = ([as_written(time) for time in of.tolist()] for of in (jobs.submit, jobs.run))
+    need = jobs.need.tolist()
+    work = [
+        n * r if model.instance.objective == "weighted" else 1
+        for n, r in zip(need, run, strict=True)
+    ]
+    costs = []
+    for order in permutations(range(len(need))):
+        ends: list[tuple[Fraction, Fraction, int]] = []
+        for job in order:  # as early as it fits beside those before it
+            for start in sorted({submit[job], *(end for _, end, _ in ends if end > submit[job])}):
+                moments = [start, *(at for at, _, _ in ends if start < at < start + run[job])]
+                busy = (sum(n for a, b, n in ends if a <= at < b) for at in moments)
+                if max(busy) + need[job] <= servers:
+                    ends.append((start, start + run[job], need[job]))
+                    break
+        times = zip(order, ends, strict=True)
+        costs.append(sum(work[j] * (end - submit[j]) for j, (_, end, _) in times))
+    return float(min(costs) / sum(work))
+
+
+OPTIMA = {"msfq/window": best_order}
 FORMULATIONS = {
     "msfq/threshold": threshold,
     "msfq/optimal-policy": optimal_policy,

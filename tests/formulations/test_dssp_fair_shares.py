@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import pytest
+from builders.dssp_season import fair
 
 import schedopt
 from schedopt.formulations.dssp import Selection
@@ -55,34 +56,11 @@ def test_each_is_for_the_groups_that_are_not_named() -> None:
     assert worth({"each": {"at_least": 0.2, "at_most": 0.3}, "at_least": {"light": 0}}) == 4 + 3 + 2
 
 
-def random_rule(draw: random.Random) -> dict[str, Any]:
-    teams = ("fx", "light", "crowd")
-
-    def shares() -> dict[str, float]:
-        return {team: draw.choice((0, 0.2, 0.3, 0.4, 0.5)) for team in teams if draw.random() < 0.5}
-
-    rule: dict[str, Any] = {"of": draw.choice(("capacity", "selected"))}
-    if draw.random() < 0.5:
-        rule["at_most"] = shares()
-    else:
-        rule["at_least"] = shares()
-    side = draw.choice(("at_most", "at_least"))
-    rule["each"] = {side: draw.choice((0.1, 0.3, 0.5))}
-    if draw.random() < 0.7:
-        rule["past"] = {team: draw.randrange(6) for team in (*teams, "gone") if draw.random() < 0.6}
-        if draw.random() < 0.7:
-            rule["past_total"] = draw.randrange(5, 20)
-    rule |= draw.choice(
-        ({}, {"window": draw.randrange(1, 4)}, {"half_life": draw.choice((1, 2.5))})
-    )
-    return rule
-
-
 def test_rows_and_checker_agree_on_every_selection() -> None:
     draw = random.Random(14)  # noqa: S311
     kept = 0
     for _ in range(150):
-        instance = night(random_rule(draw))
+        instance = night(fair(draw, 0))
         model, facts = Selection(instance), Facts(instance, 1.0)
         program = model.program()
         for chosen in itertools.product((0, 1), repeat=4):

@@ -9,14 +9,12 @@ import msgspec
 import pytest
 from builders.dssp import TEAMS
 
-from schedopt import evaluate, solve
+from schedopt import solve
 from schedopt.formulations.dssp import Schedule
 from schedopt.formulations.dssp.grid import LARGEST
-from schedopt.instances.constraints import AtLeast, FairShare, Forbid, Require
+from schedopt.instances.constraints import AtLeast, Forbid, Require
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.dssp.reductions import matching, partition
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import load
 
 
 def a_night(
@@ -47,41 +45,6 @@ def test_a_search_that_the_bound_does_not_spare() -> None:
     assert result.options["relaxation"] == 3.0
 
 
-def test_predictions_do_not_count() -> None:
-    night = load("instances/dssp/predictions.json")
-    result = solve(night, formulation="schedule")
-    assert result.proven
-    assert result.objective >= evaluate(night, "selection+lcpf").objective
-
-
-@pytest.mark.parametrize(
-    ("numbers", "halves"), [([3, 1, 1, 2, 2, 1], True), ([5, 5, 5], False), ([7, 2, 4], False)]
-)
-def test_theorem_1(numbers: list[float], halves: bool) -> None:
-    result = solve(partition(numbers), formulation="schedule")
-    assert result.proven
-    assert result.objective == (1.0 if halves else 0.0)
-
-
-def test_theorem_2() -> None:
-    perfect = matching(2, [(0, 0, 0), (1, 1, 1), (0, 1, 1)])
-    without = matching(2, [(0, 0, 0), (0, 1, 1), (1, 0, 1)])
-    assert solve(perfect, formulation="schedule").objective == 2.0
-    assert solve(without, formulation="schedule").objective == 1.0
-
-
-def test_a_fair_share_added_in_python_and_a_native_constraint() -> None:
-    night = a_night([(3, [[2.0]]), (3, [[2.0]]), (1, [[2.0]])], 1, 4.0)
-    model = Schedule(night).add(FairShare(by="team", at_most={"fx": 0.0}))
-    assert solve(model).solution.selected == ("j1", "j2")
-    native = Schedule(night)
-    native.model.add(native.x["j0"] + native.x["j1"] <= 1)
-    result = solve(native)
-    assert result.objective == 4.0
-    assert not result.checked
-    assert "native" in str(result.message)
-
-
 def test_conflicts_that_only_the_schedule_sees() -> None:
     """Three tasks of 2 on two processors by 3: each pair can be done, all three cannot."""
     night = a_night([(1, [[2.0]]), (1, [[2.0]]), (1, [[2.0]])], 2, 3.0)
@@ -108,14 +71,6 @@ def test_lengths_that_are_no_decimals_are_rounded_and_said_so() -> None:
 def test_a_job_without_stages_is_bad_input() -> None:
     with pytest.raises(InputError, match="stages"):
         solve("instances/dssp/two-shots.json", formulation="schedule")
-
-
-def test_a_time_limit_keeps_the_incumbent() -> None:
-    result = solve("instances/dssp/night.json.gz", formulation="schedule", time_limit=3)
-    assert result.violations == ()
-    assert result.objective is not None and result.bound is not None
-    assert result.bound >= result.objective > 10_000
-    assert result.options["relaxation"] == 10_550
 
 
 def test_no_row_has_coefficients_beyond_what_the_engine_adds_up() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from builders.dssp import best
@@ -16,8 +14,6 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job, bounding
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import example
-from schedopt.policies.dssp.dispatch import Held, play
-from schedopt.policies.dssp.plain import play_plainly
 from schedopt.policies.registry import NotApplicableError, registered
 
 
@@ -43,7 +39,6 @@ def test_random_nights_against_every_order(part: int) -> None:
         while len(instance.tasks.lengths) > MOST_TASKS:
             instance = windowed_night(rng, jobs=4, tasks=3, stages=2, late=True)
         scheduled_is_optimal(instance, f"{part} {i}")
-        dispatched_is_what_is_defined(instance, rng)
 
 
 def scheduled_is_optimal(instance: Instance, which: str) -> None:
@@ -53,18 +48,6 @@ def scheduled_is_optimal(instance: Instance, which: str) -> None:
     assert not result.violations, which
     assert result.objective == pytest.approx(best_schedule(instance), abs=1e-9), which
     assert solve(bounding(instance)).objective >= result.objective - 1e-9, which
-
-
-def dispatched_is_what_is_defined(instance: Instance, rng: np.random.Generator) -> None:
-    """Compare the compiled simulator with the plain one, to the last bit."""
-    tasks = len(instance.tasks.lengths)
-    jobs = Held.of(instance).able(np.arange(len(instance.jobs)))
-    by_task: dict[str, Any] = {"keys": rng.integers(0, 3, tasks).astype(float)}
-    by_job: dict[str, Any] = {"keys": rng.random(len(instance.jobs))}
-    for choice in (by_task, by_job, {"draws": rng.random(tasks)}):
-        compiled, plain = play(instance, jobs, **choice), play_plainly(instance, jobs, **choice)
-        for ours, defined in zip(compiled, plain, strict=True):
-            np.testing.assert_array_equal(ours, defined)
 
 
 def test_what_lives_between_two_times_fits_there() -> None:

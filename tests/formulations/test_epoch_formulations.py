@@ -31,14 +31,6 @@ def test_a_smallest_conflict_is_named() -> None:
     assert set(result.conflict) == {"a pair", "another", "not those"}
 
 
-@pytest.mark.parametrize("inequity", range(5))
-def test_planted_optima_are_proven(inequity: int) -> None:
-    instance = GENERATORS["planted"](1, nodes=64, epochs=8, inequity=inequity)
-    result = solve(instance, threads=2)
-    assert result.proven
-    assert result.objective == 8 * 64
-
-
 def test_cp_sat_covers_by_slots_unless_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = GENERATORS["planted"](1, nodes=24, epochs=4, inequity=2, most=6)
     for most, form in ((60_000, "slots"), (3, "leaders")):

@@ -2,48 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations_with_replacement
-
 import pytest
-from builders.epoch import least_rectangles, packing
+from builders.epoch import packing
 
-from schedopt import evaluate, solve
+from schedopt import solve
 from schedopt.formulations.epoch import Rectangles
 from schedopt.instances.constraints import Apart
-from schedopt.instances.epoch import Instance
 from schedopt.instances.epoch.widths import possible_widths
-from schedopt.policies.epoch.buddies import is_power
-
-
-def classes() -> Iterator[Instance]:
-    """Yield every class of minima, up to the power of two that holds them, for small N and J."""
-    for n in range(4):
-        for j in range(3):
-            widths = [1 << i for i in range(n + 1)]
-            for minima in combinations_with_replacement(widths, 1 << j):
-                yield packing(list(minima), 1 << n, 0)
-
-
-def test_theorem_1_on_all_small_classes() -> None:
-    """BUDDY is optimal among power-of-two widths: here all with N <= 8 and J <= 4."""
-    for instance in classes():
-        powers = [w for w in range(1, instance.nodes + 1) if is_power(w)]
-        got = evaluate(instance, "buddy")
-        assert got.violations == ()
-        assert got.objective == least_rectangles(instance, powers)
-
-
-def test_other_widths_can_beat_buddy() -> None:
-    result = solve("instances/epoch/three-wide.json", formulation="rectangles", threads=1)
-    assert (result.objective, result.proven) == (10.0, True)
-    assert evaluate("instances/epoch/three-wide.json", "buddy").objective == 16
-
-
-def test_only_powers_of_two() -> None:
-    options = {"widths": "powers-of-two"}
-    file = "instances/epoch/three-wide.json"
-    assert solve(file, formulation="rectangles", options=options).objective == 16
 
 
 def test_widths_that_no_schedule_has_drop_out() -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise, permutations
-from random import Random
 
-import msgspec
 import numpy as np
 import pytest
 from builders.effort import examples
-from builders.hesrpt import cluster, common, sizes, speedups, tables, various
-from hypothesis import example, given, settings
+from builders.hesrpt import cluster, common, sizes
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
@@ -19,9 +17,7 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.policies.hesrpt.closed import hesrpt_total
 from schedopt.solvers.hesrpt.closed_form import best_by_subsets, optimum
-from schedopt.solvers.hesrpt.makespan import least_makespan
 from schedopt.solvers.hesrpt.orders import OneOrder, OrderTree, order_search
-from schedopt.solvers.hesrpt.programs import solve_program
 
 
 def searched(instance: Instance) -> OneOrder | OrderTree:
@@ -44,17 +40,6 @@ def test_closed_form_prices_and_theorem_8_agree(instance: Instance) -> None:
     assert by_roots == pytest.approx(paper, rel=1e-8)
 
 
-@settings(max_examples=examples(60))
-@given(common(6, extreme=False))
-def test_the_program_agrees_and_proves_it(instance: Instance) -> None:
-    search = searched(instance)
-    found = solve_program(Allocation(instance).ordered(search.order.tolist()))
-    assert found.bound is not None
-    assert instance.objective_of(found.solution) == pytest.approx(search.value, rel=1e-6)
-    assert found.bound == pytest.approx(search.value, rel=1e-6)
-    assert found.bound <= search.value * (1 + 1e-9)
-
-
 def test_what_was_not_searched_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("schedopt.solvers.hesrpt.orders.MOST_JOBS", 3)
     own = [Power(p=0.2 + 0.12 * j) for j in range(6)]
@@ -65,19 +50,11 @@ def test_what_was_not_searched_is_not_proven(monkeypatch: pytest.MonkeyPatch) ->
     assert result.bound <= searched(unlike).value
 
 
-@settings(max_examples=examples(15))
-@given(various(4))
-@example(  # one job's share is nothing beside the other's, and still it has a price
-    cluster(
-        [1, 1],
-        Power(p=0.5),
-        100,
-        weights=[1, 3],
-        own=[Power(p=0.98828125), Amdahl(parallel=0.984375)],
-        objective="weighted-flow-time",
+def test_a_share_that_is_nothing_beside_the_others_has_a_price() -> None:
+    own = [Power(p=0.98828125), Amdahl(parallel=0.984375)]
+    instance = cluster(
+        [1, 1], Power(p=0.5), 100, weights=[1, 3], own=own, objective="weighted-flow-time"
     )
-)
-def test_no_order_is_better_than_the_certified_one(instance: Instance) -> None:
     result = schedopt.solve(instance)
     assert result.proven and result.solution.certified == "all" and result.violations == ()
     names = [job.name for job in instance.jobs]
@@ -87,32 +64,6 @@ def test_no_order_is_better_than_the_certified_one(instance: Instance) -> None:
     search = searched(instance)
     if isinstance(search, OneOrder) or not search.leaves():
         assert search.bound == pytest.approx(search.value, rel=1e-9)
-
-
-@settings(max_examples=examples(10))
-@given(various(3))
-def test_programs_of_all_orders_agree_with_the_search(instance: Instance) -> None:
-    values, bounds = [], []
-    for order in permutations(range(len(instance.jobs))):
-        found = solve_program(Allocation(instance).ordered(order))
-        values.append(instance.objective_of(found.solution))
-        assert found.bound is not None  # on this order: what is played may be a better one
-        bounds.append(found.bound)
-    best = searched(instance).value
-    assert min(values) == pytest.approx(best, rel=1e-6)
-    assert min(bounds) == pytest.approx(best, rel=1e-6)
-
-
-@settings(max_examples=examples(10))
-@given(various(3, tables))
-def test_tables_are_solved_by_programs(instance: Instance) -> None:
-    result = schedopt.solve(instance)
-    assert (result.proven, result.violations) == (True, ())
-    best = min(
-        instance.objective_of(solve_program(Allocation(instance).ordered(order)).solution)
-        for order in permutations(range(len(instance.jobs)))
-    )
-    assert result.objective == pytest.approx(best, rel=1e-6)
 
 
 @settings(max_examples=examples(100))
@@ -129,25 +80,6 @@ def test_the_program_over_subsets_is_exact(x: list[float], w: list[int], p: floa
 
 
 @settings(max_examples=examples(60))
-@given(common(5, extreme=False), st.randoms(use_true_random=False))
-def test_pooling_gives_the_optimum_of_any_order(instance: Instance, random: object) -> None:
-    order = list(range(len(instance.jobs)))
-    random.shuffle(order)  # type: ignore[attr-defined]
-    names = ",".join(f"j{j}" for j in reversed(order))
-    result = schedopt.solve(instance, options={"order": names})
-    program = schedopt.solve(instance, solver="clarabel", options={"order": names})
-    assert result.violations == program.violations == ()
-    # The interior point may be off by a few millionths; what it finds is never better, nor is its
-    # bound beyond the optimum.
-    assert result.objective <= program.objective * (1 + 1e-9)
-    assert result.objective == pytest.approx(program.objective, rel=1e-5)
-    assert program.bound is not None
-    assert program.bound <= result.objective * (1 + 1e-9)
-    assert program.bound == pytest.approx(result.objective, rel=1e-5)
-    assert result.solution.certified == "given"
-
-
-@settings(max_examples=examples(60))
 @given(common(5))
 def test_sizes_beyond_the_digits_of_an_interior_point_are_not_called_optimal(
     instance: Instance,
@@ -158,15 +90,6 @@ def test_sizes_beyond_the_digits_of_an_interior_point_are_not_called_optimal(
     assert result.objective is not None
     assert result.objective >= best * (1 - 1e-9)
     assert not result.proven or result.objective == pytest.approx(best, rel=2e-6)
-
-
-def test_the_examples_of_the_paper() -> None:
-    twins = schedopt.solve("instances/hesrpt/twins.json")
-    assert twins.objective == pytest.approx((1 + 3**0.5) / 10**0.5, rel=1e-12)
-    assert twins.solution.epochs[0].share == pytest.approx({"a": 0.75, "b": 0.25})
-    amdahl = schedopt.solve("instances/hesrpt/amdahl-twins.json")
-    assert amdahl.objective == pytest.approx(0.538525057659, abs=1e-12)
-    assert amdahl.solution.epochs[0].share["a"] == pytest.approx(0.710726722683, abs=1e-11)
 
 
 def test_shortest_first_is_not_optimal_for_unequal_speedups() -> None:
@@ -181,19 +104,6 @@ def test_shortest_first_is_not_optimal_for_unequal_speedups() -> None:
     ends = other.solution.completion
     assert ends["short-but-serial"] <= ends["long-but-parallel"]
     assert other.proven and other.solution.certified == "given"
-
-
-@settings(max_examples=examples(25))
-@given(various(5))
-def test_the_least_makespan_is_that_of_the_program(instance: Instance) -> None:
-    instance = msgspec.structs.replace(instance, objective="makespan")
-    high, low, _ = least_makespan(instance)
-    assert low == pytest.approx(high, rel=1e-14)
-    found = solve_program(Allocation(instance))
-    assert instance.objective_of(found.solution) == pytest.approx(high, rel=1e-6)
-    assert found.bound == pytest.approx(high, rel=1e-5)
-    assert found.bound <= high * (1 + 1e-9)
-    assert schedopt.solve(instance).violations == ()
 
 
 def test_weights_of_twenty_jobs_are_certified() -> None:
@@ -245,50 +155,9 @@ def test_whole_servers_cost_no_less_and_agree_with_the_program(kind: object) -> 
     assert program.objective == pytest.approx(result.objective, rel=1e-6)
 
 
-def test_arrivals_are_solved_over_all_timelines() -> None:
-    instance = schedopt.load("instances/hesrpt/arrivals.json")
-    result = schedopt.solve(instance)
-    assert result.proven and result.solution.certified == "all" and result.violations == ()
-    for policy in ("hesrpt", "srpt", "equi", "knee"):
-        played = schedopt.evaluate(instance, policy)
-        assert played.violations == ()
-        assert played.objective is not None and result.objective is not None
-        assert played.objective >= result.objective * (1 - 1e-7)
-
-
-@settings(max_examples=examples(30))
-@given(speedups, st.floats(1, 50), st.sampled_from([1, 10, 10**6]))
-def test_one_job_has_everything(speedup: object, size: float, servers: int) -> None:
-    instance = cluster([size], speedup, servers)
-    result = schedopt.solve(instance)
-    alone = size / float(instance.speedups[0].at(servers))
-    assert result.objective == pytest.approx(alone, rel=1e-12)
-
-
 @pytest.mark.parametrize(
     ("order", "says"), [("j0", "names of all jobs"), ("j0,j9", "name of a job"), ("j0,j0", "names")]
 )
 def test_orders_that_are_none_are_refused(order: str, says: str) -> None:
     with pytest.raises(InputError, match=says):
         Allocation(cluster([1, 2], Power(p=0.5)), order=order)
-
-
-def test_a_time_limit_keeps_an_honest_gap() -> None:
-    instance = schedopt.generate("hesrpt", "mixed", seed=1, options={"jobs": 25, "servers": 20})
-    result = schedopt.solve(instance, time_limit=2.0)
-    assert result.termination == "time-limit" and result.violations == ()
-    assert result.bound is not None and result.objective is not None
-    assert 0 < result.bound < result.objective
-    assert result.solution_status == "feasible"
-    assert not result.solution.certified
-
-
-@settings(max_examples=examples(25))
-@given(various(4, st.one_of(speedups, tables)), st.randoms(use_true_random=False))
-def test_a_given_order_is_the_answers(instance: Instance, random: Random) -> None:
-    names = [job.name for job in instance.jobs]
-    random.shuffle(names)
-    result = schedopt.solve(instance, options={"order": ",".join(names)})
-    assert result.violations == () and result.solution is not None
-    assert list(result.solution.order) == names
-    assert not result.proven or result.solution.certified == "given"

@@ -186,6 +186,7 @@ def test_a_dump_of_sacct(tmp_path: Path) -> None:
         "1 left out, that had not ended",
         "1 left out, that never ran",
         "times shifted: 0 is 2024-03-01T10:00:00 on the local clock",
+        "columns not taken: jobname, nnodes",
         "1 left out, of unknown processors",
         "1 of unknown estimate",
     ]

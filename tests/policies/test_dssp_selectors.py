@@ -110,34 +110,21 @@ def holds_guarantees(instance: Instance, fill: float = 1) -> None:
         assert got >= share * sure * (1 - 1e-13), name
 
 
-@settings(max_examples=examples(300), deadline=None)
-@given(instances(st.tuples(wholes, wholes)))
-def test_whole_numbers(instance: Instance) -> None:
-    holds_guarantees(instance)
+NUMBERS = {
+    "whole": st.tuples(wholes, wholes),
+    "sixteenths": st.tuples(wholes, sixteenths),
+    "real": st.tuples(reals, reals),
+    "huge and tiny": st.tuples(spread, spread),
+    "equal ratios": alike,
+}
 
 
+@pytest.mark.parametrize("numbers", NUMBERS)
 @settings(max_examples=examples(200), deadline=None)
-@given(instances(st.tuples(wholes, sixteenths)), st.sampled_from([0.5, 1, 1.25]))
-def test_sixteenths(instance: Instance, fill: float) -> None:
-    holds_guarantees(instance, fill)
-
-
-@settings(max_examples=examples(200), deadline=None)
-@given(instances(st.tuples(reals, reals)))
-def test_real_values(instance: Instance) -> None:
-    holds_guarantees(instance)
-
-
-@settings(max_examples=examples(200), deadline=None)
-@given(instances(st.tuples(spread, spread)))
-def test_huge_and_tiny_values(instance: Instance) -> None:
-    holds_guarantees(instance)
-
-
-@settings(max_examples=examples(200), deadline=None)
-@given(instances(alike))
-def test_equal_ratios(instance: Instance) -> None:
-    holds_guarantees(instance)
+@given(st.data())
+def test_guarantees_hold(numbers: str, data: st.DataObject) -> None:
+    fill = data.draw(st.sampled_from([0.5, 1, 1.25])) if numbers == "sixteenths" else 1
+    holds_guarantees(data.draw(instances(NUMBERS[numbers])), fill)
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -197,26 +184,24 @@ def test_ties_are_decided_by_file_order(name: str) -> None:
     assert select(name, thirds).selected == ("j0",)
 
 
-def test_greedy_can_be_arbitrarily_bad_and_its_repair_is_not() -> None:
-    for big in (10.0, 1e6, 1e9):
-        trap = instance_of([(2, 1), (big, big)], big, frozenset())
-        assert reward(trap, select("greedy", trap)) == 2
-        for name in ("greedy-half", "greedy-three-quarters", "dp-profits", "fptas", "core"):
-            if name == "dp-profits" and big > 1e6:
-                continue  # its table would take minutes
-            assert reward(trap, select(name, trap)) == big
+EVERY = ("greedy-half", "greedy-three-quarters", "dp-profits", "fptas", "core")
+TRAPS: list[tuple[list[tuple[float, float]], float, dict[str, tuple[float, ...]]]] = [
+    *[([(2, 1), (big, big)], big, {"greedy": (2,), **dict.fromkeys(EVERY, (big,))})
+      for big in (10.0, 1e6)],
+    ([(2, 1), (1e9, 1e9)], 1e9, {"greedy": (2,), "greedy-half": (1e9,), "core": (1e9,)}),
+    ([(2, 1), *[(1000, 1000)] * 2], 2000, {"greedy-half": (1002,),
+                                           "greedy-three-quarters": (2000,)}),
+    ([(2, 1), *[(1000, 1000)] * 4], 4000, {"greedy-three-quarters": (3002, 4000)}),
+]  # fmt: skip
 
 
-def test_greedy_half_can_be_about_a_half_and_three_quarters_is_better() -> None:
-    trap = instance_of([(2, 1), (1000, 1000), (1000, 1000)], 2000, frozenset())
-    assert reward(trap, select("greedy-half", trap)) == 1002
-    assert reward(trap, select("greedy-three-quarters", trap)) == 2000
-
-
-def test_greedy_three_quarters_can_be_about_three_quarters() -> None:
-    trap = instance_of([(2, 1), *[(1000, 1000)] * 4], 4000, frozenset())
-    assert reward(trap, select("greedy-three-quarters", trap)) in (3002, 4000)
-    assert reward(trap, select("greedy-three-quarters", trap)) >= 3000
+@pytest.mark.parametrize(("jobs", "room", "gets"), TRAPS)
+def test_traps(
+    jobs: list[tuple[float, float]], room: float, gets: dict[str, tuple[float, ...]]
+) -> None:
+    trap = instance_of(jobs, room, frozenset())
+    for name, values in gets.items():
+        assert reward(trap, select(name, trap)) in values
 
 
 def test_three_quarters_is_the_cubic_definition() -> None:
@@ -306,32 +291,6 @@ def test_options_are_described() -> None:
         assert policy.source and policy.summary and not policy.random
     epsilon = registered("dssp")["fptas"].options["epsilon"]
     assert epsilon.accepts(0.5) and not any(map(epsilon.accepts, [0, 1, "0.1", -0.1]))
-
-
-def test_a_selection_does_not_depend_on_what_ran_before() -> None:
-    rng = np.random.default_rng(3)
-    nights = [
-        instance_of(
-            list(zip(rng.random(40) * 9, rng.random(40) * 9, strict=True)), 50.0, frozenset()
-        )
-        for _ in range(3)
-    ]
-    names = [name for name in GUARANTEE if name != "dp-profits"]
-    forwards = {(n, k): select(n, night) for n in names for k, night in enumerate(nights)}
-    for n in reversed(names):
-        for k in reversed(range(3)):
-            assert select(n, nights[k]) == forwards[n, k]
-
-
-def test_sizes_of_a_real_trace() -> None:
-    rng = np.random.default_rng(8)
-    demands, rewards = rng.lognormal(8, 1.2, 2388), rng.integers(1, 100, 2388) * 1.0
-    jobs = list(zip(rewards.tolist(), demands.tolist(), strict=True))
-    instance = instance_of(jobs, float(demands.sum()) / 3, frozenset())
-    got = {name: reward(instance, select(name, instance)) for name in GUARANTEE}
-    assert got["core"] == got["dp-profits"] == max(got.values())
-    for name, share in GUARANTEE.items():
-        assert got[name] >= share * got["core"]
 
 
 def test_rooms_next_to_a_whole_number() -> None:

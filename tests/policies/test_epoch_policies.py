@@ -10,7 +10,7 @@ from builders.epoch import fewest, packing, some_packing
 from hypothesis import given, settings
 
 from schedopt import evaluate
-from schedopt.instances.epoch import Instance, Scheduled
+from schedopt.instances.epoch import Instance
 from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.instances.files import load
 from schedopt.policies.epoch.search import vectors
@@ -94,18 +94,3 @@ def test_the_dynamic_program_says_when_it_is_too_large(monkeypatch: pytest.Monke
         POLICIES["dp"].run(GENERATORS["planted"](1, nodes=128, epochs=16, inequity=6))
     with pytest.raises(NotApplicableError, match="at most 16"):
         POLICIES["dp"].run(packing([100, 60, 3], 200, 50))
-
-
-@pytest.mark.parametrize("inequity", range(7))
-def test_planted_optima_are_found(inequity: int) -> None:
-    for seed in range(2):
-        options = {"nodes": 16, "epochs": 6, "inequity": inequity, "most": 8}
-        instance = GENERATORS["planted"](seed, **options)
-        assert got(instance, "dp") == 6 * 16
-
-
-def test_rectangles_are_as_wide_as_minima_and_as_large_as_each_other() -> None:
-    instance = GENERATORS["binomial"](2, nodes=64, jobs=13)
-    solution: Scheduled = POLICIES["buddy-star"].run(instance)
-    areas = {round(p.nodes * (p.end - p.start), 9) for p in solution.rectangles.values()}
-    assert areas == {round(64 / 13, 9)}

@@ -42,13 +42,6 @@ def test_the_compiled_system_is_the_plain_one(name: str, static: bool) -> None:
     assert mean == pytest.approx(sum(responses) / len(responses), rel=1e-9)
 
 
-def test_littles_law() -> None:
-    work = arrivals(5, 64, 8, 1.0, 20_000)
-    for name in CODES:
-        mean, by_throughput = simulate(name, work, warm=2_000)
-        assert mean == pytest.approx(by_throughput, rel=0.02)
-
-
 def test_speedups() -> None:
     """At n = N both are equal; the printed static formula is the one that is used."""
     for nodes in range(1, 129):

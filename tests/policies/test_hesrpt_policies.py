@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from builders.effort import examples
-from builders.hesrpt import cluster, common, sizes, speedups, tables, various
+from builders.hesrpt import cluster, common, speedups, tables, various
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -80,14 +80,6 @@ def test_helrpt_completes_all_at_once_and_soonest(instance: Instance) -> None:
 
     best = schedopt.solve(msgspec.structs.replace(instance, objective="makespan"))
     assert max(ends) == pytest.approx(best.objective, rel=1e-9)
-
-
-@given(sizes(8), st.floats(0.05, 1.0))
-def test_the_makespan_of_theorem_2_is_the_norm_by_the_speed(x: list[float], p: float) -> None:
-    ends = POLICIES["helrpt"].run(cluster(x, Power(p=p), 7)).completion.values()
-    logs = np.log(x) / p
-    norm = np.exp(p * (logs.max() + np.log(np.exp(logs - logs.max()).sum())))
-    assert max(ends) == pytest.approx(norm / 7**p, rel=1e-9)
 
 
 def test_hesrpt_needs_one_power_or_to_be_told() -> None:

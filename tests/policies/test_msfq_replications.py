@@ -68,15 +68,6 @@ def test_replications_are_runs_with_streams_of_their_own_put_together() -> None:
     assert together.time == pytest.approx(sum(part.time for part in alone))
 
 
-def test_the_compiled_and_the_plain_simulator_replicate_alike() -> None:
-    chosen = plan(PAIR, "nmsr")
-    runs = [
-        play(PAIR, chosen, arrivals=3000, seed=2, common=True, plainly=plainly, replication=4)
-        for plainly in (False, True)
-    ]
-    assert np.allclose(runs[0].sums, runs[1].sums)
-
-
 @pytest.mark.parametrize(
     ("name", "common"),
     [("msfq", False), ("adaptive-quickswap", False), ("adaptive-quickswap", True)],

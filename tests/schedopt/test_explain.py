@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from builders.dssp import best
 from typer.testing import CliRunner
 
 import schedopt
@@ -18,8 +18,6 @@ from schedopt.instances import files
 from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import reasons
-from schedopt.validation.dssp.constraints import broken
-from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan import plan
 
 
@@ -42,20 +40,6 @@ def night(seed: int) -> Instance:
     ]
     document = {"problem": "dssp", "name": f"n{seed}", "processors": 2, "deadline": 10}
     return files.parse(files.encode({**document, "jobs": jobs, "constraints": rules}))
-
-
-def best(instance: Instance, with_: str | None = None) -> float | None:
-    facts, found = Facts(instance, 1.0), None
-    able = [job.name for job in instance.jobs if facts.fits(job.name)]
-    for picked in itertools.product((0, 1), repeat=len(able)):
-        names = frozenset(name for name, x in zip(able, picked, strict=True) if x)
-        if (with_ and with_ not in names) or facts.total(names) > facts.capacity:
-            continue
-        if any(broken(rule, facts, names) for rule in instance.constraints):
-            continue
-        worth = sum(instance.jobs[instance.index[name]].reward for name in names)
-        found = worth if found is None else max(found, worth)
-    return found
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -81,7 +65,7 @@ def test_prices_are_the_differences_that_solving_again_finds(seed: int) -> None:
     assert [one["job"] for one in told["left_out"]] == out
     for one in told["left_out"]:
         job = instance.jobs[instance.index[one["job"]]]
-        asked = best(instance, one["job"])
+        asked = best(instance, [schedopt.Require(jobs=(one["job"],))])
         if one["reason"] == "never":
             assert job.critical_path > instance.deadline
         elif asked is None:

@@ -16,7 +16,6 @@ from schedopt.instances.msfq.generators import GENERATORS
 from schedopt.sweep.rows import read_rows
 
 EPOCH, HESRPT, MSFQ = (ROOT / "instances" / name for name in ("epoch", "hesrpt", "msfq"))
-FEW = ["--option", "arrivals=20000"]
 
 
 def said(*words: object, status: int = 0) -> Any:
@@ -65,27 +64,6 @@ def test_solve_check_and_plot(
     assert "a file that exists" in refused("check", file, tmp_path / "none")
 
 
-def test_an_allocation_says_what_it_is() -> None:
-    assert "over all completion orders" in run("solve", HESRPT / "teams.json").stdout
-    solution = said("solve", HESRPT / "teams.json")["solution"]
-    assert solution["order"][0] == "tune"
-    assert set(solution["epochs"][0]) == {"start", "end", "share"}
-
-
-def test_one_order_is_certified_for_itself_alone() -> None:
-    words = ["solve", HESRPT / "not-shortest-first.json"]
-    one = said(*words, "--option", "order=short-but-serial,long-but-parallel")
-    assert one["solution"]["certified"] == "given"
-    assert one["objective"] > said(*words)["objective"]
-
-
-def test_a_threshold_says_what_it_is(queue: Path) -> None:
-    solution = said("solve", queue)["solution"]
-    assert {"threshold", "mean_response_time", "weighted_response_time", "classes", "curve",
-            "method", "variant", "assumption_ok"} <= solution.keys()  # fmt: skip
-    assert len(solution["curve"]) == 3
-
-
 @pytest.mark.parametrize(
     ("file", "conflict"),
     [
@@ -130,15 +108,6 @@ def test_what_is_wrong_is_refused(
     assert says in refused(*(places.get(word, word) for word in words))
 
 
-def test_what_generate_makes_is_solved(tmp_path: Path) -> None:
-    file = tmp_path / "some.json"
-    words = ("--generator", "planted", "--option", "nodes=32", "--option", "epochs=4")
-    run("generate", "epoch", *words, "--seed", 2, "--output", file)
-    assert said("solve", file)["objective"] == 4 * 32
-    run("generate", "msfq", "--option", "k=4", "--option", "load=0.5", "-o", file)
-    run("solve", file)
-
-
 def test_every_policy_of_hesrpt_is_evaluated_and_benched() -> None:
     names = "hesrpt,helrpt,srpt,equi,hell,knee,replan"
     found = said("evaluate", HESRPT / "twins.json", "--policy", names)
@@ -169,15 +138,6 @@ def test_policies_of_epoch_are_drawn_and_rectangles_have_no_gap(tmp_path: Path) 
     assert rows["fig8", "paper-search"]["gap"] == 0
     assert rows["fig3", "buddy"]["gap"] is None
     assert rows["fig3", "buddy"]["objective"] == 36
-
-
-def test_a_simulation_tells_how_sure_it_is(queue: Path) -> None:
-    document = said("evaluate", queue, "--policy", "msf", *FEW)
-    assert document["confidence"] == document["solution"]["confidence"] > 0
-    assert document["bound"] is None
-    assert document["termination"] == "completed"
-    several = said("evaluate", queue, "--policy", "msf,nmsr", *FEW)
-    assert [d["policy"] for d in several] == ["msf", "nmsr"]
 
 
 def test_unstable_is_2_from_evaluate_and_0_from_bench(tmp_path: Path) -> None:

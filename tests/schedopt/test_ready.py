@@ -13,8 +13,10 @@ from builders.cli import refused, run, started
 
 import schedopt
 from schedopt.instances.errors import InputError
+from schedopt.instances.plain_text import quickly
+from schedopt.instances.ready import _carefully
 
-CSV = "name,rule,priority,cores,mem_gb\na,x,3,4,10\nb,x,3,4,\nc,y,0,2,0.5\nd,y,9,1,99\n"
+CSV = "name,rule,priority,cores,mem_gb\na,x,3,4,10.25\nb,x,3,4,\nc,y,0,2,0.5\nd,y,9,1,99\n"
 ASKED = ("--capacity", "cores=6,mem_gb=10.5", "--order", "priority,cores")
 
 
@@ -47,6 +49,42 @@ def test_a_frame_columns_and_rows_say_the_same() -> None:
     for table in (frame, columns, frame.to_dicts(), frame.write_csv().encode()):
         assert schedopt.ready(table, {"cores": 3}, ["p"]).start == ("b",)
         assert schedopt.ready(table, {"cores": 3.1}, ["p"]).start == ("a", "b")
+
+
+def test_text_that_is_read_all_at_once_says_what_cells_one_by_one_say() -> None:
+    rng = np.random.default_rng(11)
+    cells = ["0", "7", "-3", "12345678", "123456789", "0.25", "-1.5", "", "000012", "3.", ".5",
+             "123456789.125", "-0", "99999999"]  # fmt: skip
+    odd = ["1e3", "-", ".", "1.2.3", "--1", "+5", "1-2", "1/2", "1:2", "nan", "\u0661", "1_0", " 4"]
+    for turn in range(400):
+        count = int(rng.integers(1, 40))
+        pool = cells[: int(rng.integers(1, len(cells) + 1))]
+        rows = [[f"é{i}" * int(rng.integers(1, 5)), *rng.choice(pool, 2), "text"]
+                for i in range(count)]  # fmt: skip
+        if turn % 4 == 0:
+            rows[int(rng.integers(count))][int(rng.integers(1, 3))] = str(rng.choice(odd))
+        order = rng.permutation(4)
+        titles = np.array(["name", "p", "cores", "rule"])[order]
+        at = [int(np.flatnonzero(titles == t)[0]) for t in ("name", "p", "cores")]
+        body = "\n".join(",".join(np.array(row)[order]) for row in rows) + "\n" * (turn % 2)
+        quick = quickly(body.encode(), ",", at, 4)
+        try:
+            slow = _carefully(body, ",", at, 4)
+        except InputError:
+            assert quick is None
+            continue
+        assert quick is not None or turn % 4 == 0
+        if quick is not None:
+            assert list(quick[0]) == slow.names
+            assert (quick[1][quick[2]] == slow.numbers[slow.kind]).all()
+
+
+def test_names_that_are_there_twice_are_seen_in_large_tables() -> None:
+    names = [f"job{i}" for i in range(30_000)]
+    table = "name,p,cores\n" + "\n".join(f"{name},1,1" for name in names)
+    assert len(schedopt.ready(table.encode(), {"cores": 9}, ["p"]).start) == 9
+    with pytest.raises(InputError, match="each name once"):
+        schedopt.ready((table + "\njob777,2,1\n").encode(), {"cores": 9}, ["p"])
 
 
 @pytest.mark.parametrize(

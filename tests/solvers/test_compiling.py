@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from math import exp, inf, isnan, log
 from pathlib import Path
 from random import Random
 from types import ModuleType
@@ -183,6 +184,18 @@ def test_a_run_as_python_returns_pythons_own_numbers() -> None:
     pair = summed(np.arange(3.0))
     assert pair == (3.0, (3, False))
     assert [type(of) for of in (pair, pair.total, *pair.many)] == [Pair, float, int, bool]
+
+
+def test_a_number_that_python_refuses_is_left_to_compiled_code() -> None:
+    @njit(plain=small(10))
+    def grown(values: Any) -> float:
+        values[0] += 1.0
+        return float(exp(values[0]) + log(values[1]))
+
+    values = np.array([999.0, 0.5])
+    assert grown(values) == inf
+    assert values[0] == 1000.0  # once
+    assert isnan(grown(np.array([0.0, -1.0])))
 
 
 def test_a_kernel_that_takes_long_is_compiled_and_starts_again(

@@ -49,14 +49,6 @@ def test_hundreds_of_constraints_do_not_matter() -> None:
     assert smallest_conflict(many, lambda names: not bad <= names) == ["c7", "c150", "c299"]
 
 
-def test_the_bundled_conflict_is_named() -> None:
-    result = solve(load("instances/dssp/conflict.json"))
-    assert result.termination == "infeasible"
-    assert result.solution_status == "none"
-    assert set(result.conflict) == {"lighting-floor", "fx-floor", "trailer-tonight"}
-    assert (result.objective, result.bound, result.gap) == (None, None, None)
-
-
 @pytest.mark.parametrize("stop", [TimeoutError, KeyboardInterrupt])
 def test_a_search_that_is_cut_short_keeps_a_conflict(stop: type[BaseException]) -> None:
     bad, left = frozenset({"c1", "c4"}), iter(range(5))

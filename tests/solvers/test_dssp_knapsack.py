@@ -8,7 +8,6 @@ from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from ortools.algorithms.python import knapsack_solver
 
 from schedopt.policies.dssp.by_rewards import optimum
 from schedopt.solvers.dssp.selection.knapsack import kernels as core_kernels
@@ -98,18 +97,6 @@ def test_families_against_the_programme_by_rewards(family: str, size: int) -> No
         jobs = Items.of(rewards, demands, room).jobs(chosen)
         assert demands[jobs].sum() <= room
         assert solved(rewards, demands, room) == rewards[jobs].sum()
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_families_against_ortools(family: str) -> None:
-    for seed in range(4):
-        rewards, demands = draw(family, 60, 40, seed + 50)
-        room = int(demands.sum()) * (seed + 1) // 5
-        other = knapsack_solver.KnapsackSolver(
-            knapsack_solver.SolverType.KNAPSACK_DYNAMIC_PROGRAMMING_SOLVER, "other"
-        )
-        other.init(rewards.astype(int).tolist(), [demands.astype(int).tolist()], [room])
-        assert solved(rewards, demands, float(room)) == other.solve()
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e-3, 1e12, 2.0**-40])

@@ -17,12 +17,10 @@ from schedopt.instances.constraints import (
 )
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import InputError
-from schedopt.solvers import door
 from schedopt.solvers.dssp.selection.shares import search as searching
 from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import shape_of
 from schedopt.solvers.dssp.selection.shares.search import SharesSearch
-from schedopt.solvers.result import Limits
 from schedopt.verbs.solve import solve
 
 TEAMS = ("a", "b", "c", "d")
@@ -122,56 +120,6 @@ def test_what_it_proves_on_many_jobs_keeps_every_bound() -> None:
     assert (used <= groups.high).all()
     assert used.sum() <= groups.room
     assert search.value == (groups.rewards * chosen).sum()
-
-
-def test_it_is_the_same_as_highs_on_a_season_with_other_rules() -> None:
-    draw = np.random.default_rng(3)
-    jobs = tuple(
-        Job(
-            name=f"j{i}",
-            reward=float(draw.integers(1, 500)),
-            demand=float(draw.integers(1, 10_000)) / 10,
-            critical_path=1.0,
-            groups={"team": f"t{i % 6}"},
-        )
-        for i in range(600)
-    )
-    night = Instance(name="season", processors=10, deadline=12_000, jobs=jobs)
-    rules = [
-        FairShare(by="team", at_most={"t0": 0.05, "t1": 0.3}, at_least={"t2": 0.3}),
-        Resource(name="licences", capacity=40, use={f"j{i}": 1 for i in range(0, 600, 3)}),
-    ]
-    result = solve(night, constraints=rules)
-    other = solve(night, constraints=rules, solver="highs")
-    assert result.proven
-    assert other.proven
-    assert result.objective == other.objective
-    assert solve(night, constraints=rules[:1]).solver == "shares"
-
-
-def test_a_gap_a_time_limit_and_ctrl_c_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    night, _ = drawn(1, jobs=40)
-    rule = FairShare(by="team", at_most=dict.fromkeys(night.groups["team"], 0.3))
-    model = Selection(night).add(rule)
-    late = door.solve(model, Limits(time_limit=0.0), solver="shares")
-    assert late.termination in ("time-limit", "optimal")
-    near = door.solve(model, Limits(gap=0.5), solver="shares")
-    assert near.termination == "optimal"
-    assert (near.gap or 0.0) <= 0.5
-    steps = iter(range(100))
-
-    def interrupted(self: SharesSearch, seconds: float) -> bool:
-        next(self._steps, None)
-        if next(steps) == 3:
-            raise KeyboardInterrupt
-        return False
-
-    monkeypatch.setattr(SharesSearch, "advance", interrupted)
-    monkeypatch.setattr(SharesSearch, "proven", False)
-    monkeypatch.setattr("schedopt.solvers.dssp.selection.shares.engine.compiled", lambda: None)
-    stopped = door.solve(model, solver="shares")
-    assert stopped.termination == "interrupted"
-    assert stopped.solution_status == "feasible"
 
 
 def test_by_name_it_takes_nothing_else() -> None:

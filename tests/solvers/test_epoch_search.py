@@ -141,16 +141,6 @@ def test_planted_packings_are_found_at_once(size: int, k: int) -> None:
         assert is_partition(instance, search.epochs)
 
 
-def test_the_search_stops_when_it_is_told_to() -> None:
-    instance = GENERATORS["planted"](2, nodes=1000, epochs=20, inequity=50, fewest=3, most=5)
-    packed = items(instance, ())
-    assert packed is not None
-    start = first_fit(packed)
-    search = Completion(packed, 20, start)
-    assert not search.advance(0.0)
-    assert search.bound == 20_000 <= (search.value or 0) <= 1000 * len(start)
-
-
 @settings(max_examples=examples(80))
 @given(some_packing(most=7, rules=True))
 def test_multipliers_bound_the_fewest_epochs(instance: Instance) -> None:

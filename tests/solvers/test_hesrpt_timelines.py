@@ -20,7 +20,6 @@ from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power
 from schedopt.policies.registry import registered
 from schedopt.solvers import clarabel
 from schedopt.solvers.door import solve
-from schedopt.solvers.hesrpt.programs import solve_program
 from schedopt.solvers.hesrpt.timelines import TimelineSearch
 from schedopt.solvers.result import Limits
 from schedopt.validation.hesrpt.bound import reproved
@@ -48,26 +47,6 @@ def _instance(jobs: list[tuple[float, float, float, Power | Amdahl]]) -> Instanc
             for i, (x, w, r, s) in enumerate(jobs)
         ),
     )
-
-
-@settings(max_examples=5, deadline=None)
-@given(jobs=JOBS)
-def test_what_the_search_proves_is_the_least_over_the_programs_of_all_timelines(
-    jobs: list[tuple[float, float, float, Power | Amdahl]],
-) -> None:
-    instance = _instance(jobs)
-    if not instance.arrivals.any():
-        instance = _instance([(x, w, r + 0.1 * i, s) for i, (x, w, r, s) in enumerate(jobs)])
-    result = solve(Allocation(instance), Limits())
-    best = inf
-    for order, arrived in timelines(instance):
-        found = solve_program(Allocation(instance).ordered(order, arrived))
-        if found.solution is not None:
-            best = min(best, instance.objective_of(found.solution))
-    assert result.termination == "optimal"
-    assert result.objective == pytest.approx(best, rel=1e-6)
-    assert result.bound is not None
-    assert result.bound <= best * (1 + 1e-9)
 
 
 def test_eight_jobs_with_arrivals_are_proven_and_no_policy_beats_them() -> None:

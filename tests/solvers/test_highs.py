@@ -107,12 +107,6 @@ def test_an_instance_without_jobs_is_solved() -> None:
         assert result.violations == ()
 
 
-def test_all_rewards_zero() -> None:
-    for solver in ("highs", "core"):
-        result = solve(night([(0, 3), (0, 9)]), solver=solver)
-        assert (result.objective, result.solution_status) == (0.0, "optimal")
-
-
 def test_a_result_is_the_documents_of_the_contract() -> None:
     result = solve(night([(5, 5), (4, 5), (3, 5)]), solver="highs")
     document = msgspec.to_builtins(result.document())

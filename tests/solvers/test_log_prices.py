@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -78,66 +76,6 @@ def test_prices_prove_more_than_relaxations_where_jobs_do_not_fit_side_by_side()
         pass
     assert search.bound is not None
     assert max(bounds(queue).values()) * 1.1 < search.bound <= target / n
-
-
-def brute_force(jobs: Jobs, servers: int) -> Fraction:
-    """Return the least sum of responses over all orders, in whole numbers."""
-    submit, need, run = (list(map(int, of)) for of in (jobs.submit, jobs.need, jobs.run))
-    best = None
-    for order in permutations(range(len(submit))):
-        busy: dict[int, int] = {}
-        total = 0
-        for job in order:
-            at = submit[job]
-            while any(busy.get(t, 0) + need[job] > servers for t in range(at, at + run[job])):
-                at += 1
-            for t in range(at, at + run[job]):
-                busy[t] = busy.get(t, 0) + need[job]
-            total += at + run[job] - submit[job]
-        best = total if best is None else min(best, total)
-    return Fraction(best or 0)
-
-
-@settings(max_examples=examples(25), deadline=None)
-@given(seed=SEEDS)
-def test_windows_equal_brute_force(seed: int) -> None:
-    draw = np.random.default_rng(seed)
-    n, servers = int(draw.integers(1, 7)), int(draw.integers(2, 7))
-    jobs = Jobs.of(
-        np.sort(draw.integers(0, 8, n + 2)),
-        draw.integers(1, servers + 1, n + 2),
-        draw.integers(1, 7, n + 2),
-    )
-    queue = queue_of(jobs, servers)
-    result = schedopt.solve(Window(queue, first=1, count=n), threads=1)
-    assert result.violations == ()
-    assert result.proven
-    assert result.objective == pytest.approx(
-        float(brute_force(jobs.take(slice(1, n + 1)), servers) / n)
-    )
-
-
-@settings(max_examples=examples(10), deadline=None)
-@given(seed=SEEDS, objective=OBJECTIVES)
-def test_windows_in_decimals_and_by_weight(seed: int, objective: str) -> None:
-    jobs, servers = random_jobs(seed, 6)
-    tenths = Jobs.of(jobs.submit / 10, jobs.need, np.rint(jobs.run * 10 + 1) / 10)
-    queue = queue_of(tenths, servers, objective=objective)
-    model = Window(queue)
-    assert model.exact
-    result = schedopt.solve(model, threads=1)
-    assert result.violations == ()
-    assert result.proven
-    assert result.objective is not None
-    best = (
-        min(
-            queue.objective_of(model.scheduled(list(order)))
-            for order in permutations(range(len(tenths)))
-        )
-        if len(tenths) < 6
-        else result.objective
-    )
-    assert result.objective == pytest.approx(best)
 
 
 def test_what_prices_rule_out_costs_too_much() -> None:

@@ -104,13 +104,6 @@ def test_a_forged_bound_is_found_out() -> None:
         shown(queue, msgspec.structs.replace(values, most=(2, 2, 2)))
 
 
-def test_a_stop_at_once_leaves_a_bound_and_no_policy() -> None:
-    result = solve(several(4, (1, 2, 4), 0.6), formulation="optimal-policy", time_limit=0.0)
-    assert result.termination == "time-limit"
-    assert result.solution is None
-    assert result.bound == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize(
     ("queue", "says"),
     [

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedopt import solve
-from schedopt.formulations.constraints import Forbid, ResponseTime
 from schedopt.formulations.msfq import Threshold
 from schedopt.formulations.msfq.system import System
 from schedopt.instances.errors import InputError
@@ -24,7 +23,6 @@ from schedopt.solvers.msfq.threshold.inverse import (
     fewest_servers,
     largest_arrival_rate,
 )
-from schedopt.validation.msfq import chain
 
 
 def busy(arrival: float, service: float) -> Series:
@@ -132,21 +130,6 @@ def test_the_closed_form_is_the_published_transforms(
     assert curve.large[l] == pytest.approx(large, rel=1e-10)
 
 
-@pytest.mark.parametrize("variant", ["literal", "lazy"])
-@pytest.mark.parametrize(
-    ("k", "l1", "lk", "mk"), [(2, 0.4, 0.3, 1.0), (4, 0.8, 0.2, 1.3), (8, 1.5, 0.1, 1.0)]
-)
-def test_exact_values_are_those_of_a_truncated_chain(
-    k: int, l1: float, lk: float, mk: float, variant: str
-) -> None:
-    system = System(k, l1, lk, 1.0, mk)
-    raw = chain.System(*system)
-    for l in sorted({0, 1, k - 1}):
-        ours = exact(system, l, variant)  # type: ignore[arg-type]
-        theirs = chain.msfq_times(raw, l, variant == "lazy", (70 + 4 * k, 45))
-        assert ours == pytest.approx(theirs, rel=1e-8)
-
-
 @pytest.mark.parametrize("load", [0.5, 0.9, 0.95])
 @pytest.mark.parametrize(("l", "variant"), [(31, "literal"), (8, "literal"), (12, "lazy")])
 def test_exact_values_lie_within_the_simulations_interval(
@@ -187,25 +170,6 @@ def test_the_best_threshold_is_the_least_of_the_curve(objective: str) -> None:
     assert result.objective == min(curve) == curve[result.solution.threshold]
     name = "mean_response_time" if objective == "mean" else "weighted_response_time"
     assert getattr(result.solution, name) == result.objective
-
-
-def test_response_times_are_kept_or_said_to_be_impossible() -> None:
-    queue = at_load(8, 0.85)
-    free = solve(queue)
-    large = free.solution.classes[1].mean_response_time
-    rule = ResponseTime(need=8, at_most=0.97 * large, name="large")
-    kept = solve(queue, constraints=[rule])
-    assert not kept.violations
-    assert kept.objective is not None
-    assert free.objective is not None
-    assert kept.objective > free.objective
-    assert kept.solution.classes[1].mean_response_time <= rule.at_most
-    other = ResponseTime(need=1, at_most=1000.0)
-    none = solve(queue, constraints=[ResponseTime(need=8, at_most=1.5, name="tight"), other])
-    assert none.termination == "infeasible"
-    assert none.conflict == ("tight",)
-    with pytest.raises(InputError, match="response-time"):
-        Threshold(queue).add(Forbid(jobs=("a",)))
 
 
 @pytest.mark.parametrize(

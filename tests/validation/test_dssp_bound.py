@@ -22,7 +22,6 @@ from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances.constraints import Constraint, Forbid
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.dssp.generators import GENERATORS
 from schedopt.instances.files import load
 from schedopt.solvers.door import NoCertificateError
 from schedopt.solvers.dssp.selection.binary.arrays import Arrays
@@ -58,14 +57,6 @@ def test_a_schedule_that_meets_the_selection_is_re_proved() -> None:
     result = solve(BUNDLED / "predictions.json", formulation="schedule", certificate=True)
     assert result.objective == 15  # more than the 11 of what was predicted
     assert result.bound_checked
-
-
-@pytest.mark.parametrize("name", sorted(GENERATORS.keys() - {"season"}))
-def test_generated_selections_are_re_proved(name: str) -> None:
-    assert all(
-        solve(generate("dssp", name, seed=seed), certificate=True).bound_checked
-        for seed in range(3)
-    )
 
 
 def test_a_season_of_fair_shares_is_one_branch() -> None:

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from pathlib import Path
 
 import msgspec
-import pytest
 from builders.effort import examples
 from builders.epoch import fewest, packing, some_packing
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from schedopt import check, solve
 from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.instances.constraints import Apart, Together
 from schedopt.instances.epoch import Instance
-from schedopt.instances.epoch.generators import GENERATORS
-from schedopt.instances.files import load
 from schedopt.solvers import door
 from schedopt.solvers.epoch.certificate import certificate
 from schedopt.solvers.epoch.items import first_fit, items
 from schedopt.solvers.epoch.multipliers import Multipliers
 from schedopt.solvers.result import Document, Limits
 from schedopt.validation.epoch.bound import reproved
-
-BUNDLED = Path("instances/epoch")
-SOLVABLE = ("fig3", "fig7", "fig8", "three-wide", "together")
 
 
 def judged(
@@ -45,24 +37,6 @@ def judged(
     }
     claim = msgspec.convert({**fields, **claimed}, Document)
     return reproved(instance, instance.constraints, given, claim)
-
-
-@pytest.mark.parametrize("name", SOLVABLE)
-def test_every_bundled_partition_is_re_proved(name: str) -> None:
-    result = solve(BUNDLED / f"{name}.json", threads=1, certificate=True)
-    assert result.proven
-    assert result.bound_checked is True
-    assert check(BUNDLED / f"{name}.json", result).ok
-
-
-@pytest.mark.parametrize("name", sorted(GENERATORS))
-def test_generated_partitions_are_re_proved(name: str) -> None:
-    found = 0
-    for seed in range(20):
-        instance = GENERATORS[name](seed)
-        result = solve(instance, threads=1, certificate=True)
-        found += result.bound_checked is True
-    assert found >= 19
 
 
 @settings(max_examples=examples(100))
@@ -187,12 +161,3 @@ def test_widths_that_drop_out_by_a_prime_and_by_all_sums() -> None:
     least = float(max(sum(model.narrowest), 16))
     assert judged(instance, steps, least, formulation="rectangles") is None
     assert judged(instance, {"kind": "widths", "steps": []}, least, formulation="rectangles")
-
-
-def test_the_records_of_files_carry_certificates() -> None:
-    instance = load(BUNDLED / "fig8.json")
-    result = solve(instance, threads=1, certificate=True)
-    document = result.document()
-    forged = msgspec.structs.replace(document, certificate={"kind": "apart", "constraint": "x"})
-    assert check(instance, document).ok
-    assert not check(instance, forged).ok

@@ -224,17 +224,6 @@ def test_diagrams_prove_what_programs_of_all_orders_find(instance: Instance, flo
         assert claim.bound is not None and claim.bound <= best * (1 + 1e-6)
 
 
-def test_a_result_that_was_tampered_with_does_not_hold() -> None:
-    instance = schedopt.load("instances/hesrpt/mixed.json")
-    document = schedopt.solve(instance, certificate=True).document()
-    assert schedopt.check(instance, document).ok
-    for change in (
-        {"certificate": {"kind": "orders", "tree": {}}},
-        {"options": {"order": ",".join(document.solution["order"])}},
-    ):
-        assert not schedopt.check(instance, msgspec.structs.replace(document, **change)).ok
-
-
 def test_logarithms_and_exponentials_are_enclosed() -> None:
     random = np.random.default_rng(1)
     x = np.concatenate(

@@ -57,12 +57,24 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     split: str | None = None
 
 
-class Branchings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind",
-                 tag="branchings"):  # fmt: skip
-    """A certificate as a document holds it: the rows that it speaks of, and all branches."""
+class Branching(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rows that a tree speaks of, and all of its branches."""
 
     rows: list[str]
     nodes: list[Node]
+
+
+class Branchings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind",
+                 tag="branchings", omit_defaults=True):  # fmt: skip
+    """A certificate as a document holds it: a tree for the reward, and for objectives after it.
+
+    In a tree of ``later`` a row ``objective: NAME`` holds each objective before at what the
+    solution comes to.
+    """
+
+    rows: list[str]
+    nodes: list[Node]
+    later: list[Branching] = []
 
 
 class NotShownError(ValueError):
@@ -95,7 +107,9 @@ def reproved(
     """
     try:
         given = msgspec.convert(certificate, Branchings, strict=True)
-        _Proof(instance, constraints, given, claim).run()
+        _Proof(instance, constraints, Branching(given.rows, given.nodes), claim).run()
+        for k, tree in enumerate(given.later, start=1):
+            _Proof(instance, constraints, tree, claim, k).run()
     except msgspec.ValidationError as error:
         return f"the certificate cannot be read: {error}"
     except InputError as error:
@@ -106,26 +120,38 @@ def reproved(
 
 
 class _Proof:
-    """A walk through all branches: none may hold a reward of `target` units or more."""
+    """A walk through all branches: none may hold `target` units or more of an objective.
+
+    ``goal`` is the place of the objective; what those before it come to is held.
+    """
 
     def __init__(
         self,
         instance: Instance,
         constraints: Sequence[Constraint],
-        given: Branchings,
+        given: Branching,
         claim: Document,
+        goal: int = 0,
     ) -> None:
         if claim.sense != "maximize":
             raise NotShownError(f"reward is maximized, not {claim.sense}d")
         season = instance if claim.formulation == "season" else None
         facts, rules = _bounded(instance, constraints, claim)
-        self.program = program = Program(facts, rules, given.rows, season)
+        chosen = _in_order(instance, claim, goal) if goal else frozenset()
+        worth = facts.worths(instance.objectives[goal]) if goal else None
+        self.program = program = Program(facts, rules, given.rows, season, worth)
+        for name in instance.objectives[:goal]:
+            program.hold(name, facts.worths(name), chosen)
         self.nodes = given.nodes
         self.values: Values = np.full(len(program.names), FREE, dtype=np.int8)
         self.rows = dict(program.rows)
         self.possible = self._propagate(self.values)
         self.rows = {key: row.reduced(self.values) for key, row in program.rows.items()}
-        self.target = _target(program, self.values, claim, facts)
+        if worth is None:
+            exact = _bound(claim, facts)
+        else:
+            exact = total(worth[job.name] for job in facts.night.jobs if job.name in chosen)
+        self.target = _target(program, self.values, exact)
         unknown = [key for key in given.rows if key not in self.rows]
         if unknown:
             raise NotShownError(f"there is no row {unknown[0]!r} here")
@@ -301,12 +327,32 @@ def _predicted(job: Job) -> bool:
     return job.demand is not None or job.critical_path is not None
 
 
-def _target(program: Program, values: Values, claim: Document, facts: Facts) -> int:
-    """Return the least reward, in units, that would refute the claim.
+def _in_order(instance: Instance, claim: Document, goal: int) -> frozenset[str]:
+    """Return the jobs that are selected, where the claim is of such an objective."""
+    chosen = _chosen(claim)
+    if claim.formulation != "selection" or goal >= len(instance.objectives) or chosen is None:
+        raise NotShownError(f"later[{goal - 1}]: there is no such objective here")
+    if not chosen <= instance.index.keys():
+        raise NotShownError("a job is selected that there is not")
+    return frozenset(chosen)
+
+
+def _target(program: Program, values: Values, bound: Fraction) -> int:
+    """Return the least worth, in units, that would refute a bound.
+
+    What is selected is worth what is fixed, and multiples of what the worths of the free columns
+    have in common.
+    """
+    fixed = int(program.rewards[values == 1].sum())
+    step = int(np.gcd.reduce(program.rewards[values == FREE])) or 1
+    return int(fixed + ((floor(bound * program.scale) - fixed) // step + 1) * step)
+
+
+def _bound(claim: Document, facts: Facts) -> Fraction:
+    """Return the bound on the reward that is claimed.
 
     A bound that is the objective stands for the exact sum of the selected rewards, where that is
-    the same up to rounding. What is selected is worth what is fixed, and multiples of what the
-    rewards of the free columns have in common.
+    the same up to rounding.
     """
     if claim.bound is None or not isfinite(claim.bound):
         raise NotShownError(f"no bound is claimed but {claim.bound}")
@@ -318,9 +364,7 @@ def _target(program: Program, values: Values, claim: Document, facts: Facts) -> 
         bound = exact
     elif claim.formulation == "schedule":  # a sum of parts of rewards
         bound += ROUNDING * bound
-    fixed = int(program.rewards[values == 1].sum())
-    step = int(np.gcd.reduce(program.rewards[values == FREE])) or 1
-    return int(fixed + ((floor(bound * program.scale) - fixed) // step + 1) * step)
+    return bound
 
 
 def _chosen(claim: Document) -> set[str] | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from math import fsum
-from operator import attrgetter
 
 from schedopt.instances.constraints import Constraint, label
 from schedopt.instances.dssp import Instance, Job, Selected
@@ -67,22 +66,26 @@ def _known(solution: Selected, facts: Facts, report: Report) -> frozenset[str]:
 
 
 def _shares(facts: Facts, chosen: frozenset[str], solution: Selected, report: Report) -> None:
-    expected: dict[str, dict[str, list[int]]] = {}
-    for job in filter(attrgetter("groups"), facts.night.jobs):
-        for by, group in job.groups.items():
-            parts = expected.setdefault(by, {}).setdefault(group, [])
-            if job.name in chosen:
-                parts.append(facts.units[job.name])
+    night = facts.night
+    expected = {by: dict.fromkeys(groups, 0) for by, groups in night.groups.items()}
+    for name in chosen:
+        for by, group in night.jobs[night.index[name]].groups.items():
+            expected[by][group] += facts.units[name]
     claimed = solution.shares
     wrong = [
         by for by in claimed if by not in expected or claimed[by].keys() != expected[by].keys()
     ]
     for by, groups in expected.items():
-        for group, parts in groups.items():
-            ours = float(Fraction(sum(parts), facts.scale) / facts.capacity)
+        for group, units in groups.items():
+            ours = float(Fraction(units, facts.scale) / facts.capacity)
             if not same(claimed.get(by, {}).get(group, -1.0), ours, 1.0):
                 wrong.append(f"{by} {group}")
     report.expect(not wrong, f"shares: wrong for {', '.join(wrong)}")
+
+
+def chosen_of(night: Instance, chosen: Collection[str]) -> Iterator[Job]:
+    """Yield the jobs of some names in the file's order."""
+    return (night.jobs[j] for j in sorted(map(night.index.__getitem__, chosen)))
 
 
 def check_fit(facts: Facts, chosen: frozenset[str], report: Report) -> None:
@@ -101,8 +104,8 @@ def check_fit(facts: Facts, chosen: frozenset[str], report: Report) -> None:
         )
     for name in chosen if facts.night.beyond else ():
         report.expect(facts.fits(name), f"deadline: {name} can never be in time")
-    for job in facts.night.jobs if not facts.night.beyond else ():
-        if job.name in chosen and not _surely_in_time(job, facts.night):
+    for job in () if facts.night.beyond else chosen_of(facts.night, chosen):
+        if not _surely_in_time(job, facts.night):
             path, length = facts.critical_path[job.name], facts.due[job.name]
             length -= facts.release[job.name]
             over = f"has a critical path of {float(path):.17g}, over {float(length):.17g}"

@@ -117,6 +117,14 @@ class Facts:
         own = any(map(attrgetter("release"), jobs))
         return own or any(job.deadline is not None for job in jobs)
 
+    def worths(self, objective: str) -> dict[str, float]:
+        """Return what each job is worth to an objective."""
+        if objective == "reward":
+            return {job.name: job.reward for job in self.night.jobs}
+        if objective == "demand":
+            return {job.name: job.planned_demand for job in self.night.jobs}
+        return {job.name: job.values.get(objective, 0.0) for job in self.night.jobs}
+
     def total(self, names: Iterable[str]) -> Fraction:
         """Return the total demand of some jobs."""
         if names is not self._added[0] or not isinstance(names, frozenset):

@@ -7,7 +7,7 @@ inwards, as sums of whole numbers allow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Constraint, FairShare, Resource, Seats, label
 from schedopt.instances.decimals import Whole as Decimals
-from schedopt.instances.decimals import as_written, lowest
+from schedopt.instances.decimals import as_written, lowest, total
 from schedopt.instances.dssp import Instance
 from schedopt.validation.dssp.constraints import beyond, bounded, over
 from schedopt.validation.dssp.facts import Facts, nights_of
@@ -103,6 +103,8 @@ class Program:
         The keys of rows that are asked for: of the many windows only these are written.
     season : Instance, optional
         The raw instance, where there are several nights.
+    worths : mapping of str to float, optional
+        What each job is worth, where that is not its reward.
 
     Attributes
     ----------
@@ -121,6 +123,7 @@ class Program:
         constraints: Sequence[Constraint],
         asked: Sequence[str],
         season: Instance | None = None,
+        worths: Mapping[str, float] | None = None,
     ) -> None:
         jobs, able = facts.night.jobs, selectable(facts)
         self.facts, self._asked, self._season = facts, asked, season
@@ -128,7 +131,8 @@ class Program:
         self._of_job = {} if season is None else nights_of(season)
         self.rows: dict[str, Row] = {}
         self._able = [jobs[j].name for j in able.tolist()]
-        rewards = Decimals.of(np.array([job.reward for job in jobs], dtype=np.float64))
+        given = [job.reward for job in jobs] if worths is None else list(worths.values())
+        rewards = Decimals.of(np.array(given, dtype=np.float64))
         common = int(np.gcd.reduce(rewards.numbers)) or 1
         self.scale = Fraction(rewards.scale, common)
         self.names, job = self._able.copy(), np.arange(len(able))
@@ -146,6 +150,11 @@ class Program:
         for position, rule in enumerate(constraints):
             if known(rule):
                 self._state(label(rule, position), rule)
+
+    def hold(self, name: str, worths: Mapping[str, float], chosen: Collection[str]) -> None:
+        """Hold an objective: no less of it than some jobs come to."""
+        body = {job: as_written(worth) for job, worth in worths.items() if worth}
+        self._write(f"objective: {name}", body, total(worths[job] for job in chosen), None)
 
     def _capacity(self, n: int, columns: NDArray[np.intp], earned: NDArray[np.intp]) -> None:
         """Write what fits into a night, given its columns, and the job of each column."""

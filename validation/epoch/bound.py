@@ -74,24 +74,7 @@ def reproved(
     certificate: Mapping[str, object],
     claim: Document,
 ) -> str | None:
-    """Re-prove a claimed bound.
-
-    Parameters
-    ----------
-    instance : Instance
-        The raw instance.
-    constraints : sequence of Constraint
-        All side constraints.
-    certificate : mapping
-        What the bound is to follow from.
-    claim : Document
-        Says the bound, and of which formulation it is.
-
-    Returns
-    -------
-    str or None
-        None where the bound holds; else a line that says why it does not follow.
-    """
+    """Re-prove a claimed bound: see `validation.documents`."""
     try:
         proven = _proven(instance, constraints, certificate, claim)
     except msgspec.ValidationError as error:

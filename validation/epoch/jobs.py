@@ -17,16 +17,7 @@ def check_jobs(
 ) -> None:
     """Check that every job runs once, on no fewer nodes than its minimum and no more than N.
 
-    Parameters
-    ----------
-    instance : Instance
-        The raw instance.
-    allotments : iterable of (str, int)
-        Each job's A_j, wherever it runs.
-    claim : Document
-        The document: its objective is Σ A_j.
-    report : Report
-        Takes what is found.
+    ``allotments`` are each job's A_j, wherever it runs; the objective is their sum.
     """
     minimum = {job.name: job.minimum for job in instance.jobs}
     given = list(allotments)
@@ -55,17 +46,9 @@ def check_constraints(
 ) -> None:
     """Check side constraints: which jobs share an epoch.
 
-    Parameters
-    ----------
-    epoch_of : mapping of str to object
-        Some mark of each job's epoch, the same for jobs of one epoch alone. A job of which
-        it is not known to run in an epoch has a mark of its own.
-    constraints : sequence of Constraint
-        All side constraints. A kind of one's own brings a method ``broken(epoch_of)``.
-    report : Report
-        Takes what is found.
-    most_at_once : callable, optional
-        How many of some jobs run at once at most, where that is not to be told from the marks.
+    ``epoch_of`` is a mark for each job's epoch, which only jobs of one epoch share.
+    ``most_at_once`` tells how many of some jobs run at once at most, where marks do not. A kind of
+    one's own brings a method ``broken(epoch_of)``.
     """
     for position, constraint in enumerate(constraints):
         name = label(constraint, position)

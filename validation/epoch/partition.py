@@ -19,21 +19,7 @@ def check(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check a partition, and add what is wrong to the report.
-
-    Parameters
-    ----------
-    instance : Instance
-        The raw instance.
-    solution : Partitioned
-        The epochs.
-    claim : Document
-        The document.
-    constraints : sequence of Constraint
-        All side constraints.
-    report : Report
-        Takes what is found.
-    """
+    """Check a partition, and add what is wrong to the report."""
     epochs = solution.epochs
     check_jobs(
         instance, ((n, a) for epoch in epochs for n, a in epoch.nodes.items()), claim, report

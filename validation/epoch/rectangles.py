@@ -29,19 +29,8 @@ def check(
 ) -> None:
     """Check rectangles, and add what is wrong to the report.
 
-    Parameters
-    ----------
-    instance : Instance
-        The raw instance.
-    solution : Scheduled
-        The rectangles.
-    claim : Document
-        The document.
-    constraints : sequence of Constraint
-        All side constraints: jobs are together where they run from one instant to another, and
-        apart where no two run at once.
-    report : Report
-        Takes what is found.
+    Jobs are together where they run from one instant to another, and apart where no two run at
+    once.
     """
     pieces = solution.rectangles
     check_jobs(instance, ((name, piece.nodes) for name, piece in pieces.items()), claim, report)

@@ -29,12 +29,8 @@ def least_overhead(
 
     All rectangles have the area N/J, so one of width A lasts N/(J·A); on each node they fill the
     quantum, so that 1/A sums to J/N over them. A width that no such sum has is in no schedule, and
-    a job's width is one of the others. Jobs that must be together have one width.
-
-    Raises
-    ------
-    ValueError
-        If a width is dropped that some sum may have.
+    a job's width is one of the others. Jobs that must be together have one width. `ValueError` if a
+    width is dropped that some sum may have.
     """
     nodes, jobs = instance.nodes, len(instance.jobs)
     total, minimum = Fraction(jobs, nodes), {job.name: job.minimum for job in instance.jobs}

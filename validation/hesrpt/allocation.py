@@ -31,21 +31,7 @@ def check(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check an allocation, and add what is wrong to the report.
-
-    Parameters
-    ----------
-    instance : Instance
-        The raw instance.
-    solution : Allocated
-        Who had how much of the servers when.
-    claim : Document
-        The document, with its objective.
-    constraints : sequence of Constraint
-        All side constraints, the instance's and those that were added.
-    report : Report
-        Takes what is found.
-    """
+    """Check an allocation, and add what is wrong to the report."""
     if not _completions(instance, solution, claim, report):
         return
     _objective(instance, solution, claim, report)

@@ -26,16 +26,8 @@ Shape = tuple[str, Floats]
 class Beside:
     """Prices after all sets of last jobs.
 
-    Parameters
-    ----------
-    machine : Machine
-    costs : Interval
-        Of a unit of each job's flow time, shape (M,).
-
-    Attributes
-    ----------
-    prices : ndarray
-        By set (a binary number) and job, shape (2^M, M); 0 for jobs of the set.
+    ``prices`` are by set (a binary number) and job, shape (2^M, M); 0 for jobs of the set.
+    ``costs`` are those of a unit of each job's flow time, shape (M,).
     """
 
     def __init__(self, machine: Machine, costs: Interval) -> None:

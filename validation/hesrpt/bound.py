@@ -63,24 +63,7 @@ def reproved(
     certificate: Mapping[str, object],
     claim: Document,
 ) -> str | None:
-    """Re-prove a claimed bound.
-
-    Parameters
-    ----------
-    instance : Instance
-        The raw instance.
-    constraints : sequence of Constraint
-        All side constraints.
-    certificate : mapping
-        What the bound is to follow from.
-    claim : Document
-        Says the bound, and for which order it is if it is for one.
-
-    Returns
-    -------
-    str or None
-        None where the bound holds; else a line that says why it does not follow.
-    """
+    """Re-prove a claimed bound: see `validation.documents`."""
     try:
         given = msgspec.convert(certificate, Certificate, strict=True)
         with np.errstate(all="ignore"):  # prices beyond all numbers show nothing

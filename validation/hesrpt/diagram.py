@@ -66,13 +66,8 @@ class _Layer:
 class Diagram:
     """The orders that are left.
 
-    Parameters
-    ----------
-    machine : Machine
-    sizes, costs : Interval
-        By job, shape (M,).
-    after : sequence of int
-        For each job those that need not complete before it, as binary numbers.
+    ``sizes`` and ``costs`` are by job, shape (M,); ``after`` is for each job the set of those that
+    need not complete before it, as a binary number.
     """
 
     def __init__(

@@ -38,13 +38,7 @@ def gain(
 ) -> Floats:
     """Return bounds on the most of price s(k) - rent k between two ends, by lines above s.
 
-    Parameters
-    ----------
-    above : (ndarray, ndarray, ndarray)
-        Value and slopes at ``k0``, which lies between the ends; shape (n,) each.
-    price, rent, k0 : ndarray
-        Shape (n,).
-    ends : (float, float or ndarray)
+    ``above`` are value and slopes at ``k0``, which lies between the ends; arrays are of shape (n,).
     """
     value, right, left = above
     lam, r, start = (Interval.exactly(x) for x in (price, rent, k0))
@@ -61,20 +55,10 @@ def gain(
 
 @dataclass(frozen=True)
 class Machine:
-    """Servers, and what jobs and teams may have of them, rounded outwards.
+    """Servers, and how many of them jobs and teams may have, rounded outwards.
 
-    Attributes
-    ----------
-    servers : float
-        N.
-    curves : list of Curve
-        The jobs' speedups.
-    least, most : ndarray
-        Servers of each job, shape (M,).
-    teams : ndarray of bool
-        Who is in which team, shape (G, M); teams are disjoint.
-    team_least, team_most : ndarray
-        Servers of each team while any of its jobs is there, shape (G,).
+    ``least`` and ``most`` are by job, shape (M,). ``teams``, shape (G, M), are disjoint;
+    ``team_least`` and ``team_most``, shape (G,), hold while any of a team's jobs is there.
     """
 
     servers: float
@@ -86,16 +70,10 @@ class Machine:
     team_most: Floats
 
     def most_earned(self, prices: Floats, present: Bools, firm: Bools) -> Floats:
-        """Return bounds from above, one a row.
+        """Return upper bounds on earnings, one for each of R rows.
 
-        Parameters
-        ----------
-        prices : ndarray
-            Of each job's work, not negative, shape (R, M).
-        present : ndarray of bool
-            Who is there, shape (R, M).
-        firm : ndarray of bool
-            Which teams have their least, shape (R, G).
+        ``prices`` of work are not negative, ``present`` says who is there, both of shape (R, M);
+        ``firm``, shape (R, G), which teams have their least.
         """
         rents, m, fixed = self._rents(prices, present, firm)
         total = np.nextafter(m * self.servers, inf)

@@ -32,12 +32,7 @@ def _up(x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Interval:
-    """Bounds on numbers, of any shape that broadcasts.
-
-    Attributes
-    ----------
-    low, high : ndarray
-    """
+    """Bounds on numbers, of any shape that broadcasts."""
 
     low: Floats
     high: Floats

@@ -113,12 +113,7 @@ class Proof:
     def expect_feasible(self, prices: Floats, order: Positions) -> None:
         """Raise unless the k last of an order earn W_k at most, for all k.
 
-        Parameters
-        ----------
-        prices : ndarray
-            From the last job to complete, shape (M,).
-        order : ndarray
-            Positions, from the last, shape (M,).
+        Prices and positions, shape (M,), are from the last job to complete to the first.
         """
         count = len(prices)
         one = self.instance.jobs[0].speedup or self.instance.speedup

@@ -30,22 +30,10 @@ MOST_CELLS, MOST_SPANS = 2_000, 2_000
 def least_cost(
     machine: Machine, sizes: Interval, costs: Interval, given: Rents, teams: Mapping[str, Bools]
 ) -> float:
-    """Return what all orders cost at the least.
+    """Return what all orders cost at least; `ValueError` if something does not follow.
 
-    Parameters
-    ----------
-    machine : Machine
-        What teams of several jobs must have is left out of account: it only makes jobs cost more.
-    sizes, costs : Interval
-        By job, shape (M,).
-    given : Rents
-    teams : mapping of str to ndarray of bool
-        Who is in each team of the grouping, shape (M,).
-
-    Raises
-    ------
-    ValueError
-        If something does not follow.
+    ``sizes`` and ``costs`` are by job, ``teams`` masks of jobs, shape (M,). What teams of several
+    jobs must have is left out of account: it only makes jobs cost more.
     """
     times = np.array(given.times, dtype=np.float64)
     rents = _expect_falling(times, np.array(given.rents, dtype=np.float64))

@@ -15,11 +15,7 @@ Epochs = list[tuple[list[int], float | None]]
 def timelines(instance: Instance, order: Sequence[int] | None = None) -> Iterator[Epochs]:
     """Yield the epochs of each timeline: at each point the next arrival first, then completions.
 
-    Parameters
-    ----------
-    instance : Instance
-    order : sequence of int, optional
-        Only this order of completions (positions, from the last to complete).
+    With ``order`` only this order of completions, as positions from the last to complete.
     """
     arrivals = sorted((job.arrival, j) for j, job in enumerate(instance.jobs) if job.arrival > 0)
     here = frozenset(j for j, job in enumerate(instance.jobs) if job.arrival == 0)

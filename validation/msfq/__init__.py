@@ -66,21 +66,7 @@ def check(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check an answer, and add what is wrong to the report.
-
-    Parameters
-    ----------
-    queue : Instance
-        The raw instance.
-    solution : Answer
-        What was found.
-    claim : Document
-        The document: its objective and options.
-    constraints : sequence of Constraint
-        All side constraints, the instance's and those that were added.
-    report : Report
-        Takes what is found.
-    """
+    """Check an answer, and add what is wrong to the report."""
     if queue.log is not None or isinstance(solution, LogAnswer):
         if queue.log is None or not isinstance(solution, LogAnswer):
             report.violations.append("a solution of classes for a log, or of a log for classes")

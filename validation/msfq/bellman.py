@@ -43,16 +43,9 @@ class RelativeValues(
 ):
     """Relative values on a box, and how they go on.
 
-    Attributes
-    ----------
-    small_most, large_most : int
-        I and J.
-    prices : tuple of float
-        S and T.
-    bends : tuple of float
-        w, b and e.
-    values : str
-        h by j, c and i as doubles, least byte first, packed (zlib) and written in base 64.
+    ``small_most`` and ``large_most`` are I and J, ``prices`` S and T, ``bends`` w, b and e.
+    ``values`` are h by j, c and i as doubles, least byte first, packed (zlib) and written in base
+    64.
     """
 
     small_most: Side
@@ -63,13 +56,7 @@ class RelativeValues(
 
 
 def shown(queue: Instance, given: RelativeValues) -> float:
-    """Return the bound that follows from relative values.
-
-    Raises
-    ------
-    ValueError
-        If none does, with the reason.
-    """
+    """Return the bound that follows from relative values; `ValueError` says why none does."""
     pair = queue.one_or_all
     if pair is None or not queue.memoryless or queue.servers < 2:
         raise ValueError("relative values are for exponential one-or-all systems")

@@ -44,18 +44,12 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 class ServerPrices(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="server-prices"
 ):
-    """What a server costs at each time.
+    """The price of a server over time.
 
-    Attributes
-    ----------
-    scale : tuple of int
-        Ticks in a unit of time, as a fraction; times that are no whole ticks are rounded down.
-    unit : int
-        What a tick costs a job of weight 1 that waits.
-    grid : tuple of int
-        Times in ticks from the first submit, ascending.
-    prices : tuple of int
-        Of a server for a tick, between each time and the next; before and after all are free.
+    ``scale`` is the number of ticks in a unit of time, as a fraction; times that are no whole ticks
+    are rounded down. A tick costs a waiting job of weight 1 ``unit``. ``prices`` are those of a
+    server for a tick, between each time of the ``grid``, in ticks from the first submit, and the
+    next; before and after, servers are free.
     """
 
     scale: tuple[Positive, Positive]
@@ -65,14 +59,7 @@ class ServerPrices(
 
 
 class Jobs:
-    """A log's jobs in ticks, and what a sum of weighted responses in ticks is worth.
-
-    Parameters
-    ----------
-    queue : Instance
-    scale : Fraction
-        Ticks in a unit of time.
-    """
+    """A log's jobs in ticks, and what a sum of weighted responses in ticks is worth."""
 
     def __init__(self, queue: Instance, scale: Fraction) -> None:
         jobs = queue.jobs
@@ -102,23 +89,9 @@ def reproved(
     certificate: Mapping[str, object],
     claim: Document,
 ) -> str | None:
-    """Re-prove a claimed bound.
+    """Re-prove a claimed bound: see `validation.documents`.
 
-    Parameters
-    ----------
-    instance : Instance
-        The raw instance.
-    constraints : sequence of Constraint
-        Of no account: they only make schedules cost more.
-    certificate : mapping
-        What the bound is to follow from.
-    claim : Document
-        Says the bound.
-
-    Returns
-    -------
-    str or None
-        None where the bound holds; else a line that says why it does not follow.
+    Side constraints do not matter on a log: they only make schedules cost more.
     """
     if instance.log is None or claim.formulation != "bound":
         return _of_classes(instance, constraints, certificate, claim)
@@ -176,10 +149,7 @@ def _reached(claim: Document, least: float) -> str | None:
 def earned(jobs: Jobs, given: ServerPrices, servers: int) -> int:
     """Return the least of all responses and rents, less what servers could earn, in units.
 
-    Raises
-    ------
-    ValueError
-        If the prices are none, or too large to be added up in 64 bits.
+    `ValueError` if the prices are none, or too large to be added up in 64 bits.
     """
     grid, prices = np.array(given.grid, np.int64), np.array([*given.prices, 0], np.int64)
     if len(grid) < 2 or len(grid) != len(prices) or not (np.diff(grid) > 0).all():

@@ -45,19 +45,11 @@ Way = tuple[int, ...]
 class ClassValues(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="class-values"
 ):
-    """Relative values on a box, and how they go on.
+    """Relative values on a box of N jobs by class (``most``), and beyond it.
 
-    Attributes
-    ----------
-    most : tuple of int
-        N, by class in the instance's order.
-    prices : tuple of float
-        a.
-    bends : tuple of tuple of float
-        Q, symmetric.
-    values : str
-        V by n, the last class fastest, and by s in lexicographic order, as doubles, least byte
-        first, packed (zlib) and written in base 64; anything where s is not within n.
+    ``prices`` are a, ``bends`` Q, symmetric. ``values`` are V by n, the last class fastest, and by
+    s in lexicographic order, as doubles, least byte first, packed (zlib) and written in base 64;
+    anything where s is not within n.
     """
 
     most: tuple[Side, ...]
@@ -67,13 +59,7 @@ class ClassValues(
 
 
 def shown(queue: Instance, given: ClassValues) -> float:
-    """Return the bound that follows from relative values.
-
-    Raises
-    ------
-    ValueError
-        If none does, with the reason.
-    """
+    """Return the bound that follows from relative values; `ValueError` says why none does."""
     count = len(queue.classes)
     if queue.log is not None or not queue.memoryless:
         raise ValueError("relative values are for classes with exponential sizes")

@@ -30,22 +30,13 @@ Floats = NDArray[np.float64]
 
 
 class _Moves(NamedTuple):
-    """All moves, whatever the number behind.
+    """All moves, whatever the number behind the first.
 
-    Attributes
-    ----------
-    busy : list of tuple of int
-        What may be in service.
-    heads : list of (int, int)
-        The states with a first job that waits: what is in service (by its place in ``busy``) and
-        the job's class.
-    free : list of (int, int, float)
-        Between states in which nobody waits; from there to those in which one does (with the place
-        in ``heads``, counted on from the last of ``busy``).
-    drawn : list of (int, int, int, float)
-        From a head to a head, and how many are drawn.
-    emptied : list of (int, int, int, float)
-        From a head to where nobody waits, if just so many were behind it.
+    ``busy`` lists what may be in service; ``heads`` the states with a first job that waits, as a
+    place in ``busy`` and that job's class. ``free`` moves go from a place in ``busy`` to another
+    or, counted on from the last of these, to a head. ``drawn`` moves go from head to head, with how
+    many jobs are drawn; ``emptied`` ones from a head to a place in ``busy``, if just so many were
+    behind it.
     """
 
     busy: list[Busy]

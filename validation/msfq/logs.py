@@ -45,20 +45,7 @@ def check(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check an answer for a log, and add what is wrong to the report.
-
-    Parameters
-    ----------
-    queue : Instance
-        The raw instance, of a log.
-    solution : Replayed, Preempted, Bracketed or Windowed
-    claim : Document
-        The document: its objective.
-    constraints : sequence of Constraint
-        All side constraints.
-    report : Report
-        Takes what is found.
-    """
+    """Check an answer for a log, and add what is wrong to the report."""
     if isinstance(solution, Preempted):
         response = preempted.check(queue, solution, claim, report)
         if response is not None:

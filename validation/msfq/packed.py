@@ -15,12 +15,9 @@ MOST = 40_000_000
 
 
 def unpacked(values: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return the numbers of an array, of which no more is unpacked than it may hold.
+    """Return the numbers of an array; no more is unpacked than its shape may hold.
 
-    Raises
-    ------
-    ValueError
-        If there are too many, more or fewer than the shape says, or some that are no numbers.
+    `ValueError` if they are not as many as the shape says, too many, or not all finite.
     """
     count = prod(shape)
     if count > MOST:

@@ -16,22 +16,9 @@ ROUNDING = 1e-9
 
 
 def check(queue: Instance, solution: Preempted, claim: Document, report: Report) -> Floats | None:
-    """Check what is said of a log that was played with preemption, and return response times.
+    """Check a log that was played with preemption; return response times, shape (jobs,).
 
-    Parameters
-    ----------
-    queue : Instance
-        The raw instance, of a log.
-    solution : Preempted
-    claim : Document
-        The document: its objective.
-    report : Report
-        Takes what is found.
-
-    Returns
-    -------
-    ndarray of float, shape (jobs,), or None
-        None where pieces do not make up the jobs.
+    They are None where the pieces do not make up the jobs.
     """
     jobs = queue.jobs
     if solution.jobs != len(jobs):

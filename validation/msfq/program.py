@@ -21,21 +21,10 @@ SCALE = 1e4
 def optimum(
     system: System, small_cost: float, large_cost: float, small_most: int, large_most: int
 ) -> float:
-    """Return the least long-run cost per unit of time.
+    """Return the least long-run cost per unit of time of a one-or-all system.
 
-    Parameters
-    ----------
-    system : System
-        A one-or-all system.
-    small_cost, large_cost : float
-        Of a job in the system, per unit of time.
-    small_most, large_most : int
-        How many jobs of each class may wait.
-
-    Raises
-    ------
-    RuntimeError
-        If HiGHS does not solve it.
+    Costs are those of a job in the system, per unit of time; ``small_most`` and ``large_most`` jobs
+    of each class may wait. `RuntimeError` if HiGHS does not solve it.
     """
     from scipy.optimize import linprog
 

@@ -96,11 +96,7 @@ def check_curve(
 def recomputed(queue: Instance, variant: str) -> Recomputed | None:
     """Recompute both classes' times at every threshold by a method of our own.
 
-    Returns
-    -------
-    tuple or None
-        The times of small and of large jobs, one for each threshold, and what they may be off by,
-        as a part of them; None where there are too many servers.
+    The last of the three is their relative error at most. None where there are too many servers.
     """
     from schedopt.validation.msfq.chain import System
 
@@ -192,10 +188,7 @@ def _curves(system: System, variant: str) -> Recomputed | None:
 def sampled(queue: Instance, solution: Thresholded) -> Recomputed | None:
     """Recompute times at the threshold, beside it and at some others alone; NaN stands elsewhere.
 
-    Returns
-    -------
-    tuple or None
-        As from `recomputed`; None for the lazy variant.
+    As `recomputed`, but None for the lazy variant.
     """
     from schedopt.validation.msfq.chain import System
 

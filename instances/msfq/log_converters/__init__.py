@@ -47,12 +47,8 @@ def convert(path: str | Path, **options: Any) -> Instance:
     The log is in the Standard Workload Format, a dump of ``sacct -P``, or a CSV; perhaps gzipped.
     Options are those of `OPTIONS`: ``format`` where it cannot be told from the file; ``processors``
     where the log does not say how many the machine has; ``log``, the name of the table beside the
-    instance. What was left out, cut off or shifted stands in the instance's description.
-
-    Raises
-    ------
-    InputError
-        With the file, the line, what was found and what was expected.
+    instance. The description tells what was left out, cut off or shifted. `InputError` names the
+    file and the line.
     """
     path = Path(path)
     kind = options.get("format") or told(path)

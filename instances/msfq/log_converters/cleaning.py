@@ -6,7 +6,7 @@ Archive", JPDC 74, 2014, section 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -65,20 +65,11 @@ BOUNDS = {
 
 @dataclass
 class Raw:
-    """What a log says, before any rule, as columns of shape (rows,); NaN is unknown.
+    """The columns of a log before any rule, shape (rows,); NaN is unknown.
 
-    Attributes
-    ----------
-    line : ndarray of int, shape (rows,)
-        Each row's line in the file.
-    rows : int
-        How many rows the log has, with those that its reader left out.
-    notes : list of str
-        What the reader left out or took for something else, and how often.
-    processors, computer : int, str, optional
-        What the log says that the machine has, and what it is.
-    zero : float, optional
-        Where times are from dates: the date of 0, in seconds since 1970 on the log's own clock.
+    ``line`` is each row's line in the file, ``rows`` how many rows the log has, those that its
+    reader left out among them. ``zero`` is the date of time 0, in seconds since 1970 on the log's
+    own clock, where times are dates.
     """
 
     submit: Floats
@@ -100,6 +91,12 @@ class Raw:
         """Leave out all rows but these, by number or truth values."""
         for key, column in zip(COLUMNS, taken(map(self.__dict__.get, COLUMNS), rows), strict=True):
             setattr(self, key, column)
+
+
+def unused(titles: Iterable[str], used: Container[str]) -> list[str]:
+    """Return a note of the columns that no reader has a use for; none where all are of use."""
+    left = [title for title in titles if title.strip() and title not in used]
+    return [f"columns not taken: {', '.join(left)}"] if left else []
 
 
 def clean(raw: Raw, servers: int, given: Mapping[str, Any]) -> Jobs:

@@ -3,7 +3,8 @@
 It needs ``Submit``; ``Elapsed`` or ``ElapsedRaw``; and one of ``AllocCPUS``, ``NCPUS`` and
 ``ReqCPUS`` (with ``unit=nodes``: ``AllocNodes``, ``NNodes`` and ``ReqNodes``). It takes
 ``Timelimit`` or ``TimelimitRaw``, ``User`` or ``UID``, ``Account`` or ``Group``, ``Partition``,
-``JobID``, ``State``, ``Start`` and ``End`` where they are there, and passes over all others. So:
+``JobID``, ``State``, ``Start`` and ``End`` where they are there, and names the columns
+that it did not take. So:
 
 ``sacct -aXP -o JobID,User,Account,Partition,State,Submit,Start,End,ElapsedRaw,AllocCPUS,Timelimit``
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes
-from schedopt.instances.msfq.log_converters.cleaning import Raw
+from schedopt.instances.msfq.log_converters.cleaning import Raw, unused
 from schedopt.instances.msfq.log_converters.swf import UNIT
 from schedopt.instances.msfq.log_converters.times import ZONE, lengths, points
 from schedopt.instances.msfq.log_files import labels_of, names_of
@@ -70,8 +71,11 @@ def read(
     table = _jobs(table, states, notes)
     lines = table[""].to_numpy()
 
+    used = {"jobid", "state", "start", "end"}
+
     def there(*known: str) -> list[pl.Series]:
         """Return those of some columns that are there."""
+        used.update(known)
         return [table[key] for key in known if key in table.columns]
 
     def one(*known: str) -> pl.Series:
@@ -97,7 +101,7 @@ def read(
     def labels(*known: str) -> Labels | None:
         return next(map(labels_of, there(*known)), None)
 
-    return Raw(
+    raw = Raw(
         submit=submit,
         need=needs,
         run=run,
@@ -111,6 +115,8 @@ def read(
         notes=notes,
         zero=zero,
     )
+    notes += unused(table.columns, used)
+    return raw
 
 
 def _cells(text: str) -> tuple[pl.DataFrame, list[str], int]:

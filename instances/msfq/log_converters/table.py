@@ -11,7 +11,7 @@ import numpy as np
 
 from schedopt.instances.errors import InputError, shown, suggestion
 from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes
-from schedopt.instances.msfq.log_converters.cleaning import Raw
+from schedopt.instances.msfq.log_converters.cleaning import Raw, unused
 from schedopt.instances.msfq.log_converters.times import ZONE, lengths, points
 from schedopt.instances.msfq.log_files import labels_of, names_of
 from schedopt.instances.options import text
@@ -35,7 +35,7 @@ def read(path: str | Path, *, timezone: str | None = None, **columns: str | None
     lines = np.arange(2, len(table) + 2)
     found = _found(table, columns)
     times = points(found["submit"], lines, timezone)
-    notes = times.notes()
+    notes = unused(table.columns, {column.name for column in found.values()}) + times.notes()
     submit, zero = times.since_first("UTC" if timezone else "on its own clock", notes)
     need = lengths(found["need"], lines)
     if "run" in found:

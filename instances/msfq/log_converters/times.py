@@ -35,14 +35,10 @@ ZONE = Option(None, "a time zone, such as Europe/Stockholm", _is_zone)
 
 
 class Times(NamedTuple):
-    """A column of points in time, of shape (rows,).
+    """A column of points in time, shape (rows,), in seconds since 1970 if they were ``dates``.
 
-    Attributes
-    ----------
-    seconds : ndarray of float
-        Since 1970 where they were ``dates``, else as the log counts; NaN is unknown.
-    skipped, twice : ndarray of bool
-        Which fell into the hour that a clock skips in spring, and into that which it has twice.
+    ``skipped`` and ``twice`` mark those in the hour that a clock skips in spring, and in the one
+    that it repeats in autumn.
     """
 
     seconds: Floats

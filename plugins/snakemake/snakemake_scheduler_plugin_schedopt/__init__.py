@@ -1,6 +1,7 @@
 """Snakemake's own choice of the jobs that start next, proven optimal: ``--scheduler schedopt``."""
 
 # Without `from __future__ import annotations`: Snakemake reads the settings' types as they stand.
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,11 +42,11 @@ class Scheduler(SchedulerBase):
         self.settings = self.settings or SchedulerSettings()
         self._shares = Shares.read(self.settings.rules, self._warn)
 
-    def _warn(self, message: str) -> None:
+    def _warn(self, message: str, level: int = logging.WARNING) -> None:
         """Say something once."""
         if message not in self._warned:
             self._warned.add(message)
-            self.logger.warning(f"schedopt: {message}")
+            self.logger.log(level, f"schedopt: {message}")
 
     def select_jobs(
         self,
@@ -55,11 +56,14 @@ class Scheduler(SchedulerBase):
         input_sizes: Mapping[Any, int],
     ) -> Sequence[Any] | None:
         """Return the jobs that start; None, the reason in the log, where something is wrong."""
-        from snakemake_scheduler_plugin_schedopt.choosing import Call
+        from snakemake_scheduler_plugin_schedopt.choosing import Call, unlimited
 
         ready = list(selectable_jobs)  # Snakemake's is a set
         try:
             call = Call.of(ready, remaining_jobs, available_resources, input_sizes, self._warn)
+            for name in unlimited(ready, available_resources):
+                told = f"resource {name}: jobs ask for it, and nothing says how much there is"
+                self._warn(f"{told}; it limits none, as in Snakemake", logging.INFO)
             self._shares.look(ready, available_resources, self.dag)
             rows = self._shares.rows(ready)
             chosen, proven = call.choose(rows, self.settings.time_limit)

@@ -20,6 +20,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -31,6 +32,8 @@ from schedopt.instances.ready import room_of, whole
 from schedopt.solvers.clock import now
 from schedopt.solvers.columns.ordered import best_in_order
 
+DERIVED = {"mem_mib", "disk_mib", "runtime"}
+"""Resources that Snakemake adds of its own, or that nothing limits."""
 FINE = 2.0**40
 """Units in the largest weight of what comes after priorities."""
 
@@ -86,14 +89,14 @@ class Call:
         warn: Callable[[str], None],
     ) -> Call:
         """Read a call; what cannot be right is said once, and passed over."""
-        cores = np.array([max(_amount(job, "_cores", 1, warn), 1) for job in ready])
+        cores = np.maximum(_amounts(ready, "_cores", 1, warn), 1)
         temp = [{file for file in job.input if file.is_flagged("temp")} for job in ready]
         files = {file: (sizes[file] or 0) / 1e9 for inputs in temp for file in inputs}
         total, needed = max(sum(files.values()), 1.0), Counter[Any]()
         if files:
             for job in remaining:
                 needed.update({f for f in job.input if f in files and f.is_flagged("temp")})
-        linear = 2 * total * cores.astype(float)
+        linear = 2 * total * cores
         consumers: dict[Any, list[int]] = {}
         for j, inputs in enumerate(temp):
             for file in inputs:
@@ -233,18 +236,37 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _amount(job: Any, name: str, default: int, warn: Callable[[str], None]) -> float:
-    """Return what a job asks for; text, and less than nothing, are said once and are nothing."""
-    amount = job.scheduler_resources.get(name, default)
-    if _is_number(amount) and amount >= 0:
-        return amount
-    warn(f"job {getattr(job, 'name', job)}: found {name} {amount!r}; expected a number >= 0")
-    return 0
+def _amounts(
+    ready: Sequence[Any], name: str, default: int, warn: Callable[[str], None]
+) -> np.ndarray:
+    """Return what jobs ask for; text, and less than nothing, are said once and are nothing."""
+    found = [job.scheduler_resources.get(name, default) for job in ready]
+    with suppress(ValueError, TypeError, OverflowError):
+        amounts = np.array(found)
+        if amounts.dtype.kind in "if" and (amounts >= 0).all():  # quickly, as nearly always
+            return amounts.astype(float)
+    for j, (job, amount) in enumerate(zip(ready, found, strict=True)):
+        if not (_is_number(amount) and amount >= 0):
+            told = getattr(job, "name", job)
+            warn(f"job {told}: found {name} {amount!r}; expected a number >= 0")
+            found[j] = 0
+    return np.array(found, dtype=float)
+
+
+def unlimited(ready: Sequence[Any], available: Mapping[str, Any]) -> list[str]:
+    """Return the resources that jobs ask for and of which nothing says how much there is."""
+    asked = [job.scheduler_resources for job in ready]
+    names = set().union(*asked) - available.keys() - DERIVED
+    return [
+        name
+        for name in sorted(names)
+        if not name.startswith("_") and any(_is_number(of.get(name)) and of[name] for of in asked)
+    ]
 
 
 def _row(name: str, free: float, ready: Sequence[Any], warn: Callable[[str], None]) -> Row:
     """Return a resource as a row of whole numbers; amounts beyond what there is are alike."""
-    amounts = np.array([_amount(job, name, 0, warn) for job in ready], dtype=float)
+    amounts = _amounts(ready, name, 0, warn)
     free = max(float(free), 0.0)
     if not amounts.size or free >= amounts.sum():
         return Row(name, np.zeros(len(amounts), dtype=np.int64), 0)

@@ -14,7 +14,7 @@ from snakemake.scheduling import greedy, milp
 from snakemake_scheduler_plugin_schedopt import Scheduler, SchedulerSettings
 from snakemake_scheduler_plugin_schedopt.choosing import Call
 
-CALLS = int(os.environ.get("SCHEDOPT_CALLS", "150"))
+CALLS = int(os.environ.get("SCHEDOPT_CALLS", "1000"))
 
 
 class File(str):
@@ -104,6 +104,41 @@ def test_text_and_negative_amounts_are_said_once_and_the_workflow_goes_on(caplog
         "schedopt: job a: found mem_mb -5; expected a number >= 0",
         "schedopt: job b: found mem_mb 'much'; expected a number >= 0",
     ]
+
+
+def test_a_resource_that_is_not_there_is_said_once_and_limits_none(caplog) -> None:
+    jobs = [
+        Job(f"j{i}", {"_cores": 1, "gpu": 1, "runtime": 5, "tmpdir": "scratch"}) for i in range(3)
+    ]
+    scheduler = ours()
+    with caplog.at_level(logging.INFO):
+        for _ in range(2):
+            assert scheduler.select_jobs(jobs, jobs, {"_cores": 2}, {}) == jobs[:2]
+    said = [record.message for record in caplog.records]
+    assert len(said) == 1
+    assert said[0].startswith("schedopt: resource gpu: jobs ask for it")
+
+
+def test_of_twenty_thousand_jobs_no_other_scheduler_starts_more() -> None:
+    pick = random.Random(5)
+    jobs = [
+        Job(f"j{i}", {"_cores": pick.randint(1, 16), "mem_mb": pick.randint(500, 64_000)},
+            pick.randint(0, 100))
+        for i in range(20_000)
+    ]  # fmt: skip
+    free = {"_cores": 500, "mem_mb": 2_000_000}
+    reached = []
+    for scheduler in (
+        ours(),
+        greedy.Scheduler(Dag(), greedy.SchedulerSettings(), logging.getLogger("greedy")),
+        milp.Scheduler(Dag(), milp.SchedulerSettings(), logging.getLogger("milp")),
+    ):
+        chosen = scheduler.select_jobs(jobs, jobs, free, {}) or []
+        used = [sum(job.scheduler_resources[name] for job in chosen) for name in free]
+        assert all(use <= room for use, room in zip(used, free.values(), strict=True))
+        reached.append((sum(job.priority for job in chosen), used[0]))
+    assert reached[0] == max(reached)
+    assert reached[0][0] > 2 * reached[1][0]
 
 
 def test_something_starts_wherever_something_fits() -> None:

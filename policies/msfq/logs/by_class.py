@@ -35,12 +35,8 @@ def evaluated(
     """Replay a log under an admission rule, set up for `classes` of the log.
 
     ``remade`` sets it up for a log that is resampled from it; the other options are those of
-    `registration.run`.
-
-    Raises
-    ------
-    NotApplicableError
-        If the rule goes by a clock, or lets jobs wait for ever.
+    `registration.run`. `NotApplicableError` if the rule goes by a clock, or lets jobs wait for
+    ever.
     """
     found = started(queue, plan, estimates=estimates)
     write(found, starts, queue)
@@ -59,12 +55,9 @@ def evaluated(
 
 
 def classes(queue: Instance) -> Instance:
-    """Return a log's queue of classes: one for each need, the rates and sizes those of its jobs.
+    """Return a log's queue of classes: one for each need, with the rates and sizes of its jobs.
 
-    Raises
-    ------
-    NotApplicableError
-        If the machine has more servers than a queue of classes may.
+    `NotApplicableError` if the machine has more servers than a queue of classes may.
     """
     if queue.servers > MOST_SERVERS:
         raise NotApplicableError(f"rules by class are for at most {MOST_SERVERS} servers")

@@ -15,20 +15,12 @@ SPARE = 16
 
 
 class Reserved(NamedTuple):
-    """What is kept beside the machine.
+    """The state of conservative backfilling beside the machine's.
 
-    Attributes
-    ----------
-    reserved : ndarray of float, shape (jobs,)
-        When each job is to start.
-    after, above : ndarray of int32, shape (jobs,)
-        The line of waiting jobs in the order in which they came, linked both ways.
-    alarms, alarm_jobs : ndarray
-        A heap of reservations, some of them given up since.
-    times, room : ndarray
-        The profile: see `profile_kernels`.
-    places, levels : ndarray
-        Room for `_compress`.
+    ``reserved`` is when each job is to start. ``after`` and ``above`` link the waiting jobs both
+    ways, in the order in which they came. ``alarms`` and ``alarm_jobs`` are a heap of reservations,
+    some of them given up since; ``times`` and ``room`` the profile of `profile_kernels`; ``places``
+    and ``levels`` room for `_compress`.
     """
 
     reserved: Any

@@ -50,22 +50,11 @@ class Fixed(NamedTuple):
 
 
 class Changing(NamedTuple):
-    """An order that changes with time.
+    """An order that changes with time; ``fill`` is what is done once its first does not fit.
 
-    Attributes
-    ----------
-    kind, fill : int
-        The order, and what is done once its first does not fit.
-    weights : ndarray
-        See `AGE` and those after it.
-    line, keys : ndarray, shape (jobs,)
-        Waiting jobs in no order, and what they are ordered by.
-    user : ndarray of int32, shape (jobs,)
-    usage, rates : ndarray of float, shape (users,)
-        What each user has used, and the servers that each holds.
-    real : ndarray
-        The time up to which usage is known.
-    plan : Plan
+    ``weights`` are as `AGE` says. ``line`` holds the waiting jobs in no order, ``keys`` what they
+    are ordered by; ``usage`` what each user has used up to ``real[0]``, ``rates`` the servers that
+    each holds.
     """
 
     kind: int
@@ -83,13 +72,8 @@ class Changing(NamedTuple):
 class ByClass(NamedTuple):
     """A rule of classes, which are the needs of the jobs.
 
-    Attributes
-    ----------
-    seen : Seen
-    kind : ndarray of int32, shape (jobs,)
-        Each job's class.
-    last, after : ndarray
-        The last job of each class's line, and the one behind each job.
+    ``kind`` is each job's class, ``last`` the last job of each class's line, ``after`` the one
+    behind each job.
     """
 
     seen: Seen

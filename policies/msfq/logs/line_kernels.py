@@ -18,16 +18,9 @@ NOBODY = 2**31
 class Line(NamedTuple):
     """The jobs that wait.
 
-    Attributes
-    ----------
-    rank, order : ndarray of int32, shape (jobs,)
-        Each job's place, and the job at each place.
-    inside : ndarray of uint8, shape (jobs,)
-        Whether the job at each place waits.
-    needs, shortest : ndarray
-        What each node of the tree knows.
-    base : ndarray of int
-        Where each level begins in them, and where the last ends; level 0 is the places themselves.
+    ``rank`` is each job's place, ``order`` the job at each place, ``inside`` whether it waits.
+    ``needs`` and ``shortest`` are what each node of the tree knows; ``base`` is where each level
+    begins in these, the lowest first, and where the last ends.
     """
 
     rank: Any

@@ -27,22 +27,10 @@ def measured(
     note: str = "",
     resampled: tuple[float, ...] = (),
 ) -> Replayed:
-    """Return the solution record of a replay.
+    """Return the solution record of a replay, from when each job started.
 
-    Parameters
-    ----------
-    queue : Instance
-        Of a log.
-    starts : ndarray of float, shape (jobs,)
-        When each job started.
-    slowdown_bound : float
-        τ of the bounded slowdown.
-    estimates : str
-        What the policy took for run times.
-    note : str
-        What is to be said beside the numbers.
-    resampled : tuple of float
-        The objective on resampled logs.
+    ``estimates`` is what the policy took for run times, ``resampled`` its objective on resampled
+    logs.
     """
     jobs = queue.jobs
     ends = starts + jobs.run
@@ -101,16 +89,10 @@ def fairness(users: dict[str, Measures]) -> float:
 
 
 def confidence(response: Floats, weights: Floats | None = None) -> float | None:
-    """Return the half-width of the 95% interval of a mean, by batch means over the log.
+    """Return the half-width of the 95% interval of a weighted mean, by batch means over the log.
 
-    Jobs are cut into batches in the order of their submits. What is due to a log that is too short
-    for its own week or season, batches cannot tell: resampled logs do.
-
-    Parameters
-    ----------
-    response : ndarray of float, shape (jobs,)
-    weights : ndarray of float, shape (jobs,), optional
-        Of each job; alike by default.
+    Jobs are cut into batches in the order of their submits. Batches cannot tell what is due to a
+    log that is too short for its own week or season: resampled logs do.
     """
     if response.size < BATCHES * LEAST_BATCH:
         return None

@@ -59,13 +59,7 @@ class Machine:
         self._ends: list[tuple[float, int]] = []
 
     def start(self, job: int) -> None:
-        """Start a waiting job.
-
-        Raises
-        ------
-        RuntimeError
-            If it does not fit.
-        """
+        """Start a waiting job; `RuntimeError` if it does not fit."""
         if self.need[job] > self.free:
             raise RuntimeError(f"a rule started job {job} beyond capacity")
         self.waiting.remove(job)
@@ -119,17 +113,8 @@ def play_plainly(
 ) -> Machine:
     """Replay a log; the machine returned knows the ``starts``.
 
-    Parameters
-    ----------
-    jobs : Jobs
-    servers : int
-    rule : callable
-        Called after whatever happens.
-    planned : ndarray of float, shape (jobs,), optional
-        How long the rule believes that jobs run; never less than they do. They themselves by
-        default.
-    half_life : float
-        Of usage, in the log's unit.
+    The rule is called after each event. ``planned``, by default the run times, is how long it
+    believes that jobs run, never less than they do; ``half_life`` that of usage, in the log's unit.
     """
     machine = Machine(jobs, servers, jobs.run if planned is None else planned, half_life)
     came = 0

@@ -16,14 +16,9 @@ HALF = ROOM // 2
 class Plan(NamedTuple):
     """Running jobs by their planned end.
 
-    Attributes
-    ----------
-    blocks : ndarray of int
-        The blocks in order, then those that are empty.
-    ends, jobs, held : ndarray
-        When each job is to end, which it is, and how many servers it holds, block by block.
-    count, total : ndarray of int
-        Jobs in each block, and their servers.
+    ``blocks`` lists the blocks in order, then the empty ones. Block by block, ``ends``, ``jobs``
+    and ``held`` are when each job is to end, which it is, and its servers; ``count`` and ``total``
+    are the jobs of each block and their servers.
     """
 
     blocks: Any

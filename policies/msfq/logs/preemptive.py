@@ -127,23 +127,10 @@ def _run(
     *,
     slowdown_bound: float = SLOWDOWN_BOUND,
 ) -> Preempted:
-    """Play a log under a preemptive reference.
+    """Play a log under a preemptive reference; `NotApplicableError` if it is not for such a log.
 
-    Parameters
-    ----------
-    name : str
-    choice : callable
-    needs : {"any", "powers", "divisors"}
-        Which needs it is for: powers of 2, of as many servers, or divisors of the servers.
-    queue : Instance
-        Of a log.
-    slowdown_bound : float
-        τ of the bounded slowdown, in the log's unit.
-
-    Raises
-    ------
-    NotApplicableError
-        If it is not for such an instance.
+    ``needs`` says which needs it is for: any, divisors of the servers, or powers of 2, as the
+    servers then are.
     """
     if queue.log is None:
         raise NotApplicableError(f"{name} plays logs: this instance holds classes of jobs")

@@ -41,17 +41,9 @@ ESTIMATES = Option(None, "given or exact", lambda v: v in ("given", "exact"))
 class LogPolicy:
     """A policy for logs.
 
-    Attributes
-    ----------
-    name : str
-    make : callable
-        Makes the rule in plain Python from the policy's own options: a fresh one for each replay.
-    order : callable or None
-        Makes what is replayed in its place, compiled, from the same options.
-    plans : bool
-        Whether it plans with estimates.
-    by_user : bool
-        Whether it has to know whose the jobs are.
+    ``make`` makes the rule in plain Python from the policy's options, a fresh one for each replay;
+    ``order``, if there is one, what is replayed compiled in its place. ``plans`` says that it uses
+    estimates, ``by_user`` that it has to know whose the jobs are.
     """
 
     name: str
@@ -133,27 +125,13 @@ def run(
     resamples: int = 0,
     **own: Any,
 ) -> Replayed:
-    """Replay a log under a policy.
+    """Replay a log under a policy, whose options are ``own``.
 
-    Parameters
-    ----------
-    name : str
-    queue : Instance
-    estimates : {"given", "exact"}, optional
-        What the policy believes of run times; given where the log has some, by default.
-    starts : str, optional
-        A file to write when each job started.
-    slowdown_bound : float
-        τ of the bounded slowdown, in the log's unit.
-    resamples : int
-        How many logs that are resampled from it to replay, too.
-    **own
-        The policy's own options.
-
-    Raises
-    ------
-    NotApplicableError
-        If the instance is of no log, or the log lacks what the policy has to know.
+    It believes the log's own ``estimates`` of run times if they are ``given``, as they are by
+    default where there are some, or knows run times ``exact``ly. ``starts`` is a file to write when
+    each job started, ``slowdown_bound`` τ in the log's unit, ``resamples`` the number of resampled
+    logs to replay, too. `NotApplicableError` if there is no log, or it lacks what the policy has to
+    know.
     """
     if queue.log is None:
         raise NotApplicableError(f"{name} replays logs: this instance holds classes of jobs")
@@ -205,13 +183,7 @@ def _believed(queue: Instance, policy: LogPolicy, asked: str | None) -> tuple[st
 
 
 def write(starts: Floats, target: str | None, queue: Instance) -> None:
-    """Write when each job started, by row from 0, where that is asked for.
-
-    Raises
-    ------
-    InputError
-        If that would be the log itself, or cannot be written.
-    """
+    """Write when each job started, by row from 0; `InputError` if that is the log itself."""
     if target is None:
         return
     if Path(target).name == queue.log:

@@ -28,18 +28,10 @@ SLICE = 2_000_000
 class Order:
     """What a compiled replay plays; `rules` says what each means.
 
-    Attributes
-    ----------
-    key : str
-        ``arrival``, ``shortest``, ``longest``, ``smallest``, ``widest``, ``f1``, one of `WEIGHED`,
-        or ``conservative``.
-    fill : {"stop", "skip", "easy"}
-    fill_key : str, optional
-        Another order, fixed, in which others may pass the first; with ``arrival`` only.
-    weights : dict of str to float
-        Of ``multifactor``: ``age``, ``size``, ``fair_share`` and ``max_age``.
-    half_life : float
-        Of usage.
+    ``key`` is ``arrival``, ``shortest``, ``longest``, ``smallest``, ``widest``, ``f1``, one of
+    `WEIGHED`, or ``conservative``; ``fill`` one of `FILLS`. With ``arrival``, ``fill_key`` may be
+    another fixed order, in which jobs may pass the first. ``weights`` are those of ``multifactor``:
+    ``age``, ``size``, ``fair_share`` and ``max_age``.
     """
 
     key: str
@@ -52,14 +44,8 @@ class Order:
 def replay(jobs: Jobs, servers: int, order: Order, planned: Floats | None = None) -> Floats:
     """Return when each job starts, shape (jobs,).
 
-    Parameters
-    ----------
-    jobs : Jobs
-    servers : int
-    order : Order
-    planned : ndarray of float, shape (jobs,), optional
-        How long the policy believes that jobs run, never less than they do; they themselves by
-        default.
+    ``planned``, by default the run times, is how long the policy believes that jobs run, never less
+    than they do.
     """
     planned = jobs.run if planned is None else planned
     if order.key == "conservative":

@@ -26,16 +26,10 @@ class Log(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """What a replay keeps.
+    """The state of a replay.
 
-    Attributes
-    ----------
-    whole : ndarray of int
-        Scalars: see `CAME` and those after it.
-    starts : ndarray of float, shape (jobs,)
-        When each job started, infinite where it did not.
-    ends, jobs : ndarray
-        When running jobs end, and which, as a heap.
+    ``whole`` holds scalars by place (see `CAME`), ``starts`` when each job started, infinite where
+    it did not; ``ends`` and ``jobs`` are a heap of when running jobs end, and which.
     """
 
     whole: Any

@@ -31,13 +31,9 @@ RESAMPLES = Option(
 
 
 def resampled(jobs: Jobs, count: int) -> Iterator[Jobs]:
-    """Yield so many resampled logs, always the same.
+    """Yield so many resampled logs, the same ones every time; the log's times are in seconds.
 
-    Parameters
-    ----------
-    jobs : Jobs
-        Of times in seconds; where users are unknown, weeks of all jobs together are drawn.
-    count : int
+    Where users are unknown, weeks of all jobs together are drawn.
     """
     if not count:
         return
@@ -89,13 +85,7 @@ def objectives(
 ) -> tuple[float, ...]:
     """Return the objective of a policy on each of so many resampled logs.
 
-    Parameters
-    ----------
-    queue : Instance
-        Of a log.
-    count : int
-    started : callable
-        Returns when each job of such an instance starts.
+    ``started`` returns when each job of an instance starts.
     """
     found = []
     for jobs in resampled(queue.jobs, count):

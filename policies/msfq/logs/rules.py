@@ -75,16 +75,9 @@ def multifactor(age: float, size: float, fair_share: float, max_age: float) -> K
 
 
 def ordered(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rule:
-    """Return the rule of an order and a way to fill.
+    """Return the rule that starts jobs in the order of a key, and fills as `FILLS` names it.
 
-    Parameters
-    ----------
-    key : callable
-        The order.
-    fill : {"stop", "skip", "easy"}
-        What is done once the first does not fit.
-    fill_key : callable, optional
-        The order in which others may pass it; the same by default.
+    Others pass the first that does not fit in the order of ``fill_key``, by default the same.
     """
 
     def rule(machine: Machine) -> None:

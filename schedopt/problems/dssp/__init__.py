@@ -31,6 +31,7 @@ class Dssp(Problem["Instance"]):
         "schedule": "schedopt.formulations.dssp.schedule:Schedule",
         "season": "schedopt.formulations.dssp.season:Season",
     }
+    explained: ClassVar = ("selection", "season")
     printed: ClassVar = {
         "random": "RANDOM",
         "first": "FIRST",

@@ -206,7 +206,8 @@ def _remembering(
     """
     last = used[-1].night
     kept = [night for night in used if window is None or last - night.night < window - 1]
-    past: dict[str, Fraction] = {}
+    bounded = rule.at_most | rule.at_least
+    past = dict.fromkeys(bounded, Fraction(0))  # of these there may be no job on some night to come
     total = Fraction(0)
     for night in kept:
         counts = weight(last - night.night, half_life)
@@ -218,7 +219,7 @@ def _remembering(
             past[group] = past.get(group, Fraction(0)) + counts * amount
     return msgspec.structs.replace(
         rule,
-        past={group: float(amount) for group, amount in past.items() if amount},
+        past={group: float(amount) for group, amount in past.items() if amount or group in bounded},
         past_total=float(total),
         window=window,
         half_life=half_life,

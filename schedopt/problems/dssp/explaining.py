@@ -15,7 +15,6 @@ import msgspec
 
 from schedopt.formulations.dssp import Season, Selection
 from schedopt.formulations.dssp.windows import able
-from schedopt.formulations.protocol import Formulation
 from schedopt.instances.constraints import Constraint, FairShare, Require, label
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance
@@ -39,14 +38,12 @@ Progress = Callable[[int, int], None]
 
 
 def explain(
-    model: Formulation, result: Result, limits: Limits, progress: Progress | None = None
-) -> Explanation | None:
-    """Return why jobs are left out, and what each rule costs; None for a schedule.
+    model: Selection | Season, result: Result, limits: Limits, progress: Progress | None = None
+) -> Explanation:
+    """Return why jobs are left out, and what each rule costs.
 
     The time limit is for all further solves together.
     """
-    if not isinstance(model, Selection | Season):
-        return None
     return _Explaining(model, result, limits, progress).explanation()
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from schedopt.formats import counted, number
-from schedopt.instances.dssp import Instance, ScheduledNights
+from schedopt.instances.dssp import Instance, Scheduled, ScheduledNights
 from schedopt.problems.dssp import drawing, showing
-from schedopt.problems.dssp.planning import Chosen, lateness, of_nights, plan, schedules_of
+from schedopt.problems.dssp.planning import Chosen, in_time, lateness, of_nights, plan, schedules_of
 from schedopt.problems.dssp.reasons import Reason, reasons
 from schedopt.problems.shown import Cell, Section, ShownTable
 from schedopt.solvers.result import Result
@@ -27,6 +27,9 @@ REASONS = {
     "rule:NAME": "The rule of that name keeps the job out: it admits it in no selection at all; or "
     "the job would pay, in room that is left or in place of jobs that are together worth less, and "
     "that would break the rule.",
+    "late": "The job would end so late that it earns nothing, so that the plan does not run it.",
+    "overlooked": "There is room for the job, or what would have to make way for it is worth less: "
+    "whoever chose did not see it.",
     "outbid": "There is no room for the job, and what would have to make way for it is worth as "
     "much or more.",
 }
@@ -68,7 +71,7 @@ def sections(
         return
     why, several = reasons(instance, result), of_nights(result)
     if run is not None and run.solution is not None:
-        yield _when(instance, result, run)
+        yield _when(instance, result, run, run.solution)
     each = "each night's capacity" if several else "the machine's time"
     beside = "" if several else ", beside what it asks for"
     where = ", night by night" if several else ""
@@ -92,12 +95,14 @@ def sections(
     yield Section("All jobs", tables=(_all(instance, result, run),), terms=terms)
 
 
-def _when(instance: Instance, result: Result[Chosen], run: Result[Any]) -> Section:
+def _when(
+    instance: Instance, result: Result[Chosen], run: Result[Any], made: Scheduled | ScheduledNights
+) -> Section:
     """Return when jobs run: every task of a night, or who is at work on each of several."""
     late: dict[str, float] = {}
     for schedule in schedules_of(run):
         late |= {name: by for name, by in lateness(instance, schedule).items() if by}
-    names, made = sorted(late), run.solution
+    names = sorted(late)
     if isinstance(made, ScheduledNights):
         named = ", ".join(f"{name} by {number(late[name])}" for name in names)
         told = f" {counted(len(late), 'job')} late: {named}." if late else ""
@@ -107,7 +112,7 @@ def _when(instance: Instance, result: Result[Chosen], run: Result[Any]) -> Secti
         )
         picture = "Processors at work", lambda: drawing.at_work(instance, made)
         return Section("When it runs", words, pictures=(picture,), terms=TIMELINE_BY_NIGHT)
-    words = f"{counted(len(late), 'job')} late: {', '.join(names)}." if late else "All in time."
+    words = f"{in_time(instance, made)}." + f" Late: {', '.join(names)}." * bool(late)
     if run is not result:
         dispatcher = str(run.policy).rpartition("+")[2]
         words = (

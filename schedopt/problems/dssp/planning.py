@@ -47,6 +47,9 @@ PLAINLY = 3_000  # tasks up to which the plain simulator is done before the comp
 HOPE = " (--formulation schedule looks for a choice that can be)"
 """What may be done about late jobs."""
 
+LATE = "late"
+"""Why a plan does not run what is chosen: it would end so late that it earns nothing."""
+
 ON_TIME = 1 + 1e-11
 """A completion that is later than the deadline by less than this factor is rounded."""
 
@@ -73,6 +76,27 @@ def lateness(instance: Instance, solution: Scheduled) -> dict[str, float]:
         deadline = float(instance.deadlines[instance.index[name]])
         late[name] = 0.0 if end <= deadline * ON_TIME else end - deadline
     return late
+
+
+def unpaid(instance: Instance, solution: Scheduled) -> list[str]:
+    """Return the jobs that are run and end so late that they earn nothing, the latest first."""
+    late = lateness(instance, solution)
+    ends, index = solution.completion, instance.index
+    lost = [name for name in late if late[name] and not instance.worth(index[name], ends[name])]
+    return sorted(lost, key=late.__getitem__, reverse=True)
+
+
+def in_time(instance: Instance, solution: Scheduled) -> str:
+    """Say how many jobs are in time, and what ends after the file's deadline by one of its own."""
+    late, deadline = lateness(instance, solution), instance.deadline
+    done = [name for name, by in late.items() if not by]
+    after = sum(solution.completion[name] > deadline * ON_TIME for name in done)
+    own = f" ({after:,} after the file's deadline, by one of {_its(after)} own)" if after else ""
+    return f"{len(done):,} of {counted(len(late), 'job')} in time{own}"
+
+
+def _its(count: int) -> str:
+    return "its" if count == 1 else "their"
 
 
 def dispatched(
@@ -192,7 +216,7 @@ def _worth(
 def plan(
     instance: Instance, result: Result[Chosen], run: Result[Scheduled | ScheduledNights] | None
 ) -> Plan:
-    """Return a plan, a row for each job in the file's order.
+    """Return a plan, a row for each job in the file's order; what earns nothing is not run.
 
     ``run``: what is chosen, as it is run (see `dispatched`): times are from each night's start;
     none are said without it. Raises `InputError` if the result has no solution.
@@ -201,13 +225,14 @@ def plan(
     if chosen is None:
         several = "several nights" if of_nights(result) else "one night"
         raise InputError(f"a result with the jobs of {several}", found="none to plan from")
-    why = reasons(instance, result)
+    why: dict[str, Any] = {**reasons(instance, result)}
     on = {name: n for n, night in enumerate(nights_of(chosen), 1) for name in night.selected}
     starts: dict[str, float] = {}
     widths: dict[str, int] = {}
     ends: dict[str, float] = {}
     late: dict[str, float] = {}
     for schedule in schedules_of(run):
+        why |= dict.fromkeys(unpaid(instance, schedule), LATE)
         began, wide = _spans(schedule)
         starts |= began
         widths |= wide
@@ -219,7 +244,7 @@ def plan(
     titles = groupings([*instance.groups], [column.title for column in night])
     return (
         Column("job", str, names),
-        Column("run", bool, [name in on for name in names]),
+        Column("run", bool, [name in on and name not in why for name in names]),
         Column("reason", str, [str(why.get(name, "")) for name in names]),
         Column("reward", float, [job.reward for job in instance.jobs]),
         *(

@@ -14,9 +14,12 @@ The reasons are found without solving again, by the first of these that holds:
     that are together worth less (those of least reward for their demand are tried), and then the
     rule is broken. Of several rules that of the job itself comes before one that misses the jobs
     dropped for it, and then the file's order decides.
+``overlooked``
+    There is room for it, or what would have to make way for it is worth less: whoever chose did not
+    see it. It may be that a schedule has no place for what a selection has room for.
 ``outbid``
     All else: there is no room for it, and what would have to make way for it is worth as much or
-    more. Of a selection that is not optimal it may only be that whoever chose did not see it.
+    more. Of an optimal schedule it is all that is no rule's: no schedule with it earns more.
 
 Everything is compared in whole numbers. What each rule costs, by solving again without it, is the
 business of `solve --explain`.
@@ -32,7 +35,8 @@ from typing import TYPE_CHECKING, Literal
 from schedopt.formats import number
 from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Instance, Selected, SelectedNights
+from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
+from schedopt.instances.errors import shown
 
 if TYPE_CHECKING:
     from schedopt.formulations.program import Program
@@ -43,7 +47,7 @@ if TYPE_CHECKING:
 class Reason:
     """Why a job is left out."""
 
-    kind: Literal["never", "rule", "outbid"]
+    kind: Literal["never", "rule", "overlooked", "outbid"]
     rule: str = ""  # the name of the rule; empty for the other kinds
     words: str = ""  # the same in a few words for people
     shut_out: bool = False  # whether the rule admits the job in no selection
@@ -69,7 +73,19 @@ def reasons(instance: Instance, result: Result, most: int | None = None) -> dict
         return {}
     kind = Season if isinstance(solution, SelectedNights) else Selection
     model = kind(instance, fill=_fill(instance, result, solution)).add(*result.constraints)
-    return left_out(model, solution, most) | _explained(result)
+    found = left_out(model, solution, most)
+    if isinstance(solution, Scheduled):
+        found = {name: _scheduled(reason, result.proven) for name, reason in found.items()}
+    return found | _explained(result)
+
+
+def _scheduled(reason: Reason, proven: bool) -> Reason:
+    """Return a reason as it is of a schedule, which may lack a place where there is room."""
+    if reason.kind != "overlooked":
+        return reason
+    if proven:
+        return Reason("outbid", words=f"{reason.words}, but no schedule with it earns more")
+    return Reason("overlooked", words=f"{reason.words}, but no schedule with it was found")
 
 
 def _explained(result: Result) -> dict[str, Reason]:
@@ -169,22 +185,27 @@ class _Judge:
     def reason(self, j: int) -> Reason:
         """Return why an open job is left out."""
         if alone := self._shut_out(j):
-            return Reason("rule", alone, f"{alone} admits it in no selection", shut_out=True)
+            return Reason("rule", alone, f"{shown(alone)} admits it in no selection", shut_out=True)
         dropped = self._room_for(j)
         if dropped is None:
             return Reason("outbid", words="what would have to make way is worth as much or more")
         for without in ((), dropped):
             if name := self._broken(j, without):
                 return Reason("rule", name, self._words(name, without, dropped))
-        return Reason("outbid", words="there was room for it" if not dropped else "")
+        if not self.program.rewards[j]:
+            return Reason("outbid", words="it earns nothing")
+        words = f"it is worth more than {self._fewer(dropped)} in its place"
+        return Reason("overlooked", words=words if dropped else "there is room for it")
 
     def _words(self, name: str, without: Sequence[int], dropped: Sequence[int]) -> str:
         if not dropped:
-            return f"there is room for it, but it would break {name}"
-        names = [self.names[k] for k in dropped]
-        less = names[0] if len(names) == 1 else f"{len(names)} jobs"
-        how = "dropping them" if without and len(names) > 1 else "dropping it" if without else "it"
-        return f"worth more than {less} in its place, but {how} would break {name}"
+            return f"there is room for it, but it would break {shown(name)}"
+        how = "dropping them" if len(dropped) > 1 else "dropping it"
+        broken = f"but {how if without else 'it'} would break {shown(name)}"
+        return f"worth more than {self._fewer(dropped)} in its place, {broken}"
+
+    def _fewer(self, dropped: Sequence[int]) -> str:
+        return self.names[dropped[0]] if len(dropped) == 1 else f"{len(dropped)} jobs"
 
     def _shut_out(self, j: int) -> str:
         """Return the first rule that admits the job in no selection; nothing where there is none.

@@ -13,11 +13,27 @@ from schedopt.formulations.dssp.nights import nights_of
 from schedopt.formulations.dssp.windows import able
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
+from schedopt.instances.dssp import (
+    Instance,
+    Scheduled,
+    ScheduledNights,
+    Selected,
+    SelectedNights,
+)
 from schedopt.instances.fair_share import weight
-from schedopt.problems.dssp.planning import PLAINLY, Chosen, dispatched, lateness
+from schedopt.problems.dssp.planning import (
+    HOPE,
+    PLAINLY,
+    Chosen,
+    dispatched,
+    in_time,
+    lateness,
+    of_nights,
+    schedules_of,
+    unpaid,
+)
 from schedopt.problems.dssp.reasons import reasons
-from schedopt.problems.shown import Lines, ShownTable, Tables
+from schedopt.problems.shown import CAUTION, Lines, ShownTable, Tables
 from schedopt.solvers.result import Result
 
 MOST = 40  # groups of a table; of more, those with the largest shares are shown
@@ -69,8 +85,9 @@ def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines
         return
     schedule = run.solution
     late = {name: by for name, by in lateness(night, schedule).items() if by}
-    done = len(schedule.completion) - len(late)
-    told = f"{done:,} of {len(schedule.completion):,} jobs in time"
+    if told := caution(night, result, run):
+        yield CAUTION, told
+    told = in_time(night, schedule)
     if late and run is not result:
         worst = sorted(late, key=late.__getitem__, reverse=True)
         named = [f"{name} by {number(late[name])}" for name in worst[:NAMED]]
@@ -85,6 +102,18 @@ def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines
         f"makespan {schedule.makespan / night.deadline:.2f} deadlines, "
         f"processors busy {schedule.utilization:.1%} of the time until the deadline",
     )
+
+
+def caution(
+    instance: Instance, result: Result[Chosen], run: Result[Scheduled | ScheduledNights]
+) -> str:
+    """Say which part of what is chosen cannot be carried out in time as it is run; else nothing."""
+    lost = [name for schedule in schedules_of(run) for name in unpaid(instance, schedule)]
+    if run is result or not lost:
+        return ""
+    ends, earn = ("ends", "earns") if len(lost) == 1 else ("end", "earn")
+    hope = "" if of_nights(result) else HOPE
+    return f"{counted(len(lost), 'chosen job')} {ends} late and {earn} nothing{hope}"
 
 
 def _used_up(night: Instance, result: Result) -> Lines:

@@ -1,6 +1,6 @@
-"""Schedule again, by a method of its own: a 0-1 program with a column for each start of a task.
+"""A second method for schedules: a 0-1 program with a column for each start of a task.
 
-It shares neither the search nor CP-SAT with what schedules first: HiGHS solves it, and what that
+It shares neither the search nor CP-SAT with the other engines: HiGHS solves it, and what that
 leaves undecided is decided in whole numbers (see `binary.engine`). Its size is tasks times
 units of time, so it is for small schedules on a coarse grid.
 """
@@ -32,7 +32,7 @@ PATIENCE = 60.0
 
 
 def solve(model: Schedule, given: Given) -> Result[Scheduled]:
-    """Solve a schedule from nothing; ``given.read`` has the columns."""
+    """Solve a schedule without a start or a bound; ``given.read`` has the columns."""
     limits, starts = given.limits, given.read
     night, jobs = model.instance, len(model.instance.jobs)
     program = selection_program(
@@ -64,15 +64,7 @@ def solve(model: Schedule, given: Given) -> Result[Scheduled]:
 
 
 class Starts:
-    """The columns: the jobs, then each start of each task.
-
-    Attributes
-    ----------
-    able : set of int
-        The jobs whose stages fit at all.
-    names : list of str
-        Of the starts.
-    """
+    """The columns: the jobs, then each start of each task; `able` are the jobs that can be done."""
 
     def __init__(self, model: Schedule) -> None:
         self.model = model
@@ -121,7 +113,7 @@ class Starts:
             head += most
 
     def rows(self) -> Iterator[Row]:
-        """Yield that tasks of jobs that are run start once, in order, and find room."""
+        """Yield rows: tasks of selected jobs start once, in order, and find room."""
         for i, columns in self.of_task.items():
             body = [*columns.values(), self.job_of[i]]
             yield Row(f"once: {i}", body, [1] * len(columns) + [-1], 0, 0)
@@ -138,7 +130,7 @@ class Starts:
             yield from self._room(f"seats {number}", uses, rule.capacity)
 
     def _in_order(self, a: int, b: int) -> Iterator[Row]:
-        """Yield that by each time b has started only if a has ended."""
+        """Yield rows: by each time b has started only if a has ended."""
         length = int(self.model.grid.lengths[a])
         for t in self.of_task[b]:
             started = [x for u, x in self.of_task[b].items() if u <= t]
@@ -148,7 +140,7 @@ class Starts:
                 yield Row(f"{a} before {b} at {t}", [*started, *ended], signs, upper=0)
 
     def _room(self, what: str, uses: Mapping[int, int], capacity: int) -> Iterator[Row]:
-        """Yield that at each time what runs finds room."""
+        """Yield rows: at each time the running tasks find room."""
         running: dict[int, list[tuple[int, int]]] = {}
         for i, use in uses.items():
             for t, x in self.of_task[i].items():

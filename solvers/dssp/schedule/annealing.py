@@ -1,8 +1,8 @@
 """Simulated annealing over sets of jobs and the order in which they are dispatched.
 
 A move drops up to three jobs, fills the machine up again with others, a little beyond what was done
-in time, and dispatches them all. What is in time is kept if it earns as much as before, or
-nearly so; how nearly falls over a round of moves, and every round begins with the best so far
+in time, and dispatches them all. The jobs in time are kept if they earn as much as before, or
+nearly so; the tolerance falls over a round of moves, and every round begins with the best so far
 (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983).
 
 All is drawn from the seed, and no move looks at a clock: the same seed makes the same moves.
@@ -41,15 +41,7 @@ Where much is idle, up to a quarter of that more.
 
 @dataclass
 class Kept:
-    """Jobs that were in time together, and the order of their tasks.
-
-    Attributes
-    ----------
-    worth : float
-    jobs : ndarray of bool, shape (jobs,)
-    order : int
-    shift : ndarray of float, shape (jobs,), or None
-    """
+    """Jobs that were in time together, and the order of their tasks."""
 
     worth: float
     jobs: Mask
@@ -60,25 +52,10 @@ class Kept:
 class Annealing:
     """A search by moves.
 
-    Parameters
-    ----------
-    trials : Trials
-    caps : sequence of (ndarray, float)
-        Sums over the jobs that are run, by coefficient, and what they must not exceed.
-    keeps : callable
-        Tells whether a set of jobs keeps all side constraints.
-    seed : int
-    starts : iterable of ndarray of bool, shape (jobs,)
-        Sets of jobs that are worth a first try.
-
-    Attributes
-    ----------
-    best : Kept or None
-        The best so far that keeps the side constraints.
-    starts : ndarray of float, shape (tasks,)
-        When the tasks of its jobs start.
-    moves, fruitless : int
-        Moves so far, and those since the best was found.
+    Sums over the selected jobs, by coefficient, must not exceed `caps`; `keeps` tells whether a set
+    of jobs satisfies all side constraints. `starts` are sets of jobs to try first; as an attribute,
+    the times at which the tasks of the `best` start. `fruitless` counts the moves since the best
+    was found.
     """
 
     def __init__(
@@ -136,7 +113,7 @@ class Annealing:
         self.gains = np.maximum(self.gains * 0.99, 0.1)
 
     def _opened(self, starts: Iterable[Mask]) -> Iterator[bool]:
-        """Try sets to start from, then halve what the best set that is in time may ask for."""
+        """Try sets to start from, then bisect the demand of the best set that is in time."""
         for start in starts:
             jobs = start & self.trials.able
             yield from self._each(jobs)
@@ -160,7 +137,7 @@ class Annealing:
             low = room
 
     def first(self, starts: Iterable[Mask]) -> None:
-        """Dispatch sets to start from, one after the other, until some of one is in time."""
+        """Dispatch sets to start from, one after the other, until some jobs of one are in time."""
         for start in starts:
             for order in (0, self.trials.orders // 2):
                 if self.best is not None and self.best.worth > 0:
@@ -229,7 +206,7 @@ class Annealing:
         return kept
 
     def _shifted(self, jobs: Mask, shift: Floats | None) -> Floats:
-        """Put a few jobs off, or bring them forward."""
+        """Move a few jobs later or earlier in the order."""
         shifted = np.zeros(len(jobs)) if shift is None else shift.copy()
         there = np.flatnonzero(jobs)
         if len(there):
@@ -239,7 +216,7 @@ class Annealing:
         return shifted
 
     def _try(self, tried: Kept, warmth: float) -> bool:
-        """Dispatch, keep what is in time where that is good enough, and tell whether it is."""
+        """Dispatch; keep the jobs in time if they are good enough, and tell whether they are."""
         earned = self.trials.run(tried.jobs, tried.order, tried.shift)
         tried.worth, in_time = float(earned.sum()), earned > 0
         least = self.now.worth + warmth * self.now.worth * np.log(max(self.draw.random(), 1e-300))

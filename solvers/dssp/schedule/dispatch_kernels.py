@@ -120,7 +120,7 @@ def by_key(
 
 @compiled
 def _following(numbers: Ints, task: int, until: int) -> int:
-    """Return the key of the task after one, `NOBODY` after the last of its stage."""
+    """Return the key of the next task, `NOBODY` after the last of its stage."""
     return numbers[task + 1] if task + 1 < until else NOBODY
 
 

@@ -1,4 +1,4 @@
-"""Sets of jobs that are worth the most for what they ask for."""
+"""Sets of jobs of the highest reward for their demand."""
 
 from __future__ import annotations
 
@@ -16,17 +16,6 @@ class Frontier:
     """Knapsacks of several rooms, over the jobs that could be in time by themselves.
 
     Each is searched for a few thousand states, without a clock: mostly that proves it.
-
-    Parameters
-    ----------
-    night : Instance
-    able : ndarray of bool, shape (jobs,)
-        The jobs to choose from.
-
-    Attributes
-    ----------
-    capacity : float
-        The most room there is.
     """
 
     def __init__(self, night: Instance, able: Mask) -> None:
@@ -35,14 +24,7 @@ class Frontier:
         self.capacity = night.processors * float(night.horizon)
 
     def best(self, room: float, without: Mask | None = None) -> Mask:
-        """Return the set that is worth the most and asks for no more than some room.
-
-        Parameters
-        ----------
-        room : float
-        without : ndarray of bool, shape (jobs,), optional
-            Jobs that are not in it.
-        """
+        """Return the set of the highest reward whose demand fits a room, without some jobs."""
         able = self._able if without is None else self._able & ~without
         core = Core(np.where(able, self._rewards, 0.0), self._demands, max(room, 0.0))
         core.advance(0.0)

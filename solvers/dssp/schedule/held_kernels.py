@@ -28,7 +28,7 @@ def _seated(use: Array, left: Array, j: int) -> bool:
 
 @compiled
 def _hold(left: Array, use: Array, j: int, tasks: int) -> bool:
-    """Let so many tasks of a job begin to hold their seats, or end it; tell whether it has any."""
+    """Let so many tasks of a job take their seats, or give them back; tell whether it has any."""
     some = False
     for k in range(len(left)):
         left[k] -= tasks * use[k, j]

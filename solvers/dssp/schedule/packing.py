@@ -1,4 +1,4 @@
-"""Trials that pack the last tasks of a night: what the compiled steps need, made once."""
+"""Trials that pack the last tasks of a night: the arrays of the compiled steps, made once."""
 
 from __future__ import annotations
 
@@ -20,17 +20,9 @@ EFFORT = 500_000
 class Packing:
     """Packs what a dispatcher has not started some time before the deadline.
 
-    Parameters
-    ----------
-    night : Instance
-        With stages for every job, no releases, and nothing paid for what is late.
-    order : ndarray of int, shape (tasks,)
-        The order in which stages hand their tasks out.
-
-    Attributes
-    ----------
-    early : ndarray of bool, shape (tasks,)
-        In that order, the tasks that must have started before packing begins.
+    The night has stages for every job, no releases, and pays nothing for what is late. `order` is
+    the order in which stages hand their tasks out; `early` marks, in that order, the tasks that
+    must have started before packing begins.
     """
 
     def __init__(self, night: Instance, order: Ints) -> None:
@@ -49,14 +41,8 @@ class Packing:
     def run(self, keys: Floats, jobs: Ints, part: float, starts: Floats) -> Floats:
         """Dispatch some jobs by least key, pack the rest, and return when each job completes.
 
-        Parameters
-        ----------
-        keys : ndarray of float, shape (tasks,)
-        jobs : ndarray of int
-        part : float
-            For how much of the night, at its end, tasks are packed.
-        starts : ndarray of float, shape (tasks,)
-            Takes when each task starts.
+        Tasks are packed for a `part` of the night, at its end; `starts` takes when each task
+        starts.
         """
         from schedopt.solvers.dssp.schedule import packing_kernels
 

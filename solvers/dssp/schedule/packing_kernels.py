@@ -23,32 +23,18 @@ Array = Any  # numba gives its own types to what these kernels hand to one anoth
 
 
 class Tail(NamedTuple):
-    """What is left to pack: items in the order in which they are due, bins of one processor each.
+    """What is left to pack: items in the order of due times, bins of one processor each."""
 
-    Attributes
-    ----------
-    tasks, owners : ndarray of int, shape (items,)
-        Which task of which job.
-    lengths, opens, due : ndarray of float, shape (items,)
-        How long it is, from when on it may start, and by when it must end.
-    bins : ndarray of int, shape (items,)
-        In which bin each is; -1: in none.
-    begin, end : ndarray of float, shape (bins,)
-        When each processor is free, and when it has done what the bin holds.
-    head, after : ndarray of int, shapes (bins,) and (items,)
-        The items of each bin, linked in the order in which they run.
-    """
-
-    tasks: Array
-    owners: Array
+    tasks: Array  # of each item, (items,)
+    owners: Array  # the jobs of these, (items,)
     lengths: Array
-    opens: Array
-    due: Array
-    bins: Array
-    begin: Array
-    end: Array
-    head: Array
-    after: Array
+    opens: Array  # when each item may start, (items,)
+    due: Array  # when each must end, (items,)
+    bins: Array  # where each item is; -1: nowhere, (items,)
+    begin: Array  # when each processor is free, (bins,)
+    end: Array  # when it has done what the bin holds, (bins,)
+    head: Array  # first item of each bin, (bins,)
+    after: Array  # the item that runs next in the bin, (items,)
 
 
 @njit(cache=True, nogil=True)
@@ -96,7 +82,7 @@ def _left(
 
 @njit(cache=True, nogil=True)
 def _run(tail: Tail, p: int, less: int, more: int) -> float:
-    """Return when a bin is done without one item and with another (-1: none); inf: too late."""
+    """Return when a bin is done without one item and with another (-1: none), infinite if late."""
     now, i = tail.begin[p], tail.head[p]
     while i >= 0 or more >= 0:
         if more >= 0 and (i < 0 or more < i):
@@ -172,7 +158,7 @@ def _fit(tail: Tail) -> int:
 
 @njit(cache=True, nogil=True)
 def _widened(tail: Tail, q: int, u: int, span: float, work: Array) -> bool:
-    """Exchange items of a bin against shorter ones of others until it takes one more, if it can."""
+    """Exchange items of a bin for shorter ones of others until it takes one more, if it can."""
     while _run(tail, q, -1, u) == np.inf:
         gain, one, other = 1e-9 * span, -1, -1
         k = tail.head[q]
@@ -197,7 +183,7 @@ def _widened(tail: Tail, q: int, u: int, span: float, work: Array) -> bool:
 
 @njit(cache=True, nogil=True)
 def _mended(tail: Tail, u: int, span: float, work: Array) -> bool:
-    """Find a bin for an item, or for a shorter one that it takes the place of, and so on."""
+    """Find a bin for an item, or for a shorter one whose place it takes, and so on."""
     while work[0] > 0:
         room, q = 0.0, -1
         for p in range(len(tail.end)):

@@ -19,35 +19,17 @@ from schedopt.solvers.running import Run
 
 
 class Found(NamedTuple):
-    """The best schedule that a search has found.
+    """The best schedule that a search has found; tasks of its jobs have finite starts."""
 
-    Attributes
-    ----------
-    worth : float
-        What it earns.
-    jobs : ndarray of int
-        Positions of the jobs that it completes.
-    starts : ndarray of float, shape (tasks,)
-        When their tasks start.
-    moves : int
-        Moves of all workers.
-    """
-
-    worth: float
-    jobs: Ints
-    starts: Floats
-    moves: int
+    worth: float  # its reward
+    jobs: Ints  # positions of the jobs that it completes
+    starts: Floats  # (tasks,)
+    moves: int  # of all workers
 
 
 @cache
 def compile_kernels(held: bool) -> None:
-    """Run a trial on next to nothing, so that compiling is not counted as searching.
-
-    Parameters
-    ----------
-    held : bool
-        Whether there are releases or seats.
-    """
+    """Run a tiny trial, with releases if `held`, so that compiling is not counted as searching."""
     jobs = [Job(name=f"j{i}", reward=1.0, release=float(held), stages=((1.0,),)) for i in range(2)]
     night = Instance(name="compiled", processors=1, deadline=4.0, jobs=tuple(jobs))
     trials = Trials(night, ())
@@ -69,32 +51,12 @@ def search(
     patience: int = 3_200,
     workers: int = 1,
 ) -> Found | None:
-    """Search until the target is met, time is over, or many moves were of no use.
+    """Search until the target is met, time is over, or `patience` moves were of no use.
 
-    Parameters
-    ----------
-    night : Instance
-        With stages for every job.
-    run : Run
-        Whose limits have the seed; an interruption ends the search and keeps what it found.
-    starts : iterable of ndarray of bool, shape (jobs,)
-        Sets of jobs that are worth a first try.
-    keeps : callable
-        Tells whether a set of jobs keeps all side constraints.
-    caps : sequence of (ndarray, float)
-        Sums over the jobs that are run, by coefficient, and what they must not exceed: those of
-        `keeps` that a move can look at beforehand.
-    seats : sequence of Seats
-        What running tasks hold.
-    target : float, optional
-        What is enough.
-    seconds : float, optional
-        How long to search.
-    patience : int
-        Moves of no use after which a worker gives up.
-    workers : int
-        Each with a seed of its own. One worker makes the same moves each time, however long it is
-        given.
+    `starts` are sets of jobs to try first. `keeps` tells whether a set of jobs satisfies all side
+    constraints; `caps` are those of them, sums by coefficient with an upper bound, that a move can
+    look at beforehand. Each worker has a seed of its own; one worker makes the same moves each
+    time, however long it is given. An interruption ends the search and keeps what it found.
     """
     stop = threading.Event()
     seeds = np.random.SeedSequence(run.limits.seed).generate_state(workers).tolist()

@@ -48,11 +48,6 @@ def search(model: Schedule, given: Given) -> Result | HandOn:
 
     In nearly every case the optimum is near that bound: where a schedule meets it, nothing is left
     to search. CP-SAT goes on where there are few enough tasks, or no time limit.
-
-    Parameters
-    ----------
-    model : Schedule
-    given : Given
     """
     began, limits = now(), given.limits
     relaxed = _relaxed(model, limits)
@@ -84,9 +79,9 @@ def by_cpsat(model: Schedule, given: Given) -> Result:
 def certify(
     model: Schedule, result: Result, limits: Limits, holds: Callable[[dict[str, Any]], bool]
 ) -> dict[str, Any]:
-    """Return what re-proves the bound of the selection that bounds every schedule.
+    """Return a certificate of the bound of the selection that bounds every schedule.
 
-    A bound that CP-SAT has brought below that is believed.
+    A lower bound from CP-SAT is believed.
     """
     from schedopt.formulations.dssp import Selection
     from schedopt.solvers.dssp.selection.binary.certificate import certify as branched

@@ -1,4 +1,4 @@
-"""One trial of a search: which jobs, in which order, dispatched, and what they earn in time."""
+"""One trial of a search: dispatch some jobs in some order, and add up what they earn in time."""
 
 from __future__ import annotations
 
@@ -20,25 +20,10 @@ class Trials:
     """Dispatches sets of jobs, compiled, and says what each job earns.
 
     The task with the least time to spare on the way to its job's deadline goes first, or that of
-    the job with the least such time from its start; jobs may be put off or brought forward. In
-    some orders the last tasks are packed (see `packing_kernels`), where there are no releases, no
-    seats, and nothing is paid for what is late.
-
-    Parameters
-    ----------
-    night : Instance
-        With stages for every job.
-    seats : sequence of Seats
-        What running tasks hold.
-
-    Attributes
-    ----------
-    able : ndarray of bool, shape (jobs,)
-        The jobs that could be in time by themselves, and earn something.
-    orders : int
-        How many orders of tasks there are to choose from.
-    starts : ndarray of float, shape (tasks,)
-        When each task started in the last trial, in the file's order; it is written over.
+    the job with the least such time from its start; jobs may be moved later or earlier. In some of
+    the `orders` the last tasks are packed (see `packing_kernels`), where there are no releases, no
+    seats, and nothing is paid for what is late. `able` are the jobs that could be in time by
+    themselves, and earn something.
     """
 
     def __init__(self, night: Instance, seats: Sequence[Seats]) -> None:

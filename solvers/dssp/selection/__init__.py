@@ -222,7 +222,7 @@ ENGINES = (
         when="up to 8 rows of resources and caps that bind, objectives in order; with the reward "
         f"alone unasked from {SMALL + 1} open columns on",
         proves="the optimum of each objective in order, in whole numbers",
-        certificate="branching, of the reward",
+        certificate="branching, for each objective",
         certify=_BRANCHED,
         confirmed_by="model",
     ),

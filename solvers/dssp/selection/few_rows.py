@@ -1,4 +1,4 @@
-"""Selections of few rows: read as columns, solved in order, and told as a result."""
+"""Selections of few rows: read as columns, solved objective by objective, returned as a result."""
 
 from __future__ import annotations
 
@@ -27,36 +27,25 @@ if TYPE_CHECKING:
 ROWS = 8
 """Rows that can bind, up to which these are few."""
 LARGE = 2**52
-"""What a row, or an objective, may come to."""
+"""Upper limit of the sum of a row, or of an objective."""
 PATIENCE = 20.0
 """Seconds that are taken where no time limit is given; what follows in the table goes on."""
 NEAR = 1e-9
-"""Of an objective that the native model holds: what rounding may cost it."""
+"""Relative rounding error allowed to an objective that is held in the native model."""
 
 
 class FewRows(NamedTuple):
-    """A selection as few rows over the open columns.
+    """A selection as few rows over the open columns."""
 
-    Attributes
-    ----------
-    at : ndarray of int
-        Positions of the open columns.
-    goals : ndarray of int64, shape (objectives, columns)
-    units : list of Fraction
-        Units in 1 of each objective.
-    rows : ndarray of int64, shape (rows, columns)
-    room : ndarray of int64, shape (rows,)
-    """
-
-    at: Integers
-    goals: Integers
-    units: list[Fraction]
-    rows: Integers
-    room: Integers
+    at: Integers  # positions of the open columns
+    goals: Integers  # (objectives, columns)
+    units: list[Fraction]  # units in 1 of each objective
+    rows: Integers  # (rows, columns)
+    room: Integers  # (rows,)
 
 
 def few_rows(model: Selection) -> FewRows | None:
-    """Read a selection; None where it is more than few rows that bound sums from above."""
+    """Read a selection; None where it is more than a few rows that bound sums from above."""
     if model.calendar is not None or any(row.lifting for _, row in model.stated):
         return None
     program = model.program()
@@ -123,7 +112,7 @@ def solve(model: Selection, given: Given) -> Result[Any] | HandOn:
 def as_declared(model: Selection | Season, given: Given) -> Result[Any]:
     """Solve the native model as it stands, in HiGHS; objectives after the reward one by one.
 
-    What an objective has come to is held, but for rounding, while the next is maximized.
+    The value that an objective has reached is held, but for rounding, while the next is maximized.
     """
     result = mip.as_declared(model, given)
     if not model.ordered:

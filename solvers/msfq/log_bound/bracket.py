@@ -1,4 +1,4 @@
-"""Logs: bounds on what any schedule could have got, beside what the best policy gets."""
+"""Logs: bounds on any schedule's objective, beside that of the best policy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def solve(model: LogBound, given: Given) -> Result | HandOn:
-    """Bound what any schedule could have got; the model is left with the prices that prove most.
+    """Bound the objective of any schedule; the model keeps the prices that prove most.
 
     Prices start from the schedule of the best policy; without one there is no solution.
     """
@@ -66,22 +66,14 @@ def bracketed(
 def certify(
     model: LogBound, result: Result, limits: Limits, holds: Callable[[Certificate], bool]
 ) -> Certificate | None:
-    """Return the prices that the model is left with, where these are what proves the bound."""
+    """Return the model's prices, where these prove the bound."""
     if result.options.get("best_bound") == "busy-dates" and model.instance.objective == "mean":
         return None  # prices show less, and the checker knows no other way to it
     return model.certificate()
 
 
 class BoundSearch:
-    """The search for a bound on a log: relaxations at once, then prices.
-
-    Attributes
-    ----------
-    value : float or None
-        What the best policy gets.
-    bounds : dict of str to float
-        By name, all that are known by now.
-    """
+    """The search for a bound on a log: relaxations, then prices; `bounds` has all by name."""
 
     def __init__(self, model: LogBound, hint: Bracketed | None) -> None:
         self.value = None if hint is None else model.instance.objective_of(hint)

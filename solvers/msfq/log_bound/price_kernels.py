@@ -1,4 +1,4 @@
-"""Jobs that pay for servers: when each is best started, and how many servers that takes, compiled.
+"""Jobs that pay for servers: each job's cheapest start, and the servers in use, compiled.
 
 All numbers are whole, and no sum overflows: `prices.Priced` sees to it.
 """
@@ -28,27 +28,14 @@ def respond(
     submit: Any, need: Any, run: Any, weight: Any, unit: int, grid: Any, prices: Any, paid: Any,
     costs: Any, starts: Any,
 ) -> Any:  # fmt: skip
-    """Find for each job the start at which response and rent together cost least.
-
-    Returns how many starts were looked at.
+    """Find each job's cheapest start, by response and rent; return how many were looked at.
 
     A start S costs unit·weight·(S + run - submit) + need·(what a server costs from S to S + run).
     That is linear between the times at which S or S + run meets the grid, so that one of those, or
-    the submit itself, is best; of equals the earliest.
-
-    Parameters
-    ----------
-    submit, need, run, weight : ndarray of int64, shape (jobs,)
-        Submits in order, none before the grid.
-    unit : int
-        What a unit of time costs a job of weight 1, in the prices' unit.
-    grid : ndarray of int64, shape (cells + 1,)
-    prices : ndarray of int64, shape (cells + 1,)
-        Of a server for a unit of time from ``grid[i]`` on; the last is 0.
-    paid : ndarray of int64, shape (cells + 1,)
-        What a server costs from the first time of the grid to ``grid[i]``.
-    costs, starts : ndarray of int64, shape (jobs,)
-        Taken for the answer.
+    the submit itself, is best; of equals the earliest. Submits are in order, none before the grid;
+    `unit` is the cost of a unit of time for weight 1, in the prices' unit; `prices`, of a server
+    per unit of time from each grid time on, end with 0; `paid` are their sums from the first time
+    of the grid. `costs` and `starts` take the answer.
     """
     cells = grid.size - 1
     begin = seen = 0
@@ -90,15 +77,7 @@ def respond(
 
 @njit(cache=True, error_model="numpy")
 def use(starts: Any, need: Any, run: Any, grid: Any, used: Any) -> None:
-    """Add up the server-time that jobs use in each cell of the grid.
-
-    Parameters
-    ----------
-    starts, need, run : ndarray of int64, shape (jobs,)
-    grid : ndarray of int64, shape (cells + 1,)
-    used : ndarray of float, shape (cells + 1,)
-        Taken for the answer; the last is what is used beyond the grid.
-    """
+    """Put the server-time that jobs use in each cell, and beyond the grid, into `used`."""
     cells = grid.size - 1
     used[:] = 0.0
     whole = used.copy()  # servers that come (and, negative, go) with each cell, in full

@@ -21,28 +21,21 @@ Floats = NDArray[np.float64]
 ROOM = 2**60
 MOST_UNIT = 2**24
 PATIENCE = 15
-"""Rounds without an improvement until steps are halved."""
+"""Rounds without an improvement before steps are halved."""
 KEPT = 0.7
-"""Of the direction of the round before."""
+"""The part of the last round's direction that is kept."""
 MOST_WORK = 3 * 10**9
-"""Starts looked at, after which no round is begun: some ten seconds, the same on any machine."""
+"""Starts after which no round is begun: some ten seconds, but the same number on any machine."""
 ENOUGH = 1e-4
-"""Relative: less is no improvement."""
+"""Relative change below which a bound is no improvement."""
 
 
 class PriceSearch:
-    """The search for prices that prove the most.
+    """The search for the prices that prove the highest bound.
 
-    Attributes
-    ----------
-    bound : float or None
-        On the mean response time; None where numbers are too large for it.
-    best : Prices
-        What proves it.
-    total : int
-        The same bound, on the sum of weight times response, in units of ``best.unit`` to a tick.
-    costs, starts : ndarray of int64, shape (jobs,)
-        What each job costs at the last prices tried, and when it then starts.
+    `bound` is on the mean response time, None where numbers are too large; `total` is the same on
+    the sum of weight times response, in units of ``best.unit`` to a tick. `costs` and `starts` are
+    each job's cheapest at the last prices tried.
     """
 
     def __init__(
@@ -139,17 +132,9 @@ def summed(values: Ticks64) -> int:
 
 
 def grid_of(ticks: Ticks, starts: Floats, most: int) -> Ticks64:
-    """Return times at which prices may change.
+    """Return at most `most` + 1 times at which prices may change, picked evenly.
 
-    These are submits, starts and ends of a good schedule, and the ends of jobs on one fast machine.
-
-    Parameters
-    ----------
-    ticks : Ticks
-    starts : ndarray of float, shape (jobs,)
-        In ticks.
-    most : int
-        Cells at most; of more times, so many evenly picked.
+    They are submits, starts and ends of a good schedule, and the ends of jobs on one fast machine.
     """
     begun = np.ceil(starts).astype(np.int64)
     done = np.ceil(_fast(ticks)[1]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""The bound on a log as the time-indexed linear program, in HiGHS: what prices can prove at most.
+"""The bound on a log as the time-indexed linear program, in HiGHS: the best that prices can prove.
 
 A column says how much of a job starts at a time; each job starts once, and at no time do jobs need
 more servers than there are. What HiGHS says a server is worth at each time are the best prices: the
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from schedopt.solvers.door import Given
 
 UNIT = 2**30
-"""What a tick of waiting costs a job of weight 1."""
+"""The cost of a tick of waiting for a job of weight 1."""
 
 
 def solve(model: LogBound, given: Given) -> Result:
-    """Bound the mean response time of a log; the model is left with the best prices.
+    """Bound the mean response time of a log; the model keeps the best prices.
 
-    What the best policy gets is told beside it, and has no part in it.
+    The best policy's value is reported beside it, but not used.
     """
     run, ticks = Run(given.limits), model.ticks
     last = max(1, int(ticks.submit[-1]) + int(ticks.run.sum()))

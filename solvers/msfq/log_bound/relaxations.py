@@ -18,13 +18,7 @@ SHIFT = 40
 
 
 def bounds(queue: Instance) -> dict[str, float]:
-    """Return bounds on the objective of a log by name: see `relaxed`; ``best`` is the greatest.
-
-    Parameters
-    ----------
-    queue : Instance
-        Of a log.
-    """
+    """Return bounds on the objective of a log by name: see `relaxed`; ``best`` is the greatest."""
     found = relaxed(Ticks.of(queue), weighted=queue.objective == "weighted")
     return found | {"best": max(found.values())}
 
@@ -100,12 +94,8 @@ def _shortest_remaining(submit: list[int], work: list[int]) -> list[int]:
 def _busy_dates(submit: list[int], work: list[int], order: list[int] | None) -> Fraction:
     """Return the least sum of weighted mean times at which work is done, rounded down by job.
 
-    Parameters
-    ----------
-    submit, work : list of int
-    order : list of int or None
-        Of jobs that weigh 1, their work, by which they are done; None where they weigh their work,
-        and any order is as good.
+    `order` is the work of jobs that weigh 1 each, by which they are done; None where jobs weigh
+    their work, and any order is as good.
     """
     ready: list[tuple[int, int]] = []
     left = list(work)

@@ -1,4 +1,4 @@
-"""What a policy costs in the system without limits on how many jobs may wait, from above."""
+"""An upper bound on a policy's cost in the system without limits on how many jobs may wait."""
 
 from __future__ import annotations
 
@@ -19,29 +19,21 @@ SMALL, LARGE = 20_000, 300_000
 """Decisions up to which equations are solved without interpolation, and from which on a box is
 large."""
 SWEEPS = 6
-"""After each correction: they smooth what interpolation leaves over."""
+"""Sweeps after each correction: they smooth out interpolation errors."""
 MEMORY = 4
-"""The steps that the next one takes into account."""
+"""Earlier steps that the acceleration uses."""
 ROUGHLY = 1e-3
-"""Relative: how near to their end corrections come before values are taken to be steeper."""
+"""Relative accuracy of corrections before values are made steeper beyond the box."""
 LIFTS = 8
-"""How often the values of a policy are taken to be steeper beyond its box."""
+"""How often a policy's values are made steeper beyond its box."""
 CLOSED, LARGE_CLOSED = (0.5, 1.2), (0.25, 1.1)
-"""The part by which values fall short less where they are taken to be steeper, as a guess, and by
-how much more they are; for small boxes and for large ones."""
+"""First guess of how much shortfall one unit of extra slope closes, and the factor by which slopes
+are then raised further than needed; for small boxes and for large ones."""
 
 
 @dataclass
 class Attained:
-    """What a policy costs in the long run, from above.
-
-    Attributes
-    ----------
-    cost : float
-        No more than this.
-    values : ndarray
-        Relative values that prove it.
-    """
+    """An upper bound on a policy's long-run cost, and the relative values that prove it."""
 
     cost: float
     values: Floats
@@ -54,19 +46,10 @@ def attained(
     tolerance: float,
     start: Floats | None = None,
 ) -> Generator[None, None, Attained | None]:
-    """Evaluate a policy on all states; None where nothing can be said.
+    """Evaluate a policy on all states; None where nothing can be proven.
 
-    Parameters
-    ----------
-    process : Process
-    decisions : ndarray
-        The policy: beyond the box what it is at its edge, where it must start small jobs.
-    slopes : tuple of ndarray
-        See `tails.of_policy`.
-    tolerance : float
-        Relative.
-    start : ndarray, optional
-        Values to start from.
+    Beyond the box the policy is what it is at its edge, where it must start small jobs. For
+    `slopes` see `tails.of_policy`; the tolerance is relative; `start` holds values to start from.
     """
     values = np.zeros((len(decisions), process.system.k + 2, decisions.shape[2]))
     if start is not None:
@@ -100,7 +83,7 @@ def attained(
 
 
 def _shortfalls(decisions: Decisions, values: Floats, tail: Tail) -> Floats:
-    """Return by how much values rise more below top and side than they are taken to do beyond."""
+    """Return how much steeper values rise below the top and side than is assumed beyond them."""
     k, leads = decisions.shape[1], decisions[-1, 0] == 2
     top = values[-1, -1] - values[-2, -1] + tail.bends[2] - tail.top[-1]
     side = values[:, k, -1] - values[:, k, -2] + tail.bends[0] - tail.side[k]
@@ -110,7 +93,7 @@ def _shortfalls(decisions: Decisions, values: Floats, tail: Tail) -> Floats:
 def _settled(
     process: Process, decisions: Decisions, tail: Tail, values: Floats, tolerance: float
 ) -> Generator[None, None, None]:
-    """Correct a policy's values until they change no more."""
+    """Correct a policy's values until they hardly change."""
     rates = process.system.rates
     costs = (process.small_cost, process.large_cost)
     levels_, layers, width = values.shape
@@ -141,17 +124,11 @@ def _settled(
 
 
 def _accelerated(start: Floats, values: Floats, past: list[tuple[Floats, Floats]]) -> None:
-    """Go on from where a step led to where steps lead to none, as far as the last ones tell.
+    """Improve `values`, the result of a step from `start`, by Anderson acceleration.
 
     Source: Walker and Ni, Anderson acceleration for fixed-point iterations, SIAM Journal on
-    Numerical Analysis 49, 2011.
-
-    Parameters
-    ----------
-    start, values : ndarray
-        Before and after the step; the latter is changed.
-    past : list of pair of ndarray
-        What the last steps led to, and how far they went; added to.
+    Numerical Analysis 49, 2011. `past` holds what the last steps led to, and how far they went; it
+    is added to.
     """
     past.append((values.copy(), values - start))
     del past[: -MEMORY - 1]
@@ -168,6 +145,6 @@ def _accelerated(start: Floats, values: Floats, past: list[tuple[Floats, Floats]
 
 
 def slopes_of(process: Process, values: Floats) -> tuple[Floats, Floats]:
-    """Return what values rise by at the top and at the side of a box: see `tails.of_policy`."""
+    """Return the increments of values at the top and side of a box: see `tails.of_policy`."""
     k = process.system.k
     return values[-1, -1] - values[-2, -1], values[:, k, -1] - values[:, k, -2]

@@ -1,7 +1,7 @@
-"""Values of several classes, swept over a box of jobs in the system, and their policy run.
+"""Values of several classes, swept over a box of jobs in the system, and their policy simulated.
 
 Values are laid out by jobs in the system, the last class fastest, and by what is in service, in
-lexicographic order. What cannot be (more in service than in the system) is infinite.
+lexicographic order. Impossible states (more in service than in the system) are infinite.
 """
 
 from __future__ import annotations
@@ -28,25 +28,12 @@ def sweep(
 ) -> None:  # fmt: skip
     """Correct values of some states one after the other, or look at what they leave open.
 
-    Parameters
-    ----------
-    values : ndarray, shape (states, Q)
-        V: what each state adds, beside the quadratic that is told in slopes and constants.
-    box, strides : ndarray of int, shape (C,)
-        The most jobs of each class, and how far apart values are of one job more.
-    up, down : ndarray of int, shape (Q, C)
-        What is in service after a start and after a completion; -1 where that cannot be.
-    slopes, constants, leaving : ndarray, shapes (Q, C), (Q,) and (Q,)
-        Cost and drift of the quadratic: what each job adds and the rest; the rate of all events.
-    begin, end : int
-        Numbers of the states to look at.
-    backwards : bool
-        Whether from the last on.
-    update : bool
-        Whether to correct values, in place; else the least cost and expected change goes to
-        ``found[LOW]``, and the greatest, where nothing is started, to ``found[HIGH]``.
-    here, fresh : ndarray, shapes (C,) and (Q,)
-        Room to work in.
+    `values`, shape (states, Q), are V beside the quadratic, whose cost and drift are in `slopes`,
+    (Q, C), and `constants`, (Q,); `leaving` is the rate of all events. `strides` are the distances
+    of values of one job more; `up` and `down`, (Q, C), what is in service after a start and after a
+    completion, -1 where that cannot be. With `update` the values of states `begin` to `end` are
+    corrected in place; else the least cost and expected change goes to ``found[LOW]``, and the
+    greatest, where nothing is started, to ``found[HIGH]``. `here` and `fresh` are work space.
     """
     count, ways = box.size, leaving.size
     for step in range(begin, end):
@@ -111,24 +98,14 @@ def run(
     """Run the policy that starts what leads to the least values, for some events.
 
     Where more jobs of a class are in the system than the box has room for, the one of most work
-    beyond it has the servers until half as many are left, or none waits. What the policy costs is
-    told by cost and expected change of its values in each state: the changes are 0 in the long run,
-    and what is left hardly depends on the state.
+    beyond it has the servers until half as many are left, or none waits. The policy's cost is
+    estimated by cost and expected change of its values in each state: the changes are 0 in the long
+    run, and the sum hardly depends on the state.
 
-    Parameters
-    ----------
-    most : int
-        Jobs in the system from which on it is taken to be unstable.
-    draw : ndarray of uint64, shape (1,)
-        The state of the random numbers (SplitMix64).
-    needs : ndarray of int, shape (C,)
-        Servers that a job of each class holds.
-    state, jobs : ndarray of int, shapes (2,) and (C,)
-        What is in service and which class has the servers, -1 for none; jobs in the system.
-    areas, came : ndarray, shape (C,)
-        Jobs in the system over time, and arrivals, to be added to.
-    clock : ndarray, shape (4,)
-        Time and events so far, whether there were too many jobs, and the cost.
+    From `most` jobs in the system on it is taken to be unstable. `draw` is the state of the random
+    numbers (SplitMix64). `state` is what is in service and which class has the servers, -1 for
+    none; `areas` and `came` add up jobs in the system over time, and arrivals, by class; `clock`
+    has time and events so far, whether there were too many jobs, and the cost.
     """
     count = box.size
     q = state[0]
@@ -188,7 +165,7 @@ def run(
 
 @compiled
 def _started(values: Floats, at: int, q: int, services: Ints, up: Ints, jobs: Ints) -> int:
-    """Return what is in service once all is started that leads to the least values."""
+    """Return what is in service once everything that leads to the least values is started."""
     c = 0
     while c < jobs.size:
         other = up[q, c]
@@ -214,7 +191,7 @@ def _crowded(last: int, q: int, box: Ints, services: Ints, jobs: Ints, needs: In
 
 @compiled
 def _filled(q: int, first: int, services: Ints, up: Ints, jobs: Ints) -> int:
-    """Start one class, and once it is alone with no room for more whoever fits beside it."""
+    """Start one class, then, once it is alone and has no room for more, whatever fits beside it."""
     while up[q, first] >= 0 and jobs[first] > services[q, first]:
         q = up[q, first]
     for c in range(jobs.size):

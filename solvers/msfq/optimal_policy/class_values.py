@@ -42,17 +42,7 @@ SLACK = 1e-9
 
 @dataclass
 class Shape:
-    """Where values are known, and how they go on.
-
-    Attributes
-    ----------
-    box : ndarray of int, shape (C,)
-        N.
-    prices : ndarray, shape (C,)
-        a.
-    bends : ndarray, shape (C, C)
-        Q.
-    """
+    """Where values are known, and how they go on: the box N, the prices a and the bends Q."""
 
     box: Ints
     prices: Floats
@@ -111,15 +101,7 @@ def steepest(process: ClassProcess, jobs: Floats) -> Floats:
 
 
 class Values:
-    """Values on a box, being corrected.
-
-    Parameters
-    ----------
-    process : ClassProcess
-    shape : Shape
-    start : Values, optional
-        On a smaller box, to begin from.
-    """
+    """Values on a box, being corrected; `start` are values on a smaller box."""
 
     def __init__(self, process: ClassProcess, shape: Shape, start: Values | None = None) -> None:
         self.process, self.shape = process, shape
@@ -145,14 +127,9 @@ class Values:
         self.gain = start.gain
 
     def improve(self, tolerance: float, floor: float) -> Generator[None, None, None]:
-        """Correct values until bounds on the gain of the box are near to each other.
+        """Correct values until the bounds on the gain of the box are within a relative tolerance.
 
-        Parameters
-        ----------
-        tolerance : float
-            Relative.
-        floor : float
-            A bound that is known; values of one above it are kept in ``proven``.
+        Values of a bound above `floor` are kept in ``proven``.
         """
         last = before = np.inf
         part = 1.0
@@ -197,7 +174,7 @@ class Values:
         return float(found[kernels.LOW]), float(found[kernels.HIGH])
 
     def edges(self, jobs: Floats) -> Floats:
-        """Return what V rises by at each edge with some jobs of the others, shape (C,)."""
+        """Return the increments of V at each edge, with some jobs of the others, shape (C,)."""
         box = self.shape.box
         usual = np.minimum(np.rint(jobs).astype(np.int64), box - 1)
         strides = self.shape.strides

@@ -24,14 +24,14 @@ from schedopt.solvers.msfq.optimal_policy.class_values import (
 from schedopt.solvers.msfq.searching import QueueSearch, packed
 
 FIRST, GROWTH = 1.5, 1.45
-"""How many times the usual numbers of jobs a box has room for, and how that grows."""
+"""Room of a box, in multiples of the usual numbers of jobs, and its growth."""
 ROUNDS = 3
 """How often prices of what is beyond a box are corrected."""
 MOVED, BEYOND = 0.7, 1.5
 """The part of a correction that is made, and by how much slopes beyond a box are above 0: by that
 part of all costs with which a full box costs so many times what the policy does."""
 ROUGH = 0.1
-"""What a box may leave open, as a part of the gap."""
+"""The error of a box's values, as a part of the gap."""
 BATCHES, EVENTS, FINAL, AT_ONCE = 32, 30_000, 8, 200_000
 """Of a simulation: batches, events in each, how many times as many in the last, and events between
 two looks at the clock."""
@@ -46,27 +46,20 @@ Stages = Generator[None, None, None]
 
 @dataclass
 class Incumbent:
-    """A policy and what it was seen to cost, by batch.
+    """A policy and its simulated cost, by batch.
 
-    Attributes
-    ----------
-    numbers, came : ndarray, shape (B, C)
-        Mean jobs in the system, and arrivals.
-    time : ndarray, shape (B,)
-        Mean time of the events.
-    cost : ndarray, shape (B,)
-        Mean cost and expected change of values: as long as the run is, the mean cost; but far
-        steadier.
+    `cost` is the mean cost and expected change of values: in the long run it equals the mean cost,
+    but is far steadier.
     """
 
-    numbers: Floats
-    came: Floats
-    time: Floats
-    cost: Floats
+    numbers: Floats  # mean jobs in the system, (B, C)
+    came: Floats  # arrivals, (B, C)
+    time: Floats  # mean time of the events, (B,)
+    cost: Floats  # (B,)
 
     @property
     def mean(self) -> float:
-        """What the policy costs."""
+        """The policy's mean cost."""
         return float(self.cost @ self.time / self.time.sum())
 
     def jobs(self, costs: Floats) -> tuple[Floats, Floats]:
@@ -89,14 +82,7 @@ def half_width(by_batch: Floats) -> Floats:
 
 
 class ClassSearch(QueueSearch):
-    """Value iteration on ever larger boxes; stoppable at any time.
-
-    Parameters
-    ----------
-    formulation : ClassPolicy
-    seed : int
-        Of simulations.
-    """
+    """Value iteration on ever larger boxes, stoppable at any time; the seed is for simulations."""
 
     unproven = True
 
@@ -119,12 +105,12 @@ class ClassSearch(QueueSearch):
 
     @property
     def value(self) -> float | None:
-        """What the best policy so far was seen to cost."""
+        """The simulated cost of the best policy so far."""
         return None if self.incumbent is None else self.incumbent.mean
 
     @property
     def bound(self) -> float:
-        """What no policy stays below; no more than what a policy was seen to cost."""
+        """A lower bound on every policy; at most the simulated cost of the best."""
         value = self.value
         return self._bound if value is None else min(self._bound, value)
 
@@ -143,7 +129,7 @@ class ClassSearch(QueueSearch):
         }
 
     def solution(self) -> Simulated | None:
-        """Return what the best policy so far was seen to do."""
+        """Return the simulated figures of the best policy so far."""
         best = self.incumbent
         if best is None:
             return None

@@ -1,4 +1,4 @@
-"""Optimal policies once more: Howard's policy iteration on a finite system, solved by sparse LU.
+"""A second method: Howard's policy iteration on a finite system, solved by sparse LU.
 
 Arrivals that find no room are lost, which costs less than the infinite system does, by ever less as
 there is more room. So ever larger systems are solved: where two agree, that is the optimum.
@@ -53,10 +53,7 @@ def most_large(k: int) -> int | None:
 class FiniteSearch(QueueSearch):
     """Policy iteration on ever larger systems; stoppable between two systems of equations.
 
-    Parameters
-    ----------
-    model : OptimalPolicy
-        Of so few servers that `most_large` is known.
+    Of so few servers that `most_large` is known.
     """
 
     def __init__(self, model: OptimalPolicy) -> None:
@@ -105,20 +102,9 @@ def least(
 ) -> Generator[None, None, tuple[float, Floats, States]]:
     """Find the optimum of a system with room for so many waiting jobs; yields at each step.
 
-    Parameters
-    ----------
-    process : Process
-    shape : tuple of int
-        What runs, 0..k and k + 1 for a large job, small jobs waiting, large jobs waiting.
-
-    Returns
-    -------
-    cost : float
-        In the long run, per unit of time.
-    numbers : ndarray, shape (2,)
-        Small and large jobs in the system on average.
-    goes : ndarray of int
-        For each state, as a flat index, the one that decisions lead to.
+    `shape` counts what runs (0..k small jobs, k + 1 for a large one), small and large jobs waiting.
+    Returns the long-run cost, the mean numbers of small and large jobs in the system, and for each
+    state, as a flat index, the one that decisions lead to.
     """
     running, small, large = np.indices(shape)
     k = process.system.k
@@ -150,7 +136,7 @@ def _best(values: Floats, k: int) -> States:
 
 
 def _starts(goes: States, k: int) -> Decisions:
-    """Return what is started in each state, told from where decisions lead."""
+    """Return what is started in each state, from the states that decisions lead to."""
     running = np.unravel_index(goes[:k], goes.shape)[0]
     now = np.arange(k)[:, None, None]
     starts = np.where(running == now, 0, np.where(running == k + 1, 2, 1))
@@ -160,13 +146,7 @@ def _starts(goes: States, k: int) -> Decisions:
 def _evaluated(process: Process, sources: Floats, goes: States) -> tuple[Floats, Floats]:
     """Return the long-run mean of each source under some decisions, and the first one's values.
 
-    Parameters
-    ----------
-    process : Process
-    sources : ndarray, shape (sources, *states)
-        Per unit of time.
-    goes : ndarray of int, of the shape of the states
-        Where decisions lead.
+    Sources, per unit of time, have shape (sources, *states).
     """
     from scipy.sparse import csc_array
     from scipy.sparse.linalg import splu

@@ -1,4 +1,4 @@
-"""What a policy that is given costs, for any number of waiting jobs."""
+"""The cost of a given policy, for any number of waiting jobs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,8 @@ small one, 2 start a large one (on empty servers)."""
 def two_threshold(l: int, b0: float = np.inf, b1: float = 0.0, b2: float = np.inf) -> Rule:
     """Return the two-threshold rule; without bounds and for l <= k - 2 it is lazy MSFQ.
 
-    Parameters
-    ----------
-    l : int
-        While a large job waits no small one is started if at most l are in service.
-    b0, b1 : float
-        On empty servers a large job is started if fewer than b0 + b1·j small ones wait.
-    b2 : float
-        Small jobs are started all the same if so many wait.
+    While a large job waits no small one is started if at most l are in service, unless b2 of them
+    wait. On empty servers a large job is started if fewer than b0 + b1·j small ones wait.
     """
 
     def rule(c: int, i: int, j: int) -> int:
@@ -39,17 +33,10 @@ def two_threshold(l: int, b0: float = np.inf, b1: float = 0.0, b2: float = np.in
 
 
 def decisions_of(rule: Rule, k: int, box: tuple[int, int]) -> Decisions:
-    """Return a rule as decisions, shape (J + 1, k, I + 1).
+    """Return a rule for k servers as decisions, shape (J + 1, k, I + 1), for a box (I, J).
 
-    Where I small jobs wait one is started, whatever the rule says.
-
-    Parameters
-    ----------
-    rule : callable
-    k : int
-        Servers.
-    box : tuple of int
-        I and J: with more jobs waiting the same is done as with these.
+    Beyond the box the decisions at its edge apply. Where I small jobs wait one is started, whatever
+    the rule says.
     """
     out = np.zeros((box[1] + 1, k, box[0] + 1), np.int8)
     for j, c, i in np.ndindex(out.shape):
@@ -60,21 +47,10 @@ def decisions_of(rule: Rule, k: int, box: tuple[int, int]) -> Decisions:
 
 
 def cost_of(process: Process, decisions: Decisions, tolerance: float = 1e-9) -> float:
-    """Return what a policy costs in the long run, per unit of time.
+    """Return a policy's long-run cost per unit of time, infinite unless it is shown to be stable.
 
-    Parameters
-    ----------
-    process : Process
-    decisions : ndarray
-        As `decisions_of` returns them. The box must be so large that it is seldom left: what
-        happens beyond is bounded, and adds to the cost.
-    tolerance : float
-        Relative.
-
-    Returns
-    -------
-    float
-        Infinite where nothing says that the policy is stable.
+    The box must be so large that it is seldom left: what happens beyond is bounded, and adds to the
+    cost. The tolerance is relative.
     """
     worth = _ended(evaluation(process, decisions, tolerance))
     return np.inf if worth is None else worth.cost
@@ -83,7 +59,7 @@ def cost_of(process: Process, decisions: Decisions, tolerance: float = 1e-9) -> 
 def evaluation(
     process: Process, decisions: Decisions, tolerance: float
 ) -> Generator[None, None, Attained | None]:
-    """Evaluate a policy of which nothing is known, stoppable after each step."""
+    """Evaluate a policy without known values, stoppable after each step."""
     levels, k, width = decisions.shape
     values = np.zeros((levels, k + 2, width))
     worth: Attained | None = None

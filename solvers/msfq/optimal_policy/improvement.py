@@ -14,7 +14,7 @@ from schedopt.solvers.compiling import njit
 from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions, Floats, Rates
 
 TIE = 1e-13
-"""Relative: what is better by less is a tie, and the decision stays."""
+"""Relative difference up to which decisions tie, and the old one stays."""
 ROUNDING = 16 * 2.0**-53
 """What an expression of some ten terms may be wrong by, for each unit of its terms' magnitudes."""
 Costs = tuple[float, float]
@@ -36,12 +36,8 @@ def _decided(
 ) -> float:
     """Return the value of a state at an event.
 
-    Parameters
-    ----------
-    best : ndarray
-        Filled in already where one small job more is in service.
-    stay, large : float
-        The values of leaving it at that, and of a large job started where c = 0.
+    `stay` and `large` are the values of starting nothing, and of starting a large job where c = 0;
+    ``best`` must be filled in where one more small job is in service.
     """
     if c >= best.shape[1] - 2:
         return stay
@@ -57,18 +53,11 @@ def _decided(
 def at_events(
     values: Floats, best: Floats, decisions: Decisions, free: bool, top: Floats, side: Floats
 ) -> None:  # fmt: skip
-    """Fill in the value of each state at an event, one job beyond the box too.
+    """Fill ``best``, shape (J + 2, k + 2, I + 2), with values at events, before a decision.
 
-    Parameters
-    ----------
-    values : ndarray
-        After a decision.
-    best : ndarray, shape (J + 2, k + 2, I + 2)
-        Before it.
-    decisions : ndarray
-        What is done, unless ``free``: then the best is.
-    top, side : ndarray, shapes (k + 2, I + 1) and (k + 2, J + 1)
-        What one large job more than J adds, and one small job more than I.
+    If ``free`` the best decision is taken, else that of ``decisions``. `top`, shape (k + 2, I + 1),
+    and `side`, shape (k + 2, J + 1), are the increments for one large job more than J, and one
+    small job more than I.
     """
     levels, layers, width = values.shape
     k = layers - 2
@@ -94,16 +83,9 @@ def sweep(
     values: Floats, best: Floats, decisions: Decisions, free: bool, rates: Rates, costs: Costs,
     gain: float, top: Floats, side: Floats, count: int,
 ) -> None:  # fmt: skip
-    """Iterate values so often in place (Gauss-Seidel), from few jobs to many.
+    """Iterate values in place (Gauss-Seidel) ``count`` times, from few jobs to many.
 
-    Parameters
-    ----------
-    values, best, decisions, free, top, side
-        As `at_events` takes and leaves them.
-    rates, costs : tuple of float
-    gain : float
-        Long-run cost.
-    count : int
+    `gain` is the long-run cost; for the other arguments see `at_events`.
     """
     l1, lk, m1, mk = rates
     levels, layers, width = values.shape
@@ -225,18 +207,8 @@ def proven(
     Beyond the box values go on as second-degree polynomials in the waiting jobs, so that these are
     linear there but for the choice; see `tails`, which takes care of where they go.
 
-    Parameters
-    ----------
-    values : ndarray
-    decisions : ndarray
-        A policy, where not ``free``; beyond the box the same as at its edge, where small jobs are
-        started.
-    free : bool
-        Whether any policy is meant.
-    rates, costs : tuple of float
-    top, side : ndarray
-        How values go on beyond the box: see `sweep`.
-    bends : tuple of float
+    Unless ``free``, ``decisions`` is the policy; beyond the box it is as at its edge, where small
+    jobs are started. For `top` and `side` see `at_events`.
     """
     l1, lk, m1, mk = rates
     levels, layers, width = values.shape

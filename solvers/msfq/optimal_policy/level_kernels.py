@@ -31,15 +31,10 @@ and how many there are."""
 def stops(decisions: Decisions) -> tuple[Numbers, Numbers, Numbers]:
     """Return the states in which a policy stops, numbered by c + i and then by c.
 
-    Returns
-    -------
-    settled : ndarray, shape (k + 1, I + 1)
-        Where decisions lead from each state: the number of a stop, or -1 - i for a large job
-        started while i small ones wait.
-    where : ndarray, shape (stops, 2)
-        c and i of each.
-    starts : ndarray, shape (k + I + 2,)
-        The first stop with each value of c + i, and their number at the end.
+    The first array, shape (k + 1, I + 1), tells where decisions lead from each state: the number of
+    a stop, or -1 - i for a large job started while i small ones wait. The second, shape (stops, 2),
+    has c and i of each stop; the third, shape (k + I + 2,), the first stop with each value of c +
+    i, and their number at the end.
     """
     k, width = decisions.shape
     settled = np.empty((k + 1, width), np.int32)
@@ -70,22 +65,12 @@ def fill(
     right: Floats, settled: Numbers, where: Numbers, above: Numbers, far: Floats,
     own: Entry, below: Entry, rates: Rates, top: bool,
 ) -> None:  # fmt: skip
-    """Add to each stop's right side what the events make of it that leave the level.
+    """Add to each stop's right side the effect of events that leave the level.
 
-    Parameters
-    ----------
-    right : ndarray, shape (stops, u + t + q)
-        In terms of u values with a large job in service on this level (to which the level above
-        leads), t such values on the level below, and q constants.
-    settled, where : ndarray
-        Of this level.
-    above, far : ndarray
-        ``settled`` of the level above, and values there, shape (stops there, u + q).
-    own, below : tuple
-        How the value while i small jobs wait is made of the u (t): see `Entry`.
-    rates : tuple of float
-    top : bool
-        Whether this is the highest level.
+    The columns of `right`, shape (stops, u + t + q), are u values with a large job in service on
+    this level (to which the level above leads), t such values on the level below, and q constants.
+    `above` and `far` are ``settled`` of the level above, and values there, shape (stops there, u +
+    q). `own` and `below` express the value while i small jobs wait by the u (t): see `Entry`.
     """
     l1, lk, m1, _ = rates
     width = settled.shape[1]
@@ -192,16 +177,8 @@ def large_rows(
 ) -> Floats:  # fmt: skip
     """Return the values of states with a large job in service, in the terms of `fill`.
 
-    Parameters
-    ----------
-    source : ndarray, shape (I + 1, q)
-        Constants of their equations.
-    right, settled
-        Solved, of this level.
-    far : ndarray, shape (I + 1, u + q)
-        Such values on the level above.
-    u, below, rates, top
-        As `fill` takes them (of ``own`` the number only).
+    `source`, shape (I + 1, q), has the constants of their equations; `right` is solved; `far`,
+    shape (I + 1, u + q), are such values on the level above.
     """
     l1, lk, _, mk = rates
     width = settled.shape[1]
@@ -234,22 +211,10 @@ def put_in(
 ) -> None:  # fmt: skip
     """Solve a level where all values off it are known.
 
-    Parameters
-    ----------
-    source : ndarray, shape (k + 2, I + 1)
-        Constants of the equations.
-    settled, where, starts
-        As `stops` returns them.
-    above : ndarray, shape (k + 1, I + 1)
-        Values at events on the level above.
-    large_above, large_below : ndarray, shape (I + 1,)
-        Values with a large job in service on the levels above and below.
-    rates, top
-        As `fill` takes them.
-    at_event : ndarray, shape (k + 1, I + 1)
-        Filled in with the values before the policy decides.
-    values : ndarray, shape (k + 2, I + 1)
-        Filled in with those after it has decided, also where the policy never stops.
+    `source` has shape (k + 2, I + 1); `above` the values at events on the level above;
+    `large_above` and `large_below`, shape (I + 1,), those with a large job in service on the levels
+    above and below. `at_event`, shape (k + 1, I + 1), takes the values before the policy decides;
+    `values`, shape (k + 2, I + 1), those after it has decided, also where the policy never stops.
     """
     l1, lk, m1, mk = rates
     layers, width = settled.shape

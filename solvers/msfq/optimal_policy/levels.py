@@ -30,35 +30,26 @@ from schedopt.solvers.msfq.optimal_policy.level_kernels import (
 )
 
 DENSE, STRETCH = 16, 0.3
-"""Nodes stand at every i up to the first number, from there on ever further apart by that part of
-what i is more."""
+"""Nodes stand at every i up to the first number; beyond, this part of the excess apart."""
 FEW = 16
 """Up to how many values nothing is interpolated."""
 PRODUCT = 200_000
 """Multiplications up to which a product of matrices stays on one core (OpenBLAS: 4 * 65,536)."""
 NEXT_TO_NOTHING = 1e-60
-"""What is less is left out: processors are slow with numbers that are too small for them."""
+"""Smaller numbers count as 0: processors are slow with subnormal ones."""
 
 
 @dataclass
 class Solved:
-    """What solves a policy's equations.
+    """The solution of a policy's equations."""
 
-    Attributes
-    ----------
-    gains : ndarray, shape (kinds,)
-        The long-run mean of each kind of source.
-    values : ndarray, shape (J + 1, k + 2, I + 1)
-        Relative values for the first kind.
-    """
-
-    gains: Floats
-    values: Floats
+    gains: Floats  # the long-run mean of each kind of source
+    values: Floats  # relative values for the first kind, (J + 1, k + 2, I + 1)
 
 
 @dataclass
 class _Level:
-    """What elimination leaves behind of a level."""
+    """What later steps need of an eliminated level."""
 
     settled: Numbers
     where: Numbers
@@ -73,18 +64,9 @@ def solve(
 ) -> Generator[None, None, Solved]:
     """Solve h(s)·Σ rates = source(s) - gain + Σ rate·h(s'); yields after each level.
 
-    Arrivals that the box has no room for are lost.
-
-    Parameters
-    ----------
-    decisions : ndarray of int8, shape (J + 1, k, I + 1)
-        0 nothing, 1 start a small job, 2 start a large one.
-    sources : tuple of ndarray, shape (J + 1, k + 2, I + 1)
-        Of each kind, per unit of time.
-    rates : tuple of float
-        λ_1, λ_k, μ_1, μ_k.
-    apart : int
-        How far nodes may be apart at most; with 1 the solution is exact.
+    Arrivals that the box has no room for are lost. Decisions, shape (J + 1, k, I + 1), are 0
+    nothing, 1 start a small job, 2 start a large one; each kind of source has shape (J + 1, k + 2,
+    I + 1). Nodes are at most `apart` apart; with 1 the solution is exact.
     """
     levels: list[_Level] = []  # from the highest down
     width, kinds = decisions.shape[2], len(sources)

@@ -25,60 +25,42 @@ from schedopt.solvers.msfq.threshold import approximation
 from schedopt.solvers.msfq.threshold.exact import exact
 
 GROWTH, LEAP = 1.5, 2.0
-"""How much longer each box is than the one before, near the end and before."""
+"""Growth of the boxes near the end, and before."""
 CLOSE = 0.02
-"""The gap from which on a box is worth several prices, and growth is slow."""
+"""The gap below which several prices are tried on a box, and growth is slow."""
 TRUSTED = 0.65
 """The part of a box's levels whose decisions do not depend on where it ends."""
 WIDE = 2.7
 """How much wider a box is than where its decisions change."""
 STEADY = 1.1
-"""How much the bound may still grow from box to box for a policy to be worth evaluating."""
+"""A policy is evaluated once the bound grows by no more than this from box to box."""
 STEEP = 1.1
-"""How much more the price at the top rises, level by level, than the fluid's."""
+"""By what factor the price at the top rises faster, level by level, than the fluid's."""
 ROUGH = 0.02
-"""The part of the gap so far that the price at the top may be off by."""
+"""Error allowed in the price at the top, as a part of the gap so far."""
 SHARE = 0.2
-"""The part of the gap so far that a policy's cost may be off by."""
+"""Error allowed in a policy's cost, as a part of the gap so far."""
 PRICED = 0.2
-"""The part of the tolerance that the price at the top may be off by."""
+"""Error allowed in the price at the top, as a part of the tolerance."""
 Stages = Generator[None, None, None]
 
 
 @dataclass
 class Incumbent:
-    """A policy that can be run, and what it is worth.
+    """A policy that can be run, and an upper bound on its long-run cost."""
 
-    Attributes
-    ----------
-    decisions : ndarray of int8, shape (J + 1, k, I + 1)
-        The policy; beyond, it is what it is at the edge.
-    cost : float
-        What it costs in the long run, at most.
-    small_time : float
-        The mean response time of small jobs.
-    box : tuple of int
-        I and J of the box that it was found on.
-    optimum : float
-        What the optimum on that box costs: the rest of the cost is the truncation's.
-    """
-
-    decisions: Decisions
+    decisions: Decisions  # (J + 1, k, I + 1); beyond, those at the edge
     cost: float
-    small_time: float
-    box: tuple[int, int]
-    optimum: float
+    small_time: float  # mean response time of small jobs
+    box: tuple[int, int]  # I and J of the box that it was found on
+    optimum: float  # of that box: the rest of the cost is due to truncation
 
 
 class PolicySearch(QueueSearch):
     """Policy iteration on ever larger boxes; stoppable at any time.
 
-    The best threshold of MSFQ is there to begin with. Each box gives a bound on every policy and a
+    The search begins with the best threshold of MSFQ. Each box gives a bound on every policy and a
     policy of its own, both for the system without limits on how many jobs may wait.
-
-    Parameters
-    ----------
-    formulation : OptimalPolicy
     """
 
     def __init__(self, formulation: OptimalPolicy) -> None:
@@ -98,12 +80,12 @@ class PolicySearch(QueueSearch):
 
     @property
     def value(self) -> float | None:
-        """What the best policy so far costs."""
+        """The cost of the best policy so far."""
         return None if self.incumbent is None else self.incumbent.cost
 
     @property
     def bound(self) -> float:
-        """What no policy stays below."""
+        """A lower bound on every policy."""
         return self._bound
 
     def solution(self) -> OptimalTable | None:
@@ -174,7 +156,7 @@ class PolicySearch(QueueSearch):
             decisions, self._box = grown(search.best.decisions, larger), larger
 
     def _take(self, found: Bounded | None) -> None:
-        """Keep a bound if it is better, and if it can be true."""
+        """Keep a bound if it is better, and consistent with the incumbent."""
         best = self.incumbent
         if found is not None and best is not None and self._bound < found.bound <= best.cost:
             self._bound, self.proof = found.bound, found
@@ -199,7 +181,7 @@ class PolicySearch(QueueSearch):
 
 
 def served(process: Process) -> float:
-    """Return what jobs cost while they are served: no policy costs less."""
+    """Return the cost of jobs while they are served: no policy costs less."""
     _, l1, lk, m1, mk = process.system
     return float(process.small_cost * l1 / m1 + process.large_cost * lk / mk)
 
@@ -218,7 +200,7 @@ def first_box(process: Process, best: Incumbent) -> tuple[int, int]:
 
 
 def next_box(found: Bounded, growth: float) -> tuple[int, int]:
-    """Return the box to go on to: longer, and as wide as its decisions ask for."""
+    """Return the next box: longer, and as wide as its decisions require."""
     levels, _, width = found.decisions.shape
     turns = _turns(found.decisions).max(axis=1)
     high = int(TRUSTED * (levels - 1))
@@ -272,7 +254,7 @@ def grown(decisions: Decisions, box: tuple[int, int]) -> Decisions:
 
 
 def runnable(decisions: Decisions) -> Decisions | None:
-    """Return the policy that a box's decisions say, told for any number of waiting jobs.
+    """Return a box's policy, extended to any number of waiting jobs.
 
     From half the width on small jobs are always started, and levels above the last that can be
     trusted do as that one does.

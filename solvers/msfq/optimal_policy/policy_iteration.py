@@ -24,63 +24,39 @@ MOST_STEPS = 30
 FEW_STEPS = 20
 """Sweeps in each step, steps at most for the first prices, and for each later ones."""
 SETTLED = 1e-7
-"""Relative: how far the costs of states are below the mean where values are good enough to prove
-anything."""
+"""How far states' costs may be below the mean, relatively, for values that prove a useful bound."""
 CALM = 0.5
-"""The part of what the price at the top may be worth by which they may be so, if it is more."""
+"""The same as a part of the tolerance for the price at the top, where that is more."""
 TRIALS = 8
 """How often prices are moved at most."""
 FIRST = 5.0
-"""By how many times what is missing the price at the top is raised at most."""
+"""The price at the top is raised by at most so many times what it lacks."""
 SMALL = 8_000
 """Decisions up to which their equations are solved without interpolation."""
 APART = 20
-"""How far nodes of `levels.solve` may be apart: what they leave over is corrected."""
+"""How far nodes of `levels.solve` may be apart: interpolation errors are corrected."""
 EASY = 0.97
-"""The part of what a small job more costs at the side that a bound takes for it."""
+"""The price at the side, as a part of the cost of one more small job there."""
 Steps = Generator[None, None, None]
 
 
 @dataclass
 class Bounded:
-    """The best policy found on a box, its values, and what they prove.
+    """The best policy found on a box, its values, and the bound that they prove."""
 
-    Attributes
-    ----------
-    decisions : ndarray of int8, shape (J + 1, k, I + 1)
-    values : ndarray, shape (J + 1, k + 2, I + 1)
-    tail : Tail
-    gain : float
-        The long-run cost on the box.
-    bound : float
-        What no policy stays below.
-    prices : tuple of float
-        Of a small and of a large job more, with which the tail was made.
-    """
-
-    decisions: Decisions
-    values: Floats
+    decisions: Decisions  # (J + 1, k, I + 1)
+    values: Floats  # (J + 1, k + 2, I + 1)
     tail: Tail
-    gain: float
+    gain: float  # long-run cost on the box
     bound: float
+    # of one more small and one more large job, from which the tail was made
     prices: tuple[float, float]
 
 
 class BoxSearch:
-    """The best policy on a box.
+    """The best policy on a box, starting from a stable one; `best` has the best bound so far.
 
-    Attributes
-    ----------
-    best : Bounded or None
-        That of the best bound so far.
-
-    Parameters
-    ----------
-    process : Process
-    decisions : ndarray of int8, shape (J + 1, k, I + 1)
-        Where to start: a policy that is stable.
-    price : float, optional
-        A guess at what a large job more adds at the top; the fluid's without one.
+    `price` is a guess at what one more large job adds at the top, by default the fluid's.
     """
 
     def __init__(self, process: Process, decisions: Decisions, price: float | None = None) -> None:
@@ -105,14 +81,9 @@ class BoxSearch:
         self._tail = from_below(self._process, self._box, self._prices)
 
     def work(self, tolerance: float, trials: int = TRIALS) -> Steps:
-        """Improve until bounds change by less; yields every now and then.
+        """Improve until bounds change by less than a relative tolerance; yields every now and then.
 
-        Parameters
-        ----------
-        tolerance : float
-            Relative: how much the price at the top may still be worth.
-        trials : int
-            How many prices are looked at that are not too high, at most.
+        At most `trials` prices are looked at that are not too high.
         """
         self._settled = max(SETTLED, CALM * tolerance)
         yield from self._settle(MOST_STEPS)
@@ -139,7 +110,7 @@ class BoxSearch:
 
     @staticmethod
     def _worth(tried: list[tuple[float, float, float]]) -> float:
-        """Return about what the best price at the top would still add to the gain."""
+        """Return about how much the best price at the top would still add to the gain."""
         if len(tried) < 2:
             return np.inf
         (p0, _, g0), (p1, missing, g1) = tried[-2:]
@@ -180,7 +151,7 @@ class BoxSearch:
             self._gain = float(solved.gains[0])
 
     def _at_top(self) -> float:
-        """Return the least that a large job more adds below the top, where one is started."""
+        """Return the least increment of one more large job below the top, where one is started."""
         rises = self._values[-1, -1] - self._values[-2, -1]
         rises = rises - self._bends[1] * np.arange(len(rises))
         leads = self._decisions[-1, 0] == 2
@@ -188,7 +159,7 @@ class BoxSearch:
         return float(rises[leads].min())
 
     def _at_side(self) -> float:
-        """Return the price at the side that the least of what a small job more adds goes on to."""
+        """Return the price at the side, extrapolated from the least increment of a small job."""
         k, (w, both, _) = self._process.system.k, self._bends
         few = min(k, self._box[0])
         rises = np.diff(self._values[:, k, -few - 1 :], axis=1) - w * k

@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 MOST = 3_000
 """States at first; a growing box may have some times as many."""
 LOST = 1e-9
-"""The part of all time in which there may be no more room for a class."""
+"""The largest part of time in which there may be no room for a class."""
 GROWTH, GROWN = 1.3, 3
 SCALE = 1e6
-"""The time in all states together: flows that count are far above what HiGHS takes for 0."""
+"""The total time in all states: relevant flows are then far above the tolerance of HiGHS."""
 Room = tuple[int, ...]
 """The most jobs of each class: of a one-or-all system small and large ones that wait."""
 Floats = NDArray[np.float64]
 
 
 def box_of(model: OptimalPolicy | ClassPolicy) -> Room | None:
-    """Return room that queues of such a load hardly ever fill, None where it has many states."""
+    """Return room that queues of such a load hardly ever fill, None if it has too many states."""
     length = max(4, ceil(log(LOST) / log(model.instance.load)))
     if isinstance(model, ClassPolicy):
         slots = model.model.services.max(axis=0).tolist()
@@ -58,7 +58,7 @@ def _count(model: OptimalPolicy | ClassPolicy, room: Room) -> int:
 
 
 def solve(model: OptimalPolicy | ClassPolicy, given: Given) -> Result:
-    """Solve the decision process with as much room as it takes; of several classes for a bound."""
+    """Solve the decision process with enough room; for several classes it gives a bound only."""
     run, room = Run(given.limits), box_of(model) or ()
     while True:
         flows = Flows(model.model, room)
@@ -93,10 +93,7 @@ def solve(model: OptimalPolicy | ClassPolicy, given: Given) -> Result:
 class Flows:
     """The linear program of a decision process with room for so many jobs.
 
-    Attributes
-    ----------
-    program : Program
-        Its first columns are the time in each state, in units of 1/`SCALE` of all time.
+    The first columns are the time in each state, in units of 1/`SCALE` of all time.
     """
 
     def __init__(self, process: Process | ClassProcess, room: Room) -> None:

@@ -1,4 +1,4 @@
-"""Optimal policies by the search that suits the system, with what their bounds follow from."""
+"""Optimal policies by the search that suits the system, with certificates of their bounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def solve(model: OptimalPolicy | ClassPolicy, given: Given) -> Result:
-    """Search on ever larger boxes; the model is left with what the bound follows from."""
+    """Search on ever larger boxes; the model keeps the certificate of the bound."""
     search: QueueSearch
     if isinstance(model, ClassPolicy):
         from schedopt.solvers.msfq.optimal_policy.classes import ClassSearch

@@ -1,4 +1,4 @@
-"""A policy of a one-or-all system as letters, beside what it gets."""
+"""A policy of a one-or-all system as letters, with its response times."""
 
 from __future__ import annotations
 
@@ -23,16 +23,9 @@ def as_table(
     span: float = 0.0,
     truncation: float = 0.0,
 ) -> OptimalTable:
-    """Return a policy as letters, and what it gets.
+    """Return a policy, shape (J + 1, k, I + 1), as letters, with its mean response times.
 
-    Parameters
-    ----------
-    model : OptimalPolicy
-    decisions : ndarray of int8, shape (J + 1, k, I + 1)
-    small, large : float
-        Mean response times of small and of large jobs.
-    span, truncation : float
-        The parts of the gap.
+    `span` and `truncation` are the parts of the gap.
     """
     system = model.system
     times = {1: small, system.k: large}

@@ -29,26 +29,16 @@ from schedopt.solvers.msfq.optimal_policy.improvement import Bends
 from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions, Floats
 
 SLACK = 1e-3
-"""Relative: how far second differences stay from where they would just do."""
+"""Relative safety margin of second differences."""
 
 
 @dataclass
 class Tail:
-    """How values go on beyond a box.
+    """How values go on beyond a box."""
 
-    Attributes
-    ----------
-    top : ndarray, shape (k + 2, I + 1)
-        What one large job more than J adds.
-    side : ndarray, shape (k + 2, J + 1)
-        What one small job more than I adds.
-    bends : tuple of float
-        w, β and e.
-    """
-
-    top: Floats
-    side: Floats
-    bends: Bends
+    top: Floats  # increment for one large job more than J, (k + 2, I + 1)
+    side: Floats  # increment for one small job more than I, (k + 2, J + 1)
+    bends: Bends  # w, β and e
 
 
 def bends(process: Process) -> Bends:
@@ -59,7 +49,7 @@ def bends(process: Process) -> Bends:
         e·(μ_k - λ_k) <= C_k + λ_1·β,   β·(K - λ_1) <= C_k + λ_k·e,
         w·(K - λ_1) <= C_1 + λ_k·β,     β·(μ_k - λ_k) <= C_1 + λ_1·w
 
-    hold, so that one job more costs at least what the values take it to, whatever is served.
+    hold, so that one job more costs at least as much as the values say, whatever is served.
     """
     k, l1, lk, m1, mk = process.system
     small, large = process.small_cost, process.large_cost
@@ -72,14 +62,8 @@ def bends(process: Process) -> Bends:
 def from_below(process: Process, box: tuple[int, int], prices: tuple[float, float]) -> Tail:
     """Return a tail that bounds every policy from below if the slopes at the edges are no less.
 
-    Parameters
-    ----------
-    process : Process
-    box : tuple of int
-        I and J.
-    prices : tuple of float
-        What one job more adds at the edges: a small one where no large one waits, a large one where
-        no small one does.
+    `prices` are the increments of one more job at the edges of the box (I, J): a small one where no
+    large one waits, a large one where no small one does.
     """
     w, both, e = found = bends(process)
     running = np.arange(process.system.k + 2.0)[:, None]
@@ -96,16 +80,10 @@ def of_policy(
 ) -> Tail | None:
     """Return a tail that bounds a given policy from above; None where it is not stable there.
 
-    Parameters
-    ----------
-    process : Process
-    decisions : ndarray of int8, shape (J + 1, k, I + 1)
-        The policy. Where I small jobs wait it starts small ones.
-    slopes : tuple of ndarray, shapes (I + 1,) and (J + 1,)
-        What values rise by at the top with a large job in service, and at the side with all servers
-        busy on small ones, as far as is known.
-    lifts : ndarray, shape (2,)
-        How much more than that one large job above the top, and one small one beyond the side, add.
+    Where I small jobs wait the policy must start small ones. `slopes`, shapes (I + 1,) and (J +
+    1,), are the known increments of values at the top with a large job in service, and at the side
+    with all servers busy on small ones; `lifts` are added to those of one large job above the top,
+    and one small one beyond the side.
     """
     k, l1, lk, m1, mk = process.system
     more = 1.0 + SLACK

@@ -26,7 +26,7 @@ States = NDArray[np.intp]
 ROOM, GROWTH = 24, 3.0
 """Jobs of each class that there is room for at first, and how much more at most the next time."""
 LOST = 1e-12
-"""The part of all time in which there may be no more room for a class."""
+"""The largest part of time in which there may be no room for a class."""
 
 
 def solve(model: Threshold, given: Given) -> Result:
@@ -43,16 +43,9 @@ def curve(model: Threshold) -> Iterator[int]:
 
 
 def times(system: System, l: int, *, lazy: bool) -> tuple[float, float]:
-    """Return the mean response times of small and of large jobs at a threshold.
+    """Return the mean response times of small and of large jobs at a threshold of a stable system.
 
-    Parameters
-    ----------
-    system : System
-        Stable.
-    l : int
-        The threshold.
-    lazy : bool
-        Whether a drain waits for a large job.
+    With `lazy` a drain waits for a large job.
     """
     small, large = max(ROOM, system.k), ROOM
     while True:
@@ -80,14 +73,9 @@ class Chain:
     In state ``open[n, j]`` there are n small jobs, which have the servers as far as they go, and j
     large ones that wait; ``large[i, j]`` has one of j large jobs in service and i small ones that
     wait; in ``drain[b - 1, i, j]`` the last b of a batch of small jobs are in service while i small
-    and j large ones wait. State 0, ``open[0, 0]``, is the empty system.
-
-    Attributes
-    ----------
-    numbers : ndarray, shape (2, states)
-        Small and large jobs in the system.
-    full : ndarray of int, shape (states,)
-        1 where there is no room for a small job, 2 where only a large one finds none.
+    and j large ones wait. State 0, ``open[0, 0]``, is the empty system. `numbers` are the small and
+    large jobs in each state; `full` is 1 where there is no room for a small job, 2 where only a
+    large one finds none.
     """
 
     def __init__(self, system: System, l: int, lazy: bool, small: int, large: int) -> None:

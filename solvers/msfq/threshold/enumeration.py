@@ -19,20 +19,12 @@ if TYPE_CHECKING:
 
 
 def solve(model: Threshold, given: Given) -> Result:
-    """Evaluate every threshold as the model's method has it, and take the best."""
+    """Evaluate every threshold by the model's method, and take the best."""
     return searched(model, Enumeration(model, evaluations(model)), given.limits)
 
 
 class Enumeration(QueueSearch):
-    """Fill in a formulation's table, one threshold after the other; stoppable at any time.
-
-    Parameters
-    ----------
-    formulation : Threshold
-        Its table is filled in anew.
-    stages : iterator
-        Fills it in.
-    """
+    """Fill in a formulation's table anew, one threshold after the other; stoppable at any time."""
 
     def __init__(self, formulation: Threshold, stages: Iterator[int]) -> None:
         self._formulation, self._stages = formulation, stages
@@ -46,7 +38,7 @@ class Enumeration(QueueSearch):
 
     @property
     def bound(self) -> float | None:
-        """The best objective, once all are known: none can be told before it is looked at."""
+        """The best objective, once all thresholds are evaluated."""
         return self.value if self._done and not self._formulation.changed else None
 
     @property

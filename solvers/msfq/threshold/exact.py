@@ -35,21 +35,10 @@ POINTS = 6
 
 
 def exact(system: System, threshold: int, variant: Variant = "literal") -> tuple[float, float]:
-    """Return the mean response times of small and of large jobs.
+    """Return the mean response times of small and of large jobs at a threshold of a stable system.
 
-    Parameters
-    ----------
-    system : System
-        Stable.
-    threshold : int
-        l, from 0 to k - 1.
-    variant : {"literal", "lazy"}
-        Whether a drain waits for a large job.
-
-    Returns
-    -------
-    tuple of float
-        Infinite where phase 3 takes longer than floating point can tell.
+    They are infinite where phase 3 takes longer than floating point can tell. The lazy variant
+    waits for a large job before it drains.
     """
     k = system.k
     lazy = variant == "lazy"

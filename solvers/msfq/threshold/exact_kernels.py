@@ -1,4 +1,4 @@
-"""The inner loops of `exact`: the series for Π, and what a cycle is worth from each state."""
+"""The inner loops of `exact`: the series for Π, and the mean rewards of a cycle from each state."""
 
 from __future__ import annotations
 
@@ -27,10 +27,7 @@ def series(
 ) -> Any:
     """Return Π's constant part and its coefficients of π_0..π_{k-1} (and y) at some z.
 
-    Parameters
-    ----------
-    gaps : ndarray of complex
-        1 - z for each z: near 1 it must not be computed from z.
+    `gaps` are 1 - z: near 1 these must not be computed from z.
     """
     count = gaps.size
     free = np.empty(count, dtype=np.complex128)
@@ -126,14 +123,10 @@ def _wait_for_large(
 
 @njit(cache=True, error_model="numpy")
 def rewards(l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bool) -> Any:
-    """Return what a cycle is worth from each n: a table for n < k, and the tail beyond.
+    """Return the mean rewards of a cycle from each n: a table for n < k, and the tail beyond.
 
-    Returns
-    -------
-    table : ndarray, shape (5, k)
-        See `QUANTITIES`.
-    tail : ndarray, shape (5, 4)
-        For n >= k, coefficients of 1, M, M² and τ^M, where M = n - k + 1.
+    The table has shape (5, k), see `QUANTITIES`. The tail, shape (5, 4), holds for n >= k the
+    coefficients of 1, M, M² and τ^M, where M = n - k + 1.
     """
     km = k * m1
     b = 1.0 / (km - l1)

@@ -15,15 +15,7 @@ BISECTIONS = 60
 
 
 def best_response_time(queue: Instance, *, method: str = "area", variant: str = "literal") -> float:
-    """Return the least objective over all thresholds, infinite where none is stable.
-
-    Parameters
-    ----------
-    queue : Instance
-        One-or-all; its objective says whether E[T] or E[T^w].
-    method, variant : str
-        As `Threshold` takes them.
-    """
+    """Return the least objective over all thresholds, infinite where none is stable."""
     if queue.load >= 1:
         return inf
     model = Threshold(queue, method=method, variant=variant)  # type: ignore[arg-type]
@@ -37,20 +29,9 @@ def largest_arrival_rate(
 ) -> float:
     """Return the largest total arrival rate, at the same mix, that meets a response-time target.
 
-    Parameters
-    ----------
-    queue : Instance
-        One-or-all.
-    target : float
-        The largest mean (or weighted) response time.
-    method, variant : str
-        As `Threshold` takes them. ``exact`` is right at every load; the approximations
-        overestimate at low load, and then tell too low a rate.
-
-    Returns
-    -------
-    float
-        0 where even a nearly idle system misses the target.
+    It is 0 where even a nearly idle one-or-all system misses the target. The target is the largest
+    mean (or weighted) response time. ``exact`` is right at every load; the approximations
+    overestimate at low load, and then return too low a rate.
     """
     _positive(target)
     most = queue.arrival_rate / queue.load
@@ -71,26 +52,10 @@ def largest_arrival_rate(
 def fewest_servers(
     queue: Instance, target: float, *, most: int = 4096, method: str = "area"
 ) -> int | None:
-    """Return the fewest servers with which the same classes meet a response-time target.
+    """Return the fewest servers with which the same classes meet a response-time target, or None.
 
-    A job that needs all servers goes on doing so. Counted up from two: a drain of more servers
-    takes longer, so that nothing says that more of them are never worse.
-
-    Parameters
-    ----------
-    queue : Instance
-        One-or-all.
-    target : float
-        The largest mean (or weighted) response time.
-    most : int
-        Where to give up.
-    method : str
-        As `Threshold` takes it.
-
-    Returns
-    -------
-    int or None
-        None where ``most`` servers do not suffice.
+    A job that needs all servers goes on doing so. Counted up from two, to `most`: a drain of more
+    servers takes longer, so that nothing says that more of them are never worse.
     """
     _positive(target)
     for servers in range(2, most + 1):

@@ -16,26 +16,17 @@ ROUNDS = 40_000
 MOST_RUNS, AGREE = 6, 2
 """Runs at most; less where the best was found so often."""
 WARM, COLD = 2.0, 0.002
-"""The temperature at first and in the end, as a part of the mean run time."""
+"""The first and last temperature, as parts of the mean run time."""
 Order = NDArray[np.int64]
 
 
 def improved(
     ticks: Ticks, orders: list[Order], least: int, *, seed: int = 0, rounds: int = ROUNDS
 ) -> tuple[int, Ticks64]:
-    """Return the least sum of weighted starts that was found, in ticks, and the starts.
+    """Return the least sum of weighted starts that was found, in exact ticks, and the starts.
 
-    Parameters
-    ----------
-    ticks : Ticks
-        Exact.
-    orders : list of ndarray of int64, shape (jobs,)
-        To start from, in turn.
-    least : int
-        No schedule has less: where one has that, nothing is left to do.
-    seed : int
-    rounds : int
-        Orders that are tried in a run.
+    Runs of `rounds` orders start from `orders` in turn; a schedule that reaches the lower bound
+    `least` ends the search.
     """
     mean = float(ticks.run.mean()) * float(ticks.weight.mean())
     found: list[tuple[int, Ticks64]] = []

@@ -13,16 +13,10 @@ from schedopt.solvers.compiling import njit
 def place(
     order: Any, submit: Any, need: Any, run: Any, servers: int, starts: Any, times: Any, free: Any
 ) -> None:
-    """Give each job in turn the earliest start that there is.
+    """Give each job in turn the earliest start that there is, and put it into `starts`.
 
-    Parameters
-    ----------
-    order, submit, need, run : ndarray of int64, shape (jobs,)
-    servers : int
-    starts : ndarray of int64, shape (jobs,)
-        Taken for the answer.
-    times, free : ndarray of int64, shape (2 * jobs + 2,)
-        Taken for what is free from each time to the next.
+    `times` and `free`, shape (2 * jobs + 2,), are work space for the free servers from each time to
+    the next.
     """
     size = 1
     times[0], free[0] = 0, servers
@@ -57,7 +51,7 @@ def place(
 
 @njit(cache=True)
 def _split(times: Any, free: Any, size: int, at: int, time: int) -> None:
-    """Make a piece of time begin at another, within or after the piece before."""
+    """Split a piece of time at a time."""
     for i in range(size, at, -1):
         times[i], free[i] = times[i - 1], free[i - 1]
     times[at], free[at] = time, free[at - 1]
@@ -89,18 +83,7 @@ def anneal(
     order: Any, submit: Any, need: Any, run: Any, weight: Any, servers: int, rounds: int,
     warm: float, cold: float, seed: int, best: Any, best_starts: Any,
 ) -> int:  # fmt: skip
-    """Improve an order; return the sum of weighted starts of the best.
-
-    Parameters
-    ----------
-    order, submit, need, run, weight : ndarray of int64, shape (jobs,)
-    servers, rounds : int
-    warm, cold : float
-        The temperature at first and in the end.
-    seed : int
-    best, best_starts : ndarray of int64, shape (jobs,)
-        Taken for the answer.
-    """
+    """Improve an order; fill in `best` and its starts, and return their weighted sum."""
     np.random.seed(seed)
     count = order.size
     times, free = np.zeros(2 * count + 2, np.int64), np.zeros(2 * count + 2, np.int64)

@@ -25,13 +25,13 @@ Floats = NDArray[np.float64]
 ROOM = 2**57
 MOST_UNIT = 2**10
 SLOW = 0.95
-"""Of mean starts over rounds, and of how far these are apart: what the past counts."""
+"""The weight of the past in the running means of starts, and of their deviations."""
 FEWER = 0.95
-"""Of prices that are alike for all needs: the part that prices by need start from."""
+"""Prices by need start from this part of prices that are the same for all needs."""
 
 
 class Tuned(NamedTuple):
-    """How prices are improved: rounds, of the last direction, patience, and the length of steps."""
+    """How prices are improved: rounds, the part of the last direction kept, patience, length."""
 
     rounds: int
     kept: float
@@ -42,39 +42,19 @@ class Tuned(NamedTuple):
 OPENING = Tuned(1000, 0.9, 40, 0.3)
 AGAIN = Tuned(400, 0.9, 30, 0.1)
 TIGHTER = 0.02
-"""Of what is left: where prices win less by it, nothing more is ruled out."""
+"""Starts are ruled out no more once prices close less than this part of the rest of the gap."""
 
 
 class Packing:
     """Prices by need, and the starts that they leave.
 
-    Parameters
-    ----------
-    ticks : Ticks
-        Exact.
-    grid : ndarray of int64, shape (cells + 1,)
-        Times at which prices may change, from 0 on.
-    known : int
-        The sum of weighted starts of a schedule; a better one is sought.
-
-    Attributes
-    ----------
-    first, last : ndarray of int64, shape (jobs,)
-        Between these are the starts of all better schedules.
-    step : int
-        By which a schedule is better at the least.
-    sizes, kind : ndarray of int64
-        Needs, by kind, in units of ``shared`` servers; and each job's kind.
-    room : int
-        What sizes may add up to.
-    prices : ndarray of int64, shape (kinds, cells)
-        The best, in units of which a tick of waiting costs a job of weight 1 ``unit``.
-    total : int
-        What they prove of the sum of weighted starts of better schedules, in these units.
-    most, must : ndarray of int64, shape (kinds, cells)
-        How many jobs of a kind may run in a cell, and how many do throughout in any case.
-    usable : bool
-        Whether numbers are small enough for all of this.
+    A schedule better than `known`, a sum of weighted starts, is sought; it is better by `step` at
+    least, and its starts are between `first` and `last`. `sizes` are needs, by kind, in units of
+    ``shared`` servers, `kind` is each job's, and `room` is what sizes may add up to. `prices`,
+    shape (kinds, cells), are the best, in units of 1/`unit` of a tick of waiting at weight 1; they
+    prove `total`. `most` and `must`, shape (kinds, cells), count the jobs of a kind that may run in
+    a cell, and those that do throughout in any case. Unless `usable`, numbers are too large for all
+    this.
     """
 
     def __init__(self, ticks: Ticks, grid: Ticks64, known: int) -> None:
@@ -110,7 +90,7 @@ class Packing:
         return (self.known - self.step) * self.unit
 
     def open(self, prices: Floats, until: float) -> None:
-        """Start from prices of a server, shape (cells,), and tighten until that wins little."""
+        """Start from prices of a server, shape (cells,), and tighten until that gains little."""
         if not self.usable:
             return
         alike = prices * (self.sizes * self.shared)[:, None]
@@ -124,7 +104,7 @@ class Packing:
         self.settle(until)
 
     def settle(self, until: float) -> None:
-        """Rule out starts and improve prices in turn, until that wins little."""
+        """Rule out starts and improve prices in turn, until that gains little."""
         while not self.closed and now() < until:
             before = self.total
             self.tighten()
@@ -135,10 +115,10 @@ class Packing:
             self.tighten()
 
     def split(self, until: float) -> tuple[Packing, Packing]:
-        """Return the same with a job that starts by a time, and with one that starts later.
+        """Return the two halves: a job starts by a time, or it starts later.
 
-        The job is one that prices cannot make up their mind about: the more it needs, and the
-        wider the starts are apart that are best for it in turn, the sooner it is taken.
+        The job is one that prices cannot make up their mind about: the more it needs, and the wider
+        apart the starts that are best for it in turn, the sooner it is taken.
         """
         room = self.last > self.first
         job = int(np.argmax(np.where(room, (self._spread + 1e-6) * self.ticks.need, -1.0)))
@@ -174,7 +154,7 @@ class Packing:
         self.total = self.total if value is None else max(self.total, value)
 
     def evaluate(self, prices: Floats, most: Ticks64 | None = None) -> int | None:
-        """Return what prices prove, in units; None where numbers would be too large."""
+        """Return the bound that prices prove, in units; None where numbers would be too large."""
         ticks = self.ticks
         spent = float((prices * self.lengths).sum(axis=1).max()) * self.unit
         if spent * len(ticks.run) * 4 >= ROOM:

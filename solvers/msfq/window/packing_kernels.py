@@ -1,4 +1,4 @@
-"""Servers that cost by the need of who takes them: what jobs pay, and what the machine can earn.
+"""Prices of servers that depend on the job's need: what jobs pay, and what the machine can earn.
 
 All numbers are whole, and no sum overflows: `packing.Packing` sees to it.
 """
@@ -15,14 +15,10 @@ from schedopt.solvers.msfq.log_bound.price_kernels import cell
 
 @compiled
 def paid_by(grid: Any, prices: Any, paid: Any, kind: int, time: int) -> int:
-    """Return what a job of a kind has paid if it runs from the first time of the grid to another.
+    """Return what a job of a kind pays from the first time of the grid to another.
 
-    Parameters
-    ----------
-    grid : ndarray of int64, shape (cells + 1,)
-    prices, paid : ndarray of int64, shape (kinds, cells + 1)
-        For a unit of time from ``grid[i]`` on, the last 0; and from the first time to ``grid[i]``.
-    kind, time : int
+    `prices` are per unit of time from each grid time on, the last 0; `paid` their sums; both have
+    shape (kinds, cells + 1).
     """
     at = cell(grid, time)
     return int(paid[kind, at] + prices[kind, at] * (time - grid[at]))
@@ -33,24 +29,13 @@ def respond(
     first: Any, last: Any, run: Any, rate: Any, kind: Any, grid: Any, prices: Any, paid: Any,
     most: Any, costs: Any, starts: Any, kept: Any,
 ) -> None:  # fmt: skip
-    """Find for each job the start at which waiting and rent together cost least.
+    """Find for each job the start with the least cost of waiting and rent.
 
     A start S costs rate·S + (what the kind pays from S to S + run). That is linear between the
-    times at which S or S + run meets the grid.
-
-    Parameters
-    ----------
-    first, last, run, rate, kind : ndarray of int64, shape (jobs,)
-        The starts that there are are all from ``first`` to ``last``.
-    grid : ndarray of int64, shape (cells + 1,)
-    prices, paid : ndarray of int64, shape (kinds, cells + 1)
-        See `paid_by`.
-    most : ndarray of int64, shape (jobs,)
-        A start that costs more is not kept.
-    costs, starts : ndarray of int64, shape (jobs,)
-        Taken for the answer: what the best costs, and the earliest of the best.
-    kept : ndarray of int64, shape (jobs, 2)
-        Taken for the first and the last start that is kept; -1 where there is none.
+    times at which S or S + run meets the grid. All starts from ``first`` to ``last`` are allowed.
+    `costs` and `starts` take the cheapest, the earliest of equals; `kept`, shape (jobs, 2), takes
+    the first and last start that costs no more than `most`, -1 where there is none. For prices see
+    `paid_by`.
     """
     cells = grid.size - 1
     for job in range(first.size):
@@ -90,15 +75,7 @@ def respond(
 
 @njit(cache=True)
 def use(starts: Any, run: Any, kind: Any, grid: Any, used: Any) -> None:
-    """Add up how many jobs of each kind run in each cell of the grid, on average over the cell.
-
-    Parameters
-    ----------
-    starts, run, kind : ndarray of int64, shape (jobs,)
-    grid : ndarray of int64, shape (cells + 1,)
-    used : ndarray of float, shape (kinds, cells)
-        Taken for the answer.
-    """
+    """Add up how many jobs of each kind run in each cell of the grid, on average over the cell."""
     used[:] = 0.0
     for job in range(starts.size):
         start, end = starts[job], starts[job] + run[job]
@@ -113,17 +90,8 @@ def use(starts: Any, run: Any, kind: Any, grid: Any, used: Any) -> None:
 def pack(prices: Any, size: Any, room: int, most: Any, must: Any, chosen: Any, values: Any) -> None:
     """Find for each cell the jobs that fit side by side and pay most, by kind.
 
-    Parameters
-    ----------
-    prices : ndarray of int64, shape (kinds, cells + 1)
-    size : ndarray of int64, shape (kinds,)
-    room : int
-        What sizes may add up to.
-    most, must : ndarray of int64, shape (kinds, cells)
-        How many jobs may run, and how many do in any case.
-    chosen : ndarray of float, shape (kinds, cells)
-    values : ndarray of int64, shape (cells,)
-        Taken for the answer; values are -1 where those that run in any case do not fit.
+    Between `must` and `most` jobs of each kind run in a cell, and their sizes add up to `room` at
+    most. `values` are what they pay, -1 where those that must run do not fit.
     """
     kinds, cells = most.shape
     value, new = np.zeros(room + 1, np.int64), np.zeros(room + 1, np.int64)
@@ -151,7 +119,7 @@ def pack(prices: Any, size: Any, room: int, most: Any, must: Any, chosen: Any, v
 def _one_more_kind(
     value: Any, new: Any, taken: Any, room: int, price: int, size: int, most: int
 ) -> None:
-    """Let one more kind into what is packed best into each room."""
+    """Add one more kind to the best packing of each room."""
     if price <= 0 or most <= 0:
         taken[:] = 0
         return
@@ -168,14 +136,10 @@ def _one_more_kind(
 
 @njit(cache=True)
 def earnings(prices: Any, size: Any, room: int, most: Any, earned: Any) -> None:
-    """Find for each cell and each room what the jobs that fit into it pay at the most.
+    """Find for each cell and each room the most that jobs that fit pay; arguments as for `pack`.
 
-    Parameters
-    ----------
-    prices, size, room, most
-        See `pack`.
-    earned : ndarray of int64, shape (room + 1, cells + 1)
-        Zeros, taken for the answer; of the last, beyond the grid, they are left.
+    `earned`, shape (room + 1, cells + 1), comes as zeros; its last column, beyond the grid, is left
+    so.
     """
     kinds, cells = most.shape
     value, new = np.zeros(room + 1, np.int64), np.zeros(room + 1, np.int64)

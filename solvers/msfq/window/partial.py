@@ -21,7 +21,7 @@ from schedopt.solvers.msfq.window.partial_search_kernels import search
 MOST = 1_500_000
 """Partial schedules that are kept; each takes some 300 bytes."""
 EACH = 14
-"""Running jobs of each, on average, that there is room for."""
+"""Room for running jobs, for each partial schedule on average."""
 AT_ONCE = 200
 """Partial schedules between two looks at the clock."""
 
@@ -29,21 +29,9 @@ AT_ONCE = 200
 class PartialSearch:
     """The search for a schedule that is better than one known.
 
-    Parameters
-    ----------
-    packing : Packing
-        Prices that prove something, and the starts that they leave.
-    most : int
-        Partial schedules that may be kept.
-
-    Attributes
-    ----------
-    known : int
-        The sum of weighted starts of the best schedule by now.
-    proven : bool
-        Whether none is better.
-    full : bool
-        Whether there is no room to go on.
+    It uses the bound and the starts of prices, and keeps up to `most` partial schedules; `full`
+    says that there is no room to go on. `known` is the sum of weighted starts of the best schedule
+    so far; `proven` says that none is better.
     """
 
     def __init__(self, packing: Packing, *, most: int = MOST) -> None:
@@ -100,7 +88,7 @@ class PartialSearch:
 
 
 def facts_of(packing: Packing) -> Facts:
-    """Return what a search needs to know, from prices that prove something."""
+    """Return the data of a search, from prices that prove something."""
     ticks, grid = packing.ticks, packing.grid
     prices, paid = packing.summed(packing.prices)
     earned = np.zeros((packing.room + 1, len(grid)), np.int64)
@@ -140,7 +128,7 @@ def facts_of(packing: Packing) -> Facts:
 
 
 def _fill_floors(packing: Packing, facts: Facts, job: int) -> None:
-    """Fill in what a job costs at least from each time on at which that changes its course."""
+    """Fill in a job's least cost from each time on at which its course changes."""
     grid, run, kind = packing.grid, packing.ticks.run[job], packing.kind[job]
     ends = np.array([packing.first[job], packing.last[job]])
     times = np.concatenate([grid, grid - run])

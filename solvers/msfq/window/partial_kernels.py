@@ -140,18 +140,10 @@ def bound_of(
     facts: Any, started: int, cost: int, time: int, free: int, ends: Any, kinds: Any, first: int,
     stop: int,
 ) -> int:  # fmt: skip
-    """Return what a partial schedule costs at least if all others start at a time or later.
+    """Return a lower bound on a partial schedule if all other jobs start at a time or later.
 
-    Parameters
-    ----------
-    started : int
-        The jobs of it, as bits.
-    cost : int
-        Their weighted starts.
-    time, free : int
-        How many servers are free then.
-    ends, kinds : ndarray of int64
-        Of jobs that run then, by time, ``ends[first:stop]``.
+    `started` are its jobs, as bits, with weighted starts `cost`; `free` servers are idle at the
+    time; `ends` and `kinds` from ``first`` to ``stop`` are those of jobs that then run, by end.
     """
     grid, shared = facts.grid, facts.shared
     others = facts.unit * cost
@@ -185,14 +177,8 @@ def delay(
 ) -> int:  # fmt: skip
     """Return how much later what follows b must be, from a time on, to fit where a runs.
 
-    Parameters
-    ----------
-    ends, kinds : ndarray of int64
-        Of jobs that run, by time: a's from ``a`` to ``a_stop``, b's from ``b`` to ``b_stop``.
-    time : int
-        Nothing follows b before.
-    most : int
-        Any more is too much.
+    The running jobs of a are those from ``a`` to ``a_stop``, those of b from ``b`` to ``b_stop``,
+    by end. More than `most` need not be told apart.
     """
     busy_a = busy_b = later = 0
     for i in range(a, a_stop):

@@ -22,22 +22,10 @@ ALONE = MOST_JOBS + 2
 class Splitting:
     """The search for a schedule that is better than one known.
 
-    Parts are taken depth first. Nothing is dropped in one part for the sake of a schedule of
-    another that is no better: see `partial_kernels.dominated`.
-
-    Parameters
-    ----------
-    packing : Packing
-        Its prices prove something.
-
-    Attributes
-    ----------
-    known : int
-        The sum of weighted starts of the best schedule by now.
-    starts : ndarray of int64, shape (jobs,), or None
-        Those of a schedule that is better than the first, if there is one.
-    parts : int
-        How many have been looked at.
+    Parts are taken depth first. Nothing is dropped in one part in favour of a schedule of another
+    that is no better: see `partial_kernels.dominated`. `known` is the sum of weighted starts of the
+    best schedule so far, `starts` are its own, None if it is the first; `parts` counts the parts
+    searched.
     """
 
     def __init__(self, packing: Packing) -> None:

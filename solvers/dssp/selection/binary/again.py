@@ -25,21 +25,11 @@ PATIENCE = 60.0
 
 
 class Reduced(NamedTuple):
-    """A program without what its rows alone decide.
+    """A program without what its rows alone decide."""
 
-    Attributes
-    ----------
-    arrays : Arrays
-        Its rows over the free columns.
-    start : ndarray of int8
-        What columns are fixed at, or `FREE`.
-    possible : bool
-        Whether no row alone shows that nothing keeps all of them.
-    """
-
-    arrays: Arrays
-    start: Values
-    possible: bool
+    arrays: Arrays  # the rows over the free columns
+    start: Values  # what columns are fixed at, or `FREE`
+    possible: bool  # whether no row alone shows that the program is infeasible
 
 
 def reduced(model: Selection | Season) -> Reduced:

@@ -25,42 +25,24 @@ _NONE: Final = 1 << 61
 class _Rows(NamedTuple):
     """The rows by entry, which is the same at every node.
 
-    Attributes
-    ----------
-    most, least : ndarray of int or object, shape (rows,)
-        Where there is no bound, beyond any activity of rows that are held in 64 bits.
-    above, below : ndarray of bool, shape (rows,)
-        Whether there is a bound.
-    owner : ndarray of int, shape (entries,)
-    size : ndarray of int or object, shape (entries,)
+    Where there is no bound, `most` and `least` are beyond any activity of rows held in 64 bits.
     """
 
-    most: Integers
-    least: Integers
-    above: NDArray[np.bool_]
-    below: NDArray[np.bool_]
-    owner: NDArray[np.intp]
-    size: Integers
+    most: Integers  # (rows,)
+    least: Integers  # (rows,)
+    above: NDArray[np.bool_]  # whether there is an upper bound, (rows,)
+    below: NDArray[np.bool_]  # whether there is a lower bound, (rows,)
+    owner: NDArray[np.intp]  # the row of each entry, (entries,)
+    size: Integers  # absolute coefficients, (entries,)
 
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """Rows over columns, stored one after another.
+    """Rows over columns, stored one after another; no row is without an entry.
 
-    Attributes
-    ----------
-    rewards : ndarray of object, shape (columns,)
-    hopeless : (str, int) or None
-        A row without columns that cannot be kept, with 1 for its upper bound, -1 for its lower.
-    keys : tuple of str
-        What each row is called.
-    lower, upper : tuple of int or None
-        The rows' bounds.
-    first : ndarray of int, shape (rows + 1,)
-        The entries of row i are ``first[i]`` up to ``first[i + 1]``; no row is without one.
-    columns : ndarray of int, shape (entries,)
-    coefficients : ndarray of int or object, shape (entries,)
-        64-bit where every row's activity has room there.
+    `hopeless` is a row without columns that cannot be satisfied, with 1 for its upper bound, -1 for
+    its lower. The entries of row i are ``first[i]`` up to ``first[i + 1]``. Coefficients have 64
+    bits where every row's activity fits.
     """
 
     rewards: Integers
@@ -74,7 +56,7 @@ class Arrays:
 
     @classmethod
     def of(cls, program: Program, names: frozenset[str] | None = None) -> Arrays:
-        """Hold a program, perhaps with the rows of some side constraints alone (and its own)."""
+        """Hold a program, with all rows or with its own and those of some side constraints."""
         own = (row for row in program.rows if names is None or not row.name or row.name in names)
         return cls.of_rows(program.rewards, list(own))
 
@@ -172,13 +154,9 @@ class Arrays:
     def propagate(self, values: Values) -> tuple[list[tuple[int, int]], bool]:
         """Fix in place what a row alone decides, until no row decides anything.
 
-        Returns
-        -------
-        used : list of (int, int)
-            The rows that fixed something, with 1 where the upper bound did and -1 where the lower
-            did, in the order in which they did.
-        possible : bool
-            Whether every row can still be kept; one that cannot is then in `cut_off`.
+        Returns the rows that fixed something, in order, with 1 where the upper bound did and -1
+        where the lower did; and whether every row can still be satisfied. One that cannot is then
+        in `cut_off`.
         """
         used: list[tuple[int, int]] = []
         if not self.keys:
@@ -216,7 +194,7 @@ class Arrays:
                         used.append(decided)
 
     def cut_off(self, values: Values) -> tuple[int, int] | None:
-        """Return a row that cannot be kept, with 1 for its upper bound, -1 for its lower."""
+        """Return a row that cannot be satisfied, with 1 for its upper bound, -1 for its lower."""
         if not self.keys:
             return None
         low, high = self.activities(values)

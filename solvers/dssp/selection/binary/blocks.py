@@ -1,4 +1,4 @@
-"""Rows over columns of their own, and what keeping each of them costs: knapsacks, solved exactly.
+"""Rows over disjoint columns, and what satisfying each of them costs: knapsacks, solved exactly.
 
 A relaxation may take parts of columns; where a row is a knapsack, the best that whole columns make
 of it is below that by what `costs` tells. Where these costs are together more than a better
@@ -16,19 +16,13 @@ from schedopt.solvers.dssp.selection.binary.multipliers import Reason, reduced
 from schedopt.solvers.dssp.selection.binary.tree import Blocks
 
 SECONDS = 0.5
-"""What a knapsack may take; what is known of it by then is a cost too."""
+"""Seconds that a knapsack may take; its bound by then is a valid cost too."""
 TRUST = 1e-12
-"""Of a knapsack's worth: what rounding may have made of it."""
+"""Relative rounding error of a knapsack's worth."""
 
 
 class Closer:
-    """Closes branches of a program by the costs of its knapsacks.
-
-    Parameters
-    ----------
-    arrays : Arrays
-        The program.
-    """
+    """Closes branches of a program by the costs of its knapsacks."""
 
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
@@ -44,7 +38,7 @@ class Closer:
         self._orders = [fine] if fine == fine[::-1] else [fine, fine[::-1]]
 
     def __call__(self, values: Values, reason: Reason, target: int) -> Blocks:
-        """Return rows with what keeping them costs, if together that closes a branch."""
+        """Return rows with the costs of satisfying them, if together these close a branch."""
         left, constant = reduced(self.arrays, reason)
         free = values == FREE
         most = constant + sum(left[values == 1].tolist()) + sum(np.maximum(left[free], 0).tolist())
@@ -78,7 +72,7 @@ class Closer:
 
 
 def _cost(left: Integers, size: Integers, room: int, price: int) -> int:
-    """Return what keeping a knapsack costs, rounded down to what is sure."""
+    """Return the least cost of satisfying a knapsack row, rounded down."""
     from schedopt.solvers.dssp.selection.knapsack.search import Core
 
     worth = left + price * size

@@ -1,4 +1,4 @@
-"""What bounds on selections and seasons are re-proved from.
+"""Certificates for bounds on selections and seasons.
 
 The checker, `validation.dssp.bound`, shares no code with this.
 
@@ -8,14 +8,16 @@ found it, what is proved does not rest on that engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from math import floor
+from math import floor, inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from schedopt.formulations.program import Program, WholeRow
+from schedopt.formulations.program import Program, WholeRow, whole_rewards, whole_row
+from schedopt.instances.decimals import as_written
 from schedopt.solvers.door import NoCertificateError
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, closed_columns
 from schedopt.solvers.dssp.selection.binary.blocks import Closer
@@ -44,35 +46,62 @@ def certify(
 ) -> Certificate:
     """Return branchings from which the bound of a result can be re-proved.
 
-    Parameters
-    ----------
-    model : Selection or Season
-        What was selected from, or what bounds a schedule.
-    result : Result
-    limits : Limits
-        The time limit is kept.
-    holds : callable, optional
-        Not asked: what is made here holds.
-
-    Raises
-    ------
-    NoCertificateError
-        If the branching does not end in time, or proves something else.
+    `holds` is not called: what is made here holds. Raises `NoCertificateError` if the branching
+    does not end in time, or proves something else.
     """
     if result.bound is None or model.changed:
         raise NoCertificateError("the model was changed natively" if model.changed else "no bound")
     program = model.program()
-    whole = Arrays.of_rows(
-        program.rewards, [*program.rows, *(_counts(program) if model.name == "selection" else ())]
-    )
+    seconds = LONGEST if limits.time_limit is None else limits.time_limit
+    watch = seconds, clock(seconds)
+    more = _counts(program) if model.name == "selection" else ()
+    found = _branchings(program, more, _claimed(model, program, result), watch)
+    certificate: Certificate = {"kind": "branchings", **found}
+    if not model.ordered or result.solution_status != "optimal" or result.solution is None:
+        return certificate
+    chosen = list(model.columns(result.solution))
+    later: list[Certificate] = []
+    for next_ in _later(model, chosen, program):
+        try:
+            found = _branchings(next_, _counts(program), next_.worth(chosen), watch)
+        except NoCertificateError:
+            break  # the first is re-proved, and the checker says which are believed
+        later.append(found)
+    return certificate | ({"later": later} if later else {})
+
+
+def _later(model: Selection | Season, chosen: Sequence[int], program: Program) -> Iterator[Program]:
+    """Yield what is maximized after the reward, one after another: what was before is held."""
+    rest = len(program.columns) - len(model.instance.jobs)
+    rows, before = list(program.rows), ""
+    for name in model.instance.objectives:
+        worths = [as_written(w) for w in model.instance.worths(name).tolist()]
+        if before:
+            whole, scale = whole_rewards([*worths, *[Fraction(0)] * rest])
+            yield replace(program, rewards=whole, scale=scale, rows=tuple(rows))
+        open_ = {j: w for j, w in enumerate(worths) if program.open[j]}
+        least = sum((worths[j] for j in chosen), Fraction(0))
+        rows.append(whole_row(f"objective: {name}", "", open_, least, inf))
+        before = name
+
+
+def _branchings(
+    program: Program,
+    more: Iterable[WholeRow],
+    claimed: int,
+    watch: tuple[float, Callable[[], bool]],
+) -> Certificate:
+    """Return branchings that show that no selection is worth more than is claimed.
+
+    ``watch`` is the seconds that there are for all, and what tells whether they are over.
+    """
+    seconds, stop = watch
+    whole = Arrays.of_rows(program.rewards, [*program.rows, *more])
     start = closed_columns(program)
     if whole.hopeless or not whole.propagate(start)[1]:
-        return {"kind": "branchings", "rows": list(whole.keys), "nodes": [{}]}
+        return {"rows": list(whole.keys), "nodes": [{}]}
     arrays = whole.without(start)
-    claimed = _claimed(model, program, result)
     value = claimed - program.worth(np.flatnonzero(start == 1).tolist())
-    seconds = LONGEST if limits.time_limit is None else limits.time_limit
-    stop = clock(seconds)
     closer = Closer(arrays) if (start == FREE).sum() > FEW else None
     tree = Tree(arrays, start, value, closer=closer)
     tree.stop = lambda: stop() or len(tree.nodes) > MOST_NODES
@@ -85,7 +114,7 @@ def certify(
     place = {key: i for i, key in enumerate(whole.keys)}
     rows = [place[key] for key in arrays.keys]
     nodes = [_written(node, program, rows) for node in tree.nodes]
-    return {"kind": "branchings", "rows": list(whole.keys), "nodes": nodes}
+    return {"rows": list(whole.keys), "nodes": nodes}
 
 
 def _claimed(model: Selection | Season, program: Program, result: Result) -> int:

@@ -1,4 +1,4 @@
-"""A 0-1 program in CP-SAT, which counts in whole numbers, where its own are small enough."""
+"""A 0-1 program in CP-SAT, whose integer arithmetic is exact, where numbers are small enough."""
 
 from __future__ import annotations
 

@@ -20,20 +20,12 @@ import numpy as np
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Integers, Values
 
 SPARE = 5
-"""Bits beyond those that would bring the cost of rounding to a unit of reward."""
+"""Bits beyond those that bring rounding errors down to a unit of reward."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A weight and multipliers: why a branch is closed, or columns are fixed.
-
-    Attributes
-    ----------
-    weight : int
-        Of the reward; 0 or more.
-    multipliers : tuple of (int, int)
-        Each row that has one, with its multiplier.
-    """
+    """A weight of the reward and multipliers of rows: why a branch is closed, or columns fixed."""
 
     weight: int
     multipliers: tuple[tuple[int, int], ...]
@@ -56,14 +48,7 @@ def reduced(arrays: Arrays, reason: Reason) -> tuple[Integers, int]:
 def apply(arrays: Arrays, values: Values, reason: Reason, target: int | None) -> bool:
     """Fix in place what a reason rules out; tell whether it closes the branch.
 
-    Parameters
-    ----------
-    arrays : Arrays
-    values : ndarray of int8, shape (columns,)
-        What each column is.
-    reason : Reason
-    target : int or None
-        What the reward must come to at least; None: anything will do.
+    `target` is what the reward must come to at least; with None any selection will do.
     """
     left, constant = reduced(arrays, reason)
     free = values == FREE
@@ -83,14 +68,8 @@ def apply(arrays: Arrays, values: Values, reason: Reason, target: int | None) ->
 def rounded(arrays: Arrays, weights: Sequence[tuple[int, float]], *, reward: bool = True) -> Reason:
     """Return whole multipliers that are as good as those of a linear relaxation.
 
-    Parameters
-    ----------
-    arrays : Arrays
-    weights : sequence of (int, float)
-        Each row that has a multiplier, in rewards for a unit of the row; those on a side without a
-        bound are left out.
-    reward : bool
-        Whether they bound the reward; else they only rule rows out, and their unit is free.
+    Multipliers are in rewards for a unit of the row; those on a side without a bound are left out.
+    Unless `reward`, they only rule rows out, and their unit is free.
     """
     kept = [
         (i, y)

@@ -23,32 +23,15 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Relaxed:
-    """What a linear relaxation says, all of it rounded.
-
-    Attributes
-    ----------
-    feasible : bool
-    values : ndarray of float, shape (columns,)
-        A best point, where it is feasible.
-    multipliers : list of (int, float)
-        Rows and their multipliers: in rewards, or what rules the rows out together.
-    """
+    """The outcome of a linear relaxation, all of it rounded."""
 
     feasible: bool
-    values: Floats
-    multipliers: list[tuple[int, float]]
+    values: Floats  # a best point, where it is feasible, (columns,)
+    multipliers: list[tuple[int, float]]  # of rows: in rewards, or a ray that proves infeasibility
 
 
 class Relaxation:
-    """A linear relaxation.
-
-    Parameters
-    ----------
-    arrays : Arrays
-        The program.
-    scaled : Scaled, optional
-        The same program in floating point, where it is known.
-    """
+    """A linear relaxation, set up once; `scaled` is the same program in floating point."""
 
     def __init__(self, arrays: Arrays, scaled: Scaled | None = None) -> None:
         self._scaled = scaled = scaled or Scaled.of(arrays)

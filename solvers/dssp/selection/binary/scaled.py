@@ -1,4 +1,4 @@
-"""A program in floating point, as HiGHS takes it, and what gets lost on the way.
+"""A program in floating point, as HiGHS takes it, and what rounding can hide.
 
 HiGHS's tolerances are absolute: 1e-8 here, on rows, on columns and on the reward alike. So rows and
 rewards are scaled by powers of two to sums of about a million. What HiGHS finds is looked at again
@@ -28,7 +28,7 @@ TOP = 20
 SHARP = 4e-6
 """The least unit of a row that is not blurred: 400 times the tolerance."""
 OUTWARDS = 1e-2
-"""How far the bounds of a blurred row are moved: what a column that is 1e-8 off can amount to."""
+"""How far the bounds of a blurred row are moved: more than columns that are 1e-8 off amount to."""
 PLAIN = 10**7
 """Coefficients up to this are told apart whatever they are: none differ by 1e-7 of themselves."""
 NEAR = 1e-6
@@ -44,18 +44,8 @@ SHARP_REWARD = 1e-3
 class Scaled:
     """A program's numbers in floating point.
 
-    Attributes
-    ----------
-    cost : ndarray of float, shape (columns,)
-    cost_scale : float
-    row_scales : ndarray of float, shape (rows,)
-    lower, upper : ndarray of float, shape (rows,)
-        Infinite where there is no bound.
-    values : ndarray of float, shape (entries,)
-    blurred : ndarray of bool, shape (rows,)
-        The rows that HiGHS cannot tell from others near by.
-    step : int
-        What all rewards are multiples of.
+    Bounds are infinite where there are none; `blurred` marks the rows that HiGHS may confuse with
+    others close by; all rewards are multiples of `step`.
     """
 
     cost: Floats
@@ -102,16 +92,8 @@ class Scaled:
     ) -> Matrix:
         """Return the program for HiGHS, its blurred rows' bounds moved outwards.
 
-        Parameters
-        ----------
-        arrays : Arrays
-            The same program.
-        values : ndarray of int8, shape (columns,)
-            What each column is, or `FREE`.
-        unit : float
-            Units in a reward of 1.
-        offset : float
-            The reward beside that of the columns, for what HiGHS says on its way.
+        `values` fix columns; `unit` is how many units a reward of 1 has, `offset` the reward beside
+        that of the columns, for what HiGHS reports on its way.
         """
         away = np.where(self.blurred, OUTWARDS, 0.0)
         return Matrix(

@@ -25,16 +25,11 @@ Closer = Callable[[Values, Reason, int], Blocks]
 
 @dataclass(frozen=True)
 class Node:
-    """A branch: what is concluded there, in order, and the column that it is split by, if it is.
+    """A branch: the conclusions drawn there, in order, and the column that it is split by.
 
-    Attributes
-    ----------
-    reasons : tuple of Reason
-    column : int or None
-        None where the reasons close the branch, or fix every column.
-    blocks : tuple of (int, int)
-        Rows over columns of their own, and what keeping each costs at least: with the last reason
-        they close the branch.
+    Without a column, the reasons close the branch or fix every column. `blocks` are rows over
+    disjoint columns, and what satisfying each costs at least: with the last reason they close the
+    branch.
     """
 
     reasons: tuple[Reason, ...]
@@ -46,35 +41,11 @@ class Node:
 class Tree:
     """A search for a best selection of columns, and the proof that there is no better.
 
-    Parameters
-    ----------
-    arrays : Arrays
-    start : ndarray of int8, shape (columns,)
-        What each column is at the root.
-    value : int or None
-        The reward of a known selection; None: none is known.
-    satisfy : bool
-        Whether any selection that keeps the rows will do.
-    stop : callable
-        Says whether to give up.
-    closer : callable, optional
-        Closes branches that multipliers alone do not.
-    scaled : Scaled, optional
-        The same program in floating point, where it is known.
-
-    Attributes
-    ----------
-    best : ndarray of int8 or None
-        A better selection than the known one, the best so far.
-    value : int or None
-        Its reward, or that of the known one.
-    nodes : list of Node
-        In the order of a walk that looks at a column's 0 before its 1: a proof only if `value` was
-        known from the start.
-    done : bool
-        Whether there is nothing better, for sure.
-    used : set of int
-        The rows that its conclusions rest on.
+    It starts from `start`, what each column is at the root, and `value`, the reward of a known
+    selection or None. With `satisfy` any selection that satisfies the rows will do. `closer` closes
+    branches that multipliers alone do not. `nodes` are in the order of a walk that looks at a
+    column's 0 before its 1, and a proof only if `value` was known from the start. `done` says that
+    nothing better exists; `used` are the rows that conclusions rest on.
     """
 
     arrays: Arrays
@@ -211,6 +182,6 @@ def _split(values: Values, relaxed: Relaxed | None) -> int:
 
 
 def clock(seconds: float) -> Callable[[], bool]:
-    """Return a function that says when so many seconds are over."""
+    """Return a function that tells whether so many seconds are over."""
     end = now() + seconds
     return lambda: now() >= end

@@ -1,4 +1,4 @@
-"""What the optimum of a plain knapsack is re-proved from: one price, and what whole jobs cost.
+"""Certificates of a plain knapsack's optimum: one price, and the reduced rewards of jobs.
 
 At the price of the relaxation what is left of each job's reward says what a change of it costs; a
 better selection may lose no more than the relaxation is above the optimum. Nearly always so few
@@ -49,13 +49,9 @@ def certify(
 
 
 def certificates(model: Selection, result: Result) -> Iterator[Certificate]:
-    """Yield what the optimum of a plain knapsack may be re-proved from, the most promising first.
+    """Yield certificates of a plain knapsack's optimum, the most promising first.
 
-    Parameters
-    ----------
-    model : Selection
-    result : Result
-        Nothing is found where it is no optimum of a plain knapsack, or its numbers are too large.
+    There is none where the result is no optimum of a plain knapsack, or its numbers are too large.
     """
     knapsack = model.plain()
     if knapsack is None or result.solution is None or result.bound != result.objective:
@@ -84,7 +80,7 @@ def certificates(model: Selection, result: Result) -> Iterator[Certificate]:
 def _priced(
     units: Integers, sizes: Integers, room: int, target: int, *, counted: bool = False
 ) -> _Priced | None:
-    """Return what follows from the price of room, and of the number of jobs if that is counted.
+    """Return a certificate from the price of room, and of the number of jobs if that is counted.
 
     None where 64 bits do not hold the numbers.
     """

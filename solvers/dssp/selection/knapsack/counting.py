@@ -12,14 +12,9 @@ from schedopt.solvers.dssp.selection.knapsack.items import Floats
 def bound_by_count(
     rewards: Floats, weights: Floats, room: float, value: float, enough: float = -inf
 ) -> float:
-    """Bound what a solution better than `value` can be worth by how many items it can have.
+    """Bound solutions better than `value` by how many items they can have, rounded up.
 
-    See `priced_by_count` for the parameters.
-
-    Returns
-    -------
-    float
-        The bound, rounded up.
+    See `priced_by_count`.
     """
     return priced_by_count(rewards, weights, room, value, enough)[0]
 
@@ -27,30 +22,13 @@ def bound_by_count(
 def priced_by_count(
     rewards: Floats, weights: Floats, room: float, value: float, enough: float = -inf
 ) -> tuple[float, float]:
-    """Find the multiplier of the number of items that bounds best what is better than `value`.
+    """Return the best bound by count on solutions better than `value`, and its multiplier.
 
     At most `most` of the lightest fit, and at least `fewest` of the most rewarding are asked for.
     For every multiplier m the relaxation with rewards R_j - m is a bound if m·`most` (m > 0) or
     m·`fewest` (m < 0) is added. That is convex in m: its minimum is where the tangents of either
-    side meet, or nearly; where that gains less than half of the interval, it is halved next.
-
-    Parameters
-    ----------
-    rewards, weights : ndarray of float, shape (n,)
-        The items.
-    room : float
-        What the weights may sum to.
-    value : float
-        The reward of a known solution.
-    enough : float
-        A bound below this is not improved on.
-
-    Returns
-    -------
-    bound : float
-        Rounded up.
-    multiplier : float
-        Above 0 of the most items, below 0 of the fewest; 0 where the count says nothing.
+    side meet, or nearly; where that gains less than half of the interval, it is halved next. A
+    bound below `enough` is not improved on. The multiplier is 0 where the count says nothing.
     """
     most = int(np.searchsorted(np.cumsum(np.sort(weights)), room, side="right"))
     fewest = 1 + int(np.searchsorted(np.cumsum(np.sort(rewards)[::-1]), value, side="right"))

@@ -25,19 +25,9 @@ if TYPE_CHECKING:
 
 
 def solve(model: Selection, given: Given) -> Result[Selected]:
-    """Solve a selection that is a plain knapsack.
+    """Solve a selection that is a plain knapsack, with nothing but equations 1 and 2 in it.
 
-    Parameters
-    ----------
-    model : Selection
-        With nothing but equations 1 and 2 in it.
-    given : Given
-        Whose ``read`` is the knapsack.
-
-    Returns
-    -------
-    Result
-        Not yet checked. An interruption (Ctrl-C) ends the run and keeps the best so far.
+    An interruption (Ctrl-C) ends the run and keeps the best so far.
     """
     _compile()
     run = Run(given.limits)
@@ -47,7 +37,7 @@ def solve(model: Selection, given: Given) -> Result[Selected]:
 
 @dataclass(frozen=True, eq=False)
 class _Knapsack:
-    """One run: on numbers that are held exactly, or else by rounding on either side."""
+    """One solve: on numbers that are held exactly, or else by rounding on either side."""
 
     model: Selection
     knapsack: Knapsack

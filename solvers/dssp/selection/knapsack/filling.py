@@ -21,13 +21,8 @@ HALVES: Final = (6, 10, 14, 18)
 def fill(weights: Floats, room: float, broken: int) -> Mask:
     """Return a selection that fills as much of the room as was found.
 
-    Parameters
-    ----------
-    weights : ndarray of float, shape (n,)
-        Whole numbers whose sum up to the break item is exact.
-    room : float
-    broken : int
-        The break item: all before it fit together, but not with it.
+    Weights are whole numbers whose sum up to the break item is exact; all before it fit together,
+    but not with it.
     """
     best, most = np.zeros(weights.size, dtype=np.bool_), 0.0
     for half in HALVES:

@@ -26,44 +26,20 @@ class Items:
     room stays below 2^53 units. Else the unit is larger, some 2^-52 of the room, and what is not
     whole in it is rounded, by default so that whatever fits here fits indeed: of the sets that fit
     only those are missed that fill the room to within a unit for each member.
-
-    Attributes
-    ----------
-    rewards : ndarray of float, shape (n,)
-        What each is worth, more than 0.
-    weights : ndarray of float, shape (n,)
-        The demands, whole numbers from 1 to `room`.
-    room : float
-        What the weights may sum to, a whole number below 2^53.
-    ratios : ndarray of float, shape (n,)
-        Reward over demand, from the numbers as given: equal ratios of whole numbers are equal.
-    positions : ndarray of int, shape (n,)
-        Which jobs these are, ascending.
-    free : ndarray of bool, shape (J,)
-        The jobs that are worth something and ask for nothing; every selection has them.
-    exact : bool
-        Whether nothing was rounded.
     """
 
-    rewards: Floats
-    weights: Floats
-    room: float
+    rewards: Floats  # more than 0, (n,)
+    weights: Floats  # the demands, whole numbers from 1 to `room`, (n,)
+    room: float  # what the weights may sum to, a whole number below 2^53
+    # reward over demand, from the numbers as given, so that equal ones stay equal, (n,)
     ratios: Floats
-    positions: NDArray[np.intp]
-    free: Mask
-    exact: bool
+    positions: NDArray[np.intp]  # of these jobs among all, ascending, (n,)
+    free: Mask  # jobs with a reward and no demand: every selection has them, (J,)
+    exact: bool  # whether nothing was rounded
 
     @classmethod
     def of(cls, rewards: Floats, demands: Floats, room: float) -> Items:
-        """Sift jobs whose demands, and the room, are decimals in one unit.
-
-        Parameters
-        ----------
-        rewards, demands : ndarray of float, shape (J,)
-            Finite and not negative.
-        room : float
-            What the demands may sum to, in their unit.
-        """
+        """Sift jobs whose demands, and the room, are decimals in one unit."""
         whole = Whole.of(demands)
         return cls.of_whole(rewards, whole, whole.down(as_written(room)))
 
@@ -77,20 +53,10 @@ class Items:
         *,
         generous: bool = False,
     ) -> Items:
-        """Sift jobs.
+        """Keep the eligible jobs, all by default, whose demand is positive and fits.
 
-        Parameters
-        ----------
-        rewards : ndarray of float, shape (J,)
-            Finite and not negative.
-        demands : Whole
-            Shape (J,), not negative.
-        room : int
-            What they may sum to, in their unit.
-        eligible : ndarray of bool, shape (J,), optional
-            The jobs that may be selected at all; every job where it is not given.
-        generous : bool
-            Where numbers must be rounded, round so that whatever fits indeed fits here.
+        Demands and room are in one unit. Where numbers must be rounded, ``generous`` rounds so that
+        whatever fits indeed fits here too.
         """
         numbers = demands.numbers
         worth = rewards > 0 if eligible is None else (rewards > 0) & eligible
@@ -141,14 +107,8 @@ class Items:
 def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Floats, float, bool]:
     """Return demands and room as whole doubles below 2^53, and whether nothing was rounded.
 
-    Parameters
-    ----------
-    demands : Whole
-        Shape (n,), each at most the room.
-    room : int
-        In their unit.
-    generous : bool
-        Whether all that fits must fit after rounding; else all that fits after rounding must fit.
+    Where ``generous``, all that fits must fit after rounding; else all that fits after rounding
+    must fit.
     """
     numbers = demands.numbers
     # More room than twice what everything needs would only coarsen the unit.

@@ -60,23 +60,10 @@ _LONG: Final = 1 << 18
 def search(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> int:
     """Enumerate items for about `budget` states' worth of work.
 
-    Parameters
-    ----------
-    at : record of CURSOR
-        Where the search stands.
-    items : tuple of ndarray
-        Weights and rewards, shape (n,), by non-increasing ratio; the ratios and a last 0.
-    states : tuple of ndarray, shape (2, capacity)
-        Room, reward and node of the states, in two lists.
-    tree : tuple of ndarray of int, shape (nodes,)
-        Parent and item of each node: its set is its parent's with the item put in or taken out.
-    budget : int
-        States to look at.
-
-    Returns
-    -------
-    int
-        PROVEN, PAUSED, or what must grow before the search goes on.
+    `items` are weights and rewards by non-increasing ratio, then the ratios and a last 0; `states`
+    are room, reward and node, in two lists each, shape (2, capacity); `tree` holds parent and item
+    of each node, whose set is its parent's with the item put in or taken out. Returns PROVEN,
+    PAUSED, or what must grow before the search goes on.
     """
     weights, rewards, ratios = items
     while True:

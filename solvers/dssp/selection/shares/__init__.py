@@ -2,6 +2,5 @@
 
 `reading` finds the groups in a selection, `prices` relaxes the capacity with one multiplier, under
 which each group is a knapsack of its own, `search` combines the groups' near-best selections
-(`choices`) into one that fits, and `engine` solves a selection with it; `kernels` is what of this
-is compiled.
+(`choices`) into one that fits, and `engine` solves a selection with it; `kernels` are compiled.
 """

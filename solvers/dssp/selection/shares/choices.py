@@ -20,22 +20,14 @@ from schedopt.solvers.dssp.selection.shares.groups import Groups, Places
 class Choice:
     """Alternatives, the best at the price first, the worst last.
 
-    Attributes
-    ----------
-    weights, rewards : ndarray of float, shape (alternatives,)
-        What each changes against the first.
-    nodes : ndarray of int, shape (alternatives,)
-        Where each is in the tree; -1 for its root.
-    start, first, stop : int
-        The group's items are those from `start` up to `stop`; of these the tree starts with those
-        before `first`.
-    parents, moved : ndarray of int
-        The tree: a node's items are its parent's with one put in or taken out.
+    Weights and rewards are differences from the first alternative. The group's items are those from
+    `start` up to `stop`; the tree's root holds those before `first`, and a node's items are its
+    parent's with one put in or taken out.
     """
 
     weights: Floats
     rewards: Floats
-    nodes: NDArray[np.int32]
+    nodes: NDArray[np.int32]  # where each alternative is in the tree; -1 for its root
     start: int
     first: int
     stop: int
@@ -55,39 +47,20 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Menu:
-    """All choices at a price.
+    """All choices at a price."""
 
-    Attributes
-    ----------
-    base : ndarray of bool, shape (n,)
-        The items that are in where nothing else is chosen.
-    weight, reward : float
-        Of these.
-    choices : list of Choice
-        Those with more than one alternative, the one with the least costly second first.
-    missing : float
-        How much worse than the base, at the price, what is not among them is at least; negative
-        where it may be better.
-    """
-
-    base: Mask
-    weight: float
-    reward: float
-    choices: list[Choice]
-    missing: float
+    base: Mask  # the items that are in where nothing else is chosen, (n,)
+    weight: float  # of the base
+    reward: float  # of the base
+    choices: list[Choice]  # with more than one alternative, that with the cheapest second first
+    missing: float  # how much worse than the base, at the price, anything else is at least
 
 
 def menu(groups: Groups, price: float, loss: float, most: int) -> Iterator[Menu | None]:
     """Yield None while the menu is being made, then the menu, unless some group's list stays empty.
 
-    Parameters
-    ----------
-    groups : Groups
-    price : float
-    loss : float
-        How much worse than the best, at the price, a selection of interest may be.
-    most : int
-        Alternatives and states that a group may have at most.
+    ``loss`` is how much worse than the best, at the price, a selection of interest may be; ``most``
+    limits a group's alternatives and states.
     """
     slip = groups.slip(price)
     gains = groups.rewards - price * groups.weights

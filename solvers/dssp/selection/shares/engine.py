@@ -30,21 +30,14 @@ PATIENCE = 10.0
 """Seconds that the search may take before HiGHS goes on from there; of a limit, half at most."""
 PART = 1.0
 """Seconds where it only bounds what HiGHS then solves."""
+BEYOND = 3.0
+"""Seconds beyond the limit for a first selection: it is far better than one by ratio alone."""
 
 
 def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
-    """Solve a selection under shares of disjoint groups; leave what stays open to what follows.
+    """Solve a selection under shares of disjoint groups; hand what stays open to the next engine.
 
-    Parameters
-    ----------
-    model : Selection
-    given : Given
-        Whose ``read`` is the `Shape` of the whole selection.
-
-    Returns
-    -------
-    Result or HandOn
-        Not yet checked. An interruption (Ctrl-C) ends the run and keeps the best so far.
+    An interruption (Ctrl-C) ends the run and keeps the best so far.
     """
     limits = given.limits if given.alone else _within(given.limits, PATIENCE)
     began, search, result = _searched(model, given, limits)
@@ -57,14 +50,7 @@ def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
 
 
 def solve_part(model: Selection, given: Given) -> HandOn:
-    """Solve the part of a selection that is of shares: a bound, and a start if it keeps the rest.
-
-    Parameters
-    ----------
-    model : Selection
-    given : Given
-        Whose ``read`` is the `Shape` of that part.
-    """
+    """Solve the shares of a selection alone: a bound, and a start if it satisfies the rest."""
     _, search, result = _searched(model, given, _within(given.limits, PART))
     chosen = search.positions()
     columns = [] if chosen is None else chosen.tolist()
@@ -87,6 +73,10 @@ def _searched(
     began, shape, run = now(), given.read, Run(limits)
     search = _InRewards(shape, SharesSearch(shape.groups))
     stopped, message = drive(search, run, noise=0.0)
+    beyond = now() + BEYOND
+    while stopped == "time-limit" and search.value is None and now() < beyond:
+        if search.advance(0.0):
+            break
     run = replace(run, limits=given.limits)
     if stopped == "optimal" and not search.near(given.limits.gap):
         stopped = "completed"
@@ -102,7 +92,7 @@ def _within(limits: Limits, seconds: float) -> Limits:
 
 @dataclass(frozen=True, eq=False)
 class _InRewards:
-    """A search whose numbers are rewards, with what the fixed jobs are worth."""
+    """A search whose numbers are rewards, including those of the fixed jobs."""
 
     shape: Shape
     search: SharesSearch
@@ -155,7 +145,7 @@ class _InRewards:
 
 @cache
 def compiled() -> None:
-    """Search once among next to nothing, so that compiling is not counted as solving."""
+    """Search a tiny instance once, so that compiling is not counted as solving."""
     ones = np.ones(4, dtype=np.int64)
     owner = np.array([0, 0, 1, 1])
     groups = Groups.of(2 * ones, ones, owner, (np.array([0, 2]), np.array([3, 4])), 5)

@@ -17,27 +17,16 @@ Places = NDArray[np.intp]
 class Groups:
     """Maximise the reward of items under a room for all, and bounds on each group's weight.
 
-    Attributes
-    ----------
-    weights, rewards : ndarray of float, shape (n,)
-        Whole numbers, weights above 0; group by group, in each by non-increasing ratio.
-    first : ndarray of int, shape (groups + 1,)
-        Where each group's items begin.
-    low, high : ndarray of float, shape (groups,)
-        What the weights of each group must come to, and may: whole numbers.
-    room : float
-        What all weights may come to, a whole number.
-    positions : ndarray of int, shape (n,)
-        The position of each item among the jobs.
+    Numbers are whole, weights above 0. Items stand group by group, in each by non-increasing ratio.
     """
 
-    weights: Floats
-    rewards: Floats
-    first: Places
-    low: Floats
-    high: Floats
-    room: float
-    positions: Places
+    weights: Floats  # (n,)
+    rewards: Floats  # (n,)
+    first: Places  # where each group's items begin, (groups + 1,)
+    low: Floats  # least weight of each group, (groups,)
+    high: Floats  # largest weight of each group, (groups,)
+    room: float  # for all weights
+    positions: Places  # of the items among the jobs, (n,)
 
     @classmethod
     def of(

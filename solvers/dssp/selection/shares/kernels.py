@@ -48,7 +48,7 @@ def workspace(most: int) -> Workspace:
 def break_solution(
     items: Array, price: float, low: float, high: float
 ) -> tuple[int, float, float, float, float]:
-    """Return the break item, what stands before it, the break ratio and the bound that it gives."""
+    """Return the break item, weight and reward before it, the break ratio and its bound."""
     weights, rewards, ratios = items
     broken, weight, reward = 0, 0.0, 0.0
     while broken < weights.size:
@@ -142,34 +142,11 @@ def near_best(
 ) -> tuple[Array, Array, Array, Array, Array, float, float]:
     """Enumerate the selections of a group that are within `loss` of its best at a price.
 
-    Parameters
-    ----------
-    items : tuple of ndarray of float, shape (n,)
-        Weights, rewards and ratios, by non-increasing ratio.
-    price : float
-        What a unit of weight costs.
-    low, high : float
-        What the weights must come to, and may.
-    loss : float
-        How much worse than the best a selection may be.
-    slip : float
-        What rounding can do to a bound.
-    most : int
-        States to keep at most.
-    by_weight : bool
-        Whether a selection is only better than another of the same weight; else also than any that
-        is heavier, which needs `low` to be out of reach.
-    space : tuple
-        From `workspace`.
-
-    Returns
-    -------
-    weights, rewards, nodes : ndarray
-        Of these selections, by rising weight.
-    parents, moved : ndarray of int
-        The tree in which a node's items that differ from the break solution can be read.
-    best, cut : float
-        What the best is worth at the price; above which worth no selection is missing.
+    Returns weights, rewards and nodes of these selections, by rising weight; the tree (parents,
+    moved items) in which a node's items that differ from the break solution can be read; what the
+    best is worth at the price; and the worth above which no selection is missing. `slip` bounds
+    rounding errors. Unless `by_weight`, a selection also dominates heavier ones, which is only
+    valid where `low` is out of reach.
     """
     weights, rewards, ratios = items
     size = weights.size
@@ -341,24 +318,10 @@ def listed(
 def best_of_groups(
     first: Array, items: Array, bounds: Array, price: float, slip: float, most: int
 ) -> tuple[Array, Array, Array]:
-    """Return weight and reward of each group's best at a price, and what may be missing in worth.
+    """Return weight and reward of each group's best at a price, and the worth that may be missing.
 
-    Parameters
-    ----------
-    first : ndarray of int, shape (groups + 1,)
-        Where each group's items begin.
-    items : tuple of ndarray of float, shape (items,)
-        Weights, rewards and ratios, in each group by non-increasing ratio.
-    bounds : tuple of ndarray of float, shape (groups,)
-        What the groups' weights must come to, and may.
-    price, slip : float
-    most : int
-        States to keep at most.
-
-    Returns
-    -------
-    weights, rewards, missing : ndarray of float, shape (groups,)
-        ``missing`` is infinite where nothing was found that keeps the group's bounds.
+    The items of group g are those from ``first[g]`` on; `bounds` are the groups' least and largest
+    weights. What is missing is infinite where no selection within the group's bounds was found.
     """
     weights, rewards, ratios = items
     low, high = bounds
@@ -383,12 +346,8 @@ def best_of_groups(
 def rates(first: Array, weights: Floats, rewards: Floats) -> tuple[Array, Array, Array, Array]:
     """Return what the choices from each on can still do, shape (choices + 1,) each.
 
-    Returns
-    -------
-    up, down : ndarray of float
-        The most reward for a unit more of weight, and the least that a unit less costs.
-    more, less : ndarray of float
-        How much heavier and lighter they can make a selection.
+    These are the most reward for a unit more of weight, the least that a unit less costs, and how
+    much heavier and how much lighter they can make a selection.
     """
     choices = first.size - 1
     up, down = np.zeros(choices + 1), np.full(choices + 1, np.inf)
@@ -408,7 +367,7 @@ def rates(first: Array, weights: Floats, rewards: Floats) -> tuple[Array, Array,
 
 @njit(cache=True)
 def _limit(weight: float, reward: float, room: float, ends: Array) -> float:
-    """Return the most reward that a state can become worth, or what is left of the room."""
+    """Return the most reward that a state can become worth within the room."""
     up, down, more, less = ends
     if weight > room:
         return float(reward - (weight - room) * down) if weight - room <= less else -np.inf
@@ -426,31 +385,11 @@ def combine(
 ) -> tuple[Array, Array, Array, Array, tuple[float, float, int, int]]:
     """Make one choice more.
 
-    Parameters
-    ----------
-    state : tuple of ndarray
-        Weight, reward and node of the states, by rising weight.
-    alternatives : tuple of ndarray of float
-        Weight and reward of each, best at the price first.
-    room : float
-        What the weights may come to.
-    ends : tuple of float
-        `rates` of the choices that are then left.
-    known : tuple of float
-        The incumbent's reward, by how much it must be beaten, less what rounding can do, and the
-        price.
-    most : int
-        States to keep at most.
-
-    Returns
-    -------
-    weights, rewards : ndarray of float
-        Of the new states.
-    parents, taken : ndarray of int
-        The node that each comes from, and the alternative that it takes.
-    found : tuple
-        The best reward of a state that fits, the cut, and that state's parent and alternative
-        (-1 where none beats the incumbent).
+    States, by rising weight, are weights, rewards and nodes; alternatives are weights and rewards,
+    best at the price first; `ends` are the `rates` of the choices left; `known` is the incumbent's
+    reward, by how much it must be beaten less rounding, and the price. Returns the new states'
+    weights, rewards, parent nodes and alternatives, then the best reward of a state that fits, the
+    cut, and that state's parent and alternative (-1 where none beats the incumbent).
     """
     weight, reward, node = state
     more_weight, more_reward = alternatives

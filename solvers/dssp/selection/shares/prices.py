@@ -30,25 +30,14 @@ STEEPEST = 2.0**16
 
 @dataclass(frozen=True)
 class Priced:
-    """What is best in each group at a price.
-
-    Attributes
-    ----------
-    price : float
-    weight, reward : float
-        Of all groups together.
-    bound : float
-        No selection that fits is worth more, rounding included; infinite where some group has
-        no selection that keeps its bounds, as far as is known.
-    missing : bool
-        Whether the bound is more than the groups' best, since one was not searched to its end.
-    """
+    """What is best in each group at a price."""
 
     price: float
-    weight: float
-    reward: float
+    weight: float  # of all groups
+    reward: float  # of all groups
+    # with rounding; infinite where some group has no known selection within its bounds
     bound: float
-    missing: bool
+    missing: bool  # whether some group was not searched to its end, so that the bound is loose
 
 
 def best_prices(groups: Groups) -> Iterator[Priced]:

@@ -23,28 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A selection as the engine takes it.
+    """A selection as the engine takes it."""
 
-    Attributes
-    ----------
-    groups : Groups
-        The jobs that are still to decide on.
-    fixed : ndarray of int
-        The positions of jobs that are selected in any case.
-    scale : int
-        Units in a reward of 1.
-    worth : int
-        What the fixed jobs are worth, in units.
-    whole : bool
-        Whether this is all that the selection says; else it says more, and its optimum is no better
-        than this one's.
-    """
-
-    groups: Groups
-    fixed: Places
-    scale: int
-    worth: int
-    whole: bool
+    groups: Groups  # the jobs still to decide on
+    fixed: Places  # positions of jobs that are always selected
+    scale: int  # units in a reward of 1
+    worth: int  # of the fixed jobs, in units
+    whole: bool  # whether the selection says no more than this; else this is a relaxation
 
     def reward(self, units: float) -> Fraction:
         """Return the reward of a selection whose jobs beside the fixed are worth so many units."""

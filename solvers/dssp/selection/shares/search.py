@@ -31,16 +31,12 @@ MEMORY: Final = 1 << 30
 class SharesSearch:
     """Maximise the reward of `Groups`.
 
-    The price of the capacity is sought first. At the best price, what a selection is worth falls
+    The price of the capacity is sought first. At the best price, the worth of a selection falls
     short of the bound by what its groups' parts fall short of their best, and by the price of the
     room that is left. So an optimum is made of near-best parts, and those are few: they are listed
-    and combined, keeping what is nearest to the bound and remembering how near the nearest was
-    that did not find room. If that is farther than the best selection found, this is the optimum;
-    else the next round has more room.
-
-    Parameters
-    ----------
-    groups : Groups
+    and combined, keeping those nearest to the bound and remembering the highest bound that was
+    dropped. If that is below the best selection found, this is the optimum; else the next round has
+    more room.
     """
 
     def __init__(self, groups: Groups) -> None:

@@ -1,0 +1,227 @@
+"""What an operator of a night meets: refusals before work, and plans that can be carried out."""
+
+from __future__ import annotations
+
+import json
+import time
+from itertools import combinations
+from pathlib import Path
+
+import hypothesis.strategies as st
+import msgspec
+import polars as pl
+from hypothesis import given, settings
+from pytest import CaptureFixture, MonkeyPatch, mark, raises
+
+import schedopt
+from schedopt.formulations.dssp import Selection
+from schedopt.instances.constraints import AtMost, FairShare
+from schedopt.instances.dssp import Instance, Job, Selected
+from schedopt.instances.errors import InputError
+from schedopt.instances.msfq.swf import OPTIONS
+from schedopt.problems.dssp.reasons import left_out, reasons
+from schedopt.terminal import progress
+from schedopt.validation.dssp.constraints import broken
+from schedopt.validation.dssp.facts import Facts
+from schedopt.verbs import solve as solving
+from tests.builders.cli import refused, run
+from tests.builders.effort import examples
+
+
+def crowded() -> Instance:
+    """Three jobs whose demand fits, of which no dispatcher has more than two in time."""
+    jobs = tuple(Job(name=name, reward=1, stages=((6,),)) for name in "abc")
+    return Instance(name="crowded", processors=2, deadline=10, jobs=jobs)
+
+
+def test_explain_is_refused_before_anything_is_solved(tmp_path: Path) -> None:
+    target = tmp_path / "plan.csv"
+    schedopt.dump(crowded(), tmp_path / "n.json")
+    said = refused(
+        "solve", tmp_path / "n.json", "--formulation", "schedule", "--explain", "-o", target
+    )
+    assert "--explain: found dssp schedule; expected a selection" in said
+    assert not target.exists()
+
+
+def test_a_further_stage_that_is_refused_loses_nothing(monkeypatch: MonkeyPatch) -> None:
+    def missing(*given: object) -> None:
+        raise InputError("the extra `schedule`", found="none")
+
+    record = solving.problem("dssp")
+    monkeypatch.setattr(record, "confirm", missing, raising=False)
+    result = schedopt.solve(crowded(), confirm=True)
+    assert result.objective == 3
+    assert "confirm: found none; expected the extra `schedule`" in str(result.message)
+
+
+def test_a_plan_does_not_run_what_ends_late_and_says_so_first(tmp_path: Path) -> None:
+    night, target = crowded(), tmp_path / "plan.csv"
+    schedopt.dump(night, tmp_path / "n.json")
+    said = run("solve", tmp_path / "n.json", "-o", target)
+    first = said.stdout.splitlines()[0]
+    assert first.startswith("caution")
+    assert "1 chosen job ends late and earns nothing (--formulation schedule" in first
+    table = pl.read_csv(target)
+    assert table["run"].to_list() == [True, True, False]
+    assert table["reason"].to_list() == [None, None, "late"]
+    assert table["late"].to_list() == [0, 0, 2]
+    paid = msgspec.structs.replace(night, late=((0, 1), (4, 0)))
+    assert schedopt.plan(paid, schedopt.solve(paid))["run"].to_list() == [True] * 3
+
+
+def test_an_own_deadline_after_the_files_is_told() -> None:
+    jobs = (
+        Job(name="a", reward=5, stages=((6, 6),)),
+        Job(name="b", reward=4, stages=((2,), (5,)), deadline=13),
+    )
+    night = Instance(name="own", processors=2, deadline=10, jobs=jobs)
+    result = schedopt.solve(night, formulation="schedule")
+    told = dict(solving.problem("dssp").lines(night, result))
+    assert (
+        "2 of 2 jobs in time (1 after the file's deadline, by one of its own)" in told["schedule"]
+    )
+
+
+def test_what_there_is_room_for_is_not_outbid() -> None:
+    night = Instance(
+        name="room", processors=2, deadline=10,
+        jobs=(
+            Job(name="a", reward=5, stages=((8,),)),
+            Job(name="b", reward=4, stages=((8,),)),
+            Job(name="c", reward=3, stages=((4,),)),
+            Job(name="d", reward=0, stages=((1,),)),
+        ),
+    )  # fmt: skip
+    found = left_out(Selection(night), Selected(selected=("c",), demand=4, capacity=20, shares={}))
+    assert {name: (str(reason), reason.words) for name, reason in found.items()} == {
+        "a": ("overlooked", "there is room for it"),
+        "b": ("overlooked", "there is room for it"),
+        "d": ("outbid", "it earns nothing"),
+    }
+    planned = schedopt.solve(night, formulation="schedule")
+    assert planned.proven
+    assert str(reasons(night, planned)["c"]) == "outbid"
+    assert "no schedule with it earns more" in reasons(night, planned)["c"].words
+
+
+@mark.parametrize("options", [[], ["--option", "start=20:00"], ["--option", "as=jobs"]])
+def test_convert_says_first_what_is_wrong_with_a_file(tmp_path: Path, options: list[str]) -> None:
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n\x00")
+    more = [*options, "-o", str(tmp_path / "made.json")]
+    said = refused("convert", tmp_path / "gone.csv", *more)
+    assert said.endswith("gone.csv: found nothing; expected a file that exists")
+    assert "found a directory; expected a file" in refused("convert", tmp_path, *more)
+    said = refused("convert", picture, *more)
+    assert "picture.png: " in said
+    assert ("found none of them; expected a table (.csv" in said) == ("as=jobs" not in options)
+
+
+def test_a_line_now_and_then_without_a_terminal(
+    monkeypatch: MonkeyPatch, capsys: CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.01)
+    with progress.live("night") as watch:
+        while "starting" not in (said := capsys.readouterr().err):
+            time.sleep(0.01)
+        assert said.splitlines()[0] == "night: 0 s, starting"
+        watch(1.0, 4.0, 5.0)
+        while "best" not in (said := capsys.readouterr().err):
+            time.sleep(0.01)
+    assert said.splitlines()[-1] == "night: 0 s, best 4, bound 5, gap 25.00%"
+
+
+def test_values_of_a_what_if_may_have_units_and_slips_are_named(tmp_path: Path) -> None:
+    schedopt.dump(crowded(), tmp_path / "n.json")
+    rows = schedopt.whatif(crowded(), ["deadline=6s:0.2m:3s"])
+    assert [row.values["deadline"] for row in rows] == [6, 9, 12]
+    assert "did you mean 'processors'" in refused(
+        "whatif", tmp_path / "n.json", "--vary", "procesors=1:3:1"
+    )
+    assert "a unit on each of FIRST:LAST:STEP" in refused(
+        "whatif", tmp_path / "n.json", "--vary", "deadline=8h:12h:2"
+    )
+
+
+def test_the_number_of_a_rule_may_not_be_of_either_file(tmp_path: Path) -> None:
+    own = msgspec.structs.replace(crowded(), constraints=(AtMost(count=1, jobs=("a", "b")),))
+    more = [AtMost(count=1, jobs=("a", "c"), name="mine")]
+    with raises(InputError, match=r"--vary: found 'rules.0.count'; expected a rule's name"):
+        schedopt.whatif(own, ["rules.0.count=1,2"], constraints=more)
+    assert len(schedopt.whatif(own, ["rules.mine.count=1,2"], constraints=more)) == 2
+    assert len(schedopt.whatif(own, ["rules.0.count=1,2"])) == 2
+
+
+def test_convert_names_the_columns_that_it_does_not_take_and_all_options(tmp_path: Path) -> None:
+    dump, table = tmp_path / "jobs.txt", tmp_path / "jobs.csv"
+    dump.write_text(
+        "JobID|Submit|State|ElapsedRaw|AllocCPUS|ReqMem|AllocTRES\n"
+        "1|2024-03-01T00:00:00|COMPLETED|60|4|4G|cpu=4,gres/gpu=1\n"
+    )
+    table.write_text("submit,need,run,gpus\n0,1,5,2\n")
+    log = ["--option", "as=jobs", "--option", "processors=8", "-o"]
+    said = run("convert", dump, *log, tmp_path / "a.json").stderr
+    assert "columns not taken: reqmem, alloctres" in said
+    assert "columns not taken: gpus" in run("convert", table, *log, tmp_path / "b.json").stderr
+    said = refused("convert", dump, "--option", "as=jobs", "--option", "x=1", "-o", "c.json")
+    assert all(f"'{name}'" in said for name in OPTIONS)
+    assert "..." not in said
+
+
+@given(st.data())
+@settings(max_examples=examples(60))
+def test_a_group_without_jobs_tonight_is_bounded_if_it_has_a_past(data: st.DataObject) -> None:
+    pairs = data.draw(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 6)), max_size=5))
+    jobs = tuple(
+        Job(name=f"j{i}", reward=reward, demand=size, critical_path=1, groups={"team": "light"})
+        for i, (reward, size) in enumerate(pairs)
+    )
+    rule = FairShare(
+        by="team",
+        at_most={"fx": data.draw(st.sampled_from([0, 0.25, 0.5]))},
+        at_least={"light": data.draw(st.sampled_from([0, 0.25]))},
+        of=data.draw(st.sampled_from(["capacity", "selected"])),
+        past={"fx": data.draw(st.integers(0, 8)), "light": data.draw(st.integers(0, 8))},
+        past_total=8,
+    )
+    nights = data.draw(st.integers(1, 2))
+    night = Instance(
+        name="n", processors=2, deadline=5, jobs=jobs, nights=nights, constraints=(rule,)
+    )
+    result = schedopt.solve(night)
+    assert not result.violations
+    facts, names = Facts(night, 1.0), [job.name for job in jobs]
+    if nights > 1:
+        return
+    kept = [
+        sum(night.jobs[night.index[name]].reward for name in some)
+        for size in range(len(names) + 1)
+        for some in combinations(names, size)
+        if facts.total(some) <= facts.capacity and not broken(rule, facts, frozenset(some))
+    ]
+    assert result.objective == (max(kept) if kept else None)
+
+
+def test_a_misspelt_group_is_refused_with_its_file(tmp_path: Path) -> None:
+    night, rules = tmp_path / "n.json", tmp_path / "rules.json"
+    jobs = (Job(name="a", reward=1, stages=((6,),), groups={"team": "light"}),)
+    schedopt.dump(msgspec.structs.replace(crowded(), jobs=jobs), night)
+    given = {"kind": "fair-share", "by": "team", "at_most": {"fx": 0.5}, "past": {"fy": 1}}
+    rules.write_text(json.dumps(given))
+    said = refused("solve", night, "--constraints", rules)
+    assert said.startswith(f"{rules}: constraints[0].at_most.fx: found 'fx'; expected a group of")
+
+
+def test_what_carry_writes_is_taken_on_a_night_without_a_group(tmp_path: Path) -> None:
+    def made(team: str) -> Instance:
+        jobs = (Job(name="a", reward=1, stages=((6,),), groups={"team": team}),)
+        return msgspec.structs.replace(crowded(), jobs=jobs)
+
+    both = msgspec.structs.replace(crowded(), jobs=(made("fx").jobs[0], *crowded().jobs[1:]))
+    cap = FairShare(by="team", at_most={"fx": 0.1}, at_least={"fx": 0}, name="cap")
+    schedopt.dump(schedopt.solve(both, constraints=[cap]), tmp_path / "monday.json")
+    run("carry", tmp_path / "monday.json", "--window", 3, "-o", tmp_path / "rules.json")
+    schedopt.dump(made("light"), tmp_path / "tuesday.json")
+    said = run("solve", tmp_path / "tuesday.json", "--constraints", tmp_path / "rules.json")
+    assert "1 of 1 selected" in said.stdout
