@@ -82,7 +82,7 @@ def plan(table: pl.DataFrame) -> Figure:
 
 def _of_season(table: pl.DataFrame) -> bool:
     """Tell whether a plan is of several nights: their numbers stand before the times."""
-    return table.columns[-5] == "night" and all(
+    return table.columns[table.columns.index("processors") - 1] == "night" and all(
         str(night).isdecimal() for night in table["night"].drop_nulls().to_list()
     )
 

@@ -372,3 +372,29 @@ def test_a_cap_binds_what_is_run_late_too() -> None:
     assert (result.objective, result.violations) == (0.0, ())
     free = msgspec.structs.replace(night, constraints=())
     assert schedopt.solve(Schedule(free)).objective > 0
+
+
+def test_a_plan_runs_what_others_wait_for_and_not_what_never_completes() -> None:
+    jobs = (
+        Job(name="first", reward=1, stages=((3.0,),), deadline=3),
+        Job(name="big", reward=9, stages=((2.0, 2.0),)),
+        Job(name="second", reward=5, stages=((1.0,),), after=("first",), deadline=9),
+    )
+    night = Instance(name="plan", processors=1, deadline=9, jobs=jobs)
+    result = schedopt.evaluate(night, "reward")  # big first: then first is late, and second is not
+    assert result.objective == 14
+    plan = {column.title: list(column.cells) for column in result_plan(night, result)}
+    assert plan["run"] == [True, True, True]
+    assert plan["rank"] == [2, 1, 3]
+    short = msgspec.structs.replace(night, end=7.5)
+    chosen = schedopt.solve(Selection(short))
+    left = schedopt.evaluate(short, "reward")
+    plan = {column.title: list(column.cells) for column in planned(short, chosen, left)}
+    assert plan["run"] == [False, True, False]
+    assert plan["reason"] == ["late", "", "outbid"]
+
+
+def planned(night: Instance, result: Any, run: Any) -> Any:
+    from schedopt.problems.dssp.planning import plan
+
+    return plan(night, result, run)

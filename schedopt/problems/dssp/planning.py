@@ -238,8 +238,12 @@ def plan(
         widths |= wide
         ends |= schedule.completion
         late |= lateness(instance, schedule)
+    if instance.beyond:
+        why |= dict.fromkeys((name for name in on if run is not None and name not in ends), LATE)
+        for name in _waited_for(instance, [name for name in on if name not in why]):
+            why.pop(name, None)  # though it earns nothing
     names = [job.name for job in instance.jobs]
-    ranks = _ranks(instance, on, starts)
+    ranks = _ranks(instance, {name: n for name, n in on.items() if name not in why}, starts)
     night = [Column("night", int, list(map(on.get, names)))] if of_nights(result) else []
     titles = groupings([*instance.groups], [column.title for column in night])
     return (
@@ -259,6 +263,17 @@ def plan(
         Column("rank", int, list(map(ranks.get, names))),
         *_clock(instance, list(map(starts.get, names)), list(map(ends.get, names))),
     )
+
+
+def _waited_for(instance: Instance, names: Sequence[str]) -> set[str]:
+    """Return the jobs that must complete before some others."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        before = instance.jobs[instance.index[waiting.pop()]].after
+        waiting += [name for name in before if name not in found]
+        found.update(before)
+    return found
 
 
 def _ranks(

@@ -228,10 +228,12 @@ class _Judge:
         dropped: list[int] = []
         for k in self.in_row.get(short[0], ()) if len(short) == 1 else self.cheapest:
             parts = self.touching.get(k, ())
+            freed = {i: change.get(i, 0) - part for i, part in parts}
+            if any(part < 0 and self._lacks(i, freed) for i, part in parts):
+                continue  # others come after it
             if any(i in short and part > 0 for i, part in parts):
                 dropped.append(k)
-                for i, part in parts:
-                    change[i] = change.get(i, 0) - part
+                change |= freed
                 if not any(self._lacks(i, change) for i in short):
                     break
         else:
