@@ -41,7 +41,7 @@ lint: $(READY)   ## mend what can be mended, then say what is left
 speed: $(READY)  ## the benchmark tables of the README, measured on this machine
 	$(BIN)/python -m benchmarks.speed
 
-plugin-test: $(READY) ## a real Snakemake, from the registry, under --scheduler schedopt (two minutes)
+plugin-test: $(READY) ## a real Snakemake, from the registry, under --scheduler schedopt (four minutes; needs the network)
 	$(PYTHON) -m venv build/plugin
 	@# of what schedopt depends on, the plug-in uses these alone
 	build/plugin/bin/python -m pip install --quiet --disable-pip-version-check "snakemake>=9,<10" "snakemake-interface-scheduler-plugins>=2,<3" hatchling "highspy>=1.13.1,<1.14" "msgspec>=0.20" "numpy<2.5" pytest "typing-extensions>=4.12"

@@ -5,7 +5,8 @@ to a file (build/agree.jsonl) as they are done; run again, it goes on where it s
 any two methods disagree. Every other selection goes through HiGHS first, however small it is. Of
 the kind ``solvers`` are nights with a cap and a floor that bind, contradict each other or do
 neither: solved by HiGHS, by SCIP where it is installed, and by HiGHS alone from a written .mps.
-The kinds of `benchmarks.attacked` are held against SCIP, CP-SAT, brute force and policies.
+Other formulations are drawn and solved as the contract suite does; the kinds of
+`benchmarks.attacked` are held against SCIP, brute force and policies.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -24,9 +26,15 @@ from benchmarks import agreeing, attacked
 from benchmarks.tables import Measured, measurement, out, resumed, row
 from schedopt.instances.decimals import as_written
 
+TESTS = str(Path(__file__).parent.parent / "tests")
 PART = 50
 """Instances between two lines of the file."""
-RARE = {"epoch": 10, "hesrpt": 50, "msfq": 10, **dict.fromkeys(attacked.SORTS, 50)}
+CONTRACT = {
+    "epoch/partition": 50, "epoch/rectangles": 50, "hesrpt/allocation": 50, "msfq/threshold": 10,
+    "dssp/schedule": 50, "dssp/season": 50, "msfq/window": 50,
+}  # fmt: skip
+"""What tests/contract draws, solved as its suite does: by the table, and as declared."""
+RARE = {**CONTRACT, **dict.fromkeys(attacked.SORTS, 50)}
 """Kinds that take long: one part of theirs to so many of another."""
 NEAR = 1e-6
 """What optima in floating point may differ by."""
@@ -40,18 +48,27 @@ def verdict(kind: str, seed: int) -> str:
     """Solve an instance by two methods: ``agreed``, ``infeasible``, ``withheld`` or a quarrel."""
     from schedopt import solve
     from schedopt.problems import problem, problem_of
+    from schedopt.solvers.result import Limits
 
-    drawn = {"epoch": agreeing.partition, "hesrpt": agreeing.allocation, "msfq": agreeing.queue}
-    instance: Any = drawn[kind](seed) if kind in drawn else agreeing.selection(kind, seed)
-    asked = "highs" if kind not in drawn and seed % 2 else None
-    first = solve(instance, threads=1, time_limit=SECONDS, solver=asked)
-    if first.violations:
-        return f"violations: {first.violations}"
-    record = problem(problem_of(instance).name)
-    model = record.formulation()(instance)
-    second = record.confirm(model, first, _limits())
-    if second is None:
-        return "withheld"
+    if kind in CONTRACT:
+        model: Any = drawn(kind, seed)
+        instance = model.instance
+        first, second = (
+            solve(drawn(kind, seed), threads=1, time_limit=SECONDS, solver=name)
+            for name in (None, "model")
+        )
+    else:
+        instance = agreeing.selection(kind, seed)
+        asked = "highs" if seed % 2 else None
+        first = solve(instance, threads=1, time_limit=SECONDS, solver=asked)
+        record = problem(problem_of(instance).name)
+        model = record.formulation()(instance)
+        confirmed = record.confirm(model, first, Limits(time_limit=SECONDS, threads=1))
+        if confirmed is None:
+            return "withheld"
+        second = confirmed
+    if first.violations or second.violations:
+        return f"violations: {first.violations or second.violations}"
     if first.termination == second.termination == "infeasible":
         return "infeasible"
     if "infeasible" in (first.termination, second.termination):
@@ -61,6 +78,16 @@ def verdict(kind: str, seed: int) -> str:
     if not first.proven or not second.proven:
         return "withheld"
     return "agreed" if _same(instance, first, second) else f"{first.objective} {second.objective}"
+
+
+def drawn(kind: str, seed: int) -> Any:
+    """Draw a formulation as the contract suite does."""
+    from importlib import import_module
+
+    if TESTS not in sys.path:
+        sys.path.insert(0, TESTS)
+    draws = import_module(f"contract.{kind.partition('/')[0]}").FORMULATIONS
+    return draws[kind](Random(seed))  # noqa: S311
 
 
 def by_solvers(seed: int) -> str:
@@ -101,12 +128,6 @@ def _read_alone(night: Any) -> tuple[str, float | None]:
         return "infeasible", None
     ended = "optimal" if engine.getModelStatus() == highspy.HighsModelStatus.kOptimal else "other"
     return ended, float(engine.getInfo().objective_function_value)
-
-
-def _limits() -> Any:
-    from schedopt.solvers.result import Limits
-
-    return Limits(time_limit=SECONDS, threads=1)
 
 
 def _same(instance: Any, first: Any, second: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from schedopt.instances import dssp, epoch, hesrpt, msfq
+from schedopt.instances import dssp, epoch, msfq
 from schedopt.instances.constraints import (
     Apart,
     AtLeast,
@@ -172,24 +172,6 @@ def partition(seed: int) -> epoch.Instance:
     return epoch.Instance(
         name=f"epoch-{seed}", nodes=nodes, inequity=draw.randint(0, 4), jobs=jobs,
         constraints=rules,
-    )  # fmt: skip
-
-
-def allocation(seed: int) -> hesrpt.Instance:
-    """Draw a few parallelizable jobs, some with speedups of their own."""
-    draw = Random(f"hesrpt {seed}")  # noqa: S311
-    own = draw.random() < 0.5
-    jobs = tuple(
-        hesrpt.Job(
-            name=f"j{i}", size=round(draw.uniform(0.1, 10), 3), weight=draw.choice((1, 1, 2, 5)),
-            speedup=hesrpt.Power(p=round(draw.uniform(0.2, 0.95), 2)) if own else None,
-        )
-        for i in range(draw.randint(2, 5))
-    )  # fmt: skip
-    return hesrpt.Instance(
-        name=f"hesrpt-{seed}", servers=draw.choice((1, 4, 10, 100)),
-        speedup=hesrpt.Power(p=draw.choice((0.3, 0.5, 0.9))),
-        objective=draw.choice(("mean-flow-time", "weighted-flow-time")), jobs=jobs,
     )  # fmt: skip
 
 

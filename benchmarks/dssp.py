@@ -21,10 +21,10 @@ from ortools.sat.python import cp_model
 
 from benchmarks.ceilings import part_of
 from benchmarks.dssp_provable import night
+from benchmarks.limits import OVER, SHARE
 from benchmarks.rivals import simpy_cluster
 from benchmarks.tables import Measured, measurement, row, run
 from benchmarks.timing import agree, best_of, cpu
-from benchmarks.verbs import OVER, SHARE
 from schedopt import generate, solve
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.dssp import Instance

@@ -224,7 +224,10 @@ def growth(largest: int = 10**9) -> Measured:
     yield "growth"
     found: dict[str, list[Point]] = {}
     for name, kind in KINDS.items():
-        points = found[name] = series(name, largest)
+        points = series(name, largest)
+        if not points:  # all of its sizes are larger
+            continue
+        found[name] = points
         last, slope, turn = points[-1], exponent(points), bend(points)
         beside = {
             "largest": f"{last.size:,} {kind.unit}" + ("" if last.proven else " (not proven)"),

@@ -1,4 +1,4 @@
-"""Multiserver jobs: the simulator beside plain Python, SimPy and Ciw; thresholds by thousands.
+"""Multiserver jobs: the simulator beside plain Python and SimPy; thresholds by thousands.
 
 ``python -m benchmarks.msfq [TABLE ...]``: simulators, cores and thresholds, or some of them.
 """
@@ -9,7 +9,6 @@ import random
 import time
 from collections.abc import Iterator, Mapping
 from functools import partial
-from importlib.util import find_spec
 from math import inf
 from typing import Any
 
@@ -60,7 +59,6 @@ def simulators() -> Measured:
         }
         if queue is mm32:
             beside["SimPy"] = 2 * FEW / best_of(1, lambda: simpy_cluster(32, _jobs()))[0] / 1e6
-            beside["Ciw"] = _by_ciw() if find_spec("ciw") else "not installed"
         yield row(f"{queue.name}, {name}", 2 * JOBS / ours / 1e6, **targets, **beside)
 
 
@@ -117,20 +115,6 @@ def _jobs() -> Iterator[tuple[float, int, tuple[tuple[float]]]]:
     for _ in range(FEW):
         now += draw.expovariate(28.8)
         yield now, 1, ((draw.expovariate(1.0),),)
-
-
-def _by_ciw() -> float:
-    """Run M/M/32 in Ciw, where it is installed."""
-    import ciw  # type: ignore[import-not-found, unused-ignore]
-
-    network = ciw.create_network(
-        arrival_distributions=[ciw.dists.Exponential(28.8)],
-        service_distributions=[ciw.dists.Exponential(1.0)],
-        number_of_servers=[32],
-    )
-    simulation = ciw.Simulation(network)
-    slow, _ = best_of(1, partial(simulation.simulate_until_max_customers, FEW))
-    return 2 * FEW / slow / 1e6
 
 
 if __name__ == "__main__":

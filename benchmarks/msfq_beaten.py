@@ -24,10 +24,10 @@ from schedopt.validation.msfq.bound import reproved
 ROUNDING = 1e-9
 
 
-def drawn(seed: int) -> Instance:
-    """Draw a log of 1 to 12 jobs in which much falls together."""
+def drawn(seed: int, most: int = 13) -> Instance:
+    """Draw a log of fewer than ``most`` jobs in which much falls together."""
     draw = np.random.default_rng([15, seed])
-    n, servers = int(draw.integers(1, 13)), int(draw.integers(1, 13))
+    n, servers = int(draw.integers(1, most)), int(draw.integers(1, 13))
     submit = np.sort(draw.integers(0, max(2, 3 * n // int(draw.integers(1, 5))), n))
     wide = draw.random() < 0.5
     need = draw.integers(1, servers + 1, n) if wide else draw.geometric(0.4, n)

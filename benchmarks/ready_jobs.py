@@ -114,6 +114,14 @@ def ready_jobs() -> Measured:
             yield _row(f"{count:,}, {resources} resources", jobs, most, others=resources == 6)
     jobs = random_jobs(10_000, 0, top=5)
     yield _row("10,000, priorities 0 to 5", jobs, 50.0, others=True)
+    if PLUGIN.exists():
+        jobs = random_jobs(20_000, 0)
+        took, values = _snakemake(jobs, "plugin")
+        beside = {"priority": values and values[0]}
+        for name in ("greedy", "milp"):
+            theirs, reached = _snakemake(jobs, name)
+            beside[name] = f"{theirs:.2f} s, " + (f"{reached[0]:,}" if reached else "gave up")
+        yield row("20,000, a call of Snakemake's", 1000 * took, "ms", **beside)
 
 
 @measurement

@@ -1,4 +1,4 @@
-"""What formulations in CP-SAT share: a model, and side constraints that can be asked for or not."""
+"""The base of formulations in CP-SAT: a model whose side constraints can be switched on and off."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class WholeModel:
-    """A model in whole numbers, on which side constraints hold as long as a literal asks for them.
+    """A model in whole numbers, in which a literal enforces each side constraint.
 
     A formulation states its variables, rows and objective in `_build`, and each side constraint in
     `_state`, under the literal that `literal` gives it.
@@ -140,5 +140,5 @@ class WholeModel:
         """
         if self._model is None:
             return {name: [] for name in self.rules}
-        found: Side = {name: [asked] for name, asked in self.asked.items()}
-        return found | ({"native constraints": []} if self.changed else {})
+        rows: Side = {name: [asked] for name, asked in self.asked.items()}
+        return rows | ({"native constraints": []} if self.changed else {})

@@ -1,4 +1,4 @@
-"""A 0-1 program in whole numbers: what an exact answer is about.
+"""A 0-1 program in whole numbers, to which exact answers refer.
 
 Rows are in lowest terms: coefficients without a common divisor, bounds rounded inwards to whole
 numbers. So two rows that mean the same to whole selections are the same row.

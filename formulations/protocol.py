@@ -1,4 +1,4 @@
-"""What solvers and the command line ask of every formulation, whatever it is written in."""
+"""The interface of every formulation, in whatever modelling language."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ class Formulation(Protocol):
 
     @property
     def changed(self) -> bool:
-        """Whether the user has changed the native model: then it alone says what is meant."""
+        """Whether the user has changed the native model, which then alone defines the problem."""
         ...
 
     @property
     def goal_changed(self) -> bool:
-        """Whether the user has changed its objective: then no bound is one of the instance's."""
+        """Whether the user has changed its objective: then no bound holds for the instance."""
         ...
 
     @property
@@ -113,7 +113,7 @@ class Formulation(Protocol):
 
 
 class CpSatFormulation(Formulation, Protocol):
-    """A formulation in CP-SAT, whose side constraints can be asked for: see `cp_sat.WholeModel`."""
+    """A formulation in CP-SAT with switchable side constraints: see `cp_sat.WholeModel`."""
 
     @property
     def model(self) -> CpModel:

@@ -9,10 +9,10 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.naming import pick
 
 PREFIX = "archive:"
-"""What stands before a group, or a group and a name, where a path is taken."""
+"""The prefix of ``archive:GROUP`` and ``archive:GROUP/NAME`` in place of a path."""
 
 PLACE = "SCHEDOPT_ARCHIVE"
-"""The environment variable that says where the archive is, if it is not beside the packages."""
+"""The environment variable with the folder of the archive, if that is not beside the packages."""
 
 
 def home() -> Path:

@@ -30,7 +30,7 @@ class _Titled(Protocol):
 
 @runtime_checkable
 class PandasFrame(_Titled, Protocol):
-    """What is asked of a frame of pandas."""
+    """The part of a frame of pandas that is used."""
 
     def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[Sequence[object]]:
         """Yield the rows."""
@@ -39,7 +39,7 @@ class PandasFrame(_Titled, Protocol):
 
 @runtime_checkable
 class PolarsFrame(_Titled, Protocol):
-    """What is asked of a frame of polars."""
+    """The part of a frame of polars that is used."""
 
     def iter_rows(self) -> Iterable[Sequence[object]]:
         """Yield the rows."""

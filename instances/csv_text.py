@@ -25,11 +25,11 @@ _CODE = "x(?:[01][0-9a-f]|7f|[89][0-9a-f]|5c)|u(?:200[ef]|202[89a-e]|206[6-9]|d[
 _ESCAPED = re.compile(rf"\\(?:{_CODE})")
 _UNSAFE = re.compile(rf"\\(?={_CODE}|{ACTING})|{ACTING}")
 _ODD = rf"^{_FORMULA.pattern}|\\(?:{_CODE})|{ACTING}".replace(r"\ud800-\udfff", "")
-"""What a text has that is not written, or not read, as it is; polars knows no lone surrogates."""
+"""Matches texts that are escaped or unescaped; polars knows no lone surrogates."""
 
 
 def guarded(text: str) -> str:
-    """Return a text as a cell holds it."""
+    """Return a text escaped for a cell."""
     safe = _UNSAFE.sub(_code, text)
     return f"'{safe}" if _FORMULA.match(text) or _FORMULA.match(safe) else safe
 
@@ -40,18 +40,18 @@ def unguarded(cell: str) -> str:
     return plain[1:] if cell.startswith("'") and _FORMULA.match(plain, 1) else plain
 
 
-def _code(found: re.Match[str]) -> str:
-    number = ord(found[0])
+def _code(match: re.Match[str]) -> str:
+    number = ord(match[0])
     return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
 
 
 def guarded_columns(table: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """Return a table whose columns of text are as cells hold them."""
+    """Return a table with these columns of text escaped for cells."""
     return _each(table, columns, guarded)
 
 
 def unguarded_columns(table: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """Return a table whose columns of text are those of cells."""
+    """Return a table with these columns of text unescaped from cells."""
     return _each(table, columns, unguarded)
 
 

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[Any]
-"""Whole numbers: of 64 bits where their sum has room there, else Python's own."""
+"""Whole numbers: of 64 bits if their sum fits, else Python's own."""
 
 SAFE = 10.0**15
 """Below this a whole number divided by a power of ten reads back as itself."""
 
 FEW = 32
-"""Numbers up to which Python's own arithmetic takes less time than a call of numpy."""
+"""For so many numbers Python's own arithmetic is faster than numpy."""
 
 
 @lru_cache(4096)

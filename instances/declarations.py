@@ -1,4 +1,4 @@
-"""What every record is declared with: its base, the types of its fields, the base of constraints.
+"""Declarations shared by all records: their base, types of fields, the base of constraints.
 
 `EXAMPLES` are side constraints as a file writes them, for messages, `explain` and the manual. Their
 jobs and groups are those of the instances that ``schedopt new`` writes, which take all of them.

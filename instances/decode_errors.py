@@ -1,4 +1,4 @@
-"""Where a text is wrong: one message with the place, what was found, and what was expected."""
+"""Errors of decoding in one message: the place, what was found, and what was expected."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _TOKEN = re.compile(r"\[\.\.\.\]|\[(\d+)\]|\.([^.\[]+)")
 MOST_DIGITS = 4000
 """Digits of a whole number beyond which Python refuses to read it."""
 MOST_WHOLE = 10**100
-"""No whole number of a record is larger: products of a few of them are still doubles."""
+"""The largest whole number in a record, so that products of a few stay within doubles."""
 TOO_DEEP = "brackets nested thousands deep"
 _LONG = re.compile(rb"[\d.]{16,}(?:[eE][+-]?\d+)?|[\d.]+[eE]-\d{3,}")
-"""What may be a number that a double does not hold."""
+"""Matches numbers that a double may not hold as written."""
 _WORDS = {
     "float": "a number", "int": "a whole number", "str": "a string", "bool": "true or false",
     "array": "a list", "object": "an object", "null": "null",
@@ -126,12 +126,12 @@ def _lenient(data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None =
 
 def _gathered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of its keys and values, marked where it had a key twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         keys = [key for key, _ in pairs]
-        found = _Repeating(found)
-        found.key = next(key for i, key in enumerate(keys) if key in keys[:i])
-    return found
+        entries = _Repeating(entries)
+        entries.key = next(key for i, key in enumerate(keys) if key in keys[:i])
+    return entries
 
 
 def _places(document: Any) -> Iterator[tuple[list[str | int], Any]]:
@@ -212,7 +212,7 @@ def _culprit(entries: Any, path: str, document: Any, wanted: Any) -> str | None:
 
 
 def _part(info: Any, key: str | int) -> Any:
-    """Return msgspec's description of what stands under a key, as far as it goes."""
+    """Return msgspec's description of the value under a key, as far as there is one."""
     if isinstance(info, inspect.StructType) and key != info.tag_field:
         return next((f.type for f in info.fields if f.encode_name == key), None)
     if isinstance(info, inspect.DictType):
@@ -250,7 +250,7 @@ def _chosen(info: Any, value: Any) -> Any:
 
 
 def _form(steps: list[_Step]) -> str:
-    """Return the right form of what is there or around it, where a record knows an example."""
+    """Return an example of the record at, or around, a place, if there is one."""
     for step in reversed(steps):
         several = isinstance(step.info, inspect.VarTupleType)
         kind = step.info.item_type if several else step.info

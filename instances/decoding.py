@@ -17,7 +17,7 @@ from schedopt.instances.precision import may_lose_whole
 
 T = TypeVar("T")
 LARGE = 100_000
-"""Bytes of text beyond which it pays to look at the type for a shorter way to repeated keys."""
+"""From this length in bytes, looking for repeated keys by the record type is faster."""
 _COMMENT = re.compile(rb"^[ \t]*//[^\r\n]*", re.MULTILINE)
 _WHOLE = re.compile(r"Expected `[^`]*\bint\b[^`]*`, got `float`")
 
@@ -49,7 +49,7 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
 
 
 def decode_part(data: bytes, wanted: type[T], *, file: str | None = None) -> T:
-    """Decode a type that takes only some of the keys; at the rest, doubled or not, nobody looks."""
+    """Decode a type with only some of the keys; others, repeated or not, are ignored."""
     with placed(file=file):
         record: T = _decoded(uncommented(data), wanted)
     return record
@@ -99,7 +99,7 @@ def _decoded(data: bytes, wanted: Any) -> Any:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector from looking through what is being read, again and again."""
+    """Suspend the garbage collector, which would scan the growing record again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -131,7 +131,7 @@ def _rewritten(data: bytes) -> bytes | None:
 
 
 def _may_repeat(data: bytes, record: Any, wanted: Any) -> bool:
-    r"""Tell whether some object may have a key twice; quick, and sure where it says no.
+    r"""Tell whether some object may have a repeated key; quick, and False only if none has.
 
     Each key has a colon. Decoding keeps one key of those that are equal, so that encoding again
     gives fewer colons than there were, and never more unless one was written as ``\u003a``.
@@ -185,22 +185,22 @@ def _adds_nulls_at_most(wanted: Any) -> bool:
     def fine(info: inspect.Type, alone: bool = True) -> bool:
         match info:
             case inspect.Metadata():
-                found = fine(info.type, alone)
+                sure = fine(info.type, alone)
             case inspect.UnionType():
                 records = sum(isinstance(t, inspect.StructType) for t in info.types)
-                found = all(fine(t, alone=records < 2) for t in info.types)
+                sure = all(fine(t, alone=records < 2) for t in info.types)
             case inspect.ListType() | inspect.VarTupleType():
-                found = fine(info.item_type)
+                sure = fine(info.item_type)
             case inspect.TupleType():
-                found = all(map(fine, info.item_types))
+                sure = all(map(fine, info.item_types))
             case inspect.DictType():
-                found = fine(info.key_type) and fine(info.value_type)
+                sure = fine(info.key_type) and fine(info.value_type)
             case inspect.StructType():  # one that is alone in its place need not have its tag
                 tagged = info.cls.__struct_config__.tag is not None
-                found = not (alone and tagged) and (info.cls in seen or whole(info))
+                sure = not (alone and tagged) and (info.cls in seen or whole(info))
             case _:
-                found = isinstance(info, plain)
-        return found
+                sure = isinstance(info, plain)
+        return sure
 
     def whole(info: inspect.StructType) -> bool:
         seen.add(info.cls)

@@ -1,4 +1,4 @@
-"""What a record's docstring says: of the record, and of each of its attributes."""
+"""The docstrings of records, and their notes on each attribute."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _FIELD = re.compile(r"^(\w+(?:, \w+)*) : .*$")
 
 @dataclass(frozen=True)
 class Told:
-    """A docstring, taken apart: its text in one line, and what it says of each attribute."""
+    """A parsed docstring: its text in one line, and a note on each attribute."""
 
     text: str
     notes: dict[str, str] = field(default_factory=dict)
 
 
 def told(docstring: str) -> Told:
-    """Take a docstring of numpy's style apart."""
+    """Parse a docstring of numpy's style."""
     docstring = inspect.cleandoc(docstring)  # Python 3.13 has done so
     text, _, rest = docstring.partition("Attributes\n")
     notes: dict[str, list[str]] = {}
@@ -38,7 +38,7 @@ def told(docstring: str) -> Told:
 
 
 def told_of(kind: object) -> Told:
-    """Take apart what a class says, and what its bases say of attributes that it inherits."""
+    """Parse the docstring of a class, with the notes of its bases on inherited attributes."""
     own = told(kind.__doc__ or "")
     notes: dict[str, str] = {}
     bases = kind.__mro__[1:] if isinstance(kind, type) else ()

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from typing import Any
 
 ACTING = r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-"""Characters that do something to a terminal, such as an escape, instead of standing there."""
+"""Control characters: they act on a terminal and are not printed."""
 
 MOST_FILE, MOST_PLACE, MOST_FOUND, MOST_EXPECTED = 400, 200, 200, 700
 """Characters of each part of a message: together less than a screen of 80 by 24."""
 
 LONG_INTEGER = 1000
-"""Bits from which on a whole number is described, not written."""
+"""Longer whole numbers, in bits, are described in messages, not written out."""
 
 
 class _Short(reprlib.Repr):
@@ -68,14 +68,14 @@ class InputError(ValueError):
 
 
 def expect(holds: bool, expected: str, value: object, place: str) -> None:
-    """Raise `InputError` about a value at a place, unless what is expected of it holds."""
+    """Raise `InputError` about a value at a place unless a condition holds."""
     if not holds:
         raise InputError(expected, found=shown(value), place=place)
 
 
 @contextmanager
 def placed(place: str = "", file: object = None) -> Iterator[None]:
-    """Say of an error that comes from within where it is, and in which file if it does not say."""
+    """Add a place, and a file if there is none yet, to an `InputError` raised within."""
     try:
         yield
     except InputError as error:
@@ -90,7 +90,7 @@ def printable(text: str) -> str:
 
 
 def clipped(text: str, most: int) -> str:
-    """Return a printable text of at most ``most`` characters; what is too long lacks its middle."""
+    """Return a printable text of at most ``most`` characters, without its middle if too long."""
     text = printable(text)
     if len(text) <= most:
         return text

@@ -14,7 +14,7 @@ from schedopt.instances.decoding import decode_part
 from schedopt.instances.naming import pick
 
 PREFIX = "example:"
-"""What stands before the name of a bundled instance where a path is taken."""
+"""The prefix of ``example:NAME``, a bundled instance in place of a path."""
 
 
 @dataclass(frozen=True)

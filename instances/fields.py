@@ -12,7 +12,7 @@ from msgspec import inspect
 from schedopt.instances.docstrings import told_of
 
 FEW = 3
-"""An object of no more fields is told with their names."""
+"""Fields are listed by name for objects with at most this many."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def fields_of(record: type[msgspec.Struct]) -> list[Field]:
     if not isinstance(info, inspect.StructType):
         raise TypeError(f"{record} is no record")
     notes = told_of(record).notes
-    found = [
+    listed = [
         Field(
             name=field.encode_name,
             takes=words(field.type),
@@ -46,7 +46,7 @@ def fields_of(record: type[msgspec.Struct]) -> list[Field]:
         )
         for field in info.fields
     ]
-    return sorted(found, key=lambda field: not field.required)
+    return sorted(listed, key=lambda field: not field.required)
 
 
 def _default(field: inspect.Field) -> Any:
@@ -102,4 +102,3 @@ _WORDS: Mapping[Any, Callable[[Any], str]] = {
     inspect.TupleType: lambda info: f"[{', '.join(words(t) for t in info.item_types)}]",
     inspect.StructType: _object,
 }
-"""What is said of each kind of type."""

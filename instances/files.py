@@ -50,13 +50,13 @@ __all__ = [
 
 PROBLEMS = ("dssp", "hesrpt", "epoch", "msfq")
 MOST_BYTES = 256 * 2**20
-"""No file is read beyond this: some ten million tasks, and the end of a compressed bomb."""
+"""The largest file that is read, unpacked: about ten million tasks; it stops compression bombs."""
 MOST_PACKED = 1100
 """Bytes that one byte of gzip unpacks to at most (1032 by its format), with room to spare."""
 MOST_TABLE = 2**30
-"""No log is read beyond this, nor is a table that takes more once it is unpacked."""
+"""The largest log, or unpacked table, in bytes."""
 SHORT = 2**16
-"""Bytes that are read of a file at first; then as many again as there have been."""
+"""Bytes of the first read of a file; each further read doubles what there is."""
 
 _FIRST = re.compile(rb'\s*\{\s*"problem"\s*:\s*"([a-z]+)"')
 
@@ -164,7 +164,7 @@ _KINDS = {
     stat.S_IFSOCK: "a socket",
 }
 _OPEN = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
-"""What this process has open already: the shell's pipes."""
+"""Paths of files that this process has open already, such as the shell's pipes."""
 
 
 def check_kind(path: Path) -> None:
@@ -175,7 +175,7 @@ def check_kind(path: Path) -> None:
 
 
 def _read(file: FileIO | gzip.GzipFile, most: int) -> bytes:
-    """Read a file; what is short, as most files are, takes one small buffer."""
+    """Read a file; short ones, as most are, take one small buffer."""
     parts, size = [], 0
     while part := file.read(min(most + 1 - size, max(size, SHORT))):
         parts.append(part)
@@ -229,7 +229,7 @@ def example(name: str) -> AnyInstance:
 
 
 def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
-    """Decode an instance of any problem from JSON text; what it names beside its file is read."""
+    """Decode an instance of any problem from JSON text, and read the table beside its file."""
     instance = _parsed(data, file)
     rest: Callable[[str], AnyInstance] | None = getattr(instance, "read_beside", None)
     if file is None or rest is None:
@@ -316,8 +316,8 @@ def _same(one: Path, other: str | Path, there: os.stat_result | None) -> bool:
     """Tell whether two paths lead to the same file, whether or not it is there."""
     try:
         with suppress(OSError):
-            found = one.stat()  # what is there is not what is not
-            return there is not None and os.path.samestat(found, there)
+            status = one.stat()  # what is there is not what is not
+            return there is not None and os.path.samestat(status, there)
         return os.path.realpath(one) == os.path.realpath(other)
     except ValueError:  # no path at all
         return False

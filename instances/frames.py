@@ -43,11 +43,9 @@ class Framed:
         table = record.table() if isinstance(record, Tabled) else None
         if table is not None:
             return table
-        found = [dict(_cells("", each)) for each in _listed(record)]
-        heads = dict.fromkeys(head for row in found for head in row)
-        return pl.DataFrame(
-            {head: [row.get(head) for row in found] for head in heads}, strict=False
-        )
+        rows = [dict(_cells("", each)) for each in _listed(record)]
+        heads = dict.fromkeys(head for row in rows for head in row)
+        return pl.DataFrame({head: [row.get(head) for row in rows] for head in heads}, strict=False)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the same as a frame of pandas, which has to be installed."""
@@ -56,7 +54,7 @@ class Framed:
         return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
     def _framed(self) -> object:
-        """Return the record whose lists are meant."""
+        """Return the record whose lists become rows."""
         return self
 
 

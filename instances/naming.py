@@ -10,10 +10,10 @@ from schedopt.instances.errors import InputError, joined, listing, shown, sugges
 
 def index_of(jobs: Sequence[Any]) -> dict[str, int]:
     """Return the position of each job by name; `InputError` if two have the same name."""
-    found = dict(zip([job.name for job in jobs], range(len(jobs)), strict=True))
-    if len(found) < len(jobs):
+    index = dict(zip([job.name for job in jobs], range(len(jobs)), strict=True))
+    if len(index) < len(jobs):
         check_unique(jobs)
-    return found
+    return index
 
 
 def check_unique(jobs: Sequence[Any]) -> None:
@@ -37,11 +37,11 @@ def refuse_twice(keys: Iterable[Hashable], place: str, what: str, field: str = "
 
 def groups_of(jobs: Sequence[Any]) -> dict[str, dict[str, list[int]]]:
     """Return, for each grouping and each of its groups, the positions of its jobs."""
-    found: dict[str, dict[str, list[int]]] = {}
+    groups: dict[str, dict[str, list[int]]] = {}
     for j, job in enumerate(jobs):
         for by, group in getattr(job, "groups", {}).items():
-            found.setdefault(by, {}).setdefault(group, []).append(j)
-    return found
+            groups.setdefault(by, {}).setdefault(group, []).append(j)
+    return groups
 
 
 def pick(name: str, known: Iterable[str], what: str) -> str:

@@ -45,20 +45,13 @@ class Option:
 
 
 MARKS = ("{policy}", "{instance}")
-"""What stands in the name of a file for the policy and for the instance that it is written of."""
+"""Placeholders in the name of an output file for the policy and the instance."""
 
 
 class OptionsWith(dict[str, Option]):
-    """Options by name, and beside them any whose name begins with a prefix.
+    """Options by name, and beside them any whose name begins with a prefix, such as ``seats:``.
 
-    Parameters
-    ----------
-    known : mapping of str to Option
-        Those with names of their own.
-    prefix : tuple of str
-        What the names of the others begin with, such as ``seats:``; something has to follow.
-    each : Option
-        What each of the others is.
+    Each of these others, of which something has to follow the prefix, is like ``each``.
     """
 
     def __init__(
@@ -98,7 +91,7 @@ def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -
 
 
 def check_given(whose: str, known: Mapping[str, Option], /, **options: Any) -> None:
-    """Check options as `checked` does; one that is None is taken as not given."""
+    """Check options as `checked` does, except those that are None."""
     checked({key: value for key, value in options.items() if value is not None}, known, whose)
 
 

@@ -8,6 +8,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.instances.alike import MIX, alike, mixed, slots
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -22,7 +24,6 @@ LACKS = np.array([64 - 8 * k for k in range(9)], dtype=np.uint64)
 """Bits that are not of a word of so many letters."""
 MASKS = np.array([2 ** (64 - 8 * k) - 1 for k in range(9)], dtype=np.uint64)
 SIXTY_FOUR = np.uint64(64)
-MIX = np.uint64(0x9E3779B97F4A7C15)
 ZEROS, ABOVE, HIGH = (np.uint64(0x0101010101010101 * k) for k in (0x30, 0x46, 0x80))
 
 
@@ -50,16 +51,18 @@ class Names(Sequence[str]):
         parts = [self._hashed(part) for part in _blocks(len(self))]
         if any(part is None for part in parts):
             return False
-        mixed = np.concatenate([part for part in parts if part is not None] or [np.zeros(0, "u8")])
-        while len(mixed) > FEW:  # what shares a slot is dealt out anew
-            slot, holder = _slots(mixed)
+        numbers = np.concatenate(
+            [part for part in parts if part is not None] or [np.zeros(0, "u8")]
+        )
+        while len(numbers) > FEW:  # what shares a slot is dealt out anew
+            slot, holder = slots(numbers)
             shared = np.zeros(len(holder), dtype=np.bool_)
             shared[slot[holder[slot] != np.arange(len(slot))]] = True
-            some = mixed[shared[slot]]
-            if 2 * len(some) > len(mixed):
+            some = numbers[shared[slot]]
+            if 2 * len(some) > len(numbers):
                 break
-            mixed = _mixed(some, MIX)
-        return len(np.unique(mixed)) == len(mixed)
+            numbers = mixed(some, MIX)
+        return len(np.unique(numbers)) == len(numbers)
 
     def _hashed(self, part: slice) -> Words | None:
         """Return a number for each of some names; None where these are long."""
@@ -67,12 +70,12 @@ class Names(Sequence[str]):
         most = int(length.max(initial=0))
         if most > 8 * PAD:
             return None
-        mixed = length.astype(np.uint64)
+        numbers = length.astype(np.uint64)
         for k in range(0, most, 8):
             lacks = LACKS[np.clip(length - k, 0, 8)]
             word = self._words[np.minimum(start + k, len(self._words) - 1)] << (lacks % SIXTY_FOUR)
-            mixed = _mixed(mixed, np.where(lacks < SIXTY_FOUR, word, np.uint64(0)))
-        return mixed
+            numbers = mixed(numbers, np.where(lacks < SIXTY_FOUR, word, np.uint64(0)))
+        return numbers
 
 
 def _blocks(count: int) -> Iterator[slice]:
@@ -161,33 +164,14 @@ def _decimals(text: Letters, start: Integers, length: Integers, most: int) -> Fl
     return number / 10.0**after  # both are exact, so that it is rounded once
 
 
-def _mixed(mixed: Words, more: Words | np.uint64) -> Words:
-    mixed = (mixed ^ more) * MIX
-    return mixed ^ (mixed >> np.uint64(29))
-
-
-def _slots(mixed: Words) -> tuple[Integers, Integers]:
-    """Return a slot for each, of four times as many, and one that is in each slot."""
-    bits = max(len(mixed).bit_length() + 2, 4)
-    slot = ((mixed * MIX) >> np.uint64(64 - bits)).astype(np.int64)
-    holder = np.full(1 << bits, -1, dtype=np.int64)
-    holder[slot] = np.arange(len(slot))
-    return slot, holder
-
-
 def _kinds(numbers: Floats) -> tuple[Floats, Positions]:
     """Return the numbers of each kind of job, and the kind of each; columns are rows here.
 
     Where most jobs differ each is a kind.
     """
-    mixed = np.zeros(numbers.shape[1], dtype=np.uint64)
-    for row in numbers:
-        mixed = _mixed(mixed, (row + 0.0).view(np.uint64))
-    slot, holder = _slots(mixed)
-    first = np.flatnonzero(holder >= 0)
-    alike = holder[slot]
-    if 2 * len(first) > len(slot) or any((row[alike] != row).any() for row in numbers):
-        return numbers.T.copy(), np.arange(len(slot))
-    number = np.zeros(len(holder), dtype=np.intp)
-    number[first] = np.arange(len(first))
-    return numbers[:, holder[first]].T.copy(), number[slot]
+    numbers += 0.0  # -0 is 0
+    found = alike(numbers)
+    if found is None:
+        return numbers.T.copy(), np.arange(numbers.shape[1])
+    first, number = found
+    return numbers[:, first].T.copy(), number

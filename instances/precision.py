@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 EXPECTED = "a number that a double holds as it is written, as it does any of up to 15 digits"
 WHOLE = 2**53
-"""Whole numbers up to this are doubles."""
+"""All whole numbers up to this are exact as doubles."""
 _KINDS = bytes(ord("0") if chr(byte).isascii() and chr(byte).isdigit()
                else {"e": 101, "E": 101, "-": 45}.get(chr(byte), 32)
                for byte in range(256))  # fmt: skip
@@ -33,18 +33,18 @@ _TINY, _NUMBER = r"[eE]-\d{3}", r"^[+-]?[\d.]+([eE][+-]?\d+)?$"
 
 
 def may_lose(data: bytes) -> bool:
-    """Tell whether a text may have a number that a double loses: quick, and sure of a no."""
+    """Tell whether a text may have a number that no double holds; quick, False only if none."""
     plain = data.translate(_KINDS, b".")
     return b"0" * 16 in plain or b"0e-000" in plain
 
 
 def may_lose_whole(data: bytes) -> bool:
-    """Tell the same of a text whose fractions are doubles, printed to be read back."""
+    """Tell the same of a text in which all fractions are printed doubles."""
     return b" " + b"0" * 16 in data.translate(_WHOLES)
 
 
 def held(written: str) -> bool:
-    """Tell whether a double holds a number as it is written; what is none, or infinite, is held."""
+    """Tell whether a double holds a number as written; True for text and infinity."""
     try:
         value = float(written)
     except ValueError:

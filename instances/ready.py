@@ -168,8 +168,8 @@ def _of_rows(source: Any, columns: Sequence[str]) -> Jobs:
         at = [str(title) for title in titles]
         _positions(at, columns)
         names = [str(name) for name in source[NAME]]
-        found = [_column(source[column], column, len(names)) for column in columns]
-        numbers = np.array(found, dtype=float).reshape(len(columns), len(names)).T
+        cells_by_column = [_column(source[column], column, len(names)) for column in columns]
+        numbers = np.array(cells_by_column, dtype=float).reshape(len(columns), len(names)).T
     else:
         if not isinstance(source, Iterable):
             raise InputError("a table of ready jobs", found=type(source).__name__)
@@ -189,7 +189,7 @@ def _of_rows(source: Any, columns: Sequence[str]) -> Jobs:
 
 
 def _column(values: Any, column: str, count: int) -> Floats:
-    """Return a column as floats; what is missing is 0."""
+    """Return a column as floats, 0 for missing cells."""
     try:
         numbers = np.asarray(values, dtype=float)
         if numbers.shape == (count,):

@@ -46,7 +46,7 @@ def schema(problem: str) -> dict[str, Any]:
 
 
 def _join(definition: dict[str, Any], rules: Mapping[str, Any]) -> None:
-    """Add what is to be said to a definition, deep into what is there."""
+    """Merge rules into a definition, recursively."""
     for key, value in rules.items():
         if isinstance(value, Mapping) and isinstance(definition.get(key), dict):
             _join(definition[key], value)

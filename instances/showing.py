@@ -12,7 +12,7 @@ from schedopt.instances.frames import Framed
 
 
 class Shown(Framed):
-    """A record that is shown as what it is and how much of it there is."""
+    """A record that is shown by its kind, its name and its size."""
 
     __slots__ = ()
     __struct_fields__: ClassVar[tuple[str, ...]]

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 FEW = 256
-"""Keys up to which a stable sort takes less time."""
+"""For so many keys a stable sort is faster."""
 SIGN = np.int64(-(2**63))
 MANY, ROUNDS = 64, 16
-"""One pair in so many out of order, or so many rounds of mending, are too many."""
+"""Repair is given up if more than 1/MANY of all pairs are out of order, or after ROUNDS rounds."""
 
 
 def steady_order(keys: NDArray[np.float64]) -> NDArray[np.int64]:

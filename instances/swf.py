@@ -29,7 +29,7 @@ FIELDS, EXTENDED = 18, 21
 MOST_PROCESSORS = 2**31 - 1
 NUMBER, SUBMIT, WAIT, RUN, USED, ASKED, PLANNED, STATUS = 0, 1, 2, 3, 4, 7, 8, 10
 USER, GROUP, QUEUE, NODES = 11, 12, 14, 20
-"""Fields, counted from 0."""
+"""Positions of fields, from 0."""
 PARTIAL = (2.0, 3.0, 4.0)
 """Statuses of lines that tell of a part of a job, which has a line of its own as a whole."""
 ASKED_FOR = "with the processors asked for, since those used are unknown"
@@ -246,7 +246,7 @@ def read_log(
 
 
 def _check_order(log: Fields, data: bytes) -> None:
-    """Refuse the first line whose number or submit time is none, or again, or out of order."""
+    """Refuse the first line whose number or submit time is invalid, repeated or out of order."""
     number, submit, status = log.cells[[NUMBER, SUBMIT, STATUS]]
     before = np.concatenate([[0.0], submit[:-1]])
     whole = np.flatnonzero(~np.isin(status, PARTIAL))  # parts have the number of their job
@@ -280,7 +280,7 @@ def _ran(log: Fields) -> NDArray[np.bool_]:
 
 
 def _notes(log: Fields, ran: NDArray[np.bool_]) -> Iterator[str]:
-    """Yield how many lines are left out, and why, and what stands in for what is unknown."""
+    """Yield notes on how many lines are left out, why, and on substitutes for unknown values."""
     run, partial = log.cells[RUN], np.isin(log.cells[STATUS], PARTIAL)
     for words, rows in (
         ("left out, of unknown run time", ~partial & (run < 0)),

@@ -66,9 +66,9 @@ def load(file: PolicyFile) -> tuple[Policy, ...]:
         _unload(file.path)
     for problem in PROBLEMS:
         registry.registered(problem)  # the house's own come first
-    found = _registered_by(file)
-    own = tuple(replace(policy, run=_guarded(policy.run, file.path)) for policy in found)
-    _forget(found)
+    new = _registered_by(file)
+    own = tuple(replace(policy, run=_guarded(policy.run, file.path)) for policy in new)
+    _forget(new)
     for policy in own:
         registry.register(policy)
     _LOADED[file.path] = (file, own)
@@ -83,11 +83,11 @@ def _registered_by(file: PolicyFile) -> list[Policy]:
     except BaseException:
         _forget(policy for policy in registry.everything() if id(policy) not in before)
         raise
-    found = [policy for policy in registry.everything() if id(policy) not in before]
-    if not found:
+    new = [policy for policy in registry.everything() if id(policy) not in before]
+    if not new:
         expected = "policies: a decorator such as @selector, or policies.registry.register"
         raise InputError(expected, found="none", file=file.path)
-    return found
+    return new
 
 
 def load_only(files: Iterable[PolicyFile]) -> None:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.ready import Ready, ready
     from schedopt.verbs.reproduce import reproduce
     from schedopt.verbs.solve import solve
+    from schedopt.verbs.start_times import start_times
     from schedopt.verbs.warm import warm
     from schedopt.verbs.whatif import whatif
     from schedopt.verbs.write import write
@@ -93,6 +94,7 @@ __all__ = [
     "ready",
     "reproduce",
     "solve",
+    "start_times",
     "summary",
     "warm",
     "whatif",

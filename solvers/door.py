@@ -157,6 +157,19 @@ class Engine:
         return installed(self.needs)
 
 
+def as_cpsat_has_it(proves: str, confirmed_by: str = "") -> Engine:
+    """Return the last row of a table whose declared model is CP-SAT's."""
+    return Engine(
+        "model",
+        solve="schedopt.solvers.cpsat:solve_native",
+        accepts=anything,
+        when="any model, as it stands in CP-SAT, native changes too",
+        proves=proves,
+        confirmed_by=confirmed_by,
+        needs=("ortools",),
+    )
+
+
 def installed(names: Sequence[str]) -> bool:
     """Tell whether one of some programs or packages is on this machine; without names, yes."""
     return not names or any(shutil.which(name) or find_spec(name) for name in names)

@@ -124,7 +124,7 @@ def _asked(
 
 
 def _whose(result: Document, report: Report) -> None:
-    """Check that a result is a formulation's or a policy's, which bounds nothing."""
+    """Check that a result is of a formulation, or of a policy and without a bound."""
     if result.formulation and result.policy:
         report.violations.append(
             f"of formulation {result.formulation} and of policy {result.policy}: it can be of one"
@@ -186,7 +186,7 @@ def _judge(problem: str) -> Any:
 def _judge_bound(
     instance: Any, claim: Document, constraints: Sequence[Constraint], report: Report
 ) -> None:
-    """Say whether the bound is re-proved; what a certificate fails to prove is a violation."""
+    """Report whether the bound is re-proved; a certificate that fails to is a violation."""
     if claim.bound is None:
         return
     if not isfinite(claim.bound):
@@ -250,7 +250,7 @@ def as_record(result: Document) -> Any:
 
 
 def _consistent(result: Document, report: Report, near: float) -> None:
-    """Check what the document says of itself: statuses, bound, gap; ``near`` counts as met."""
+    """Check that statuses, bound and gap agree; a gap of ``near`` counts as closed."""
     objective, bound = result.objective, result.bound
     if result.solution_status == "none":
         report.expect(objective is None, "an objective without a solution")

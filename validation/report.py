@@ -1,10 +1,16 @@
-"""What a checker found."""
+"""The report of a checker, and the base of certificates."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
 from math import inf
+
+import msgspec
+
+
+class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
+    """A certificate as a document holds it; its kind is its tag."""
 
 
 class Refuted(str):

@@ -169,7 +169,7 @@ class Partition(WholeModel):
         return Partitioned(epochs=tuple(epochs))
 
     def _epochs(self, value: Value) -> Epochs:
-        """Return who is in which epoch."""
+        """Return the jobs of each epoch, by position."""
         order = self.instance.descending
         mine = [[j for j in order if value(self._x.get((j, e), 0)) > 0.5] for e in order]
         return [epoch for epoch in mine if epoch]

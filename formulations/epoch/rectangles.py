@@ -27,7 +27,7 @@ MOST_UNITS = 1 << 30
 """Units of the quantum: CP-SAT's own numbers stay far below 2^31."""
 
 MOST_PIECES = 5_000
-"""Pairs of a job and a width: beyond, a model takes longer to build than anyone waits for it."""
+"""Pairs of a job and a width in a model; more would take minutes to build."""
 
 WIDTHS = Option(
     default="any",

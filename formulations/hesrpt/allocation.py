@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 RuleRow = tuple[Bound, "cp.Constraint"]
-"""What is asked, and the row that says so."""
+"""A bound, and the row of the program that states it."""
 Value = Callable[["cp.Variable"], "Floats | float"]
 """Gives the value of a variable."""
 MOST_SEGMENTS = 2_000
-"""Segments of a speedup up to which it is written as rows of a program."""
+"""The most segments of a speedup that are stated as rows."""
 
 
 class Allocation:
@@ -192,7 +192,7 @@ class Allocation:
 
     @property
     def model(self) -> cp.Problem:
-        """The program; what is changed in it is kept, and solved as it stands."""
+        """The program; changes to it are kept, and it is solved as it stands."""
         return self._native.program
 
     @model.setter
@@ -207,7 +207,7 @@ class Allocation:
 
     @property
     def _held(self) -> bool:
-        """Whether anyone has asked for the program: else it is as declared."""
+        """Whether the program has been built: otherwise it is as declared."""
         return "_native" in self.__dict__
 
     @property
@@ -399,7 +399,7 @@ class Allocation:
         return ()
 
     def decode(self, value: Value) -> Allocated:
-        """Return the allocation that values of the variables say, played until all work is done."""
+        """Return the allocation that values of the variables mean, played to the end."""
         return self.read(np.asarray(value(self._d)), np.asarray(value(self._a)))
 
     def read(self, d: Floats, a: Floats) -> Allocated:

@@ -1,4 +1,4 @@
-"""The epochs of a timeline: who is in the system when, and what ends that."""
+"""The epochs of a timeline: the jobs in the system, and the event that ends each epoch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from schedopt.instances.hesrpt import Instance
 Timeline = tuple[list[int], dict[str, int]]
 """An order from the last job to complete, and how many complete before each arrival."""
 MANY = 12
-"""Jobs up to which timelines are counted."""
+"""The most jobs whose timelines are counted."""
 
 
 class Epochs(NamedTuple):

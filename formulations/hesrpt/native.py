@@ -40,7 +40,7 @@ class Native:
         self._declare()
 
     def _declare(self) -> None:
-        """Take the program as it stands for what is declared."""
+        """Record the program as it stands as the declared one."""
         rows = self.program.constraints
         self._declared = {id(row) for row in rows}
         self._rows, self._goal = digest(*rows), digest(self.program.objective)
@@ -85,18 +85,18 @@ class Native:
 
 def digest(*roots: Any) -> str:
     """Return a digest of all that constraints, or an objective, say."""
-    found = sha256()
+    made = sha256()
     waiting = list(roots)
     while waiting:
         node = waiting.pop()
-        found.update(repr((type(node).__name__, getattr(node, "shape", None))).encode())
+        made.update(repr((type(node).__name__, getattr(node, "shape", None))).encode())
         if isinstance(node, cp.Constant):
             value = node.value
             dense = value.toarray() if hasattr(value, "toarray") else np.asarray(value)
-            found.update(dense.tobytes())
+            made.update(dense.tobytes())
         elif isinstance(node, cp.Variable):
-            found.update(repr((node.id, sorted(node.attributes.items()))).encode())
+            made.update(repr((node.id, sorted(node.attributes.items()))).encode())
         else:
-            found.update(repr(node.get_data()).encode())
+            made.update(repr(node.get_data()).encode())
         waiting += node.args
-    return found.hexdigest()
+    return made.hexdigest()

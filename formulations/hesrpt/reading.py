@@ -1,4 +1,4 @@
-"""From a program's shares to what really happens: jobs leave when they are done."""
+"""From a program's shares to an allocation in which jobs leave when they are done."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Floats = NDArray[np.float64]
 Jobs = NDArray[np.intp]
 
 ROUNDS, EXACT, KEPT = 500, 1e-10, 1e-8
-"""How often, and how exactly, shares are made to keep side constraints."""
+"""Rounds of repair, and tolerances within which shares keep side constraints: aim, and limit."""
 NEGLIGIBLE = 1e-7
-"""Epochs that are shorter than this part of the whole have shares of rounding only."""
+"""In epochs shorter than this fraction of the makespan, shares are rounding errors."""
 COINCIDENT = 1e-5
-"""Completions that are nearer than this part of the whole, and could not keep a side constraint
-between them, are at one time."""
+"""Completions closer than this fraction of the makespan are merged if no shares between them could
+keep the side constraints."""
 
 
 def as_planned(

@@ -1,4 +1,4 @@
-"""What side constraints ask of the shares in an epoch, by who is in the system."""
+"""Side constraints as bounds on the shares of the jobs in the system."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Bound(NamedTuple):
 
 @runtime_checkable
 class Bounding(Protocol):
-    """A kind of side constraint of the user's own, which says itself what it asks of shares."""
+    """A user's own kind of side constraint, which states its bounds on shares."""
 
     def bounds(self, instance: Instance, name: str) -> Iterable[Bound]:
         """Return its bounds with all jobs in the system; each holds for those that are."""
@@ -113,7 +113,7 @@ def bounds_of(rules: Rules, jobs: int) -> Bounds:
     """Return the bounds on single jobs, and on teams in order while they are disjoint."""
     leasts, mosts = np.zeros(jobs), np.ones(jobs)
     teams = np.full(jobs, -1, dtype=np.int64)
-    found: dict[tuple[int, ...], list[float]] = {}
+    bounded: dict[tuple[int, ...], list[float]] = {}
     whole = True
     for bound in rules.bounds:
         members = tuple(sorted(bound.jobs))
@@ -122,13 +122,13 @@ def bounds_of(rules: Rules, jobs: int) -> Bounds:
         if len(members) == 1:
             leasts[members] = np.maximum(leasts[members], bound.at_least)
             mosts[members] = np.minimum(mosts[members], bound.at_most)
-        elif members in found or (members and (teams[list(members)] < 0).all()):
-            asked = found.setdefault(members, [0.0, 1.0])
+        elif members in bounded or (members and (teams[list(members)] < 0).all()):
+            asked = bounded.setdefault(members, [0.0, 1.0])
             asked[:] = max(asked[0], bound.at_least), min(asked[1], bound.at_most)
-            teams[list(members)] = list(found).index(members)
+            teams[list(members)] = list(bounded).index(members)
         else:
             whole = whole and not members
-    for members, (least, _) in found.items():  # else it cannot be kept when one job is left
+    for members, (least, _) in bounded.items():  # else it cannot be kept when one job is left
         whole = whole and least <= mosts[list(members)].min()
-    limits = np.array(list(found.values())).reshape(-1, 2)
+    limits = np.array(list(bounded.values())).reshape(-1, 2)
     return Bounds(leasts, mosts, teams, limits[:, 0].copy(), limits[:, 1].copy(), whole)

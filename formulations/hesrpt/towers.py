@@ -8,7 +8,7 @@ from fractions import Fraction
 MOST_DENOMINATOR = 1 << 20
 A, D, WORK = 0, 1, 2
 Tower = list[tuple[int, int, int]]
-"""Of each floor z, x and y: z² <= x y. They are `A`, `D`, `WORK`, or numbers of further ones."""
+"""Triples (z, x, y) that state z² <= x·y; each is `A`, `D`, `WORK` or an auxiliary."""
 
 
 def tower(p: float) -> Tower:

@@ -11,13 +11,13 @@ import numpy as np
 
 from schedopt.formulations.msfq.policy import PolicyFormulation
 from schedopt.formulations.msfq.process import ClassProcess
-from schedopt.formulations.msfq.system import loads
+from schedopt.formulations.msfq.system import require_solvable
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance
 
 MOST_CLASSES, MOST_SERVICES = 5, 1000
 MOST = 1_500_000
-"""States up to which boxes grow where nothing else is said."""
+"""The largest box of states, by default."""
 
 
 class ClassPolicy(PolicyFormulation):
@@ -57,19 +57,7 @@ def _require(queue: Instance) -> None:
     if not 2 <= count <= MOST_CLASSES:
         expected = f"two to {MOST_CLASSES} classes for an optimal policy"
         raise InputError(expected, found=f"{count}", place="classes")
-    for i, job in enumerate(queue.classes):
-        if job.sizes.parameters()[0]:
-            raise InputError(
-                "exponential sizes for an optimal policy; simulate a policy instead",
-                found=str(job.sizes.__struct_config__.tag),
-                place=f"classes[{i}].sizes",
-            )
-    if queue.load >= 1:
-        raise InputError(
-            "a load below 1: no policy is stable beyond (Theorem 2)",
-            found=f"{queue.load:.6g} ({loads(queue)})",
-            place="classes",
-        )
+    require_solvable(queue, "an optimal policy")
     if prod(queue.servers // job.need + 1 for job in queue.classes) > 20 * MOST_SERVICES:
         expected = f"at most some {MOST_SERVICES} ways to fill the servers; simulate a policy"
         raise InputError(expected, found=f"{queue.servers} servers", place="servers")

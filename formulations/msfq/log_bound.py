@@ -1,4 +1,4 @@
-"""LogBound: no schedule of a log, whoever had made it, could have responded sooner on average."""
+"""LogBound: a lower bound on the mean response time of every schedule of a log."""
 
 from __future__ import annotations
 

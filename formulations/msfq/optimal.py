@@ -11,7 +11,7 @@ from schedopt.formulations.msfq.system import one_or_all
 from schedopt.instances.msfq import Instance
 
 NEAR = 1e-6
-"""Relative: at which gap a policy is called optimal at most."""
+"""The largest relative gap at which a policy is called optimal."""
 
 
 class OptimalPolicy(PolicyFormulation):

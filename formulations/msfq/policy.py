@@ -1,4 +1,4 @@
-"""What both formulations of optimal policies have in common."""
+"""The base of both formulations of optimal policies."""
 
 from __future__ import annotations
 

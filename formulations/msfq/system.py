@@ -72,19 +72,7 @@ def one_or_all(queue: Instance, whose: str) -> System:
         needs = ", ".join(str(job.need) for job in queue.classes)
         expected = f"the needs 1 and {queue.servers} (one-or-all) for {whose}"
         raise InputError(expected, found=f"needs {needs}", place="classes")
-    if not queue.memoryless:
-        i = next(i for i, job in enumerate(queue.classes) if job.sizes.parameters()[0])
-        raise InputError(
-            f"exponential sizes for {whose}; simulate a policy instead",
-            found=str(queue.classes[i].sizes.__struct_config__.tag),
-            place=f"classes[{i}].sizes",
-        )
-    if queue.load >= 1:
-        raise InputError(
-            "a load below 1: no policy is stable beyond (Theorem 2)",
-            found=f"{queue.load:.6g} ({loads(queue)})",
-            place="classes",
-        )
+    require_solvable(queue, whose)
     small, large = (queue.classes[i] for i in pair)
     return System(
         queue.servers,
@@ -99,3 +87,20 @@ def loads(queue: Instance) -> str:
     """Say what load each class brings."""
     k = queue.servers
     return ", ".join(f"need {job.need}: {job.work / k:.4g}" for job in queue.classes)
+
+
+def require_solvable(queue: Instance, whose: str) -> None:
+    """Raise `InputError` unless all sizes are exponential and the load is below 1."""
+    for i, job in enumerate(queue.classes):
+        if job.sizes.parameters()[0]:
+            raise InputError(
+                f"exponential sizes for {whose}; simulate a policy instead",
+                found=str(job.sizes.__struct_config__.tag),
+                place=f"classes[{i}].sizes",
+            )
+    if queue.load >= 1:
+        raise InputError(
+            "a load below 1: no policy is stable beyond (Theorem 2)",
+            found=f"{queue.load:.6g} ({loads(queue)})",
+            place="classes",
+        )

@@ -26,14 +26,9 @@ MOST_EXACT = 1024
 class Table:
     """Response times by threshold, as far as they are known: the native model of `Threshold`.
 
-    Attributes
-    ----------
-    small, large : ndarray, shape (k,)
-        Mean response times; NaN where not evaluated yet.
-    assumption_ok : ndarray of bool, shape (k,)
-        Whether the approximation's assumption holds.
-    allowed : ndarray of bool, shape (k,)
-        Thresholds that may be chosen. Users may rule out more of them.
+    Arrays are of shape (k,). ``small`` and ``large`` are mean response times, NaN where not
+    evaluated yet; ``assumption_ok`` says where the approximation's assumption holds, ``allowed``
+    which thresholds may be chosen. Users may rule out more of them.
     """
 
     def __init__(self, k: int) -> None:
@@ -132,8 +127,8 @@ class Threshold:
     def side(self) -> Side:
         """Return each side constraint by name; thresholds that are ruled out are native ones."""
         declared = [*self.instance.constraints, *self.added]
-        found: Side = {label(rule, i): [rule] for i, rule in enumerate(declared)}
-        return found | ({NATIVE: []} if self.changed else {})
+        rows: Side = {label(rule, i): [rule] for i, rule in enumerate(declared)}
+        return rows | ({NATIVE: []} if self.changed else {})
 
     def hint(self, solution: Thresholded) -> Hints:
         """Yield nothing: every threshold is looked at anyway."""

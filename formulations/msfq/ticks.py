@@ -15,7 +15,7 @@ from schedopt.instances.msfq import Instance
 
 Ticks64 = NDArray[np.int64]
 MOST_BITS, MOST_WEIGHTED = 44, 50
-"""Ticks of a whole log, and weight times these, stay below 2 to this: prices need room beside."""
+"""Bits of the ticks of a whole log, and of weight times ticks: this leaves room for prices."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ class Unruled:
 
 
 class Undecoded(Unruled):
-    """One whose solutions `solvers.msfq` alone can read off."""
+    """A formulation whose solutions only `solvers.msfq` can decode."""
 
     def side(self) -> Side:
         """Return nothing: there are no side constraints."""

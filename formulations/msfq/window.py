@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from ortools.sat.python.cp_model import IntVar
 
 MOST_JOBS = 2_000
-"""Of a window: beyond, the model alone would take gigabytes."""
+"""The most jobs of a window; the model of more would take gigabytes."""
 ROOM = 2**60
-"""The model's objective stays below this."""
+"""A bound on the model's objective."""
 
 
 class Window(Unruled, WholeModel):
@@ -99,7 +99,7 @@ class Window(Unruled, WholeModel):
         return {"first": self.first, "count": self.count}
 
     def _build(self) -> None:
-        """State starts, the machine, who of equals comes first, and what responding costs."""
+        """State starts, the machine, the order of equal jobs, and the cost of response times."""
         ticks, model = self.ticks, self.model
         runs = ticks.run.tolist() if self.exact else (ticks.run + 1).tolist()
         submits = ticks.submit.tolist() if self.exact else (ticks.submit + 1).tolist()

@@ -4,7 +4,6 @@ Source: McCann and Zahorjan, "Scheduling Memory Constrained Jobs on Distributed 
 Computers", University of Washington technical report 94-10-05, 1994.
 """
 
-from schedopt.instances.epoch.allotting import allotted, fits, partitioned
 from schedopt.instances.epoch.records import (
     Epoch,
     Instance,
@@ -14,6 +13,9 @@ from schedopt.instances.epoch.records import (
     Scheduled,
     SideConstraint,
     Solution,
+    allotted,
+    fits,
+    partitioned,
 )
 
 __all__ = [

@@ -143,4 +143,3 @@ GENERATORS: dict[str, Recipe] = by_name(
         "our own; the optimum is known, and hard to find for heuristics",
     ),
 )
-"""The generators by name."""

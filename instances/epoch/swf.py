@@ -17,7 +17,6 @@ OPTIONS = WINDOW | {
         1, "a whole number >= 0", lambda v: isinstance(v, int) and v is not False and v >= 0
     ),
 }
-"""The options of `convert`."""
 
 
 def convert(

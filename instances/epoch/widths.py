@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import lcm, log2
 
 MOST_UNITS = 1 << 26
-"""The quantum in units of the widths' grid up to which sums are followed exactly."""
+"""The finest grid, in units of the quantum, on which sums are enumerated."""
 
 
 def possible_widths(nodes: int, jobs: int, least: int) -> list[int]:
@@ -22,7 +22,7 @@ def possible_widths(nodes: int, jobs: int, least: int) -> list[int]:
 
 
 def _short(nodes: int, jobs: int, least: int) -> list[int]:
-    """Return the widths whose rectangles are no higher than the quantum."""
+    """Return the widths whose rectangles fit into the quantum."""
     return [w for w in range(least, nodes + 1) if w * jobs >= nodes]
 
 
@@ -30,13 +30,13 @@ def steps(nodes: int, jobs: int, least: int) -> list[tuple[int, list[int]]]:
     """Return the widths that drop out, in order: (prime, widths); prime 0 is by all sums."""
     total = Fraction(jobs, nodes)
     widths = set(_short(nodes, jobs, least))
-    found: list[tuple[int, list[int]]] = []
+    dropped: list[tuple[int, list[int]]] = []
     while True:
         kept = set(widths)
         for prime in _primes(nodes):
             after = _balanced(kept, prime, total)
             if after != kept:
-                found.append((prime, sorted(kept - after)))
+                dropped.append((prime, sorted(kept - after)))
             kept = after
         if kept == widths:
             break
@@ -45,8 +45,8 @@ def steps(nodes: int, jobs: int, least: int) -> list[tuple[int, list[int]]]:
     if units <= MOST_UNITS:
         after = _exact(widths, units, jobs, nodes)
         if after != widths:
-            found.append((0, sorted(widths - after)))
-    return found
+            dropped.append((0, sorted(widths - after)))
+    return dropped
 
 
 def grid(widths: Iterable[int], nodes: int, jobs: int) -> int:

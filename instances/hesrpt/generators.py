@@ -74,4 +74,3 @@ GENERATORS: dict[str, Recipe] = by_name(
         "our own",
     ),
 )
-"""The generators by name."""

@@ -164,9 +164,9 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
 
     @cached_property
     def _distinct(self) -> tuple[tuple[Speedup | Whole, ...], NDArray[np.intp]]:
-        found: dict[Any, int] = {}
-        kinds = [found.setdefault(job.speedup or self.speedup, len(found)) for job in self.jobs]
-        distinct: tuple[Any, ...] = tuple(found)
+        known: dict[Any, int] = {}
+        kinds = [known.setdefault(job.speedup or self.speedup, len(known)) for job in self.jobs]
+        distinct: tuple[Any, ...] = tuple(known)
         if self.whole:
             distinct = tuple(Whole(base) for base in distinct)
         return distinct, np.array(kinds, dtype=np.intp)

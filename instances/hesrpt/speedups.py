@@ -146,8 +146,8 @@ class Table(_Speedup, frozen=True, tag="table"):
         """Return the least k with s(k) >= rate; infinity beyond the last point's."""
         k, s = self.breaks()
         rising = np.concatenate([[True], np.diff(s) > 0])
-        found = np.interp(rate, s[rising], k[rising])
-        return np.where(np.asarray(rate) > s[-1], inf, found)
+        least = np.interp(rate, s[rising], k[rising])
+        return np.where(np.asarray(rate) > s[-1], inf, least)
 
     def knee(self, size_by_alpha: Any) -> Any:
         """Return the least k from which one more server shortens x/s(k) by alpha at most."""
@@ -280,6 +280,6 @@ def fit(points: Sequence[tuple[float, float]], kind: Literal["power", "amdahl"] 
     grid = np.linspace(0, 1, 201)[1:]
     least = int(np.argmin([squares(p) for p in grid]))
     low, high = max(grid[least] - 0.005, 1e-9), min(grid[least] + 0.005, 1.0)
-    found = minimize_scalar(squares, bounds=(low, high), options={"xatol": 1e-12})
-    best = min((float(found.x), 1.0, float(grid[least])), key=squares)
+    minimum = minimize_scalar(squares, bounds=(low, high), options={"xatol": 1e-12})
+    best = min((float(minimum.x), 1.0, float(grid[least])), key=squares)
     return Fit(speedup=made(best), error=float(np.sqrt(squares(best))))

@@ -100,4 +100,3 @@ GENERATORS: dict[str, Recipe] = by_name(
         beside=True,
     ),
 )
-"""The generators by name."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from schedopt.instances.msfq.logs import Floats
 
 MOST = 10**8
-"""Times that are unpacked at most."""
+"""The most times that are unpacked."""
 
 
 def packed(starts: Floats) -> bytes:
@@ -186,8 +186,8 @@ class Preempted(LogAnswer, kw_only=True):
     @property
     def intervals(self) -> tuple[Floats, Floats, Floats]:
         """Each piece's job, when it began, and when it ended, of shape (count,) each."""
-        found = unpacked(self.pieces, 3 * self.count).reshape(3, -1)
-        return found[0], found[1], found[2]
+        columns = unpacked(self.pieces, 3 * self.count).reshape(3, -1)
+        return columns[0], columns[1], columns[2]
 
     def table(self) -> pl.DataFrame:
         """Return the pieces as a frame."""

@@ -132,7 +132,7 @@ def _table(path: Path) -> pl.DataFrame:
 
 
 def _check_columns(columns: Sequence[str]) -> None:
-    """Make sure that a table has the columns it must, and none that nobody reads."""
+    """Raise `InputError` about a missing or unknown column."""
     for column in columns:
         if column not in COLUMNS:
             hint = suggestion(column, COLUMNS) or f" ({', '.join(COLUMNS)})"

@@ -23,8 +23,6 @@ Names = NDArray[np.generic]
 MOST_NEED = 2**31 - 1
 GROUPINGS = ("user", "group", "queue")
 """Columns that say whose a job is."""
-OVERRUN = "estimates under their job's run time"
-"""What is counted of estimates that were too short; to policies such a job runs as estimated."""
 
 
 class Labels(NamedTuple):
@@ -161,8 +159,8 @@ class Jobs:
     def labels(self, by: str) -> Labels | None:
         """Return what a grouping says of each job: ``user``, ``group``, ``queue`` or ``need``."""
         if by != "need":
-            found: Labels | None = getattr(self, by)
-            return found
+            column: Labels | None = getattr(self, by)
+            return column
         needs, codes = np.unique(self.need, return_inverse=True)
         return Labels(codes.astype(np.int32), tuple(str(need) for need in needs.tolist()))
 

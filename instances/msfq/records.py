@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 SideConstraint = ResponseTime
 AnyShape = Exponential | Deterministic | Hyperexponential | Lognormal | BoundedPareto | Empirical
 LEAST, MOST = 1e-30, 1e30
-"""Rates that are taken."""
+"""The range of rates."""
 Rate = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": LEAST, "maximum": MOST})]
 MOST_SERVERS = 10**7
-"""Of a queue of classes, whose formulations and simulators have a place for each server."""
+"""The most servers with classes: formulations and simulators hold an entry for each."""
 _LOG = r"^[^/\\\x00]*\.([Pp][Aa][Rr][Qq][Uu][Ee][Tt]|[Cc][Ss][Vv])(\.[Gg][Zz])?$"
 SCHEMA: Mapping[str, Mapping[str, object]] = {
     "Instance": {

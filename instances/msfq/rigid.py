@@ -76,17 +76,17 @@ def needs(draw: np.random.Generator, count: int, servers: int) -> Ints:
     powers = low + (high - low) * draw.random(count)
     even = kind <= SERIAL + POWER_OF_TWO
     powers = np.where(even, np.floor(powers + 0.5), powers)
-    found = np.where(kind <= SERIAL, 1.0, np.floor(2.0**powers + 0.5))
-    return np.clip(found, 1, servers).astype(np.int32)
+    drawn = np.where(kind <= SERIAL, 1.0, np.floor(2.0**powers + 0.5))
+    return np.clip(drawn, 1, servers).astype(np.int32)
 
 
 def runs(draw: np.random.Generator, need: Ints) -> Floats:
     """Draw run times in whole seconds, 1 or more, shape (jobs,)."""
     first = draw.random(len(need)) <= np.clip(SLOPE * need + LEVEL, 0.0, 1.0)
-    found = np.empty(len(need))
+    logs = np.empty(len(need))
     for chosen, (shape, scale) in ((first, SHORT), (~first, LONG)):
-        found[chosen] = _below(draw, shape, scale, LONGEST_RUN, int(chosen.sum()))
-    return np.maximum(1.0, np.floor(np.exp(found)))
+        logs[chosen] = _below(draw, shape, scale, LONGEST_RUN, int(chosen.sum()))
+    return np.maximum(1.0, np.floor(np.exp(logs)))
 
 
 def weights() -> Floats:
@@ -95,8 +95,8 @@ def weights() -> Floats:
 
     edges = np.arange(DAWN, DAWN + BUCKETS + 1) - 0.5
     parts = np.diff(gamma.cdf(edges, DAY[0], scale=DAY[1]))
-    found: Floats = np.roll(parts, DAWN - 1) * BUCKETS / parts.sum()
-    return found
+    densities: Floats = np.roll(parts, DAWN - 1) * BUCKETS / parts.sum()
+    return densities
 
 
 def arrivals(gaps: Floats) -> Floats:
@@ -108,15 +108,15 @@ def arrivals(gaps: Floats) -> Floats:
     day, left = np.divmod(passed, BUCKETS)
     spent = np.concatenate([[0.0], np.cumsum(weights())])
     spent[-1] = BUCKETS
-    found: Floats = (day * BUCKETS + np.interp(left, spent, np.arange(BUCKETS + 1.0))) * BUCKET
-    return found
+    times: Floats = (day * BUCKETS + np.interp(left, spent, np.arange(BUCKETS + 1.0))) * BUCKET
+    return times
 
 
 def _below(
     draw: np.random.Generator, shape: float, scale: float, most: float, count: int
 ) -> Floats:
     """Draw from a gamma distribution cut off above, shape (count,)."""
-    found = draw.gamma(shape, scale, count)
-    while (over := found > most).any():
-        found[over] = draw.gamma(shape, scale, int(over.sum()))
-    return found
+    drawn = draw.gamma(shape, scale, count)
+    while (over := drawn > most).any():
+        drawn[over] = draw.gamma(shape, scale, int(over.sum()))
+    return drawn

@@ -17,7 +17,7 @@ from schedopt.instances.declarations import Record
 from schedopt.instances.errors import expect
 
 MOST_RATIO = 1e12
-"""Beyond which the moments of a bounded Pareto distribution lose their digits."""
+"""For larger ratios the moments of a bounded Pareto distribution lose digits to cancellation."""
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 

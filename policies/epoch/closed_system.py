@@ -22,7 +22,7 @@ SHORT, LONG = 400.0, 4000.0
 """Mean demands of the two classes of jobs, equally likely, in units of CPU time."""
 
 BETA = (30.0, 300.0)
-"""Between what the speedup parameter β of a job is uniform."""
+"""The range over which the speedup parameter β of a job is uniform."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,16 +64,9 @@ def simulate(
     """
     completions = len(work.demand) - work.jobs
     responses, elapsed = closed(
-        CODES[policy],
-        work.nodes,
-        inequity,
-        work.jobs,
-        work.demand,
-        work.beta,
-        work.minimum,
-        warm,
+        CODES[policy], work.nodes, inequity, work.jobs, work.demand, work.beta, work.minimum, warm,
         static,
-    )
+    )  # fmt: skip
     return responses / (completions - warm), work.jobs * elapsed / (completions - warm)
 
 
@@ -105,9 +98,9 @@ def simulate_plainly(
 
 def shares(solution: Solution) -> dict[str, tuple[int, float]]:
     """Return A_j of each job, and for what part of the quantum it runs."""
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     if isinstance(solution, Partitioned):
         for epoch in solution.epochs:
-            found |= {name: (a, epoch.duration) for name, a in epoch.nodes.items()}
-        return found
+            by_name |= {name: (a, epoch.duration) for name, a in epoch.nodes.items()}
+        return by_name
     return {name: (p.nodes, p.end - p.start) for name, p in solution.rectangles.items()}

@@ -13,7 +13,7 @@ from schedopt.instances.epoch import Instance, Partitioned, partitioned
 from schedopt.policies.registry import NotApplicableError, Policy, register
 
 MOST_STEPS = 2_000_000
-"""Openings of an epoch in some state beyond which the method gives up: some seconds."""
+"""The method gives up after so many openings of epochs: some seconds."""
 
 MOST_INEQUITY = 16
 """Beyond this k the states have too many parts for any instance of interest."""
@@ -79,7 +79,7 @@ class _Sizes:
     def _opened(self, states: dict[State, int], size: int, left: int) -> dict[State, int]:
         """Open epochs led by jobs of this size, as many as are of use."""
         self.opened: dict[State, tuple[State, tuple[State, ...]]] = {s: (s, ()) for s in states}
-        found, fresh = dict(states), list(states)
+        fewest, fresh = dict(states), list(states)
         mine = self.counts.get(size, 0)
         offers = list(_openings(size, self.counts, self.nodes, self.inequity)) if mine else []
         for _ in range(mine):
@@ -92,15 +92,15 @@ class _Sizes:
                     raise NotApplicableError(f"no end after {MOST_STEPS} steps: k is too large")
                 for offer in offers:
                     after = self._added(state, offer, left)
-                    if after is None or (after in found and found[after] <= found[state] + 1):
+                    if after is None or (after in fewest and fewest[after] <= fewest[state] + 1):
                         continue
-                    found[after] = wave[after] = found[state] + 1
+                    fewest[after] = wave[after] = fewest[state] + 1
                     origin, opened = self.opened[state]
                     self.opened[after] = (origin, (*opened, offer))
             if not wave:
                 break
             fresh = list(wave)
-        return found
+        return fewest
 
     def _added(self, state: State, offer: State, left: int) -> State | None:
         """Add an epoch's slots; more than there are jobs left are of no use, or not allowed."""

@@ -14,10 +14,10 @@ from schedopt.policies.epoch.greedy import PAPER
 from schedopt.policies.registry import NotApplicableError, Policy, register
 
 MOST_LOOKED_AT = 10_000_000
-"""Slots of assignments after which the search gives up: some seconds."""
+"""The search gives up after so many slots of assignments: some seconds."""
 
 MOST_JOBS = 400
-"""Jobs up to which the recursion is tried."""
+"""The most jobs for the recursion."""
 
 
 def vectors(count: int, nodes: int, inequity: int) -> Iterator[list[int]]:

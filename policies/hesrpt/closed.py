@@ -9,7 +9,7 @@ from schedopt.instances.sorting import steady_order
 
 Floats = NDArray[np.float64]
 NOTHING = 50.0
-"""Between logarithms of rates this far apart, the smaller rate is nothing to a float."""
+"""If logarithms of rates differ by this much, the smaller rate vanishes in floating point."""
 
 
 def hesrpt_shares(count: int, p: float) -> Floats:

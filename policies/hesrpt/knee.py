@@ -8,7 +8,7 @@ from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.policies.hesrpt.simulator import Floats, Jobs, play
 
 GRID, ZOOMS = 24, 3
-"""Thresholds that are tried at once, and how often the best one's neighbourhood is tried again."""
+"""Thresholds on a grid, and how often the grid is refined around the best one."""
 
 
 def knee_shares(instance: Instance, jobs: Jobs, left: Floats, alpha: float) -> Floats:
@@ -56,9 +56,9 @@ def best_alpha(instance: Instance) -> float:
     for _ in range(ZOOMS + 1):
         alphas = np.geomspace(low, high, GRID)
         for alpha in alphas.tolist():
-            found = cost(instance, alpha)
-            if found < least:
-                best, least = alpha, found
+            trial = cost(instance, alpha)
+            if trial < least:
+                best, least = alpha, trial
         step = (high / low) ** (1 / (GRID - 1))
         low, high = best / step, best * step
     return best

@@ -11,7 +11,7 @@ from schedopt.policies.hesrpt.simulator import Floats, Jobs
 from schedopt.policies.registry import NotApplicableError
 
 MOST_AT_ONCE = 12
-"""Jobs of unequal speedups up to which a plan is made in well under a second or two."""
+"""The most jobs of unequal speedups: a plan for so many takes under a second or two."""
 STEP = 0.2
 
 

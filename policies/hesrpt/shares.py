@@ -18,7 +18,7 @@ from schedopt.policies.registry import NotApplicableError, Policy, is_own, regis
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
 MANY = 1_000
-"""Jobs from which on closed forms are used where there are some: epochs would fill files."""
+"""For more jobs closed forms are used if there are any: epochs would fill files."""
 Times = Callable[[Floats, float, float], tuple[Floats, Floats]]
 
 
@@ -62,8 +62,8 @@ def share_policy(
             options = given if given or setting is None else setting(instance)
 
             def shares(night: Instance, jobs: Jobs, left: Floats) -> Floats:
-                found = function(night, jobs, left, **options)
-                return found if own else returned(found, name, "job there", float, len(jobs))
+                parts = function(night, jobs, left, **options)
+                return parts if own else returned(parts, name, "job there", float, len(jobs))
 
             return played(instance, shares)
 
@@ -91,8 +91,8 @@ def played(instance: Instance, shares: ShareFunction) -> Allocated:
         raise NotApplicableError(str(error)) from None
 
 
-def _at_once(instance: Instance, found: tuple[Floats, Floats]) -> Allocated:
-    completion, logs = found
+def _at_once(instance: Instance, outcome: tuple[Floats, Floats]) -> Allocated:
+    completion, logs = outcome
     names = [job.name for job in instance.jobs]
     proportions = dict(zip(names, logs.tolist(), strict=True))
     return allocated(instance, completion, [], proportions=proportions)

@@ -19,7 +19,7 @@ equal, by the file's order; all of shape (m,). What is returned is too, and sums
 """
 Played = tuple[Floats, list[tuple[float, float, Jobs, Floats]]]
 TOGETHER = 1e-12
-"""Completions that are this near, relatively, are at one time: only rounding keeps them apart."""
+"""Completions within this relative distance coincide: only rounding separates them."""
 
 
 class StalledError(ArithmeticError):

@@ -1,4 +1,4 @@
-"""Switching thresholds by class: Adaptive Quickswap with what it takes to leave and to call."""
+"""Adaptive Quickswap with thresholds by class: when to leave, when to call for servers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def class_thresholds(seen: Seen, free: int) -> int:
 
 
 def _drained(seen: Seen, free: int) -> int:
-    """Return whom a drain is for, `NONE` until that fits, `ANY` where nobody calls any more."""
+    """Return the class that a drain serves, `NONE` until it fits, `ANY` if none calls any more."""
     memory, count = seen.memory, len(seen.needs)
     for c in seen.by_need:
         left = memory[2 + 3 * count + c]
@@ -93,25 +93,18 @@ def _drained(seen: Seen, free: int) -> int:
     ),
 )
 class ClassThresholds(FlatRule):
-    """Start who needs most (or least), until what is served has come down to its thresholds.
+    """Start the largest (or least) need first, until those in service are down to their thresholds.
 
     A class calls for servers once ``call`` of it wait. A class in service may leave once at most
     ``leave`` of it run and at most ``rest`` of it wait. Where a class calls that is not in service
-    and nothing that calls fits, and all that are in service may leave, nothing starts until the
-    one that needs most of those that call fits; those that leave call again only beyond ``rest``.
-    Where nobody calls, whoever fits may start.
+    and nothing that calls fits, and all that are in service may leave, nothing starts until the one
+    that needs most of those that call fits; those that leave call again only beyond ``rest``. Where
+    nobody calls, whoever fits may start.
 
-    By default it is Adaptive Quickswap: leave when none waits, call for a single job.
-
-    Parameters
-    ----------
-    queue : Instance
-    leave, rest, call : int or str, optional
-        One for all classes, or one for each in the instance's order with commas between.
-    first : {"most", "least"}
-        Of those that call and fit, which need starts first.
-    tuned : int, optional
-        Look for the thresholds that are left out, by simulations of so many arrivals each.
+    By default it is Adaptive Quickswap: leave when none waits, call for a single job. Thresholds
+    are one for all classes, or one for each in the instance's order with commas between. ``first``
+    says which need starts first of those that call and fit. With ``tuned``, thresholds that are
+    left out are searched for by simulations of so many arrivals each.
     """
 
     def __init__(

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from schedopt.policies.msfq.kernels import Given, Kept
 
 INITIAL_JOB_SLOTS = 4096
-"""Jobs in the system that there is room for to begin with; doubled whenever that is too few."""
+"""Initial capacity of the pool of jobs in the system; doubled whenever it is full."""
 SLICE = 1 << 20
-"""Jobs after which compiled code returns for a moment, so that it can be interrupted."""
+"""Jobs after which compiled code returns, so that it can be interrupted."""
 
 
 def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Run) -> Played:
@@ -62,7 +62,7 @@ def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Run) 
 
 
 def nothing_yet(run: Run, count: int) -> Found:
-    """Return what is to be counted, before anything has happened."""
+    """Return empty counters for a run."""
     from schedopt.policies.msfq.kernels import BUCKETS
 
     return Found(
@@ -79,7 +79,7 @@ def nothing_yet(run: Run, count: int) -> Found:
 
 
 def given_of(queue: Instance, rule: Rule, run: Run) -> Given:
-    """Return what is played, in flat arrays."""
+    """Return the jobs and the run to simulate, in flat arrays."""
     from schedopt.policies.msfq.kernels import Given
 
     classes, empty = queue.classes, np.empty(0)

@@ -56,7 +56,7 @@ def specialized(
 @cache
 def digest(*modules: str) -> str:
     """Return a digest of the sources of modules, so that compiled code is never out of date."""
-    found = hashlib.sha256()
+    made = hashlib.sha256()
     for module in modules:
-        found.update(inspect.getsource(import_module(module)).encode())
-    return found.hexdigest()[:12]
+        made.update(inspect.getsource(import_module(module)).encode())
+    return made.hexdigest()[:12]

@@ -77,7 +77,7 @@ def evaluated(
 def _note(
     queue: Instance, plan: Plan, played: Played, arrivals: int, runs: Replicated | None
 ) -> str:
-    """Return what is to be said of a run beside its numbers."""
+    """Return remarks on a run."""
     notes = []
     if runs and len(runs.done) < runs.of:
         notes.append(f"interrupted: {len(runs.done)} of {runs.of} replications are done")

@@ -20,21 +20,21 @@ from schedopt.instances.msfq import Instance
 from schedopt.policies.msfq.played import Floats
 
 BATCHES = 640
-"""Short batches; each number of long ones divides it."""
+"""The number of short batches, which every number of long batches divides."""
 T_QUANTILES = {5: 2.7764, 8: 2.3646, 10: 2.2622, 16: 2.1314, 20: 2.0930, 32: 2.0395, 40: 2.0227}
 """The 97.5% point of Student's distribution, by number of batches."""
 LONG = 40.0
-"""Independent short batches that a long one has, if there are so many."""
+"""Independent short batches in a long one, if there are enough."""
 FEW = 200.0
-"""Independent batches below which two ways of putting them together are tried, the wider taken."""
+"""With fewer independent batches two groupings are tried, and the wider interval is taken."""
 ENOUGH = 50.0
-"""Independent observations that an interval needs, judged by the load, which is known exactly."""
+"""Independent observations that an interval needs, estimated from the load."""
 WIDEST = 1.9
-"""Of a half-width, as a part of the mean, before the mean's inverse square root is looked at."""
+"""The largest half-width, relative to the mean, that enters the inverse square root."""
 FEWEST = 30.0
-"""Independent batches that it needs too, judged by the run itself."""
+"""Independent batches that it needs as well, estimated from the run itself."""
 SETTLED = 25.0
-"""Independent observations that each of several replications needs: its warm-up is three then."""
+"""Independent observations that each of several replications needs; a tenth is its warm-up."""
 
 
 class Interval(NamedTuple):

@@ -28,19 +28,19 @@ NUMBER, IN_SYSTEM, MOST, BATCH, FREE, HEAP, SPARE, COUNTING, TICK, PHASE, DONE, 
 GAPS_USED, PICKS_USED, PAUSE = 12, 13, 14
 """Places in ``whole``: jobs so far, in the system, the most ever, ...; after which job to pause."""
 DRAWN_AHEAD = 512
-"""Random numbers that are drawn at a time: a loop of nothing else overlaps their latencies."""
+"""Random numbers drawn at a time: in a loop of their own their latencies overlap."""
 NOW, NEXT_ARRIVAL, NEXT_TURN, BEGAN, BUSY_SINCE, BUSY_AREA, SERVICE = range(7)
 """Places in ``real``."""
 NATURAL = 2**63 - 1
-"""A mask that tells the compiler that a place is no negative one, counted from the end: each look
-at an array is then three instructions shorter."""
+"""A mask that tells the compiler that an index is not negative, which saves three instructions for
+each access."""
 ARRIVAL, COMPLETION, TURN = range(3)
 CAME_AT, TAKES, WHICH, AFTER = range(4)
-"""Of a job in the pool: when it came, how long it takes, its number, and who is next in line."""
+"""Columns of the pool: arrival time, size, number, and next job in line."""
 
 
 PLACE_BITS = 26
-"""Of a job's place in the pool: the heap holds its number above its place, in one whole number."""
+"""Bits of a place in the pool: the heap packs a job's number and its place into one integer."""
 PLACE = (1 << PLACE_BITS) - 1
 
 
@@ -100,7 +100,7 @@ class Kept(NamedTuple):
 
 
 def next_start(seen: Seen, free: int) -> int:
-    """Stand for a rule, which `advance_by` puts in this place."""
+    """Return the class that starts next: `advance_by` inserts the rule."""
     raise NotImplementedError
 
 
@@ -143,21 +143,13 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     traced = not LEAN and given.trace_times.size > 0
     each = not LEAN and found.responses.size > 0
     sampled = not LEAN and given.grid.size > 0
-    number, in_system, batch, free = (
-        kept.whole[NUMBER],
-        kept.whole[IN_SYSTEM],
-        kept.whole[BATCH],
-        kept.whole[FREE],
-    )
+    number, in_system = kept.whole[NUMBER], kept.whole[IN_SYSTEM]
+    batch, free = kept.whole[BATCH], kept.whole[FREE]
     heap, spare, counting = kept.whole[HEAP], kept.whole[SPARE], kept.whole[COUNTING] > 0
     batch_ends = given.warm + (batch + 1) * (given.arrivals - given.warm) // found.sums.shape[0]
     now, service = kept.real[NOW], kept.real[SERVICE]
-    busy_area, busy_since, most, phase = (
-        kept.real[BUSY_AREA],
-        kept.real[BUSY_SINCE],
-        kept.whole[MOST],
-        kept.whole[PHASE],
-    )
+    busy_area, busy_since = kept.real[BUSY_AREA], kept.real[BUSY_SINCE]
+    most, phase = kept.whole[MOST], kept.whole[PHASE]
     gap_at, pick_at = kept.whole[GAPS_USED], kept.whole[PICKS_USED]
     next_arrival, next_turn = kept.real[NEXT_ARRIVAL], kept.real[NEXT_TURN]
     while spare >= 0:
@@ -320,12 +312,8 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             seen.running[c] += 1
         if NOTE_PHASES:
             phase = _note_phase(seen, given.k, phase, now, found.phases)
-    kept.whole[NUMBER], kept.whole[IN_SYSTEM], kept.whole[BATCH], kept.whole[FREE] = (
-        number,
-        in_system,
-        batch,
-        free,
-    )
+    kept.whole[NUMBER], kept.whole[IN_SYSTEM] = number, in_system
+    kept.whole[BATCH], kept.whole[FREE] = batch, free
     kept.whole[HEAP], kept.whole[SPARE], kept.whole[COUNTING] = heap, spare, counting
     kept.whole[MOST], kept.whole[PHASE] = most, phase
     kept.whole[GAPS_USED], kept.whole[PICKS_USED] = gap_at, pick_at

@@ -28,10 +28,10 @@ BOUND = Option(
 
 def pair(queue: Instance, whose: str) -> tuple[int, int]:
     """Return the positions of small and large jobs; `NotApplicableError` if not one-or-all."""
-    found = queue.one_or_all
-    if found is None:
+    positions = queue.one_or_all
+    if positions is None:
         raise NotApplicableError(f"{whose} needs classes of 1 and of {queue.servers} servers alone")
-    return found
+    return positions
 
 
 def threshold_in(queue: Instance, threshold: int | None) -> int:
@@ -72,7 +72,7 @@ def msfq(seen: Seen, free: int) -> int:
     "msfq",
     source=f"{PAPER}, section 4.2",
     summary="MSF that drains once at most l small jobs are left (one-or-all)",
-    twin=Twin(__name__, "msfq", phases=True, lean="schedopt.policies.msfq.one_or_all_simulation"),
+    twin=Twin(__name__, "msfq", phases=True, lean="schedopt.policies.msfq.one_or_all_kernels"),
     suits="alone",
     threshold=THRESHOLD,
     variant=VARIANT,

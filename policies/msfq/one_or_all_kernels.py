@@ -10,10 +10,15 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from schedopt.instances.msfq import Instance
+from schedopt.policies.msfq.compiled import SLICE, given_of, nothing_yet
 from schedopt.policies.msfq.compiling import compiled
 from schedopt.policies.msfq.kernels import DRAWN_AHEAD, Given, bucket
-from schedopt.policies.msfq.played import Found
-from schedopt.policies.msfq.random_kernels import exponentials, uniforms
+from schedopt.policies.msfq.one_or_all import Msfq
+from schedopt.policies.msfq.played import Found, Played, Run
+from schedopt.policies.msfq.random_kernels import exponential, exponentials, stream, uniforms
 
 NUMBER, MOST, BATCH, PHASE, SMALL, LARGE, RUNNING, BUSY, DRAINING, PAUSE, FULL = range(11)
 """Places in ``whole``: jobs so far, the most in the system ever, ..., small and large jobs in the
@@ -21,6 +26,8 @@ system, small ones that run, whether a large one does; after which job to pause.
 NOW, SERVICE, BEGAN, BUSY_SINCE, BUSY_AREA, RUNS_SINCE, SMALL_SINCE, LARGE_SINCE = range(8)
 """Places in ``real``: when the large job that runs came, and when the numbers changed last."""
 TINY = 5e-324
+PLACES = 8 * DRAWN_AHEAD
+"""Of each line to begin with; doubled whenever that may be too few."""
 
 
 class Kept(NamedTuple):
@@ -54,12 +61,8 @@ def advance(  # noqa: PLR0915 - in pieces it is slower
     k, total = given.k, given.rates[0] + given.rates[1]
     m1, mk = given.services[small], given.services[large]
     small_end, large_end = small_line.size - 1, large_line.size - 1
-    number, most, batch, phase = (
-        kept.whole[NUMBER],
-        kept.whole[MOST],
-        kept.whole[BATCH],
-        kept.whole[PHASE],
-    )
+    number, most = kept.whole[NUMBER], kept.whole[MOST]
+    batch, phase = kept.whole[BATCH], kept.whole[PHASE]
     smalls, larges, running = kept.whole[SMALL], kept.whole[LARGE], kept.whole[RUNNING]
     busy, draining = kept.whole[BUSY] > 0, kept.whole[DRAINING] > 0
     now, service, runs_since = kept.real[NOW], kept.real[SERVICE], kept.real[RUNS_SINCE]
@@ -197,12 +200,8 @@ def advance(  # noqa: PLR0915 - in pieces it is slower
                 phase = new
             if number == given.arrivals:
                 break
-    kept.whole[NUMBER], kept.whole[MOST], kept.whole[BATCH], kept.whole[PHASE] = (
-        number,
-        most,
-        batch,
-        phase,
-    )
+    kept.whole[NUMBER], kept.whole[MOST] = number, most
+    kept.whole[BATCH], kept.whole[PHASE] = batch, phase
     kept.whole[SMALL], kept.whole[LARGE], kept.whole[RUNNING] = smalls, larges, running
     kept.whole[BUSY], kept.whole[DRAINING] = busy, draining
     kept.real[NOW], kept.real[SERVICE], kept.real[RUNS_SINCE] = now, service, runs_since
@@ -214,3 +213,45 @@ def advance(  # noqa: PLR0915 - in pieces it is slower
     if batch >= 0:
         found.sums[batch, small], found.sums[batch, large] = sum_small, sum_large
         found.counts[batch, small], found.counts[batch, large] = done_small, done_large
+
+
+def play_lean(queue: Instance, rule: Msfq, run: Run) -> Played:
+    """Play MSFQ: see `simulation.play`."""
+    small, large, k = rule.small, rule.large, queue.servers
+    found, given = nothing_yet(run, 2), given_of(queue, rule, run)
+    draw, when = (stream(run.seed, 8 * run.replication + number) for number in (1, 2))
+    exponential(when)  # the general simulator draws a first gap, which sized jobs need
+    whole, real, heads = np.zeros(11, np.int64), np.zeros(8), np.zeros(2, np.int64)
+    whole[BATCH] = -1
+    kept = Kept(
+        whole, real, draw, when, np.zeros(DRAWN_AHEAD), np.zeros(DRAWN_AHEAD), heads, np.zeros(k)
+    )
+    lines = [np.zeros(PLACES), np.zeros(PLACES)]
+    while True:
+        whole[PAUSE] = whole[NUMBER] + SLICE
+        advance(rule.most, rule.lazy, small, given, kept, found, *lines)
+        if run.pace:
+            run.pace(int(whole[NUMBER]))
+        if whole[NUMBER] >= run.arrivals:
+            break
+        if whole[FULL]:
+            lines = [
+                np.tile(np.roll(line, -head), 2) for line, head in zip(lines, heads, strict=True)
+            ]
+            heads[:], whole[FULL] = 0, 0
+    now, running, busy = real[NOW], whole[RUNNING], whole[BUSY]
+    smalls, larges = whole[SMALL], whole[LARGE]
+    found.areas[small] += smalls * (now - real[SMALL_SINCE])
+    found.areas[large] += larges * (now - real[LARGE_SINCE])
+    found.phases[0, whole[PHASE]] += now
+    oldest = np.zeros(2)
+    if smalls > running:
+        oldest[small] = now - abs(lines[0][heads[0]])
+    if larges > busy:
+        oldest[large] = now - abs(lines[1][heads[1]])
+    working = k if busy else running
+    return Played(
+        **found._asdict(), time=float(now - real[BEGAN]),
+        busy=float(real[BUSY_AREA] + working * (now - real[BUSY_SINCE])),
+        most=int(whole[MOST]), elapsed=float(now), oldest=oldest,
+    )  # fmt: skip

@@ -35,7 +35,7 @@ def times(
     to_the_end: bool, seed: int = 0, estimates: bool = False, replication: int = 0,
 ) -> Times:  # fmt: skip
     """Play jobs by a fresh rule, for messages under a name; ``to_the_end`` until none can start."""
-    state, found = State(queue), Times(len(trace.times))
+    state, outcome = State(queue), Times(len(trace.times))
     ends: list[tuple[float, int]] = []
     clock = _Clock(rule, seed, replication)
     arrived, inside, count = 0, 0, len(trace.times)
@@ -53,20 +53,20 @@ def times(
         elif end <= arrival:
             job = heappop(ends)[1]
             state.complete(job)
-            found.ends[job] = now
+            outcome.ends[job] = now
             inside -= 1
         else:
             kind, job = kinds[arrived], arrived
             known = sizes[job] if estimates else None
             state.arrive(Job(job, kind, state.needs[kind], arrival, known))
             arrived, inside = arrived + 1, inside + 1
-            found.most = max(found.most, inside)
+            outcome.most = max(outcome.most, inside)
         while (started := asked(name, rule, state)) is not None:
             state.start(started)
-            found.starts[started.number] = state.now
+            outcome.starts[started.number] = state.now
             heappush(ends, (state.now + sizes[started.number], started.number))
-    found.stop = state.now
-    return found
+    outcome.stop = state.now
+    return outcome
 
 
 class _Clock:
@@ -125,18 +125,18 @@ def play_plainly(queue: Instance, name: str, rule: Rule, run: Run) -> Played:
     else:
         n = run.arrivals
         trace = Trace(run.trace.times[:n], run.trace.classes[:n], run.trace.sizes[:n])
-    found = times(
+    outcome = times(
         queue, name, rule, trace, to_the_end=run.each, seed=run.seed, estimates=run.estimates,
         replication=run.replication,
     )  # fmt: skip
-    return _counted(queue, trace, found, run)
+    return _counted(queue, trace, outcome, run)
 
 
-def _counted(queue: Instance, trace: Trace, found: Times, run: Run) -> Played:
+def _counted(queue: Instance, trace: Trace, outcome: Times, run: Run) -> Played:
     """Count what `Played` holds."""
     from schedopt.policies.msfq.kernels import BUCKETS, LOWEST
 
-    came, kinds, ends, stop = trace.times, trace.classes, found.ends, found.stop
+    came, kinds, ends, stop = trace.times, trace.classes, outcome.ends, outcome.stop
     warm, batches, classes = run.warm, run.batches, len(queue.classes)
     first = warm + np.arange(batches) * (len(came) - warm) // batches
     began = came[warm]
@@ -149,7 +149,7 @@ def _counted(queue: Instance, trace: Trace, found: Times, run: Run) -> Played:
     np.add.at(sums, (batch, kinds[done]), responses[done])
     np.add.at(counts, (batch, kinds[done]), 1)
     inside = np.minimum(np.where(np.isnan(ends), stop, ends), stop)
-    running = np.where(np.isnan(found.starts), stop, found.starts)
+    running = np.where(np.isnan(outcome.starts), stop, outcome.starts)
     needs = np.array([job.need for job in queue.classes])
     histogram = np.zeros((classes, BUCKETS), np.int64)
     buckets = (responses[done].view(np.int64) >> 45) - LOWEST
@@ -164,47 +164,47 @@ def _counted(queue: Instance, trace: Trace, found: Times, run: Run) -> Played:
         phases=np.zeros((2, 5)),
         time=float(stop - began),
         busy=float(needs[kinds] @ np.maximum(inside - np.maximum(running, began), 0)),
-        most=found.most,
+        most=outcome.most,
         responses=responses if run.each else np.empty(0),
         samples=_sampled(came, ends, kinds, classes, run.grid, stop),
         elapsed=float(stop - (0.0 if run.trace is None else came[0])),
-        oldest=_oldest(came, found, kinds, classes),
+        oldest=_oldest(came, outcome, kinds, classes),
     )
 
 
 def _sums(kinds: Ints, values: Floats, classes: int) -> Floats:
-    found = np.zeros(classes)
-    np.add.at(found, kinds, values)
-    return found
+    sums = np.zeros(classes)
+    np.add.at(sums, kinds, values)
+    return sums
 
 
 def _inside(came: Floats, ends: Floats, kinds: Ints, classes: int, at: Ints) -> Ints:
     """Return the jobs in the system by class just after each of some arrivals, by number."""
-    found = np.zeros((len(at), classes), np.int64)
+    numbers = np.zeros((len(at), classes), np.int64)
     for c in range(classes):
         mine = np.flatnonzero(kinds == c)
         arrived = np.searchsorted(mine, at, side="right")
         gone = np.searchsorted(np.sort(ends[mine]), came[at], side="right")
-        found[:, c] = arrived - gone
-    return found
+        numbers[:, c] = arrived - gone
+    return numbers
 
 
 def _sampled(  # noqa: PLR0917
     came: Floats, ends: Floats, kinds: Ints, classes: int, grid: Floats, stop: float
 ) -> Ints:
     """Return the jobs in the system by class at each time of a grid before the stop."""
-    found = np.zeros((len(grid), classes), np.int64)
+    numbers = np.zeros((len(grid), classes), np.int64)
     seen = grid[grid < stop]
     for c in range(classes):
         mine = kinds == c
         gone = np.searchsorted(np.sort(ends[mine]), seen, side="right")
-        found[: len(seen), c] = np.searchsorted(came[mine], seen, side="right") - gone
-    return found
+        numbers[: len(seen), c] = np.searchsorted(came[mine], seen, side="right") - gone
+    return numbers
 
 
-def _oldest(came: Floats, found: Times, kinds: Ints, classes: int) -> Floats:
+def _oldest(came: Floats, outcome: Times, kinds: Ints, classes: int) -> Floats:
     """Return for how long each class's oldest job has waited when the simulation stops."""
     wait = np.zeros(classes)
-    waiting = np.isnan(found.starts) & (came <= found.stop)
-    np.maximum.at(wait, kinds[waiting], found.stop - came[waiting])
+    waiting = np.isnan(outcome.starts) & (came <= outcome.stop)
+    np.maximum.at(wait, kinds[waiting], outcome.stop - came[waiting])
     return wait

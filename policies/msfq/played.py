@@ -1,4 +1,4 @@
-"""What is to be simulated, and what a simulation gives."""
+"""The input of a simulation, and its results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Run:
 
 
 class Found(NamedTuple):
-    """What is counted while a simulation goes on; `Played` says what each is."""
+    """The counters of a simulation: see `Played`."""
 
     sums: Floats
     counts: Ints
@@ -86,6 +86,6 @@ class Played(NamedTuple):
 
 
 def fault(name: str, found: str) -> InputError:
-    """Return what is said where a rule starts a job that it may not."""
+    """Return the error about a rule that starts a job that it may not."""
     return InputError("a job that waits and fits into the idle servers", found=found,
                       place=f"admission rule {name}")  # fmt: skip

@@ -16,7 +16,7 @@ from schedopt.solvers.compiling import njit
 
 SCALE = 1.0 / 2**53
 ONE, ROOT, MANTISSA = 0x3FF0_0000_0000_0000, 0x3FE6_A09E_667F_3BCD, 0x000F_FFFF_FFFF_FFFF
-"""The bits of 1 and of sqrt(1/2), and those of a number that are not its sign or exponent."""
+"""The bits of 1 and of sqrt(1/2), and a mask of the mantissa."""
 LOG_2, REST_OF_LOG_2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 """The logarithm of 2 in two parts: the first times an exponent is exact."""
 

@@ -1,4 +1,4 @@
-"""How an admission rule becomes a policy: one decorator, beside the rule."""
+"""The decorator that registers an admission rule as a policy."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 from schedopt.instances.msfq import Expected, Instance, Replayed, Simulated
+from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import Option, is_count
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND
 from schedopt.policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
@@ -17,7 +18,7 @@ from schedopt.policies.msfq.state import State
 from schedopt.policies.registry import Policy, Suits, register
 
 FEWEST_ARRIVALS, ARRIVALS, PLAIN_ARRIVALS = 1000, 1_000_000, 50_000
-"""Jobs of a simulation: at the least, of a compiled rule, and of one in plain Python."""
+"""Arrivals of a simulation: the least, and the defaults compiled and in plain Python."""
 MOST_REPLICATIONS = 1000
 
 
@@ -39,7 +40,7 @@ class _Function(Rule):
 
 
 Solved = Callable[[Instance, bool], Expected | None]
-"""Solves a rule: None where simulating is better, unless it must (the second argument)."""
+"""``solved(queue, required)``: exact times; unless required, None if simulating is better."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def _made_of(function: Callable[..., Any], twin: Twin | None) -> Callable[[Insta
 
 def _common(twin: Twin | None) -> dict[str, Option]:
     """Return the options that every simulated policy has."""
-    found = {
+    options = {
         "arrivals": Option(
             ARRIVALS if twin else PLAIN_ARRIVALS,
             "a whole number from 1000 to 10^11",
@@ -144,16 +145,16 @@ def _common(twin: Twin | None) -> dict[str, Option]:
         **LOG_OPTIONS,
     }
     if twin is None:
-        found["estimates"] = Option(
+        options["estimates"] = Option(
             "none",
             "none, or exact: rules then know how long each job takes",
             lambda v: v in ("none", "exact"),
         )
-    return found
+    return options
 
 
 def knows_sizes(name: str) -> bool:
-    """Tell whether a rule is told how long each job takes, whatever its options."""
+    """Tell whether a rule always knows how long each job takes."""
     return name in _RULES and bool(getattr(_RULES[name].make, "estimates", False))
 
 
@@ -171,10 +172,10 @@ def plan(queue: Instance, name: str, **options: Any) -> Plan:
     if name not in _RULES:
         hint = suggestion(name, _RULES) or listing(_RULES)
         raise InputError(f"an admission rule{hint}", found=shown(name))
-    found = _RULES[name]
-    make = partial(found.make, queue, **options)
+    rule = _RULES[name]
+    make = partial(rule.make, queue, **options)
     make()  # so that what is wrong is said now
-    return Plan(name, make, found.twin)
+    return Plan(name, make, rule.twin)
 
 
 def _run(
@@ -203,9 +204,9 @@ def _run(
     if solved and (times == "exact" or (times is None and arrivals is None and trace is None)):
         if trace is not None:
             raise InputError("times=simulated, with a trace", found="exact", place="option times")
-        found = solved(queue, times == "exact")
-        if found is not None:
-            return found
+        expected = solved(queue, times == "exact")
+        if expected is not None:
+            return expected
     if arrivals is None:
         arrivals = ARRIVALS if chosen.twin else PLAIN_ARRIVALS
     return evaluated(
@@ -227,9 +228,9 @@ def _replayed(
     if name in registration.LOG_POLICIES:
         return registration.run(name, queue, **log, **own)
 
-    def remade(other: Instance) -> Plan:
-        return plan(by_class.classes(other), name, **own)
+    def begun(other: Instance) -> Floats:
+        chosen = plan(by_class.classes(other), name, **own)
+        return by_class.started(other, chosen, estimates=estimates == "exact")
 
-    return by_class.evaluated(
-        queue, remade(queue), estimates=estimates == "exact", remade=remade, **log
-    )
+    note = "" if _RULES[name].twin else "replayed in plain Python"
+    return registration.replayed(queue, begun, estimates=estimates, note=note, **log)

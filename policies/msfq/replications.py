@@ -37,15 +37,15 @@ from schedopt.policies.msfq.rule import Plan, Watch
 from schedopt.policies.msfq.simulation import play
 
 LONG_RUN = 10_000_000
-"""Arrivals from which on a run is split where nothing is said."""
+"""Runs of at least so many arrivals are split by default."""
 USUAL = 16
-"""Replications that it is split into at the most."""
+"""The most replications by default."""
 FORGETS = 30.0
-"""Independent observations that each must count as, by the load."""
+"""Independent observations that each replication must be worth, by the load."""
 FEWEST_ARRIVALS = 1000
-"""Of each replication."""
+"""The least for a replication."""
 LOOK = 0.1
-"""Seconds between two looks at how far the threads are."""
+"""Seconds between two reports of progress."""
 
 
 class Replicated(NamedTuple):
@@ -71,10 +71,10 @@ def usual(queue: Instance, plan: Plan, arrivals: int, load: float | None = None)
     """
     if plan.twin is None or arrivals < LONG_RUN:
         return 1
-    found, most = 1, observations(queue, arrivals / queue.arrival_rate, load) / FORGETS
-    while 2 * found <= min(USUAL, most):
-        found *= 2
-    return found
+    parts, most = 1, observations(queue, arrivals / queue.arrival_rate, load) / FORGETS
+    while 2 * parts <= min(USUAL, most):
+        parts *= 2
+    return parts
 
 
 def replicated(
@@ -112,11 +112,11 @@ def replicated(
             if watch and not threaded:
                 watch(sum(came), arrivals)
 
-        found = play(
+        played = play(
             queue, plan, arrivals=sizes[r], seed=seed, replication=r, pace=pace, estimates=estimates
         )
         came[r] = sizes[r]
-        return found
+        return played
 
     threaded = min(jobs, replications) > 1 and plan.twin is not None
     if threaded:
@@ -132,20 +132,20 @@ def replicated(
 
 
 def _in_turn(one: Callable[[int], Played], count: int) -> dict[int, Played]:
-    found: dict[int, Played] = {}
+    played: dict[int, Played] = {}
     try:
         for r in range(count):
-            found[r] = one(r)
+            played[r] = one(r)
     except KeyboardInterrupt:
         pass
-    return found
+    return played
 
 
 def _threaded(
     one: Callable[[int], Played], count: int, jobs: int, look: Callable[[], None], stop: Event
 ) -> dict[int, Played]:
     """Play replications in threads: compiled code lets the others go on."""
-    found: dict[int, Played] = {}
+    played: dict[int, Played] = {}
     with ThreadPoolExecutor(min(jobs, count)) as pool:
         futures = [pool.submit(one, r) for r in range(count)]
         try:
@@ -160,10 +160,10 @@ def _threaded(
             pool.shutdown(cancel_futures=True)
     for r, future in enumerate(futures):
         try:
-            found[r] = future.result()
+            played[r] = future.result()
         except (CancelledError, _StoppedError):
             continue
-    return found
+    return played
 
 
 def pooled(parts: Sequence[Played]) -> Played:

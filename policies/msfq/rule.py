@@ -91,15 +91,9 @@ class Rule:
 
 
 class FlatRule(Rule):
-    """A rule on flat arrays, said once: what is compiled is also what is run in plain Python.
+    """A rule on flat arrays, stated once: the compiled function also runs in plain Python.
 
-    Parameters
-    ----------
-    queue : Instance
-    next_start : callable
-        The rule: see `Seen`.
-    memory, numbers : sequence of int, sequence of float
-        What it begins with.
+    ``next_start`` is the rule (see `Seen`), ``memory`` and ``numbers`` what it begins with.
     """
 
     def __init__(
@@ -151,17 +145,7 @@ class Twin:
 
 @dataclass(frozen=True)
 class Plan:
-    """A rule that is set up for an instance.
-
-    Attributes
-    ----------
-    name : str
-        The policy's name.
-    make : callable
-        Makes the rule, with nothing in its memory.
-    twin : Twin or None
-        Its compiled twin.
-    """
+    """A rule that is set up for an instance: ``make`` makes it anew, with nothing in its memory."""
 
     name: str
     make: Callable[[], Rule]

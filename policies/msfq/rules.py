@@ -10,14 +10,56 @@ from math import fsum
 
 import numpy as np
 
-from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq import ClassTime, Expected, Instance
 from schedopt.instances.options import Option, is_number
-from schedopt.policies.msfq.first_come import solved
 from schedopt.policies.msfq.registration import admission_rule
 from schedopt.policies.msfq.rule import ANY, NONE, FlatRule, Seen, Twin, slots
+from schedopt.policies.msfq.stability import require_stable
 from schedopt.policies.msfq.state import State
+from schedopt.policies.registry import NotApplicableError
 
+QUICK = 1200
+"""Phases up to which FCFS is solved unasked: a second or two."""
 PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Quickswap, 2025"
+
+
+def exact_fcfs(queue: Instance, required: bool) -> Expected | None:
+    """Return FCFS's exact mean response times, or None if simulating is better or the only way.
+
+    If they are ``required``, however long they take, `NotApplicableError` says why there are none.
+    `UnstableError` if FCFS is not stable.
+    """
+    from schedopt.solvers.msfq.fcfs import MOST_PHASES, TooManyPhasesError, UnsettledError, fcfs
+
+    if not queue.memoryless:
+        if required:
+            raise NotApplicableError("exact times of fcfs are for exponential sizes")
+        return None
+    region = require_stable(queue, "fcfs")
+    try:
+        solution = fcfs(queue, MOST_PHASES if required else QUICK)
+    except (TooManyPhasesError, UnsettledError) as reason:
+        if required:
+            raise NotApplicableError(f"no exact times of fcfs: {reason}") from None
+        return None
+    return Expected(
+        mean_response_time=float(np.dot(queue.weights("mean"), solution.times)),
+        weighted_response_time=float(np.dot(queue.weights("weighted"), solution.times)),
+        classes=tuple(
+            ClassTime(
+                need=job.need,
+                mean_response_time=float(time),
+                mean_number=float(number),
+                arrival_rate=job.arrival_rate,
+            )
+            for job, time, number in zip(
+                queue.classes, solution.times, solution.numbers, strict=True
+            )
+        ),
+        method="exact",
+        utilization=queue.load,
+        limit=queue.arrival_rate / region.load,
+    )
 
 
 def starts_where_it_fits(seen: Seen, free: int, kind: int) -> int:
@@ -26,7 +68,7 @@ def starts_where_it_fits(seen: Seen, free: int, kind: int) -> int:
 
 
 def _oldest(seen: Seen, free: int, fitting: bool) -> int:
-    """Return the class whose head came first, of all that wait or of those that fit, if it fits."""
+    """Return the class of the oldest waiting job, or of the oldest that fits, if it fits."""
     best = NONE
     for c in range(len(seen.needs)):
         if seen.waiting[c] and (not fitting or seen.needs[c] <= free):  # noqa: SIM102 - sooner
@@ -40,10 +82,10 @@ def _oldest(seen: Seen, free: int, fitting: bool) -> int:
     source=f"{PAPER}, section 1.1",
     summary="first come, first served",
     twin=Twin(__name__, "fcfs"),
-    solved=solved,
+    solved=exact_fcfs,
 )
 def fcfs(seen: Seen, free: int) -> int:
-    """First come, first served: who came first starts, or everyone waits."""
+    """First come, first served: the first job starts, or all wait."""
     return _oldest(seen, free, False)
 
 
@@ -65,7 +107,7 @@ def first_fit(seen: Seen, free: int) -> int:
     twin=Twin(__name__, "most_servers_first", "starts_where_it_fits"),
 )
 def most_servers_first(seen: Seen, free: int) -> int:
-    """Most Servers First: of those that fit, who needs most.
+    """Most Servers First: of the classes that fit, the one of the largest need.
 
     It looks from the least need up: in a busy system few servers are free, and few classes fit.
     """

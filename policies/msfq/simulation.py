@@ -13,7 +13,7 @@ from schedopt.policies.msfq.played import Floats, Pace, Played, Run
 from schedopt.policies.msfq.rule import Plan
 
 WARM_UP_FRACTION = 0.1
-"""The part of the arrivals before anything is counted."""
+"""The fraction of arrivals that is not counted."""
 
 
 def play(

@@ -1,4 +1,4 @@
-"""Which policies are stable where: told before anything is simulated, and looked for in a run.
+"""Stability of policies: by theory before a simulation, and as observed in a run.
 
 Sources: Theorems 1 and 2 and Remark 1; for FCFS the saturated system, in a one-or-all system by the
 formula of Grosof, Harchol-Balter and Scheller-Wolf, SIGMETRICS PER 51, 2023 (the paper's
@@ -19,12 +19,11 @@ EXACT_ONE_OR_ALL = ("msf", "msfq", "first-fit")
 """Stable in a one-or-all system whenever any policy is."""
 
 STARVED = 0.5
-"""A job that has waited for so much of a run is never served."""
+"""A job that has waited for this fraction of a run is taken to starve."""
 GROWTH = 3.0
-"""A class piles up where its jobs in the system grow by this factor from the first quarter of a run
-to the last, to more than the square root of its arrivals, like which they grow at the very limit
-of stability. It may be that the run is too short to show that they settle: then its means are of no
-use either."""
+"""A class piles up if its jobs in the system grow by this factor from the first quarter of a run to
+the last, and to more than the square root of its arrivals, the rate of growth at the limit of
+stability. If the run was only too short, its means are of no use either."""
 
 
 class Region(NamedTuple):
@@ -49,9 +48,9 @@ def region(queue: Instance, policy: str) -> Region:
         )
         return Region(fsum(part for _, part in parts), True, parts)
     if policy == "fcfs" and queue.memoryless:
-        found = _one_or_all(queue) if queue.one_or_all else _saturated(queue)
-        if found is not None:
-            return found
+        limit = _one_or_all(queue) if queue.one_or_all else _saturated(queue)
+        if limit is not None:
+            return limit
     parts = tuple((job.need, job.work / queue.servers) for job in queue.classes)
     exact = queue.one_or_all is not None and policy in EXACT_ONE_OR_ALL
     return Region(queue.load, exact, parts)
@@ -85,11 +84,11 @@ def _one_or_all(queue: Instance) -> Region:
 
 def require_stable(queue: Instance, policy: str) -> Region:
     """Return the region of a policy; `UnstableError` with each class's load if it is not stable."""
-    found = region(queue, policy)
-    if found.load >= 1:
-        parts = ", ".join(f"need {need}: {part:.4g}" for need, part in found.parts)
-        raise UnstableError(f"a load of {found.load:.6g} under {policy}, not below 1 ({parts})")
-    return found
+    limit = region(queue, policy)
+    if limit.load >= 1:
+        parts = ", ".join(f"need {need}: {part:.4g}" for need, part in limit.parts)
+        raise UnstableError(f"a load of {limit.load:.6g} under {policy}, not below 1 ({parts})")
+    return limit
 
 
 def require_settled(

@@ -123,16 +123,9 @@ class StaticQuickswap(FlatRule):
     ``paper``
         (a) and (b) with an immediate start: (c) idles servers for no reason that the paper gives.
 
-    Parameters
-    ----------
-    queue : Instance
-    threshold : int or str, optional
-        l_i in slots: one for all classes, or one for each with commas between; floor(k/i) - 1 by
-        default, so that a class hands over as soon as it cannot fill its slots.
-    handover : {"overlap", "drain", "authors", "paper"}
-        When the next class starts.
-    order : str
-        ``descending`` or ``ascending`` needs, or the needs with commas between.
+    ``threshold`` is l_i in slots: one for all classes, or one for each with commas between; by
+    default floor(k/i) - 1, so that a class hands over as soon as it cannot fill its slots.
+    ``order`` is ``descending`` or ``ascending`` needs, or the needs with commas between.
     """
 
     def __init__(

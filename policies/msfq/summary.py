@@ -46,10 +46,10 @@ def summary(
             f"too short replications for a confidence interval: each counts as {each:.0f} "
             f"independent observations, of {SETTLED:.0f} that are needed"
         )
-    found = _interval(played, means, weights[queue.objective], enough)
-    if found.half_width is None and enough:
+    overall = _interval(played, means, weights[queue.objective], enough)
+    if overall.half_width is None and enough:
         notes.append(
-            f"too short a run for a confidence interval: it counts as {found.independent:.0f} "
+            f"too short a run for a confidence interval: it counts as {overall.independent:.0f} "
             f"independent observations, of {ENOUGH:.0f} that are needed"
         )
     return Simulated(
@@ -57,7 +57,7 @@ def summary(
         weighted_response_time=float(weights["weighted"] @ means),
         classes=tuple(_class_time(queue, played, c, means, enough) for c in range(len(jobs))),
         arrivals=arrivals,
-        confidence=found.half_width,
+        confidence=overall.half_width,
         utilization=played.busy / (played.time * queue.servers) if played.time else 0.0,
         threshold=msgspec.UNSET if threshold is None else threshold,
         phases=_durations(played),
@@ -67,7 +67,7 @@ def summary(
 
 
 def _weights(queue: Instance, jobs: Any, objective: str, trace: Trace | None) -> Floats:
-    """Return the weights of the classes of which jobs were seen; the others cannot be told."""
+    """Return the weights of the classes, 0 for those of which no job was counted."""
     if trace is None:
         weights = np.array(queue.weights(objective)) * (jobs > 0)
     else:

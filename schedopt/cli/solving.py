@@ -257,3 +257,55 @@ def ready(
     )
     proven = "proven" if found.proven else "not proven"
     say(f"{len(found.start):,} start: {told}; {proven}, {found.seconds * 1000:.0f} ms")
+
+
+@verb("schedopt start-times log.json --at 86400 --policy easy", name="start-times")
+def start_times(
+    file: Path,
+    *,
+    at: str,
+    policy: str = "easy",
+    level: float = 0.9,
+    model: str = "history",
+    option: list[str] | None = None,
+    seed: int = 0,
+    json: bool = False,
+    output: Path | None = None,
+) -> None:
+    """Say when each job of a log that waits at a time will start, by an interval.
+
+    Run times are drawn from those of jobs that have ended by then, and the policy is played on;
+    intervals are calibrated on how well they would have held before.
+
+    Parameters
+    ----------
+    at : The time, in the log's own unit.
+    policy : One of those that replay logs.
+    level : How probable it is to be that a start lies in its interval.
+    model : Of run times: history, or requested.
+    seed : Of the scenarios that are drawn.
+    output : A .csv to write.
+    """
+    from schedopt.analysis.markup import as_csv
+    from schedopt.cli.common import print_json
+    from schedopt.instances.files import load, write_bytes
+    from schedopt.problems.shown import ShownTable
+    from schedopt.problems.starts import COLUMNS
+    from schedopt.terminal.console import show
+    from schedopt.verbs.start_times import start_times as run
+    from schedopt.verbs.start_times import time_of
+
+    writable(output, (".csv",))
+    delivering.ready(output, [file])
+    queue: Any = load(file)
+    own: dict[str, Any] = {"level": level, "model": model, "options": split(option), "seed": seed}
+    told = run(queue, time_of(at), policy, **own)
+    rows = [[getattr(row, name) for name in COLUMNS] for row in told.rows]
+    if output is not None:
+        write_bytes(output, as_csv(COLUMNS, rows).encode())
+    if json:
+        print_json(told.rows)
+    elif output is None:
+        cells = tuple((str(job), *(f"{time:,.6g}" for time in times)) for job, *times in rows)
+        show(ShownTable(title=f"starts, at {level:.0%}", heads=COLUMNS, rows=cells))
+    say(f"{len(rows):,} wait; intervals calibrated on {told.judged:,} starts before then")

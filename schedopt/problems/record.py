@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from schedopt.instances.recipes import Recipe
     from schedopt.policies.registry import Policy
     from schedopt.problems.shown import Explanation, Lines, Plan, Section, ShownTable, Tables
+    from schedopt.problems.starts import Told
     from schedopt.solvers.door import Engine
     from schedopt.solvers.result import Document, Limits, Result
 
@@ -121,13 +122,7 @@ class Problem(Generic[I]):
     # What there is, by name.
 
     def formulation(self, name: str | None = None) -> FormulationType:
-        """Return a formulation by name; the default one where no name is given.
-
-        Raises
-        ------
-        InputError
-            If there is no formulation of that name.
-        """
+        """Return a formulation by name, the default without one; `InputError` if there is none."""
         known = self.formulation_homes
         chosen = pick(name, known, f"a formulation of {self.name}") if name else next(iter(known))
         kind: FormulationType = at_home(known[chosen])
@@ -149,14 +144,9 @@ class Problem(Generic[I]):
         return registered(self.name)
 
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
-        """Return a policy by name.
+        """Return a policy by name; `InputError` if there is none.
 
         ``constraints``: side constraints beyond the instance's, for policies that keep them.
-
-        Raises
-        ------
-        InputError
-            If there is no such policy.
         """
         known = self.policies()
         return known[pick(name, known, f"a policy of {self.name}")]
@@ -169,13 +159,7 @@ class Problem(Generic[I]):
         return generators
 
     def generator(self, name: str | None = None) -> Recipe:
-        """Return a generator by name; the default one where no name is given.
-
-        Raises
-        ------
-        InputError
-            If there is no such generator.
-        """
+        """Return a generator by name, the default without one; `InputError` if there is none."""
         known = self.generators()
         if not known:
             raise InputError(f"a problem with generators: {self.name} has none")
@@ -204,10 +188,7 @@ class Problem(Generic[I]):
     def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
         """Solve a formulation with the first engine of its table that takes it, or a named one.
 
-        Raises
-        ------
-        InputError
-            If no engine has that name, or it does not take the formulation.
+        `InputError` if no engine has that name, or it does not take the formulation.
         """
         from schedopt.solvers import door
         from schedopt.solvers.clock import now
@@ -394,17 +375,20 @@ class Problem(Generic[I]):
     def plan(self, instance: I, result: Result, run: Result | None) -> Plan:
         """Return a row for each job: whether it runs, why not, and when: ``planning.plan``.
 
-        ``run``: what `carried_out` returned.
-
-        Raises
-        ------
-        InputError
-            If results of this problem are no plan of jobs.
+        ``run`` is what `carried_out` returned; `InputError` if no plan follows from a result.
         """
         found: Plan | None = self._told("planning:plan", instance, result, run, default=None)
         if found is None:
             raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
         return found
+
+    def start_times(self, instance: I, at: float, policy: str, **given: Any) -> Told:
+        """Return when jobs that wait at a time will start; `InputError` if none ever do."""
+        home = "start_times:start_times"
+        own: Told | None = self._told(home, instance, at, policy, default=None, **given)
+        if own is None:
+            raise InputError("an instance of a log", found=f"one of {self.name}")
+        return own
 
     def sections(self, instance: I, result: Result, run: Result | None) -> Iterator[Section]:
         """Yield the parts of a page of one result; ``run`` is what `carried_out` returned."""

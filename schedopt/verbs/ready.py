@@ -24,6 +24,8 @@ from schedopt.instances.ready import (
 from schedopt.solvers.clock import now
 from schedopt.solvers.columns.ordered import Chosen, best_in_order
 
+LARGEST = 2.0**60
+"""What an objective may come to, in units of its last digit."""
 LEAST = 1024
 """Places for jobs to begin with."""
 
@@ -94,6 +96,8 @@ def ready(
     at = {column: i for i, column in enumerate(columns)}
     numbers = {column: whole(jobs.numbers[:, at[column]], column) for column in columns}
     counts = np.bincount(jobs.kind, minlength=len(jobs.numbers))
+    for goal in goals:
+        _check_sum(goal, numbers[goal][0], counts)
     found = best_in_order(
         np.array([numbers[goal][0] for goal in goals]).reshape(len(goals), -1),
         np.array([numbers[name][0] for name in room]).reshape(len(room), -1),
@@ -124,6 +128,17 @@ def _starts(names: tuple[str, ...], found: Chosen, scales: Sequence[int], began:
         proven=found.proven,
         seconds=round(now() - began, 6),
     )
+
+
+def _check_sum(goal: str, numbers: Integers, counts: Integers) -> None:
+    """Refuse an objective whose sum 64 bits do not hold."""
+    top = max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
+    if top * int(counts.sum()) < LARGEST:
+        return
+    most = float((np.abs(numbers).astype(float) * counts).sum())
+    if most >= LARGEST:
+        found = f"a sum of {most:.3g} units of the last digit"
+        raise InputError(f"an objective of less than {LARGEST:.3g}", found=found, place=goal)
 
 
 def _stop(began: float, time_limit: float | None) -> Any:
@@ -225,8 +240,11 @@ class Ready:
         if unknown := [name for name in free if name not in self.capacity]:
             raise InputError("a resource of the capacity", found=shown(unknown[0]))
         at = {column: i for i, column in enumerate(self._columns)}
+        goals = [self._numbers[at[goal]] for goal in self.order]
+        for goal, row in zip(self.order, goals, strict=True):
+            _check_sum(goal, row, self._counts)
         found = best_in_order(
-            [self._numbers[at[goal]] for goal in self.order],
+            goals,
             [self._numbers[at[name]] for name in free],
             np.array([room_of(amount, self._scales[name]) for name, amount in free.items()]),
             self._counts,

@@ -6,34 +6,23 @@ import highspy
 import numpy as np
 
 from schedopt.solvers.columns.whole import Columns, Integers
+from schedopt.solvers.mip.passing import passed
 
 
 def guess(columns: Columns, seconds: float) -> Integers | None:
     """Return what HiGHS finds within some seconds, rounded; None where it finds nothing."""
     m, n = columns.rows.shape
-    engine = highspy.Highs()
-    engine.silent()
-    for option, value in {"time_limit": seconds, "mip_rel_gap": 0.0, "threads": 1}.items():
-        engine.setOptionValue(option, value)
     size = np.maximum(np.abs(columns.rows).max(axis=1, initial=1), 1).astype(float)
     top = float(max(np.abs(columns.cost).max(initial=1), 1))
     values = (columns.rows / size[:, None]).ravel()
-    engine.passModel(
-        n,
-        m,
-        values.size,
-        int(highspy.MatrixFormat.kRowwise),
-        int(highspy.ObjSense.kMaximize),
-        0.0,
+    engine = passed(
         columns.cost / top * 1000,
-        np.zeros(n),
-        columns.most.astype(float),
-        np.full(m, -np.inf),
-        columns.room / size,
-        (np.arange(m) * n).astype(np.int32),
-        np.tile(np.arange(n, dtype=np.int32), m),
-        values,
-        np.ones(n, dtype=np.int32),
+        (np.full(m, -np.inf), columns.room / size),
+        (np.zeros(n), columns.most.astype(float)),
+        (np.arange(m) * n, np.tile(np.arange(n), m), values),
+        maximize=True,
+        integer=np.ones(n, dtype=np.int32),
+        options={"time_limit": seconds, "mip_rel_gap": 0.0, "threads": 1},
     )
     engine.run()
     feasible = highspy.SolutionStatus.kSolutionStatusFeasible

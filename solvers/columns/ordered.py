@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.instances.alike import alike
 from schedopt.solvers.columns.linear import Floats
 from schedopt.solvers.columns.search import NEAR, Best, Lean, narrowed
 from schedopt.solvers.columns.whole import Bound, Columns, Integers, total
 
+MANY = 30_000
+"""Columns up to which it is looked who are alike: of more, who asks has done so."""
 GUARD = 24
 """Bits of the numbers of a row that guards an earlier bound."""
 
@@ -62,6 +65,33 @@ def best_in_order(
     start : sequence of ndarray, optional
         Prices that are near those looked for, such as those of a problem much like it.
     """
+    count = len(counts)
+    kinds = alike([*objectives, *uses]) if 1 < count <= MANY else None
+    if kinds is None:
+        return _best(objectives, uses, room, counts, stop=stop, start=start)
+    first, kind = kinds
+    goals = np.array([row[first] for row in objectives])
+    asked = np.array([row[first] for row in uses], dtype=np.int64).reshape(len(uses), len(first))
+    every = np.bincount(kind, weights=counts, minlength=len(first)).astype(np.int64)
+    found = _best(goals, asked, room, every, stop=stop, start=start)
+    order = np.argsort(kind, kind="stable")
+    before = np.cumsum(counts[order]) - counts[order]
+    before -= before[np.searchsorted(kind[order], kind[order])]
+    x = np.zeros(count, dtype=np.int64)
+    x[order] = np.clip(found.x[kind[order]] - before, 0, counts[order])
+    return replace(found, x=x)
+
+
+def _best(
+    objectives: Sequence[Integers] | Integers,
+    uses: Sequence[Integers] | Integers,
+    room: Integers,
+    counts: Integers,
+    *,
+    stop: Callable[[], bool],
+    start: Sequence[Floats],
+) -> Chosen:
+    """Choose the best, of columns that differ."""
     open_ = _Open.of(objectives, uses, room, counts)
     values: list[int] = []
     bounds: list[int] = []

@@ -38,19 +38,9 @@ class Step(NamedTuple):
 
 
 class Half(NamedTuple):
-    """Ways to change some columns.
+    """Ways to change some columns: all that lose no more than ``cutoff``; -1: not even those."""
 
-    Attributes
-    ----------
-    ways : ndarray of int64, shape (1 + rows + 1 + later + 1, ways)
-        Of each: what it loses, what it asks of each row, what it costs, what it takes of what
-        decides later, and its number.
-    trail : list of Step
-    cutoff : int
-        All ways that lose no more are there; -1 where not even all that lose nothing are.
-    """
-
-    ways: Integers
+    ways: Integers  # by row: what is lost, asked of each row, cost, taken of what is later, number
     trail: list[Step]
     cutoff: int
 
@@ -67,15 +57,7 @@ class Half(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What is found among all ways.
-
-    Attributes
-    ----------
-    x : ndarray of int64 or None
-        The best that is worth enough: then of the most of what decides later.
-    reach : int
-        All ways that lose no more were looked at; -1 where that is true of none.
-    """
+    """The best that is worth enough; all ways that lose no more than ``reach`` were looked at."""
 
     x: Integers | None
     reach: int
@@ -93,18 +75,8 @@ def ways(
 ) -> Found:
     """Look through all ways to differ from a bound's own solution that are worth ``target``.
 
-    Parameters
-    ----------
-    columns : Columns
-    bound : Bound
-    target : int
-    later : ndarray of int64, shape (objectives, columns)
-    limit : int
-        Ways of half of the columns that are kept at most.
-    pairs : int
-        Matches of both halves that are looked at, at most.
-    cut : bool
-        Whether to go on, with the ways that lose least, where there are more.
+    Of each half at most ``limit`` ways are kept, and at most so many ``pairs`` looked at. Where
+    there are more, ``cut`` says to go on with those that lose least.
     """
     spare = min(bound.spare(target), MOST)
     loss = np.abs(bound.reduced)
@@ -202,18 +174,9 @@ def _repeated(
 
 
 class Match(NamedTuple):
-    """What ways of two halves are matched by.
+    """What ways of two halves are matched by; ``spare`` is what may be lost of the bound."""
 
-    Attributes
-    ----------
-    room : ndarray of int64, shape (rows + 1,)
-        What is left of each row, and what may be lost of the worth.
-    prices : ndarray of int64, shape (rows,)
-    spare : int
-        What may be lost of the bound.
-    """
-
-    room: Integers
+    room: Integers  # what is left of each row, and then what may be lost of the worth
     prices: Integers
     spare: int
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schedopt.formulations.epoch.partition import Partition
 from schedopt.formulations.epoch.rectangles import MOST_PIECES, Rectangles
-from schedopt.solvers.door import Engine, anything, unchanged
+from schedopt.solvers.door import Engine, as_cpsat_has_it, unchanged
 from schedopt.solvers.epoch.items import Items, items
 from schedopt.solvers.result import Limits
 
@@ -48,15 +48,7 @@ PARTITION = (
         confirmed_by="epochs",
         needs=("ortools",),
     ),
-    Engine(
-        "model",
-        solve="schedopt.solvers.cpsat:solve_native",
-        accepts=anything,
-        when="any model, as it stands in CP-SAT, native changes too",
-        proves="the fewest epochs, or that nothing keeps the rules",
-        confirmed_by="epochs",
-        needs=("ortools",),
-    ),
+    as_cpsat_has_it("the fewest epochs, or that nothing keeps the rules", "epochs"),
 )
 
 RECTANGLES = (
@@ -79,13 +71,5 @@ RECTANGLES = (
         confirmed_by="epochs",
         needs=("ortools",),
     ),
-    Engine(
-        "model",
-        solve="schedopt.solvers.cpsat:solve_native",
-        accepts=anything,
-        when="any model, as it stands in CP-SAT, native changes too",
-        proves="the least overhead on the grid that the widths are on",
-        confirmed_by="epochs",
-        needs=("ortools",),
-    ),
+    as_cpsat_has_it("the least overhead on the grid that the widths are on", "epochs"),
 )

@@ -12,7 +12,7 @@ from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers import clarabel
 from schedopt.solvers.clock import now
-from schedopt.solvers.conflict import ConflictNotReducedError, Holds, smallest_conflict
+from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.door import Given
 from schedopt.solvers.hesrpt.feasible import (
     always_satisfiable,
@@ -21,7 +21,7 @@ from schedopt.solvers.hesrpt.feasible import (
     satisfiable,
 )
 from schedopt.solvers.hesrpt.programs import feasible, solve_program
-from schedopt.solvers.result import Result, Seconds, Termination, gap, snap_bound
+from schedopt.solvers.result import Result, Termination, gap, snap_bound
 from schedopt.solvers.running import Run, make_result
 
 STEP = 0.2
@@ -238,30 +238,35 @@ class Attempt:
 
 
 def attempted(
-    model: Allocation, given: Given, name: str, work: Callable[[Attempt], Termination]
+    model: Allocation,
+    given: Given,
+    name: str,
+    work: Callable[[Attempt], Termination],
+    holding: Callable[[Attempt], Holds] | None = None,
 ) -> Result[Allocated]:
     """Run an engine's work and return the result, not yet checked.
 
-    Side constraints that no shares satisfy are detected first. Ctrl-C ends the work and keeps the
-    best so far. `work` returns why it stopped: ``completed`` where it came to its end.
+    Ctrl-C ends the work and keeps the best so far. `work` returns why it stopped: ``completed``
+    where it came to its end. Unless `holding` says how to tell which side constraints can hold
+    together, those that no shares satisfy are detected first.
     """
-    began = now()
     attempt = Attempt(model, given, name)
     stopped: Termination
     try:
-        kept = not model.rules.bounds or _can_be_kept(model)
+        kept = holding is not None or _can_be_kept(model)
         stopped = work(attempt) if kept else "infeasible"
     except KeyboardInterrupt:
         stopped = "interrupted"
     result = attempt.result(stopped)
     if stopped == "infeasible":
-        result = with_conflict(result, list(model.side()), _holds(attempt))
-    seconds = Seconds(build=model.seconds, solve=now() - began)
-    return msgspec.structs.replace(result, seconds=seconds)
+        result = with_conflict(result, list(model.side()), (holding or _holds)(attempt))
+    return result
 
 
 def _can_be_kept(model: Allocation) -> bool:
     """Tell whether no quick proof shows that side constraints cannot be kept."""
+    if not model.rules.bounds:
+        return True
     names = set(model.rules.names)
     late = model.instance.arrivals.any() and not always_satisfiable(model, names)
     try:
@@ -270,18 +275,6 @@ def _can_be_kept(model: Allocation) -> bool:
         )
     except TimeoutError:
         return True
-
-
-def with_conflict(
-    result: Result[Allocated], names: Sequence[str], holds: Holds
-) -> Result[Allocated]:
-    """Return a result with a smallest set of side constraints that cannot hold together."""
-    try:
-        conflict = smallest_conflict(names, holds)
-    except ConflictNotReducedError as error:
-        message = f"the conflict may not be the smallest: {error.why}"
-        return msgspec.structs.replace(result, conflict=tuple(error.conflict), message=message)
-    return msgspec.structs.replace(result, conflict=tuple(conflict))
 
 
 def _holds(attempt: Attempt) -> Holds:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
 from math import inf
 from typing import Any
@@ -14,12 +14,12 @@ from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import count_timelines, timelines
 from schedopt.formulations.hesrpt.rules import Rules, bounds_of, without_floors
 from schedopt.instances.constraints import Constraint, FairShare, Shares, label
-from schedopt.instances.hesrpt import Allocated
+from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers.clock import now
 from schedopt.solvers.hesrpt import closed_form
 from schedopt.solvers.hesrpt.alike import MOST_JOBS, MOST_SETS, alike
 from schedopt.solvers.hesrpt.diagram import Diagram, Pass
-from schedopt.solvers.hesrpt.kernels import Floats, Ints, slope, speed, speeds
+from schedopt.solvers.hesrpt.kernels import Floats, Ints, curves, slope, speed, speeds
 from schedopt.solvers.hesrpt.makespan import least_makespan
 from schedopt.solvers.hesrpt.orders import OneOrder
 from schedopt.solvers.hesrpt.path_kernels import (
@@ -30,9 +30,8 @@ from schedopt.solvers.hesrpt.path_kernels import (
     price_until,
 )
 from schedopt.solvers.hesrpt.paths import Rents
-from schedopt.solvers.hesrpt.price_kernels import prices_of
-from schedopt.solvers.hesrpt.prices import compiled, curves, levels_of
-from schedopt.solvers.hesrpt.programs import solve_program
+from schedopt.solvers.hesrpt.price_kernels import compile_kernels, levels_of, prices_of
+from schedopt.solvers.hesrpt.programs import Solved, solve_program
 from schedopt.solvers.hesrpt.rents import RentSearch
 from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Limits, Result
@@ -186,12 +185,25 @@ class _Maker:
             search = OneOrder(instance, Rules(instance), order.tolist())
             prices[order] = np.exp(search.closed().proportions * (1.0 - p)) / instance.servers**p
         if not self.worth(prices) >= self.goal:
-            seen = Allocation(instance, order=[self.names[j] for j in order[::-1]])
-            seen.rules = self.rules
-            solved = solve_program(seen, self.left())
+            solved = self._solved(self._program(order))
             if solved.prices is not None:
                 prices = solved.prices
         return self.named("order", prices) if self.worth(prices) >= self.goal else None
+
+    def _program(
+        self,
+        order: Sequence[int] | Ints,
+        arrived: Mapping[str, int] | None = None,
+        instance: Instance | None = None,
+    ) -> Allocation:
+        """Return the program of an order, from the last job to complete."""
+        names = [self.names[j] for j in order[::-1]]
+        return Allocation(instance or self.instance, order=names, arrived=arrived)
+
+    def _solved(self, program: Allocation, rules: Rules | None = None) -> Solved:
+        """Solve a program under the rules of the proof."""
+        program.rules = rules or self.rules
+        return solve_program(program, self.left())
 
     def left(self) -> float:
         """Return the seconds that are left."""
@@ -245,7 +257,7 @@ class _Maker:
         most = MOST_IN_TEAMS if len(self.curves.team_mosts) else MOST_JOBS
         if count > most or sets > MOST_SETS or costs.max() > MOST_SPREAD * costs.min():
             return None
-        compiled()
+        compile_kernels()
         goal: float = BEYOND
         passes: list[dict[str, object]] = [{"rents": [1.0]}]
         left = _every_order(after)
@@ -263,9 +275,7 @@ class _Maker:
         for order in left:
             prices = prices_of(self.curves, order, levels_of(costs, order)) * (1.0 - SLACK)
             if not self.worth(prices) >= self.goal:
-                program = Allocation(self.instance, order=[self.names[j] for j in order[::-1]])
-                program.rules = self.rules
-                solved = solve_program(program, self.left())
+                solved = self._solved(self._program(order))
                 if solved.prices is None or not self.left():
                     return None
                 prices = solved.prices * (1.0 - SLACK)
@@ -302,9 +312,7 @@ class _Maker:
         prices[longest] = 1.0 / max(rates[longest], 1e-300)
         if alone[longest] >= self.goal:
             return self.named("together", prices)
-        program = Allocation(self.instance)
-        program.rules = without_floors(self.rules)
-        solved = solve_program(program, self.left())
+        solved = self._solved(Allocation(self.instance), without_floors(self.rules))
         if solved.prices is None or not (solved.bound or 0.0) >= self.goal:
             return None
         return self.named("together", solved.prices)
@@ -317,11 +325,7 @@ class _Maker:
             return None
         found = []
         for order, arrived in timelines(self.instance, given):
-            program = Allocation(
-                self.instance, order=[self.names[j] for j in reversed(order)], arrived=arrived
-            )
-            program.rules = self.rules
-            prices = self._of_timeline(program)
+            prices = self._of_timeline(self._program(order, arrived))
             if prices is None or not self.left():
                 return None
             found.append((prices * (1.0 - SLACK)).tolist())
@@ -334,7 +338,7 @@ class _Maker:
         One that cannot be has prices that prove any bound; those of jobs a little smaller, with
         which it just can be, do.
         """
-        solved = solve_program(program, self.left())
+        solved = self._solved(program)
         if solved.prices is not None and (solved.bound or 0.0) >= self.goal:
             return solved.prices
         low, high = 0.0, 1.0
@@ -343,13 +347,9 @@ class _Maker:
             smaller = tuple(
                 msgspec.structs.replace(job, size=job.size * part) for job in self.instance.jobs
             )
-            trial = Allocation(
-                msgspec.structs.replace(self.instance, jobs=smaller),
-                order=[self.names[j] for j in program.last_first[::-1]],
-                arrived=program.arrived,
-            )
-            trial.rules = self.rules
-            solved = solve_program(trial, self.left())
+            instance = msgspec.structs.replace(self.instance, jobs=smaller)
+            trial = self._program(program.last_first, program.arrived, instance)
+            solved = self._solved(trial)
             if solved.prices is None:
                 high = part
                 continue

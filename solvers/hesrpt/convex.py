@@ -12,7 +12,6 @@ from schedopt.formulations.hesrpt.epochs import timelines
 from schedopt.instances.errors import InputError
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers import clarabel
-from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds
 from schedopt.solvers.door import Given
 from schedopt.solvers.hesrpt.attempt import (
@@ -21,12 +20,11 @@ from schedopt.solvers.hesrpt.attempt import (
     Attempt,
     Leaf,
     attempted,
-    with_conflict,
 )
 from schedopt.solvers.hesrpt.feasible import possible
 from schedopt.solvers.hesrpt.orders import OrderTree, order_search
 from schedopt.solvers.hesrpt.timelines import over_timelines
-from schedopt.solvers.result import Result, Seconds, Termination
+from schedopt.solvers.result import Result, Termination
 
 MOST_CLIMBED = 40
 """Jobs up to which neighbours in an order are swapped: larger programs take seconds each."""
@@ -88,21 +86,12 @@ def _climb(attempt: Attempt) -> None:
 
 def solve_as_it_stands(model: Allocation, given: Given) -> Result[Allocated]:
     """Solve the declared program, native changes too: of its order, or of all one by one."""
-    began = now()
-    attempt = Attempt(model, Given(given.limits), "model")
     if model.changed:
         _refuse_what_cannot_be_solved(model)
-    try:
-        stopped = _as_they_stand(attempt)
-    except KeyboardInterrupt:
-        stopped = "interrupted"
-    result = attempt.result(stopped)
-    if stopped == "infeasible":
-        result = with_conflict(result, list(model.side()), _can_hold(attempt))
-    if model.goal_changed and stopped == "completed":
-        result = msgspec.structs.replace(result, termination="optimal", message=attempt.message)
-    seconds = Seconds(build=model.seconds, solve=now() - began)
-    return msgspec.structs.replace(result, seconds=seconds)
+    result = attempted(model, Given(given.limits), "model", _as_they_stand, _can_hold)
+    if model.goal_changed and result.termination == "completed":
+        result = msgspec.structs.replace(result, termination="optimal")
+    return result
 
 
 def _programs(attempt: Attempt) -> Iterator[Allocation]:

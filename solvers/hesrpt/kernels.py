@@ -13,7 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.formulations.hesrpt.rules import Bounds, Rules, bounds_of
+from schedopt.instances.hesrpt import Amdahl, Instance, Power, Speedup, Whole, points
 from schedopt.solvers.compiling import compiled, small
+from schedopt.solvers.kernels.bisection import last_at_most
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,17 +46,45 @@ class Curves(NamedTuple):
     bounded: bool  # whether any of these limits is more than that there are N servers
 
 
+def curves(instance: Instance, bounds: Bounds | None = None) -> Curves:
+    """Return the speedups of an instance, and bounds on what jobs have, as flat arrays."""
+    if bounds is None:
+        bounds = bounds_of(Rules(instance), len(instance.jobs))
+    parts = [_part(speedup, instance.servers) for speedup in instance.speedups]
+    lengths = np.array([len(k) for _, _, k, _ in parts], dtype=np.int64)
+    lasts = np.cumsum(lengths)
+    of, servers = instance.kinds, float(instance.servers)
+    return Curves(
+        kinds=np.array([kind for kind, _, _, _ in parts], dtype=np.int64)[of],
+        pars=np.array([par for _, par, _, _ in parts], dtype=np.float64)[of],
+        firsts=(lasts - lengths)[of],
+        lasts=lasts[of],
+        xs=np.concatenate([*(k for _, _, k, _ in parts), np.zeros(1)]),
+        ys=np.concatenate([*(s for _, _, _, s in parts), np.zeros(1)]),
+        leasts=bounds.leasts * servers,
+        mosts=bounds.mosts * servers,
+        teams=bounds.teams,
+        team_leasts=bounds.team_leasts * servers,
+        team_mosts=bounds.team_mosts * servers,
+        servers=servers,
+        bounded=bool(bounds.leasts.any() or (bounds.mosts < 1).any() or len(bounds.team_mosts)),
+    )
+
+
+def _part(speedup: Speedup | Whole, servers: int) -> tuple[int, float, Floats, Floats]:
+    """Return a speedup's kind, its parameter, and the points of one that is linear between."""
+    nothing = np.zeros(0)
+    if isinstance(speedup, Power):
+        return POWER, speedup.p, nothing, nothing
+    if isinstance(speedup, Amdahl):
+        return AMDAHL, speedup.parallel, nothing, nothing
+    return TABLE, 0.0, *points(speedup, servers)
+
+
 @compiled
 def _segment(c: Curves, j: int, k: float) -> int:
     """Return the segment of job j's table in which k lies: the right one at a point."""
-    low, high = int(c.firsts[j]), int(c.lasts[j]) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if c.xs[middle] <= k:
-            low = middle
-        else:
-            high = middle
-    return low
+    return last_at_most(c.xs, int(c.firsts[j]), int(c.lasts[j]) - 1, k)
 
 
 @compiled(plain=small(6000))

@@ -17,9 +17,8 @@ from schedopt.solvers.hesrpt import closed_form
 from schedopt.solvers.hesrpt.alike import MOST_JOBS, MOST_SETS, alike, one_order, shortest_first
 from schedopt.solvers.hesrpt.attempt import Attempt, Leaf, attempted
 from schedopt.solvers.hesrpt.diagram import FEW_PATHS, Diagram
-from schedopt.solvers.hesrpt.kernels import Floats
-from schedopt.solvers.hesrpt.price_kernels import played, prices_of
-from schedopt.solvers.hesrpt.prices import compiled, curves, levels_of
+from schedopt.solvers.hesrpt.kernels import Floats, curves
+from schedopt.solvers.hesrpt.price_kernels import compile_kernels, levels_of, played, prices_of
 from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.hesrpt.tree_kernels import (
     NEAR,
@@ -31,6 +30,7 @@ from schedopt.solvers.hesrpt.tree_kernels import (
     look_ahead,
     no_paths,
     open_bound,
+    open_leaves,
     tree,
 )
 from schedopt.solvers.result import Result, Termination
@@ -91,7 +91,7 @@ class OrderSearch:
 
     def prices(self, order: Order | None = None) -> Floats:
         """Return the price of each job's work for an order, or the best, shape (M,)."""
-        compiled()
+        compile_kernels()
         order = self.order if order is None else order
         return prices_of(self._curves, order, levels_of(self.costs, order))
 
@@ -219,7 +219,7 @@ class OrderTree(OrderSearch):
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether bound and value are final."""
         until = now() + seconds
-        compiled()
+        compile_kernels()
         if not self._descended:
             self._descended = self._descend(until)
             self.bound = max(self.bound, self._least())
@@ -332,11 +332,7 @@ class OrderTree(OrderSearch):
         """Return (bound, order) of the orders that could still be better, the least bound first."""
         if self._tree is None:
             return []
-        limit = self.value * (1 - NEAR)
-        count = int(self._tree.numbers[1])
-        values = self._tree.values[:count]
-        rank = [i for i in np.argsort(values, kind="stable") if values[i] < limit]
-        return [(float(values[i]), self._tree.leaves[i].copy()) for i in rank]
+        return open_leaves(self._tree, self.value * (1 - NEAR))
 
 
 def solve_one(model: Allocation, given: Given) -> Result[Allocated] | HandOn:

@@ -1,4 +1,10 @@
-"""Compiled prices: chosen one after the other from the last job to complete, and played.
+"""Prices: the dual of a completion order, the bound it proves, and the shares; compiled.
+
+For an order let c_1 be the last job to complete, and W_k the cost rate of the k last. Prices
+lambda >= 0 of work are feasible if, for each k, no shares of the servers let c_1..c_k earn more
+than W_k in a unit of time. Then sum lambda_j x_j bounds every policy of that order from below.
+Chosen one after the other from c_1 so that each W_k is met, the bound is the optimum wherever jobs
+that are served as the prices say complete in that order.
 
 For few jobs each rent is found to the last digit, from nothing. For many (`price_some` and
 `play_some`) it is sought near the last one, to as many digits as a good order needs, a few epochs
@@ -8,12 +14,25 @@ under and at one just over that at which they take all servers.
 
 from __future__ import annotations
 
+from functools import cache
 from math import exp, inf, log, log1p
+from typing import NamedTuple
 
 import numpy as np
 
+from schedopt.instances.hesrpt import Instance, Job, Power
 from schedopt.solvers.compiling import compiled, njit, small
-from schedopt.solvers.hesrpt.kernels import POWER, Curves, Floats, Ints, slope, speed, taken, wished
+from schedopt.solvers.hesrpt.kernels import (
+    POWER,
+    Curves,
+    Floats,
+    Ints,
+    curves,
+    slope,
+    speed,
+    taken,
+    wished,
+)
 from schedopt.solvers.hesrpt.rent_kernels import (
     NEWTON,
     ROUNDS,
@@ -205,50 +224,89 @@ def cost_of(costs: Floats, ends: Floats) -> float:
     return total
 
 
-@njit(cache=True, plain=small(6000))
-def played(c: Curves, sizes: Floats, lam: Floats, record: Floats) -> Floats:
-    """Serve jobs so that they always earn the most at given prices; return completions.
+@njit(cache=True)
+def replay(
+    c: Curves, sizes: Floats, lam: Floats, starts: Floats, groups: Ints, ends: Floats,
+    times: Floats, shares: Floats,
+) -> int:  # fmt: skip
+    """Serve jobs so that they always earn the most at given prices; return the number of epochs.
 
     Each job leaves when it is done, in whatever order: so this is a policy that can be carried out,
-    and its cost an upper bound on the optimum. Completions are infinite where work never ends.
-    `record` takes each epoch's shares by job, shape (M, M), or nothing if its shape is (0, 0).
+    and its cost an upper bound on the optimum. Job j arrives at ``starts[groups[j]]``. `ends` takes
+    completions, infinite where work never ends. `times` and `shares` take the end of each epoch and
+    its shares by job, or nothing if they have length 0; there is at most one epoch for each job and
+    each start.
     """
     total = len(sizes)
-    jobs = np.arange(total)
-    count = total
-    left = sizes.copy()
-    shares = np.zeros(total)
-    rates = np.zeros(total)
-    ends = np.full(total, np.inf)
-    now = 0.0
-    epoch = 0
-    if lam[0] == inf:
-        return ends
-    while count > 0:
-        best_shares(c, lam, jobs, count, shares)
-        step = np.inf
+    left, out, rates = sizes.copy(), np.zeros(total), np.zeros(total)
+    jobs, count, come = np.zeros(total, dtype=np.int64), 0, 0
+    now, epoch, done = 0.0, 0, 0
+    for j in range(total):
+        ends[j] = inf
+    while done < total:
+        while come < len(starts) and starts[come] <= now:
+            for j in range(total):
+                if groups[j] == come:
+                    jobs[count] = j
+                    count += 1
+            come += 1
+        until = starts[come] if come < len(starts) else inf
+        step = until - now
+        if count:
+            best_shares(c, lam, jobs, count, out)
         for i in range(count):
-            rates[i] = speed(c, jobs[i], shares[i] * c.servers)
+            rates[i] = speed(c, jobs[i], out[i] * c.servers)
             if rates[i] > 0.0:
                 step = min(step, left[jobs[i]] / rates[i])
-        if not step < np.inf:
-            return ends
-        now += step
+        if not step < inf:
+            return epoch
+        now = until if step >= until - now else now + step
         kept = 0
         for i in range(count):
             j = jobs[i]
-            if len(record) > 0:
-                record[epoch, j] = shares[i]
-            done = rates[i] > 0.0 and left[j] / rates[i] <= step * (1.0 + 1e-13)
+            if len(shares):
+                shares[epoch, j] = out[i]
+            over = rates[i] > 0.0 and left[j] / rates[i] <= step * (1.0 + 1e-13)
             left[j] -= step * rates[i]
-            if done:
+            if over:
                 ends[j] = now
+                done += 1
             else:
                 jobs[kept] = j
                 kept += 1
         count = kept
+        if len(times):
+            times[epoch] = now
         epoch += 1
+    return epoch
+
+
+@njit(cache=True, plain=small(6000))
+def played(c: Curves, sizes: Floats, lam: Floats, record: Floats) -> Floats:
+    """Return completions of jobs present from the start, served at given prices: see `replay`.
+
+    `record` takes each epoch's shares by job, shape (M, M), or nothing if its shape is (0, 0).
+    """
+    ends = np.full(len(sizes), inf)
+    if lam[0] != inf:
+        groups = np.zeros(len(sizes), dtype=np.int64)
+        replay(c, sizes, lam, np.zeros(1), groups, ends, np.zeros(0), record)
     return ends
+
+
+def levels_of(costs: Floats, order: Ints) -> Floats:
+    """Return W_k for an order from the last to complete, shape (M,)."""
+    return np.cumsum(costs[order])
+
+
+@cache
+def compile_kernels() -> None:
+    """Compile the kernels once, so that compiling is not counted as solving."""
+    jobs = (Job(name="a", size=1.0), Job(name="b", size=2.0))
+    one = Instance(name="one", servers=2, speedup=Power(p=0.5), jobs=jobs)
+    c, order = curves(one), np.array([1, 0])
+    lam = prices_of(c, order, levels_of(one.costs, order))
+    played(c, one.sizes, lam, np.zeros((0, 0)))
 
 
 STEPS = 60
@@ -399,26 +457,48 @@ def _mixed(c: Curves, lam: Floats, jobs: Ints, n: int, m: float, out: Floats) ->
             out[i] *= c.servers / total
 
 
+class Play(NamedTuple):
+    """How far a play of prices has come."""
+
+    left: Floats  # work of each job, (M,)
+    jobs: Ints  # those present come first, (M,)
+    ends: Floats  # completions, (M,)
+    times: Floats  # ends of epochs, (M,)
+    rents: Floats  # of a server in each epoch, 0 for none, (M,)
+    record: Floats  # shares by epoch and job, (M, M), or nothing if its shape is (0, 0)
+    at: Ints  # epochs so far, jobs present
+    shares: Floats  # work space, (M,)
+    rates: Floats  # work space, (M,)
+
+    def path(self) -> tuple[Floats, Floats]:
+        """Return the times from 0 at which epochs end, and their rents."""
+        epochs = int(self.at[0])
+        return np.append(0.0, self.times[:epochs]), self.rents[:epochs].copy()
+
+
+def begun(sizes: Floats, record: Floats) -> Play:
+    """Return a play of which nothing is done."""
+    count = len(sizes)
+    rows = [np.zeros(count) for _ in range(4)]
+    times, rents, shares, rates = rows
+    at, ends = np.array([0, count]), np.full(count, inf)
+    return Play(sizes.copy(), np.arange(count), ends, times, rents, record, at, shares, rates)
+
+
 @compiled
-def play_some(
-    c: Curves,
-    lam: Floats,
-    left: Floats,
-    jobs: Ints,
-    ends: Floats,
-    times: Floats,
-    rents: Floats,
-    record: Floats,
-    at: Ints,
-    shares: Floats,
-    rates: Floats,
-    epochs: int,
-) -> None:
-    """Continue a play of prices for a number of epochs, without teams: see `Play`."""
+def play_some(c: Curves, lam: Floats, play: Play, epochs: int) -> bool:
+    """Go on with a play of prices for some epochs, without teams; tell whether it has more.
+
+    The jobs present always earn the most at their prices, which are positive.
+    """
+    left, jobs, times, rents, record, at = (
+        play.left, play.jobs, play.times, play.rents, play.record, play.at
+    )  # fmt: skip
+    shares, rates = play.shares, play.rates
     for _ in range(epochs):
         epoch, count = at[0], at[1]
         if count == 0:
-            return
+            break
         hint = rents[epoch - 1] if epoch > 0 else 0.0
         if hint <= 0.0:
             for i in range(count):
@@ -433,7 +513,7 @@ def play_some(
                 step = min(step, left[jobs[i]] / rates[i])
         if not step < inf:
             at[1] = 0
-            return
+            break
         now = (times[epoch - 1] if epoch > 0 else 0.0) + step
         kept = 0
         for i in range(count):
@@ -441,10 +521,11 @@ def play_some(
             if len(record) > 0:
                 record[epoch, j] = shares[i] / c.servers
             if rates[i] > 0.0 and left[j] / rates[i] <= step * (1.0 + 1e-13):
-                ends[j] = now
+                play.ends[j] = now
             else:
                 left[j] -= step * rates[i]
                 jobs[kept] = j
                 kept += 1
         times[epoch], rents[epoch] = now, m
         at[0], at[1] = epoch + 1, kept
+    return bool(at[1] > 0)

@@ -18,8 +18,7 @@ from schedopt.formulations.hesrpt.rules import Bound, bounds_of
 from schedopt.formulations.hesrpt.towers import tower
 from schedopt.instances.hesrpt import Allocated, Amdahl, Power, points
 from schedopt.solvers import clarabel
-from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
-from schedopt.solvers.hesrpt.prices import curves
+from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, curves
 from schedopt.solvers.hesrpt.rent_kernels import gains, most_earned
 
 NO_CHEAPER = 1e-6

@@ -15,11 +15,10 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.hesrpt.alike import MOST_JOBS
 from schedopt.solvers.hesrpt.attempt import Attempt, attempted
-from schedopt.solvers.hesrpt.kernels import Curves, Floats, speeds
+from schedopt.solvers.hesrpt.kernels import Floats, curves, speeds
 from schedopt.solvers.hesrpt.orders import written
 from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, coarser
-from schedopt.solvers.hesrpt.price_kernels import play_some, played, price_some
-from schedopt.solvers.hesrpt.prices import curves
+from schedopt.solvers.hesrpt.price_kernels import begun, play_some, played, price_some
 from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Result, Termination
 
@@ -165,16 +164,16 @@ class RentSearch:
             self._played = played(self.curves, self.sizes, lam, np.zeros((0, 0)))
             yield
         else:
-            run = _Run(self.curves, self.sizes, lam, np.zeros((0, 0)))
-            while run.goes_on(self._some):
+            play = begun(self.sizes, np.zeros((0, 0)))
+            while play_some(self.curves, lam, play, self._some):
                 yield
-            self._played = run.ends
+            self._played = play.ends
         value = float(self.costs @ self._played)
         if value < self.value:
             self.value, self.prices, self.ends = value, lam, self._played
             self.order = np.argsort(-self._played, kind="stable")
             self._path = (
-                self._guessed(self.ends) if self._teams else coarser(*run.path(), MOST_CELLS)
+                self._guessed(self.ends) if self._teams else coarser(*play.path(), MOST_CELLS)
             )
         return value
 
@@ -240,36 +239,9 @@ class RentSearch:
         if self._teams:
             ends = played(self.curves, self.sizes, self.prices, record)
             return written(self.instance, ends, record, self.order)
-        run = _Run(self.curves, self.sizes, self.prices, record)
-        while run.goes_on(len(record)):
-            pass
-        return written(self.instance, run.ends, record, self.order)
-
-
-class _Run:
-    """A play of prices, some epochs at a time."""
-
-    def __init__(self, curves: Curves, sizes: Floats, prices: Floats, record: Floats) -> None:
-        count = len(sizes)
-        self.curves, self.prices, self.record = curves, prices, record
-        self.ends = np.full(count, inf)
-        self._left, self._jobs = sizes.copy(), np.arange(count)
-        self._times, self._rents = np.zeros(count), np.zeros(count)
-        self._at = np.array([0, count])
-        self._room = np.zeros(count), np.zeros(count)
-
-    def goes_on(self, epochs: int) -> bool:
-        """Play some epochs; tell whether there are more."""
-        play_some(
-            self.curves, self.prices, self._left, self._jobs, self.ends, self._times, self._rents,
-            self.record, self._at, *self._room, epochs,
-        )  # fmt: skip
-        return bool(self._at[1] > 0)
-
-    def path(self) -> tuple[Floats, Floats]:
-        """Return the times from 0 at which epochs end, and their rents."""
-        epochs = int(self._at[0])
-        return np.append(0.0, self._times[:epochs]), self._rents[:epochs].copy()
+        play = begun(self.sizes, record)
+        play_some(self.curves, self.prices, play, len(record))
+        return written(self.instance, play.ends, record, self.order)
 
 
 def solve(model: Allocation, given: Given) -> Result[Allocated] | HandOn:

@@ -12,8 +12,7 @@ import numpy as np
 
 from schedopt.formulations.hesrpt.rules import Bounds, Rules, bounds_of
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
-from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, speeds
-from schedopt.solvers.hesrpt.prices import curves
+from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, curves, speeds
 
 SLOTS = (1, 2, 4, 8, 16, 32, 64, 128)
 MOST_SHARES = 300_000

@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from schedopt.solvers.compiling import njit, small
-from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, speed
-from schedopt.solvers.hesrpt.price_kernels import next_price
-from schedopt.solvers.hesrpt.rent_kernels import best_shares, most_earned
+from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
+from schedopt.solvers.hesrpt.price_kernels import next_price, replay
+from schedopt.solvers.hesrpt.rent_kernels import most_earned
 from schedopt.solvers.hesrpt.tree_kernels import DONE, FULL, NEAR, PAUSED
 
 
@@ -106,62 +106,12 @@ def spare_before(c: Curves, late: Late, lam: Floats, done: int, now: int) -> tup
     return float(spare * (late.starts[now] - late.starts[now - 1])), float(earned)
 
 
-@njit(cache=True)
-def played(c: Curves, late: Late, lam: Floats, ends: Floats, times: Floats, shares: Floats) -> int:
-    """Serve jobs so that they always earn the most at given prices; return the number of epochs.
-
-    `ends` takes completions, infinite where work never ends. `times` and `shares` take the end of
-    each epoch and its shares by job, for at least M + R epochs, or nothing if they have length 0.
-    """
-    total = len(late.sizes)
-    left, out, rates = late.sizes.copy(), np.zeros(total), np.zeros(total)
-    jobs, count, come = np.zeros(total, dtype=np.int64), 0, 0
-    now, epoch, done = 0.0, 0, 0
-    for j in range(total):
-        ends[j] = inf
-    while done < total:
-        while come < len(late.starts) and late.starts[come] <= now:
-            for j in range(total):
-                if late.groups[j] == come:
-                    jobs[count] = j
-                    count += 1
-            come += 1
-        until = late.starts[come] if come < len(late.starts) else inf
-        step = until - now
-        if count:
-            best_shares(c, lam, jobs, count, out)
-        for i in range(count):
-            rates[i] = speed(c, jobs[i], out[i] * c.servers)
-            if rates[i] > 0.0:
-                step = min(step, left[jobs[i]] / rates[i])
-        if not step < inf:
-            return epoch
-        now = until if step >= until - now else now + step
-        kept = 0
-        for i in range(count):
-            j = jobs[i]
-            if len(shares):
-                shares[epoch, j] = out[i]
-            over = rates[i] > 0.0 and left[j] / rates[i] <= step * (1.0 + 1e-13)
-            left[j] -= step * rates[i]
-            if over:
-                ends[j] = now
-                done += 1
-            else:
-                jobs[kept] = j
-                kept += 1
-        count = kept
-        if len(times):
-            times[epoch] = now
-        epoch += 1
-    return epoch
-
-
 @njit(cache=True, plain=small(6000))
 def cost_of_played(c: Curves, late: Late, lam: Floats) -> float:
     """Return what playing prices costs."""
     ends = np.zeros(len(lam))
-    played(c, late, lam, ends, np.zeros(0), np.zeros((0, len(lam))))
+    record = np.zeros((0, len(lam)))
+    replay(c, late.sizes, lam, late.starts, late.groups, ends, np.zeros(0), record)
     total = 0.0
     for j in range(len(lam)):
         total += late.costs[j] * (ends[j] - late.starts[late.groups[j]])

@@ -18,8 +18,9 @@ from schedopt.solvers.door import Given
 from schedopt.solvers.hesrpt.alike import MANY, alike
 from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, STEP, Attempt, attempted
 from schedopt.solvers.hesrpt.feasible import possible_timelines, servable
+from schedopt.solvers.hesrpt.kernels import curves
 from schedopt.solvers.hesrpt.orders import OneOrder, OrderTree, order_search
-from schedopt.solvers.hesrpt.prices import compiled, curves
+from schedopt.solvers.hesrpt.price_kernels import compile_kernels, replay
 from schedopt.solvers.hesrpt.programs import solve_program
 from schedopt.solvers.hesrpt.rents import RentSearch
 from schedopt.solvers.hesrpt.timeline_kernels import (
@@ -27,10 +28,9 @@ from schedopt.solvers.hesrpt.timeline_kernels import (
     Late,
     cost_of_played,
     explore,
-    played,
     tree,
 )
-from schedopt.solvers.hesrpt.tree_kernels import NEAR, PAUSED, open_bound
+from schedopt.solvers.hesrpt.tree_kernels import NEAR, PAUSED, open_bound, open_leaves
 from schedopt.solvers.result import Result, Termination
 
 MOST_LEAVES = 20_000
@@ -109,7 +109,7 @@ class TimelineSearch:
         self._tree.found[:] = instance.costs / instance.each(
             "at", np.arange(count), np.full(count, self._curves.servers)
         )
-        compiled()
+        compile_kernels()
         self.value = inf
         if playable:
             self.value = float(cost_of_played(self._curves, self._late, self._tree.found))
@@ -145,10 +145,8 @@ class TimelineSearch:
 
     def leaves(self) -> list[tuple[float, Timeline]]:
         """Return (bound, timeline) of those that could still be better, the least bound first."""
-        count, limit = int(self._tree.numbers[1]), self.value * (1 - NEAR)
-        values = self._tree.values[:count]
-        rank = [i for i in np.argsort(values, kind="stable") if values[i] < limit]
-        return [(float(values[i]), self._timeline(self._tree.leaves[i].tolist())) for i in rank]
+        leaves = open_leaves(self._tree, self.value * (1 - NEAR))
+        return [(bound, self._timeline(leaf.tolist())) for bound, leaf in leaves]
 
     def _timeline(self, placed: list[int]) -> Timeline:
         """Return the order from the last, and how many complete before each arrival."""
@@ -169,7 +167,17 @@ class TimelineSearch:
         count = len(self.instance.jobs)
         most = count + len(self._late.starts)
         ends, times, shares = np.zeros(count), np.zeros(most), np.zeros((most, count))
-        made = played(self._curves, self._late, self._tree.found, ends, times, shares)
+        late = self._late
+        made = replay(
+            self._curves,
+            late.sizes,
+            self._tree.found,
+            late.starts,
+            late.groups,
+            ends,
+            times,
+            shares,
+        )
         epochs, start = [], 0.0
         for end, row in zip(times[:made].tolist(), shares, strict=False):
             jobs = np.flatnonzero(row)
@@ -232,11 +240,12 @@ def over_timelines(attempt: Attempt) -> Termination:
         program.rules = without_floors(program.rules)
         floor = max(floor, solve_program(program, attempt.left()).bound or 0.0)
     attempt.raise_to(floor, attempt.name)
-    start = attempt.given.start()
+    order = model.last_first.tolist() if model.given else None
+    start = None if model.given else attempt.given.start()  # a policy keeps no order
     if start is not None:
         attempt.take(start, None)
-    order = model.last_first.tolist() if model.given else None
-    if count_timelines(instance, order) > MOST_PROGRAMS and attempt.has_time_for_a_program():
+    many = order is None and count_timelines(instance) > MOST_PROGRAMS
+    if many and attempt.has_time_for_a_program():
         ends = _guessed(instance) if start is None else start.completion
         attempt.take_program(*as_played(instance, ends))
     every = possible_timelines(model, model.rules.names)

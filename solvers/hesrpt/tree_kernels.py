@@ -254,6 +254,13 @@ def open_bound(t: Any) -> float:
     return least
 
 
+def open_leaves(t: Any, limit: float) -> list[tuple[float, Ints]]:
+    """Return the bounds and leaves of a tree that are below a limit, the least bound first."""
+    values = t.values[: int(t.numbers[1])]
+    rank = [i for i in np.argsort(values, kind="stable") if values[i] < limit]
+    return [(float(values[i]), t.leaves[i].copy()) for i in rank]
+
+
 @njit(cache=True, plain=small(6000))
 def insertion(
     c: Curves, s: Search, order: Ints, cost: float, move: int, moves: int

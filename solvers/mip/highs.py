@@ -10,6 +10,7 @@ import numpy as np
 
 from schedopt.solvers.mip import Answer, MatrixRun, Start
 from schedopt.solvers.mip.matrix import Matrix
+from schedopt.solvers.mip.passing import passed
 from schedopt.solvers.result import Limits, Termination
 
 TOLERANCE = 1e-8
@@ -88,8 +89,6 @@ def _finite(value: float) -> float | None:
 
 def _started(matrix: Matrix, limits: Limits) -> Any:
     """Return an engine that holds a model and its options, ready to run."""
-    engine = highspy.Highs()
-    engine.silent()
     options: dict[str, Any] = {
         "mip_rel_gap": limits.gap,
         "mip_abs_gap": 0.0,
@@ -104,23 +103,13 @@ def _started(matrix: Matrix, limits: Limits) -> Any:
         options["threads"] = limits.threads
     if len(matrix.rows) == 1:
         options["presolve"] = "off"  # on a knapsack row it costs more than it saves
-    for key, value in options.items():
-        engine.setOptionValue(key, value)
-    engine.passModel(
-        len(matrix.columns),
-        len(matrix.rows),
-        len(matrix.values),
-        int(highspy.MatrixFormat.kRowwise),
-        int(highspy.ObjSense.kMaximize if matrix.maximize else highspy.ObjSense.kMinimize),
-        matrix.offset * matrix.cost_scale,
+    return passed(
         matrix.cost,
-        matrix.column_lower,
-        matrix.column_upper,
-        matrix.row_lower,
-        matrix.row_upper,
-        matrix.starts,
-        matrix.indices,
-        matrix.values,
-        matrix.integer,
+        (matrix.row_lower, matrix.row_upper),
+        (matrix.column_lower, matrix.column_upper),
+        (matrix.starts, matrix.indices, matrix.values),
+        maximize=matrix.maximize,
+        integer=matrix.integer,
+        offset=matrix.offset * matrix.cost_scale,
+        options=options,
     )
-    return engine

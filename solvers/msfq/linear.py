@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.clock import now
+from schedopt.solvers.mip.passing import passed
 from schedopt.solvers.result import Limits, Termination
 from schedopt.solvers.running import Run
 
@@ -60,8 +61,6 @@ class Program:
 
     def solve(self, limits: Limits, began: float) -> Solved:
         """Run HiGHS to its end, to the limit since a time on the clock, or to an interruption."""
-        engine = highspy.Highs()
-        engine.silent()
         left = highspy.kHighsInf
         if limits.time_limit is not None:
             left = max(0.0, began + limits.time_limit - now())
@@ -70,25 +69,14 @@ class Program:
             "dual_feasibility_tolerance": TOLERANCE,  # with a tighter primal one it may not end
             "time_limit": left,
         }
-        for name, value in options.items():
-            engine.setOptionValue(name, value)
         count = len(self.costs)
-        engine.passModel(
-            count,
-            len(self.lower),
-            len(self._values),
-            int(highspy.MatrixFormat.kColwise),
-            int(highspy.ObjSense.kMinimize),
-            0.0,
+        engine = passed(
             np.array(self.costs),
-            np.zeros(count),
-            np.full(count, highspy.kHighsInf),
-            np.array(self.lower),
-            np.array(self.upper),
-            np.array(self._starts, np.int32),
-            np.array(self._rows, np.int32),
-            np.array(self._values),
-            np.zeros(count, np.int32),
+            (np.array(self.lower), np.array(self.upper)),
+            (np.zeros(count), np.full(count, highspy.kHighsInf)),
+            (np.array(self._starts), np.array(self._rows), np.array(self._values)),
+            by_rows=False,
+            options=options,
         )
         run = Run(limits)
         engine.HandleUserInterrupt = True

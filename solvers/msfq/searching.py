@@ -15,7 +15,7 @@ from schedopt.instances.msfq import OptimalTable, Simulated, Thresholded
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import smallest_conflict
 from schedopt.solvers.driving import drive, version
-from schedopt.solvers.result import Limits, Result, Seconds, gap
+from schedopt.solvers.result import Limits, Result, gap
 from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def searched(
     model: Threshold | OptimalPolicy | ClassPolicy, search: QueueSearch, limits: Limits
 ) -> Result:
     """Drive a search to its end, or as far as the limits allow, and return what it found."""
-    began, run = now(), Run(limits)
+    run = Run(limits)
     stopped, message = drive(search, run)
     if search.unproven and stopped == "optimal":  # as near as was asked, but not proven
         stopped = "completed"
@@ -101,8 +101,7 @@ def searched(
     near = model.goal_changed and apart is not None and apart <= model.tolerance
     if stopped == "completed" and (result.proven or near):  # near enough for the formulation
         stopped = "optimal"
-    seconds = Seconds(build=model.seconds, solve=now() - began)
-    return msgspec.structs.replace(result, termination=stopped, seconds=seconds, conflict=conflict)
+    return msgspec.structs.replace(result, termination=stopped, conflict=conflict)
 
 
 def changes_in(model: Threshold | OptimalPolicy | ClassPolicy, value: float | None) -> str:

@@ -7,9 +7,6 @@ from collections.abc import Iterator
 import pyomo.environ as pyo
 import pytest
 from builders.dssp import best, night
-from builders.effort import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from schedopt.formulations.constraints import Constraint, FairShare, Forbid, Require
 from schedopt.formulations.dssp import Selection
@@ -21,25 +18,6 @@ from schedopt.solvers import door
 from schedopt.solvers.dssp.selection import FEW
 from schedopt.solvers.result import Limits
 from schedopt.verbs.solve import solve
-
-whole = st.integers(0, 12).map(float)
-sixteenths = st.integers(0, 160).map(lambda n: n / 16)
-pairs = st.one_of(
-    st.lists(st.tuples(whole, whole), min_size=1, max_size=7),
-    st.lists(st.tuples(sixteenths, sixteenths), min_size=1, max_size=7),
-)
-
-
-@pytest.mark.parametrize("scale", [1e-9, 1e-4, 1.0, 1e5, 1e12])
-@given(pairs)
-@settings(max_examples=examples(30))
-def test_the_unit_does_not_matter(scale: float, jobs: list[tuple[float, float]]) -> None:
-    instance = night([(r * scale, w * scale) for r, w in jobs], 10 * scale)
-    rule = FairShare(by="team", at_most={"fx": 0.5})
-    result = solve(instance, constraints=[rule], solver="highs")
-    expected = best(instance, [rule])
-    assert result.violations == ()
-    assert result.objective == pytest.approx(expected, rel=1e-9)
 
 
 def test_jobs_that_cannot_be_in_time_are_dropped() -> None:

@@ -7,16 +7,14 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 from builders.effort import examples
-from builders.hesrpt import cluster, common, sizes
+from builders.hesrpt import cluster, common
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import schedopt
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.errors import InputError
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.policies.hesrpt.closed import hesrpt_total
-from schedopt.solvers.hesrpt.closed_form import best_by_subsets, optimum
 from schedopt.solvers.hesrpt.orders import OneOrder, OrderTree, order_search
 
 
@@ -64,19 +62,6 @@ def test_a_share_that_is_nothing_beside_the_others_has_a_price() -> None:
     search = searched(instance)
     if isinstance(search, OneOrder) or not search.leaves():
         assert search.bound == pytest.approx(search.value, rel=1e-9)
-
-
-@settings(max_examples=examples(100))
-@given(sizes(7), st.lists(st.integers(1, 5), min_size=7, max_size=7), st.floats(0.05, 1.0))
-def test_the_program_over_subsets_is_exact(x: list[float], w: list[int], p: float) -> None:
-    work, weights = np.array(x), np.array(w[: len(x)], dtype=float)
-    bound, order = best_by_subsets(work, weights, p, 7)
-    value = optimum(work[order], weights[order], p, 7).value
-    if len(x) <= 5:
-        orders = map(list, permutations(range(len(x))))
-        best = min(optimum(work[o], weights[o], p, 7).value for o in orders)
-        assert value == pytest.approx(best, rel=1e-9)
-    assert bound <= value * (1 + 1e-9)
 
 
 @settings(max_examples=examples(60))

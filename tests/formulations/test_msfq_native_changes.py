@@ -34,10 +34,10 @@ def test_a_threshold_that_is_ruled_out_is_not_chosen(method: str) -> None:
 
 
 def test_other_costs_are_optimized_and_the_objective_stays_the_instances() -> None:
-    plain = solve(at_load(2, 0.4), formulation="optimal-policy")
+    plain = solve(at_load(2, 0.25), formulation="optimal-policy")
     found = []
     for solver in ("queues", "policy-iteration", "model"):
-        model = OptimalPolicy(at_load(2, 0.4))
+        model = OptimalPolicy(at_load(2, 0.25))
         model.model.large_cost *= 50.0
         assert model.changed and model.goal_changed
         result = solve(model, solver=solver, certificate=True)
@@ -47,7 +47,7 @@ def test_other_costs_are_optimized_and_the_objective_stays_the_instances() -> No
         assert "the model's own objective was optimized" in str(result.message)
         found.append(result.objective)
     assert found[1:] == pytest.approx(found[:1] * 2, rel=1e-6)
-    assert found[0] > 1.05 * (plain.objective or 0.0)  # large jobs go before small ones
+    assert found[0] > 1.02 * (plain.objective or 0.0)  # large jobs go before small ones
 
 
 @pytest.mark.parametrize(

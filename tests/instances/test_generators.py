@@ -226,8 +226,3 @@ def test_the_families_differ_as_pisinger_defines_them() -> None:
 def test_groups_of_a_knapsack() -> None:
     instance = GENERATORS["uncorrelated"](6, jobs=500, groups=5)
     assert sorted(instance.groups["team"]) == [f"team-{k:02d}" for k in range(1, 6)]
-
-
-def test_a_tiny_knapsack() -> None:
-    instance = GENERATORS["subset-sum"](0, jobs=1, range=1, fraction=0.1)
-    assert instance.deadline == 1.0

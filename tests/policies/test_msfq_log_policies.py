@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import load
-from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
@@ -62,13 +61,6 @@ def test_nobody_is_delayed_beyond_a_promise(seed: int, name: str) -> None:
         assert len(machine.promises) == len(jobs)
     else:  # each first job that had to wait was promised a start
         assert machine.promises.keys() <= set(np.flatnonzero(starts > jobs.submit).tolist())
-
-
-@settings(max_examples=LOGS, deadline=None)
-@given(seed=SEEDS)
-def test_first_come_first_served_never_overtakes(seed: int) -> None:
-    jobs, servers = random_jobs(seed)
-    assert np.all(np.diff(started(queue_of(jobs, servers), "fcfs")) >= 0)
 
 
 @pytest.mark.parametrize("key", ["arrival", "smallest"])
@@ -222,10 +214,3 @@ def test_a_policy_of_ones_own(tmp_path: Path) -> None:
     assert biggest.note == "replayed in plain Python"
     for policy in own.values():
         forget(policy)
-
-
-def test_every_policy_is_documented() -> None:
-    for name, _ in VARIANTS:
-        assert POLICIES[name].source
-        assert POLICIES[name].summary
-    assert isinstance(queue_of(SMALL, 4), Instance)

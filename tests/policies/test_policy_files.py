@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
@@ -187,6 +188,29 @@ def test_a_dispatcher_sees_no_instance_but_the_users(tmp_path: Path) -> None:
     assert evaluate("example:night", "mine", policy_files=[mine]).objective > 0
     assert bench(["example:night"], policies=["mine"], policy_files=[mine])[0].objective
     assert evaluate("example:night", "greedy+mine", policy_files=[mine]).objective > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "returns", "file", "objective"),
+    [
+        (SHARES, "[1 / left.size] * left.size", "example:twins", 0.894427191),
+        (PACKING, "[[job] for job in range(len(instance.jobs))]", "example:fig7", 1400.0),
+    ],
+)
+def test_a_policy_of_any_problem_is_registered_by_one_import(
+    text: str, returns: str, file: str, objective: float, tmp_path: Path
+) -> None:
+    found = evaluate(file, "mine", policy_files=[write(tmp_path, text.format(returns=returns))])
+    assert found.checked
+    assert found.objective == pytest.approx(objective)
+
+
+def test_a_dispatcher_goes_by_its_key(tmp_path: Path) -> None:
+    night = load_instance("example:night")
+    backwards = msgspec.structs.replace(night, jobs=night.jobs[::-1])
+    mine = write(tmp_path, DISPATCHER.format(returns="[-i for i in range(len(night.jobs))]"))
+    last = evaluate(night, "mine", policy_files=[mine])
+    assert last.objective == evaluate(backwards, "first").objective
 
 
 OWN = SELECTOR.format(name="mine", which=0).replace("return chosen", "return {returns}")

@@ -147,6 +147,8 @@ def test_bench_measures_against_best_known_values(tmp_path: Path) -> None:
 def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "did you mean 'epoch-planted-8x2'" in refused("archive", "show", "epoch-planted-8x")
     assert "did you mean" in refused("solve", f"archive:{QUICK}/{QUICK}-1")
+    with pytest.raises(schedopt.InputError, match=r"^found 'hesrpt-unequal'; expected a group"):
+        schedopt.bench("archive:hesrpt-unequal", policies=["equi"])
     monkeypatch.setenv(archived.PLACE, str(tmp_path / "nothing"))
     assert "comes with a clone of the repository" in refused("archive", "list")
 

@@ -106,6 +106,16 @@ def test_bad_input_gets_one_message(tmp_path: Path, text: str, words: str) -> No
     assert words in refused("ready", table, "--capacity", "cores=3", "--order", "p")
 
 
+def test_sums_that_are_too_large_are_refused() -> None:
+    table = {"name": range(2_000), "p": [9 * 10**14] * 2_000, "cores": [1] * 2_000}
+    with pytest.raises(InputError, match="p: found a sum of"):
+        schedopt.ready(table, {"cores": 9}, ["p"])
+    queue = schedopt.Ready({"cores": 9}, ["p"])
+    queue.add(table)
+    with pytest.raises(InputError, match="p: found a sum of"):
+        queue.select()
+
+
 def test_bad_capacities_and_orders_are_refused() -> None:
     for capacity in ("cores", "cores=x", "cores=-1", "cores=1,cores=2", ""):
         assert "expected" in refused("ready", "-", "--capacity", capacity, "--order", "p")

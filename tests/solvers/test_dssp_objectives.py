@@ -109,8 +109,8 @@ def _no_better_by_the_reward(night: Instance, best: tuple[float, ...]) -> list[n
     asked = np.array([[rule.use[job.name], job.demand] for job in night.jobs])
     every = np.array(list(product((0, 1), repeat=len(night.jobs))))
     every = every[(every @ asked <= (rule.capacity, night.capacity())).all(axis=1)]
-    reached = every @ np.array(worths).T / 10
-    worse = (reached[:, 0] == best[0]) & (reached != best).any(axis=1)
+    reached, most = every @ np.array(worths).T, np.rint(10 * np.array(best))
+    worse = (reached[:, 0] == most[0]) & (reached != most).any(axis=1)
     return list(every[worse][:4])
 
 

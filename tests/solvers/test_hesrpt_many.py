@@ -20,10 +20,9 @@ from schedopt.policies.hesrpt.shares import equi
 from schedopt.policies.hesrpt.simulator import play
 from schedopt.solvers.door import solve
 from schedopt.solvers.hesrpt.certificate import certificate
-from schedopt.solvers.hesrpt.kernels import speed
+from schedopt.solvers.hesrpt.kernels import curves, speed
 from schedopt.solvers.hesrpt.orders import order_search
 from schedopt.solvers.hesrpt.paths import Rents, falling, from_above
-from schedopt.solvers.hesrpt.prices import curves
 from schedopt.solvers.hesrpt.rents import RentSearch
 from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Limits

@@ -22,12 +22,11 @@ from schedopt.instances.files import load
 from schedopt.instances.msfq import Instance
 from schedopt.policies.msfq.registration import knows_sizes
 from schedopt.policies.registry import registered
-from schedopt.solvers import door
 from schedopt.solvers.msfq.optimal_policy import improvement
 from schedopt.solvers.msfq.optimal_policy.given import cost_of, decisions_of, two_threshold
 from schedopt.solvers.msfq.optimal_policy.tails import from_below
 from schedopt.solvers.msfq.threshold.exact import exact
-from schedopt.solvers.result import Limits, Result
+from schedopt.solvers.result import Result
 from schedopt.validation.msfq import program
 from schedopt.validation.msfq.chain import System as Raw
 
@@ -58,7 +57,7 @@ def test_two_servers_at_load_0_9() -> None:
     assert result.gap <= 1e-6
 
 
-@pytest.mark.parametrize("queue", [small(), at_load(3, 0.7), at_load(3, 0.6, objective="weighted")])
+@pytest.mark.parametrize("queue", [at_load(2, 0.7), at_load(3, 0.6, objective="weighted")])
 def test_it_bounds_every_policy_and_every_threshold(queue: Instance) -> None:
     bound = optimum(queue).bound
     assert bound is not None
@@ -72,7 +71,7 @@ def test_it_bounds_every_policy_and_every_threshold(queue: Instance) -> None:
             continue  # for logs alone
         if knows_sizes(name):
             continue  # of which it says nothing
-        found = evaluate(queue, name, options={"arrivals": 100_000})
+        found = evaluate(queue, name, options={"arrivals": 50_000})
         if found.objective is not None and found.confidence is not None:
             compared += 1
             assert found.objective + 1.6 * found.confidence > bound, name
@@ -141,17 +140,6 @@ def test_the_kernels_say_what_the_process_says(k: int, load: float, p1: float, s
             decided = min(values[s.large, s.running, s.small] for s in process.decisions(after))
             expected += rate * (decided - values[j, c, i])
         assert out[j, c, i] == pytest.approx(expected, abs=1e-9)
-
-
-@given(k=st.integers(2, 4), load=st.floats(0.2, 0.6), p1=st.floats(0.3, 0.9))
-@settings(max_examples=examples(4), deadline=None)
-def test_bounds_meet_wherever_the_box_ends(k: int, load: float, p1: float) -> None:
-    model = OptimalPolicy(at_load(k, load, p1))
-    result = door.solve(model, Limits(gap=1e-4, time_limit=20))
-    assert result.objective is not None
-    assert result.bound is not None
-    assert result.gap is not None
-    assert result.gap <= 1e-4
 
 
 def test_the_table_is_read_off_in_letters() -> None:

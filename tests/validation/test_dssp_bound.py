@@ -158,15 +158,6 @@ def test_another_instance_refuses_the_certificate() -> None:
     assert not proved(free, result, given)
 
 
-def test_claims_of_another_kind_are_refused() -> None:
-    night, result, given = tree_of(1)
-    assert not proved(night, result, given, sense="minimize")
-    assert not proved(night, result, given, formulation="season")
-    assert not proved(night, result, given, options={"fill": 1.2})
-    assert not proved(night, result, given, bound=float("nan"))
-    assert not proved(night, result, {"kind": "prices"})
-
-
 @settings(max_examples=examples(200))
 @given(st.integers(0, 10**9))
 def test_costs_of_a_block_are_those_of_all_its_choices(seed: int) -> None:

@@ -1,4 +1,4 @@
-"""What both sorts of schedules are asked: each job once, on its minimum of nodes; the objective."""
+"""Checks of both kinds of schedules: each job once, on its minimum of nodes; the objective."""
 
 from __future__ import annotations
 

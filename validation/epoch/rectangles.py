@@ -13,7 +13,7 @@ from schedopt.validation.epoch.jobs import check_constraints, check_jobs
 from schedopt.validation.report import Report, same
 
 ROUNDING = 1e-9
-"""Of the quantum: what the ends of rectangles may be off by."""
+"""Tolerance on the ends of rectangles, as a fraction of the quantum."""
 
 UNEQUAL = ("hybrid",)
 """Policies that promise equal areas to a part of the jobs only; the others share nodes in epochs,

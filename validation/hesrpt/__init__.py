@@ -1,4 +1,4 @@
-"""The checker of hesrpt: of who had how much of the servers when."""
+"""The checker of hesrpt: allocations of servers over time."""
 
 from __future__ import annotations
 

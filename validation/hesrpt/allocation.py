@@ -19,9 +19,9 @@ from schedopt.validation.hesrpt.speeds import speeds
 from schedopt.validation.report import Report
 
 CLOSE = 1e-7
-"""What the shares of an interior-point method may be off by."""
+"""Tolerance on the shares of an interior-point method."""
 WORK = 1e-8
-"""The part of a job's size that may be left at its completion."""
+"""The fraction of a job's size that may be left at its completion."""
 
 
 def check(
@@ -96,26 +96,26 @@ def _epochs(instance: Instance, solution: Allocated, report: Report) -> bool:
     last = max(solution.completion.values())
     before, fine = 0.0, True
     for i, epoch in enumerate(solution.epochs):
-        found = []
+        faults = []
         if not (isfinite(epoch.end) and epoch.start < epoch.end):
-            found.append(f"from {epoch.start} to {epoch.end}")
+            faults.append(f"from {epoch.start} to {epoch.end}")
         if abs(epoch.start - before) > 1e-12 * last:
-            found.append(f"starts at {epoch.start}, not at {before}")
+            faults.append(f"starts at {epoch.start}, not at {before}")
         before = epoch.end
         for name, share in epoch.share.items():
             if name not in arrival:
-                found.append(f"no job is called {shown(name)}")
+                faults.append(f"no job is called {shown(name)}")
             elif not 0 <= share <= 1 + CLOSE:
-                found.append(f"{name} has {share}")
+                faults.append(f"{name} has {share}")
             elif share > 0 and epoch.start < arrival[name] * (1 - 1e-12):
-                found.append(f"{name} is served before it arrives")
+                faults.append(f"{name} is served before it arrives")
             elif share > 0 and epoch.end > solution.completion[name] * (1 + 1e-12):
-                found.append(f"{name} is served after it completes")
+                faults.append(f"{name} is served after it completes")
         total = fsum(epoch.share.values())
         if not total <= 1 + CLOSE:
-            found.append(f"shares sum to {total:.12g}")
-        report.violations.extend(f"epochs[{i}]: {what}" for what in found)
-        fine = fine and not found
+            faults.append(f"shares sum to {total:.12g}")
+        report.violations.extend(f"epochs[{i}]: {what}" for what in faults)
+        fine = fine and not faults
     return fine
 
 

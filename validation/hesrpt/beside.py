@@ -117,15 +117,15 @@ class Beside:
         theirs = gain(kept, level, whole, rest, (0.0, 1.0))
         others = Interval.exactly(theirs) + Interval.exactly(whole)
         goal = Interval.exactly(level) + Interval.exactly(cost)
-        found = np.zeros(len(level))
+        prices = np.zeros(len(level))
         for slack in SLACKS:
             tried = guess * (1.0 - slack)
             with np.errstate(over="ignore"):
                 best = np.clip(curve.wish(rent / tried), least, np.maximum(most, least))
             own = gain(curve.above(best), tried, rent, best, (least, np.maximum(most, least)))
             holds = (others + Interval.exactly(own)).high <= goal.low
-            found = np.where((found == 0) & holds, tried, found)
-        return found
+            prices = np.where((prices == 0) & holds, tried, prices)
+        return prices
 
     def _about_kept(self, shape: Shape, part: Floats) -> Floats:
         """Return r(part), as floats have it."""
@@ -143,13 +143,13 @@ class Beside:
         if kind == "power":
             return PowerCurve(par).above(part)
         servers = self.machine.servers
-        found = [np.empty(len(part)) for _ in range(3)]
+        lines = [np.empty(len(part)) for _ in range(3)]
         for f in np.unique(par):
             mine, curve = par == f, AmdahlCurve(float(f))
             s = Interval.exactly(curve.above(np.array([servers]))[0])
             whole = float(s.low[0]) * (1.0 - 1e-12)  # from below: the tangent is that close
             value, right, left = curve.above(part[mine] * servers)
-            found[0][mine] = np.nextafter(value / whole, np.inf)
-            found[1][mine] = np.nextafter(right * servers / whole, np.inf)
-            found[2][mine] = np.nextafter(left * servers, 0.0) / (whole * (1.0 + 3e-12))
-        return found[0], found[1], found[2]
+            lines[0][mine] = np.nextafter(value / whole, np.inf)
+            lines[1][mine] = np.nextafter(right * servers / whole, np.inf)
+            lines[2][mine] = np.nextafter(left * servers, 0.0) / (whole * (1.0 + 3e-12))
+        return lines[0], lines[1], lines[2]

@@ -15,13 +15,13 @@ from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 
 LEAST = 1e-280
-"""Servers at which the tangent of a power is taken at the least: at 0 it has none."""
+"""The fewest servers at which the tangent of a power is taken: at 0 it has none."""
 Above = tuple[Floats, Floats, Floats]
 """Value, right and left slope, each of the shape of k0."""
 
 
 class Curve(Protocol):
-    """A speedup as the proofs need it; what it wishes is a guess, what it is above holds."""
+    """A speedup as the proofs need it: `wish` and `about` are guesses, `above` is rigorous."""
 
     def wish(self, steepness: Floats) -> Floats:
         """Return about the k at which the slope is ``steepness``."""
@@ -168,30 +168,30 @@ class WholeCurve:
         return np.nextafter(value, np.inf), right, np.where(whole < 1, right, low)
 
     def _at(self, k: Floats) -> Interval:
-        """Return s at whole numbers; it is 0 at 0, and below for what is not asked."""
+        """Return s at whole numbers, 0 at 0 and below."""
         positive = np.maximum(k, 1.0)
         if isinstance(self.base, PowerCurve):
-            found = Interval.exactly(positive).power(Interval.decimals(self.base.p))
+            speed = Interval.exactly(positive).power(Interval.decimals(self.base.p))
         elif isinstance(self.base, AmdahlCurve):
             f = Interval.decimals(self.base.f)
             x = Interval.exactly(positive)
-            found = x / ((Interval.exactly(1.0) - f) * x + f)
+            speed = x / ((Interval.exactly(1.0) - f) * x + f)
         else:
             raise TypeError("tables on whole servers are tables")
         none = k < 1
-        return Interval(np.where(none, 0.0, found.low), np.where(none, 0.0, found.high))
+        return Interval(np.where(none, 0.0, speed.low), np.where(none, 0.0, speed.high))
 
 
 def curves_of(instance: Instance) -> list[Curve]:
     """Return each job's speedup as a curve, from the raw fields."""
     made: dict[object, Curve] = {}
-    found = []
+    curves = []
     for job in instance.jobs:
         speedup = job.speedup or instance.speedup
         if speedup not in made:
             made[speedup] = _curve(speedup, instance)
-        found.append(made[speedup])
-    return found
+        curves.append(made[speedup])
+    return curves
 
 
 def _curve(speedup: object, instance: Instance) -> Curve:

@@ -25,13 +25,13 @@ from schedopt.validation.hesrpt.intervals import Floats, Interval
 
 Ints = NDArray[np.int64]
 CHUNK = 1_000_000
-"""Edges times points that are looked at together."""
+"""Edges times points that are processed together."""
 SLACKS = (4e-12, 1e-9)
 """What prices are lowered by before they are checked; the first that is sure is taken."""
 STEPS, MOST_PLAIN = 25, 0.95
 """Steps of Newton's method towards a price; the largest p whose powers surely stay in floats."""
 DIGITS = 1e-7
-"""What gains are told apart by, relatively."""
+"""The relative difference from which gains count as different."""
 
 
 class Pass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -147,10 +147,10 @@ class Diagram:
         part = np.nextafter(price * self.sizes.low[job], -np.inf)
         cost = np.nextafter(nodes.base[begin] + part, -np.inf)[order]
         gains = np.full((len(old), nodes.gains.shape[1]), -np.inf)
-        for some, found in view.gained(nodes.gains, begin, job, price):
+        for some, behind in view.gained(nodes.gains, begin, job, price):
             rank = np.argsort(end[some], kind="stable")
             ends, at = np.unique(end[some][rank], return_index=True)
-            gains[ends] = np.maximum(gains[ends], np.maximum.reduceat(found[rank], at))
+            gains[ends] = np.maximum(gains[ends], np.maximum.reduceat(behind[rank], at))
         first = order[starts]
         sets = nodes.sets[begin[first]] | (1 << job[first])
         old = old if self.layers else np.arange(len(old))
@@ -166,18 +166,18 @@ class Diagram:
         highest = np.zeros(int(end.max()) + 1, dtype=np.int64)
         np.maximum.at(highest, end, tight[begin])
         at = np.minimum(highest[end] + given.beyond, count - 1) + given.block * count
-        found: Floats = np.minimum(at, len(view.points) - 1).astype(np.float64)
-        return found
+        points: Floats = np.minimum(at, len(view.points) - 1).astype(np.float64)
+        return points
 
     def orders(self, most: int) -> Iterator[tuple[int, ...]]:
         """Yield the orders that are left, from the last job; raise where there are too many."""
-        found = 0
+        count = 0
         open_: list[tuple[int, tuple[int, ...]]] = [(0, ())]
         while open_:
             node, begun = open_.pop()
             if len(begun) == len(self.layers):
-                found += 1
-                if found > most:
+                count += 1
+                if count > most:
                     raise ValueError(f"diagram: over {most} orders are left")
                 yield begun
                 continue
@@ -205,8 +205,8 @@ class _View:
         if j in self.units and isinstance(curve, PowerCurve):
             power = Interval.exactly(1.0) / (Interval.exactly(1.0) - Interval.decimals(curve.p))
             scale = Interval.exactly(np.maximum(price, 1e-300)).power(power).high
-            found: Floats = np.nextafter(scale[:, None] * self.units[j], np.inf)
-            return found
+            gains: Floats = np.nextafter(scale[:, None] * self.units[j], np.inf)
+            return gains
         ends = float(diagram.least[j]), float(diagram.most[j])
         paid, rent = np.broadcast_arrays(np.maximum(price, 1e-300)[:, None], self.rents)
         k = np.clip(curve.wish(rent / paid), *ends)
@@ -224,19 +224,19 @@ class _View:
     def gained(
         self, gains: Floats, begin: Ints, job: Ints, price: Floats
     ) -> Iterator[tuple[Ints, Floats]]:
-        """Yield edges, and what all gain behind them, shape (some, Q)."""
+        """Yield edges, and the gains of all placed jobs behind them, shape (some, Q)."""
         for j, some in self._chunks(job):
             own = self.own(j, price[some])[:, self.points[:, self.diagram.team[j]]]
             yield some, np.nextafter(gains[begin[some]] + own, np.inf)
 
     def at(self, gains: Floats, begin: Ints, job: Ints, price: Floats, points: Ints) -> Floats:
-        """Return what all gain behind each edge at a point of its own, shape (e,)."""
-        found = np.zeros(len(begin))
+        """Return the gains of all placed jobs behind each edge, at its own point, shape (e,)."""
+        behind = np.zeros(len(begin))
         for j, some in self._chunks(job):
             rent = self.points[points[some], self.diagram.team[j]]
             own = self.own(j, price[some])
-            found[some] = gains[begin[some], points[some]] + own[np.arange(len(some)), rent]
-        return found
+            behind[some] = gains[begin[some], points[some]] + own[np.arange(len(some)), rent]
+        return behind
 
     def _fixed(self, sets: Ints, j: int) -> Floats:
         """Return what servers cost at most if a set of jobs, and one more, is there, (n, Q)."""
@@ -274,12 +274,12 @@ class _View:
             rents, at = np.unique(place[rank], return_index=True)
             budgets[:, rents] = np.maximum.reduceat(left[:, rank], at, axis=1)
             guess = self._guess(j, budgets)
-            found = np.zeros(len(some))
+            prices = np.zeros(len(some))
             for slack in SLACKS:
                 tried = guess * (1.0 - slack)
                 sure = (self.own(j, tried) <= budgets).any(axis=1)
-                found = np.where((found == 0) & sure, tried, found)
-            yield some, found
+                prices = np.where((prices == 0) & sure, tried, prices)
+            yield some, prices
 
     def _guess(self, j: int, budgets: Floats) -> Floats:
         """Return about the best price at which a job gains a budget at some rent, shape (e,)."""
@@ -309,5 +309,5 @@ def _parted(values: Floats, end: Ints, old: Ints, parts: int) -> tuple[Ints, Int
     high = np.maximum.reduceat(values[order], starts)[end]
     width = np.where(high - low > DIGITS * np.abs(high), high - low, np.inf)
     part = np.minimum((values - low) / width * parts + DIGITS, parts - 1)
-    keys, found = np.unique(end * parts + part.astype(np.int64), return_inverse=True)
-    return found.reshape(-1), old[keys // parts]
+    keys, ends = np.unique(end * parts + part.astype(np.int64), return_inverse=True)
+    return ends.reshape(-1), old[keys // parts]

@@ -12,21 +12,23 @@ any rents: they are found by halving in plain floats, and only the sum is comput
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.validation.hesrpt.curves import Above, Curve
+from schedopt.instances.constraints import Constraint, FairShare, Shares
+from schedopt.instances.hesrpt import Instance
+from schedopt.validation.hesrpt.curves import Above, Curve, curves_of
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 
 Bools = NDArray[np.bool_]
 HALVINGS = 60
 OUTWARDS = 1e-12
-"""What sums of what jobs may have are rounded outwards by, relatively."""
+"""The relative amount by which sums of jobs' bounds are rounded outwards."""
 
 
 def gain(
@@ -157,3 +159,52 @@ class Machine:
             low, high = np.where(over, middle, low), np.where(over, high, middle)
         none = excess(np.exp(np.log(scale) - 60.0)) <= 0
         return np.where(none, 0.0, np.exp(high))
+
+
+def without_musts(machine: Machine) -> Machine:
+    """Return a machine without lower bounds: there more jobs earn no less."""
+    none, team_none = np.zeros_like(machine.least), np.zeros_like(machine.team_least)
+    return replace(machine, least=none, team_least=team_none)
+
+
+def machine_of(instance: Instance, constraints: Sequence[Constraint], by: str | None) -> Machine:
+    """Return servers, speedups and bounds: of jobs, and of the teams of one grouping."""
+    count, servers = len(instance.jobs), float(instance.servers)
+    least, most = np.zeros(count), np.full(count, servers)
+    members: dict[str, list[int]] = {}
+    for j, job in enumerate(instance.jobs):
+        if by is not None and by in job.groups:
+            members.setdefault(job.groups[by], []).append(j)
+    teams = dict.fromkeys(members, (0.0, servers))
+
+    def held(share: float) -> Interval:
+        return Interval.decimals(share) * Interval.exactly(servers)
+
+    for rule in constraints:
+        if isinstance(rule, Shares):
+            mine = [j for j, job in enumerate(instance.jobs) if job.name in rule.jobs]
+            if rule.at_least:
+                least[mine] = np.maximum(least[mine], float(held(rule.at_least).low))
+            if rule.at_most is not None and rule.at_most < 1:
+                most[mine] = np.minimum(most[mine], float(held(rule.at_most).high))
+        elif isinstance(rule, FairShare) and rule.by == by:
+            for group in teams.keys() & {*rule.at_least, *rule.at_most}:
+                low, high = teams[group]
+                if rule.at_least.get(group):
+                    low = max(low, float(held(rule.at_least[group]).low))
+                if rule.at_most.get(group, 1.0) < 1:
+                    high = min(high, float(held(rule.at_most[group]).high))
+                teams[group] = low, high
+    bounded = [group for group, (low, high) in teams.items() if low > 0 or high < servers]
+    inside = np.zeros((len(bounded), count), dtype=np.bool_)
+    for g, group in enumerate(bounded):
+        inside[g, members[group]] = True
+    return Machine(
+        servers=servers,
+        curves=curves_of(instance),
+        least=least,
+        most=np.maximum(most, least),
+        teams=inside,
+        team_least=np.array([teams[group][0] for group in bounded]),
+        team_most=np.array([teams[group][1] for group in bounded]),
+    )

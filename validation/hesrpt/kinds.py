@@ -5,40 +5,37 @@ from __future__ import annotations
 import msgspec
 
 from schedopt.validation.hesrpt.diagram import Pass
+from schedopt.validation.report import Given
 
 
-class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
-    """A certificate as a document holds it."""
-
-
-class Order(_Given, frozen=True, tag="order"):
-    """Prices for one order, and the grouping whose shares they reckon with."""
+class Order(Given, frozen=True, tag="order"):
+    """Prices for one order, and the grouping whose shares they account for."""
 
     prices: dict[str, float]
     by: str | None = None
 
 
-class Ranks(_Given, frozen=True, tag="ranks"):
+class Ranks(Given, frozen=True, tag="ranks"):
     """Prices by place, from the last to complete."""
 
     prices: list[float]
 
 
-class Orders(_Given, frozen=True, tag="orders"):
+class Orders(Given, frozen=True, tag="orders"):
     """A tree: for each job that is a branch, its price and the branches below."""
 
     tree: dict[str, object]
     by: str | None = None
 
 
-class Together(_Given, frozen=True, tag="together"):
+class Together(Given, frozen=True, tag="together"):
     """Prices for all jobs together."""
 
     prices: dict[str, float]
     by: str | None = None
 
 
-class Timelines(_Given, frozen=True, tag="timelines"):
+class Timelines(Given, frozen=True, tag="timelines"):
     """Prices for each timeline, by job in the file's order."""
 
     prices: list[list[float]]
@@ -52,7 +49,7 @@ class OneOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prices: list[float]
 
 
-class Passes(_Given, frozen=True, tag="diagram"):
+class Passes(Given, frozen=True, tag="diagram"):
     """Passes over sets of last jobs, and the orders that cost less than the goal in none."""
 
     goal: float
@@ -74,8 +71,8 @@ class OneJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beyond: float
 
 
-class Rents(_Given, frozen=True, tag="rents"):
-    """Rents of a server in cells of time, and for each job what it costs alone; as in the file.
+class Rents(Given, frozen=True, tag="rents"):
+    """Rents of a server in cells of time, and the cost of each job alone, in the file's order.
 
     Jobs of capped teams pay their team's rents.
     """
@@ -84,7 +81,7 @@ class Rents(_Given, frozen=True, tag="rents"):
     rents: list[float]
     jobs: list[OneJob]
     by: str | None = None
-    teams: dict[str, list[float]] = {}
+    teams: dict[str, list[float]] = msgspec.field(default_factory=dict)
 
 
 Certificate = Order | Ranks | Orders | Together | Timelines | Passes | Rents

@@ -1,4 +1,4 @@
-"""What prices of work prove, a way for each kind of certificate: see `validation.hesrpt.bound`."""
+"""Proofs from prices of work, for each kind of certificate: see `validation.hesrpt.bound`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from schedopt.instances.hesrpt import Instance, Power
 from schedopt.solvers.result import Document
 from schedopt.validation.hesrpt.beside import Beside
 from schedopt.validation.hesrpt.diagram import Diagram
-from schedopt.validation.hesrpt.earning import Bools
+from schedopt.validation.hesrpt.earning import Bools, machine_of, without_musts
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 from schedopt.validation.hesrpt.kinds import Order, Passes, Ranks, Timelines, Together
-from schedopt.validation.hesrpt.machine import machine_of, without_musts
 from schedopt.validation.hesrpt.timelines import Epochs, timelines
 
 Positions = NDArray[np.intp]
 MOST_IN_ROWS, MOST_IN_SETS, MOST_IN_PASSES = 2_500, 16, 60
-"""Jobs of one order, of all sets of last jobs, and of passes over these, that are looked at."""
+"""The most jobs: of one order, of all sets of last jobs, and of passes over these."""
 MOST_PASSES, MOST_LEFT = 200, 5_000
-"""Passes, and orders that they leave, that are looked at."""
+"""The most passes, and the most orders that they leave open."""
 
 
 class NotShownError(ValueError):
@@ -61,7 +60,7 @@ class Proof:
         return float((Interval.exactly(prices) * self.sizes).total().low)
 
     def teams(self, by: str | None) -> dict[str, Bools]:
-        """Return who is in each group of a grouping, shape (M,)."""
+        """Return a mask of jobs, shape (M,), for each group of a grouping."""
         own = [None if by is None else job.groups.get(by) for job in self.instance.jobs]
         return {name: np.array([of == name for of in own]) for name in own if name is not None}
 
@@ -215,7 +214,7 @@ class Proof:
         closing: tuple[Floats, Floats],
         rows: list[Floats],
     ) -> float:
-        """Return the least bound of a branch and all below, and note whose earnings to check."""
+        """Return the least bound of a branch and all below, and collect rows of prices to check."""
         parts, after = closing
         count = len(self.names)
         rest = [j for j in range(count) if not (place.done >> j) & 1]
@@ -358,7 +357,7 @@ class Proof:
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Where in a tree: who is placed, what they cost at least, at which prices."""
+    """A node of a tree: the set of placed jobs, their least cost, and their prices."""
 
     done: int
     base: float

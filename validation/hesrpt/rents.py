@@ -24,7 +24,7 @@ from schedopt.validation.hesrpt.intervals import Floats, Interval
 from schedopt.validation.hesrpt.kinds import OneJob, Rents
 
 MOST_CELLS, MOST_SPANS = 2_000, 2_000
-"""Cells of time, and prices of a job, that are looked at."""
+"""The most cells of time, and prices of a job."""
 
 
 def least_cost(

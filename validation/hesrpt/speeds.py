@@ -12,15 +12,15 @@ from schedopt.instances.hesrpt import Amdahl, Instance, Power
 def speeds(instance: Instance) -> list[Any]:
     """Return a function from servers to speedup for each job."""
     made: dict[Any, Any] = {}
-    found = []
+    functions = []
     for job in instance.jobs:
         speedup = job.speedup or instance.speedup
         if speedup not in made:
             made[speedup] = _speed(speedup)
             if instance.whole:
                 made[speedup] = _between_whole(made[speedup])
-        found.append(made[speedup])
-    return found
+        functions.append(made[speedup])
+    return functions
 
 
 def _speed(speedup: Any) -> Any:

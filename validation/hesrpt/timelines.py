@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from schedopt.instances.hesrpt import Instance
 
 MOST = 5_000
-"""Timelines that are looked at."""
+"""The most timelines."""
 Epochs = list[tuple[list[int], float | None]]
-"""Who is there in each epoch, and when it ends if it ends at an arrival."""
+"""Of each epoch the jobs present, and its end if that is an arrival."""
 
 
 def timelines(instance: Instance, order: Sequence[int] | None = None) -> Iterator[Epochs]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Any
 
-from schedopt.instances.constraints import Constraint, ResponseTime, label
+from schedopt.instances.constraints import Constraint
 from schedopt.instances.msfq import (
     Bracketed,
     Expected,
@@ -29,7 +29,7 @@ NEAR = 1e-6
 """Relative: at which gap a policy may be called optimal, `optimal-policy`'s own tolerance."""
 CONSTRAINTS = tuple[SideConstraint, ...]
 WINDOW = 40
-"""Jobs of a window, where it is not said how many."""
+"""Jobs of a window by default."""
 ANSWERS: Mapping[str, tuple[type[Answer | LogAnswer], ...]] = {
     "threshold": (Thresholded,),
     "optimal-policy": (OptimalTable, Simulated),
@@ -79,7 +79,8 @@ def check(
         return
     _weights(queue, solution, claim, report)
     _services(queue, solution, report)
-    _sides(solution, constraints, report)
+    times = {time.need: time.mean_response_time for time in solution.classes}
+    logs.check_times(times, constraints, report)
     if isinstance(solution, Simulated):
         report.expect(claim.solution_status != "optimal", "a simulation, which proves no optimum")
         simulated.check(queue, solution, report)
@@ -132,21 +133,3 @@ def _services(queue: Instance, solution: Answer, report: Report) -> None:
             f"need {job.need}: {time.mean_response_time:.6g} is less than the mean service "
             f"{1 / job.service_rate:.6g}",
         )
-
-
-def _sides(solution: Answer, constraints: Sequence[Constraint], report: Report) -> None:
-    """Judge side constraints on response times."""
-    times = {time.need: time.mean_response_time for time in solution.classes}
-    for position, rule in enumerate(constraints):
-        name = label(rule, position)
-        if not isinstance(rule, ResponseTime):
-            report.unjudged.append(f"{name}: of a kind that is not known here")
-            continue
-        time = times.get(rule.need)
-        report.expect(
-            time is not None and time <= rule.at_most * (1 + 1e-9),
-            f"{name}: need {rule.need} waits {time}, more than {rule.at_most:.12g}",
-        )
-
-
-__all__ = ["ANSWERS", "CONSTRAINTS", "asks", "check", "solution_type"]

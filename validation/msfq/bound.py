@@ -11,7 +11,8 @@ remaining work, the k-th completion is no later than in any schedule, for each k
 their work, the second is this: work is done no sooner than by that machine in any order.
 
 The bound of an optimal policy follows from relative values: see `validation.msfq.bellman`. That of
-a best threshold needs no certificate: see `validation.msfq.threshold_bound`.
+a best threshold needs no certificate: it is the least of the curve, recomputed by another exact
+method (see `validation.msfq.transforms`); nothing of the result is used but the claim.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
-from math import floor
+from math import floor, isfinite
 from typing import Annotated
 
 import msgspec
@@ -30,7 +31,9 @@ from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import as_written
 from schedopt.instances.msfq import Instance
 from schedopt.solvers.result import Document
-from schedopt.validation.msfq import bellman, class_bellman, threshold_bound
+from schedopt.validation.msfq import bellman, class_bellman
+from schedopt.validation.msfq.solved import least, recomputed
+from schedopt.validation.report import Given, Refuted
 
 UNAIDED = ("threshold",)
 """Formulations whose bound is re-proved without a certificate."""
@@ -41,9 +44,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, lt=ROOM)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class ServerPrices(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="server-prices"
-):
+class ServerPrices(Given, frozen=True, tag="server-prices"):
     """The price of a server over time.
 
     ``scale`` is the number of ticks in a unit of time, as a fraction; times that are no whole ticks
@@ -59,7 +60,7 @@ class ServerPrices(
 
 
 class Jobs:
-    """A log's jobs in ticks, and what a sum of weighted responses in ticks is worth."""
+    """A log's jobs in ticks, and the mean response time that a sum in ticks implies."""
 
     def __init__(self, queue: Instance, scale: Fraction) -> None:
         jobs = queue.jobs
@@ -120,10 +121,35 @@ def _of_classes(
 ) -> str | None:
     """Re-prove the bound of a queue of classes."""
     if instance.log is None and claim.formulation in UNAIDED:
-        return threshold_bound.reproved(instance, constraints, certificate, claim)
+        return _of_threshold(instance, constraints, certificate, claim)
     if instance.log is None and claim.formulation == "optimal-policy":
         return _of_values(instance, certificate, claim)
     return "a certificate that nobody re-proves here"
+
+
+def _of_threshold(
+    instance: Instance,
+    constraints: Sequence[Constraint],
+    certificate: Mapping[str, object],
+    claim: Document,
+) -> str | None:
+    """Re-prove the bound of a best threshold: the least of all, which are recomputed."""
+    if claim.sense != "minimize":
+        return f"response times are minimized, not {claim.sense}d"
+    if claim.formulation != "threshold" or certificate:
+        return f"no certificate says anything of {claim.formulation}"
+    method = claim.solution.get("method", claim.options.get("method"))
+    if method != "exact":
+        return f"not of the exact curve, but by {method}"
+    variant = claim.solution.get("variant", claim.options.get("variant"))
+    curve = recomputed(instance, str(variant))
+    if curve is None:
+        return "the curve is not recomputed for as many servers"
+    _, best = least(instance, constraints, curve)
+    bound = claim.bound
+    if bound is None or not isfinite(bound) or not bound <= best * (1 + curve[2]):
+        return Refuted(f"the best threshold gets {best:.12g}, not {bound}")
+    return None
 
 
 def _of_values(
@@ -134,16 +160,16 @@ def _of_values(
         if instance.one_or_all is None:
             several = msgspec.convert(certificate, class_bellman.ClassValues)
             return _reached(claim, class_bellman.shown(instance, several))
-        least = bellman.shown(instance, msgspec.convert(certificate, bellman.RelativeValues))
+        shown = bellman.shown(instance, msgspec.convert(certificate, bellman.RelativeValues))
     except ValueError as reason:  # or what cannot be read
         return f"the certificate shows nothing: {reason}"
-    return _reached(claim, least)
+    return _reached(claim, shown)
 
 
-def _reached(claim: Document, least: float) -> str | None:
-    if claim.bound is not None and claim.bound <= least * (1 + ROUNDING):
+def _reached(claim: Document, shown: float) -> str | None:
+    if claim.bound is not None and claim.bound <= shown * (1 + ROUNDING):
         return None
-    return f"the bound {claim.bound}, where relative values show {least:.12g}"
+    return f"the bound {claim.bound}, where relative values show {shown:.12g}"
 
 
 def earned(jobs: Jobs, given: ServerPrices, servers: int) -> int:
@@ -167,8 +193,8 @@ def earned(jobs: Jobs, given: ServerPrices, servers: int) -> int:
     def rent(times: Whole) -> Whole:
         """Return what a server costs from the first time of the grid to each of these."""
         at = np.maximum(np.searchsorted(grid, times, "right") - 1, 0)
-        found: Whole = paid[at] + prices[at] * np.maximum(times - grid[at], 0)
-        return found
+        costs: Whole = paid[at] + prices[at] * np.maximum(times - grid[at], 0)
+        return costs
 
     total = 0
     for submit, need, run, weight in zip(
@@ -220,12 +246,12 @@ def squashed(jobs: Jobs, servers: int) -> Fraction:
         heappush(waiting, need * run)
         until = times[i + 1] if i + 1 < len(times) else None
         while waiting:
-            least = heappop(waiting)
-            if until is not None and now + least > until:
-                heappush(waiting, least - (until - now))
+            work = heappop(waiting)
+            if until is not None and now + work > until:
+                heappush(waiting, work - (until - now))
                 now = until
                 break
-            now += least
+            now += work
             ends.append(now)
     alone = sorted(time + servers * run for time, run in zip(times, jobs.run, strict=True))
     both = sum(max(a, b) for a, b in zip(alone, sorted(ends), strict=True))

@@ -33,18 +33,17 @@ from numpy.typing import NDArray
 
 from schedopt.instances.msfq import Instance
 from schedopt.validation.msfq.packed import unpacked
+from schedopt.validation.report import Given
 
 ROUNDING = 128 * 2.0**-53
-"""Of a sum of some fifty terms, for each unit of their magnitudes."""
+"""Relative rounding error of a sum of some fifty terms, to the sum of their magnitudes."""
 MOST_WAYS = 5_000
 Floats = NDArray[np.float64]
 Side = Annotated[int, msgspec.Meta(ge=1, le=10**6)]
 Way = tuple[int, ...]
 
 
-class ClassValues(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="class-values"
-):
+class ClassValues(Given, frozen=True, tag="class-values"):
     """Relative values on a box of N jobs by class (``most``), and beyond it.
 
     ``prices`` are a, ``bends`` Q, symmetric. ``values`` are V by n, the last class fastest, and by
@@ -88,13 +87,13 @@ def _by_way(given: ClassValues, ways: list[Way]) -> dict[Way, Floats]:
         raise ValueError(f"more than {MOST_WAYS} ways to fill the servers")
     shape = tuple(n + 1 for n in given.most)
     laid = unpacked(given.values, (*shape, len(ways)))
-    found = {}
+    by_way = {}
     for q, s in enumerate(ways):
         values = np.full(shape, np.inf)
         within = tuple(slice(a, None) for a in s)
         values[within] = laid[..., q][within]
-        found[s] = values
-    return found
+        by_way[s] = values
+    return by_way
 
 
 def _least(

@@ -18,12 +18,12 @@ from schedopt.instances.msfq import Expected, Instance
 from schedopt.validation.report import Report
 
 NEAR = 1e-8
-"""Relative: what a claimed time may be off by."""
+"""Relative tolerance on claimed times."""
 SETTLED = 1e-6
-"""Relative: what doubling the chain may change. What is lost falls geometrically in its length, so
-that what the doubled chain still lacks is about the square of that."""
+"""The relative change at which doubling the chain stops. The truncation error falls geometrically
+in its length, so that of the doubled chain is about the square of this."""
 MOST_STATES, MOST_MOVES = 300_000, 600_000
-"""Of a chain that is solved; of more, nothing is recomputed."""
+"""The largest chain that is solved."""
 FEWEST = 32
 Busy = tuple[int, ...]
 Floats = NDArray[np.float64]
@@ -91,7 +91,7 @@ def _moves(queue: Instance) -> _Moves | None:
     """Explore, from empty servers on."""
     start: Busy = (0,) * len(queue.classes)
     busy, seen = [start], {start: 0}
-    found = _Moves(busy, [], [], [], [])
+    moves = _Moves(busy, [], [], [], [])
     for now in busy:  # grows meanwhile
         for c, job in enumerate(queue.classes):
             more = (*now[:c], now[c] + 1, *now[c + 1 :])
@@ -102,30 +102,30 @@ def _moves(queue: Instance) -> _Moves | None:
             return None
     for i, now in enumerate(busy):
         room = _room(queue, now)
-        found.heads.extend((i, c) for c, job in enumerate(queue.classes) if job.need > room)
-    waits = {head: h for h, head in enumerate(found.heads)}
+        moves.heads.extend((i, c) for c, job in enumerate(queue.classes) if job.need > room)
+    waits = {head: h for h, head in enumerate(moves.heads)}
     for i, now in enumerate(busy):
         for c, job in enumerate(queue.classes):
             fits = job.need <= _room(queue, now)
             more = (*now[:c], now[c] + 1, *now[c + 1 :])
             to = seen[more] if fits else len(busy) + waits[i, c]
-            found.free.append((i, to, job.arrival_rate))
-        found.free.extend((i, seen[less], rate) for less, rate in _ends(queue, now))
-    for h, (i, c) in enumerate(found.heads):
+            moves.free.append((i, to, job.arrival_rate))
+        moves.free.extend((i, seen[less], rate) for less, rate in _ends(queue, now))
+    for h, (i, c) in enumerate(moves.heads):
         for less, rate in _ends(queue, busy[i]):
             if queue.classes[c].need > _room(queue, less):
-                found.drawn.append((h, waits[seen[less], c], 0, rate))
+                moves.drawn.append((h, waits[seen[less], c], 0, rate))
             else:
                 begun = {(*less[:c], less[c] + 1, *less[c + 1 :]): rate}
-                _draw(queue, found, h, begun, (seen, waits))
-        if len(found.drawn) + len(found.emptied) > MOST_MOVES:
+                _draw(queue, moves, h, begun, (seen, waits))
+        if len(moves.drawn) + len(moves.emptied) > MOST_MOVES:
             return None
-    return found
+    return moves
 
 
 def _draw(
     queue: Instance,
-    found: _Moves,
+    moves: _Moves,
     h: int,
     odds: dict[Busy, float],
     places: tuple[dict[Busy, int], dict[tuple[int, int], int]],
@@ -135,13 +135,13 @@ def _draw(
     shares = [job.arrival_rate / queue.arrival_rate for job in queue.classes]
     drawn = 0
     while odds:
-        found.emptied.extend((h, seen[now], drawn, part) for now, part in odds.items())
+        moves.emptied.extend((h, seen[now], drawn, part) for now, part in odds.items())
         after: dict[Busy, float] = {}
         drawn += 1
         for now, part in odds.items():
             for c, job in enumerate(queue.classes):
                 if job.need > _room(queue, now):
-                    found.drawn.append((h, waits[seen[now], c], drawn, part * shares[c]))
+                    moves.drawn.append((h, waits[seen[now], c], drawn, part * shares[c]))
                 else:
                     more = (*now[:c], now[c] + 1, *now[c + 1 :])
                     after[more] = after.get(more, 0.0) + part * shares[c]
@@ -197,11 +197,11 @@ def _times(queue: Instance, moves: _Moves, most: int) -> Floats:
     law = np.append(1.0, rest) / (1.0 + rest.sum())
     waiting = law[size:].reshape(most + 1, count)
     first, others = waiting.sum(axis=0), float(np.arange(most + 1) @ waiting.sum(axis=1))
-    found = []
+    means = []
     for c, job in enumerate(queue.classes):
         served = sum(now[c] * p for now, p in zip(moves.busy, law[:size], strict=True))
         served += sum(moves.busy[i][c] * p for (i, _), p in zip(moves.heads, first, strict=True))
         heads = sum(p for (_, head), p in zip(moves.heads, first, strict=True) if head == c)
         number = served + heads + others * job.arrival_rate / queue.arrival_rate
-        found.append(number / job.arrival_rate)
-    return np.array(found)
+        means.append(number / job.arrival_rate)
+    return np.array(means)

@@ -1,4 +1,4 @@
-"""The checker of logs: starts that the machine can hold, and all that is said to follow from them.
+"""The checker of logs: feasible starts, and every figure that is claimed to follow from them.
 
 Everything is counted again from the raw log and the starts alone.
 """
@@ -23,10 +23,11 @@ from schedopt.instances.msfq import (
 )
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.solvers.result import Document
-from schedopt.validation.msfq import preempted
 from schedopt.validation.report import Report, same
 
 Floats = NDArray[np.float64]
+ROUNDING = 1e-9
+"""Relative tolerance on the pieces of a job: each is a difference of two times of the log."""
 
 
 def solution_type(solution: Mapping[str, object]) -> type[LogAnswer]:
@@ -47,9 +48,9 @@ def check(
 ) -> None:
     """Check an answer for a log, and add what is wrong to the report."""
     if isinstance(solution, Preempted):
-        response = preempted.check(queue, solution, claim, report)
-        if response is not None:
-            _sides(queue.jobs, response, constraints, report)
+        played = _preempted(queue, solution, claim, report)
+        if played is not None:
+            check_times(_times(queue.jobs, played, constraints), constraints, report)
         return
     rows, starts = _starts(queue, solution, report)
     if report.violations:
@@ -69,14 +70,14 @@ def check(
         _bracket(solution, claim, report)
     elif isinstance(solution, Windowed):
         asked = tuple(
-            claim.options.get(key, found)
-            for key, found in (("first", solution.first), ("count", solution.count))
+            claim.options.get(key, window)
+            for key, window in (("first", solution.first), ("count", solution.count))
         )
-        found = (solution.first, solution.count)
-        report.expect(asked == found, f"window: {found}, where the options say {asked}")
+        window = (solution.first, solution.count)
+        report.expect(asked == window, f"window: {window}, where the options say {asked}")
     if isinstance(solution, Replayed):
         _measures(queue, jobs, solution, starts, report)
-    _sides(jobs, response, constraints, report)
+    check_times(_times(jobs, response, constraints), constraints, report)
 
 
 def _starts(
@@ -138,7 +139,7 @@ def _bracket(solution: Bracketed, claim: Document, report: Report) -> None:
 def _measures(
     queue: Instance, jobs: Jobs, solution: Replayed, starts: Floats, report: Report
 ) -> None:
-    """Recompute all that a replay is said to have cost."""
+    """Recompute every measure of a replay."""
     ends = starts + jobs.run
     response, wait = ends - jobs.submit, starts - jobs.submit
     report.expect(solution.slowdown_bound > 0, "slowdown_bound: not above 0")
@@ -207,7 +208,7 @@ def _fair(solution: Replayed, report: Report) -> None:
 
 
 def _lost(jobs: Jobs, starts: Floats, ends: Floats, servers: int) -> float:
-    """Integrate what was idle though waiting jobs needed it, over the steps between all events."""
+    """Integrate min(idle servers, servers that waiting jobs need) over the steps between events."""
     need = jobs.need.astype(np.int64)
     none = np.zeros_like(need)
     times = np.concatenate([jobs.submit, starts, ends])
@@ -218,15 +219,102 @@ def _lost(jobs: Jobs, starts: Floats, ends: Floats, servers: int) -> float:
     return float((np.minimum(waiting, idle)[:-1] * steps).sum())
 
 
-def _sides(jobs: Jobs, response: Floats, constraints: Sequence[Constraint], report: Report) -> None:
-    """Judge side constraints on response times."""
+def _preempted(
+    queue: Instance, solution: Preempted, claim: Document, report: Report
+) -> Floats | None:
+    """Check a log that was played with preemption; return response times, shape (jobs,).
+
+    They are None where the pieces do not make up the jobs.
+    """
+    jobs = queue.jobs
+    if solution.jobs != len(jobs):
+        report.violations.append(f"jobs: {solution.jobs}, where the log has {len(jobs)}")
+        return None
+    try:
+        of, begin, end = solution.intervals
+    except InputError as error:
+        report.violations.append(str(error))
+        return None
+    number = of.astype(np.int64)
+    known = (number == of) & (number >= 0) & (number < len(jobs))
+    if not (known.all() and np.isfinite(begin).all() and np.isfinite(end).all()):
+        report.violations.append("pieces: of jobs that the log has not, or at no time")
+        return None
+    _pieces(queue, number, begin, end, report)
+    ends = np.full(len(jobs), -np.inf)
+    np.maximum.at(ends, number, end)
+    if report.violations:
+        return None
+    response: Floats = ends - jobs.submit
+    work = jobs.need * jobs.run
+    mean, weighted = response.mean(), (work * response).sum() / work.sum()
+    longest = np.maximum(jobs.run, solution.slowdown_bound)
+    report.expect(solution.slowdown_bound > 0, "slowdown_bound: not above 0")
+    objective = weighted if queue.objective == "weighted" else mean
+    slowdown = np.maximum(response / longest, 1.0).mean()
+    _expect(report, "objective", claim.objective, objective)
+    _expect(report, "mean_response_time", solution.mean_response_time, mean)
+    _expect(report, "weighted_response_time", solution.weighted_response_time, weighted)
+    _expect(report, "mean_bounded_slowdown", solution.mean_bounded_slowdown, slowdown)
+    _expect(report, "makespan", solution.makespan, ends.max() - jobs.submit.min())
+    _expect(report, "preemptions", solution.preemptions, len(number) - len(jobs))
+    return response
+
+
+def _pieces(
+    queue: Instance,
+    number: NDArray[np.int64],
+    begin: Floats,
+    end: Floats,
+    report: Report,
+) -> None:
+    """Every job is served as long as it runs, not before it came, nor twice at once; all fit."""
+    jobs = queue.jobs
+    report.expect(bool((begin <= end).all()), "pieces: one ends before it begins")
+    early = int((begin < jobs.submit[number]).sum())
+    report.expect(not early, f"pieces: {early} begin before their job's submit")
+    served = np.bincount(number, end - begin, len(jobs))
+    far = np.abs(served - jobs.run) > ROUNDING * (jobs.run + np.abs(end).max())
+    if far.any():
+        first = int(np.argmax(far))
+        report.violations.append(
+            f"pieces: {int(far.sum())} jobs are served for another time than they run (first: job "
+            f"{first}, {served[first]:.12g} of {jobs.run[first]:.12g})"
+        )
+    order = np.lexsort((begin, number))
+    follows = number[order][1:] == number[order][:-1]
+    twice = int((follows & (begin[order][1:] < end[order][:-1])).sum())
+    report.expect(not twice, f"pieces: {twice} begin before the same job's last has ended")
+    need = jobs.need[number].astype(np.int64)
+    times = np.concatenate([end, begin])
+    change = np.concatenate([-need, need])
+    lasting = np.concatenate([end > begin] * 2)
+    starts = np.repeat([0, 1], len(begin))  # what ends at an instant ends before anything begins
+    turn = np.lexsort((starts[lasting], times[lasting]))
+    busy = np.cumsum(change[lasting][turn])
+    most = int(busy.max(initial=0))
+    report.expect(most <= queue.servers, f"capacity: {most} servers busy, of {queue.servers}")
+
+
+def _times(
+    jobs: Jobs, response: Floats, constraints: Sequence[Constraint]
+) -> dict[int, float | None]:
+    """Return the mean response time of the jobs of each need that a side constraint names."""
+    needs = {rule.need for rule in constraints if isinstance(rule, ResponseTime)}
+    rows = {need: jobs.need == need for need in needs}
+    return {need: float(response[own].mean()) for need, own in rows.items() if own.any()}
+
+
+def check_times(
+    times: Mapping[int, float | None], constraints: Sequence[Constraint], report: Report
+) -> None:
+    """Judge side constraints on mean response times, given by need."""
     for position, rule in enumerate(constraints):
         name = label(rule, position)
         if not isinstance(rule, ResponseTime):
             report.unjudged.append(f"{name}: of a kind that is not known here")
             continue
-        rows = jobs.need == rule.need
-        time = float(response[rows].mean()) if rows.any() else None
+        time = times.get(rule.need)
         report.expect(
             time is not None and time <= rule.at_most * (1 + 1e-9),
             f"{name}: need {rule.need} waits {time}, more than {rule.at_most:.12g}",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST = 40_000_000
-"""Values at most."""
+"""The most values."""
 
 
 def unpacked(values: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -29,7 +29,7 @@ def unpacked(values: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         raise ValueError("values that cannot be unpacked") from error
     if len(raw) != 8 * count:
         raise ValueError(f"not {count} values")
-    found = np.frombuffer(raw, "<f8").reshape(shape).astype(np.float64)
-    if not np.isfinite(found).all():
+    numbers = np.frombuffer(raw, "<f8").reshape(shape).astype(np.float64)
+    if not np.isfinite(numbers).all():
         raise ValueError("values that are no numbers")
-    return found
+    return numbers

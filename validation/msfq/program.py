@@ -31,13 +31,13 @@ def optimum(
     costs, matrix = _program(system, small_cost, large_cost, small_most, large_most)
     right = np.zeros(matrix.shape[0])
     right[-1] = SCALE
-    found: Any = linprog(
+    solution: Any = linprog(
         costs, A_eq=matrix, b_eq=right, bounds=(0, None), method="highs-ipm",
         options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
     )  # fmt: skip
-    if found.status != 0:
-        raise RuntimeError(f"HiGHS: {found.message}")
-    return float(found.fun / SCALE)
+    if solution.status != 0:
+        raise RuntimeError(f"HiGHS: {solution.message}")
+    return float(solution.fun / SCALE)
 
 
 def _program(

@@ -1,4 +1,4 @@
-"""What must hold in any simulation: Little's law, and servers busy as the arrivals ask."""
+"""Checks of any simulation: Little's law, and servers as busy as the arrivals require."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from schedopt.instances.msfq import Instance, Simulated
 from schedopt.validation.report import Report
 
 ENOUGH = 1000
-"""Jobs of a class from which on its means are told apart from noise."""
+"""Jobs of a class from which its means are checked: below, noise hides errors."""
 MOST = 1000
-"""Replications; each cuts jobs off at its ends, as many more as the square root of how many."""
+"""The most replications: each cuts jobs off at its ends, and errors grow with their square root."""
 
 
 def check(queue: Instance, solution: Simulated, report: Report) -> None:

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 METHODS, VARIANTS = ("exact", "area", "paper"), ("literal", "lazy")
 MOST_SERVERS = 512
-"""Up to so many the whole curve is recomputed from transforms, in less time than it took."""
+"""The most servers for which the whole curve is recomputed, from transforms."""
 FEW_SERVERS, LIGHT = 4, 0.7001
 """Up to these servers and this load the truncated chain is small."""
 NEAR, TRUNCATED = 1e-9, 1e-4
-"""What recomputed times may be off by, as a part of them: from transforms, and on that chain."""
+"""Relative errors of recomputed times: from transforms, and on that chain."""
 HUGE = 1e100
-"""From such times on a curve may say nothing."""
+"""The response time from which a curve may have null."""
 SMALLER, GROWTH = 8, 1.6
-"""How much smaller the system is that tells how long a threshold takes, to which power that is."""
+"""The time for a threshold is estimated on a system SMALLER times smaller, as k to this power."""
 Recomputed = tuple[list[float], list[float], float]
 
 
@@ -71,26 +71,26 @@ def check_curve(
     if solution.method != "exact":
         report.unjudged.append(f"curve: an approximation, by {solution.method}")
         return
-    found = (
+    curves = (
         _in_time(queue, solution, report)
         if report.until is not None and solution.variant == "literal"
         else recomputed(queue, solution.variant) or sampled(queue, solution)
     )
-    if report.late and found is None:
+    if report.late and curves is None:
         report.unchecked.append("curve: not recomputed in the time that there was")
         return
-    if found is None:
+    if curves is None:
         limits = f"{MOST_SERVERS} servers ({FEW_SERVERS}, to load {LIGHT:.1f}, where lazy)"
         report.unjudged.append(f"curve: recomputed up to {limits} alone")
         return
-    looked = sum(not isnan(time) for time in found[0])
+    looked = sum(not isnan(time) for time in curves[0])
     if looked < queue.servers:
         why = " in the time that there was" * report.late
         report.unchecked.append(
             f"curve: recomputed at {looked} of {queue.servers:,} thresholds{why}"
         )
     optimal = claim.solution_status == "optimal"  # else some thresholds may not be looked at
-    _against(queue, solution, constraints, found, report, optimal=optimal)
+    _against(queue, solution, constraints, curves, report, optimal=optimal)
 
 
 def recomputed(queue: Instance, variant: str) -> Recomputed | None:
@@ -157,7 +157,7 @@ def _in_time(queue: Instance, solution: Thresholded, report: Report) -> Recomput
         report.late = True
         return None
     some = [l for l in (at - 1, at, at + 1) if 0 <= l < queue.servers]
-    found, began = curve.look(some), time.perf_counter()
+    times, began = curve.look(some), time.perf_counter()
     while left := curve.left:
         each = (time.perf_counter() - began) / max(1, len(some))
         many = int(report.left / 2 / max(each, 1e-6))
@@ -166,8 +166,8 @@ def _in_time(queue: Instance, solution: Thresholded, report: Report) -> Recomput
             break
         step = -(-len(left) // many)  # spread over all of them
         some, began = left[::step], time.perf_counter()
-        found = curve.look(some)
-    return found
+        times = curve.look(some)
+    return times
 
 
 @lru_cache(maxsize=1)
@@ -227,7 +227,7 @@ def _against(
     *,
     optimal: bool,
 ) -> None:
-    """Hold the whole curve, both classes' times and the choice against what was recomputed."""
+    """Compare the whole curve, both classes' times and the choice with the recomputed ones."""
     small, large, near = found
     ours, best = least(queue, constraints, found)
     wrong = []
@@ -255,7 +255,7 @@ def _against(
 
 
 def check_table(queue: Instance, solution: OptimalTable, claim: Document, report: Report) -> None:
-    """Check the table's shape, and for few servers what it gets on a blocked chain."""
+    """Check the table's shape, and for few servers its cost on a truncated chain."""
     if queue.one_or_all is None:
         report.violations.append("tables: of a system that is not one-or-all")
         return
@@ -274,17 +274,17 @@ def check_table(queue: Instance, solution: OptimalTable, claim: Document, report
     report.expect(known, "tables: letters that say nothing")
     if not (shaped and known) or claim.objective is None:
         return
-    found = None
+    pair = None
     if queue.servers <= FEW_SERVERS and queue.load <= LIGHT:
         from schedopt.validation.msfq.chain import System, snap_bound, table_times
 
         system = System.of(queue)
-        found = snap_bound(partial(table_times, system, solution), system)
-    if found is None:
+        pair = snap_bound(partial(table_times, system, solution), system)
+    if pair is None:
         limits = f"{FEW_SERVERS} servers, to load {LIGHT:.1f}"
         report.unjudged.append(f"what the tables get: it is recomputed up to {limits} alone")
         return
-    ours = system.objective(queue.objective, *found)
+    ours = system.objective(queue.objective, *pair)
     report.expect(
         abs(ours - claim.objective) <= TRUNCATED * ours,
         f"objective: the table gets {ours:.9g} on a truncated chain, not {claim.objective:.9g}",

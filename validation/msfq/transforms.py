@@ -35,12 +35,12 @@ T = TypeVar("T", Floats, "_Quadratic")
 DIGITS = 3.0
 """Decimal digits by which z^k is below 1 on the circle."""
 TURNS = 6
-"""Points on the circle for each server: what is mistaken for π_n is π of n and so many more."""
+"""Points on the circle for each server; π_n is aliased with π at n plus that many."""
 NEAR, MOST_STEPS = 1e-17, 20_000
 BLOCK = 32
-"""Thresholds that are worked on at a time, near to each other: what they divide by is in range."""
+"""Neighbouring thresholds that are worked on together, so that divisors stay in range."""
 ROOM, LARGEST = 2**22, 2**25
-"""Numbers along z, σ(z), ... and coefficients of equations that are kept at a time."""
+"""The most numbers along z, σ(z), ..., and coefficients of equations, in memory at a time."""
 
 
 @lru_cache(maxsize=8)
@@ -96,8 +96,8 @@ def _laws(system: System, thresholds: tuple[int, ...]) -> Floats:
 
 def _real(left: Complex, right: Complex) -> Floats:
     """Return the real part of a product."""
-    found: Floats = left.real @ right.real - left.imag @ right.imag
-    return found
+    part: Floats = left.real @ right.real - left.imag @ right.imag
+    return part
 
 
 def _followed(system: System, gap: Complex) -> Complex:
@@ -139,9 +139,9 @@ def _series(
 
 
 def _over_steps(by_threshold: Complex, by_number: Complex) -> Complex:
-    """Return the products of what depends on l and what depends on n, summed over steps."""
-    found: Complex = np.matmul(np.moveaxis(by_threshold, 0, 2), np.moveaxis(by_number, 0, 1))
-    return found
+    """Return products of a factor by l and a factor by n, summed over steps."""
+    products: Complex = np.matmul(np.moveaxis(by_threshold, 0, 2), np.moveaxis(by_number, 0, 1))
+    return products
 
 
 def _phases(system: System, gap: Complex) -> tuple[Complex, Complex, Complex]:
@@ -226,16 +226,16 @@ class _Cycle:
     def below(self) -> Floats:
         """Return the means from n = 0..k-1 small jobs on, shape (quantities, k)."""
         k, l1, lk, _, mk = self.system
-        found = np.empty((5, k))
+        means = np.empty((5, k))
         n = np.arange(1, k)
         mean, variance, area = self.fall[:, 1:]
-        found[:, 1:] = self._from(mean, variance, area, np.minimum(n, self.l))
+        means[:, 1:] = self._from(mean, variance, area, np.minimum(n, self.l))
         idle = 1.0 / (l1 + lk)
         second = self.vB + self.B**2
         large = [self.B, l1 * second / 2, mk * self.B**2, l1 * self.B, l1 * l1 * second]
-        found[:, 0] = lk * idle * np.array(large) + l1 * idle * found[:, 1]
-        found[0, 0] += idle
-        return found
+        means[:, 0] = lk * idle * np.array(large) + l1 * idle * means[:, 1]
+        means[0, 0] += idle
+        return means
 
     def above(self) -> Floats:
         """Return the means from n >= k on, as polynomials in n - k + 1, shape (quantities, 3)."""
@@ -245,8 +245,8 @@ class _Cycle:
         # from i to i - 1 for i = k..n: as an M/M/1 queue with i - 1 more beside it
         beside = over * (k - 1) + (over * over + over * -1.0) * 0.5
         areas = over * (k * self.system.m1 * self.b**2) + beside * self.b + area
-        found = self._from(over * self.b + mean, over * self.vb + variance, areas, self.l)
-        return np.array([(each.at, each.slope, each.square) for each in found])
+        means = self._from(over * self.b + mean, over * self.vb + variance, areas, self.l)
+        return np.array([(each.at, each.slope, each.square) for each in means])
 
     def _from(self, mean: T, variance: T, area: T, batch: Any) -> list[T]:
         """Return the means from the time to ``batch``, its variance, and the small jobs over it."""

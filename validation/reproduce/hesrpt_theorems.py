@@ -139,8 +139,8 @@ def theorem_6(quick: bool) -> Answers:
 
 def theorem_7(quick: bool) -> Answers:
     """Compare the formula with the shares that the dual's prices ask for."""
-    from schedopt.solvers.hesrpt.price_kernels import prices_of
-    from schedopt.solvers.hesrpt.prices import curves, levels_of
+    from schedopt.solvers.hesrpt.kernels import curves
+    from schedopt.solvers.hesrpt.price_kernels import levels_of, prices_of
     from schedopt.solvers.hesrpt.rent_kernels import best_shares
 
     found = []

@@ -38,7 +38,6 @@ COMMON = (
 """Options of every format: the window, the machine, the rules, how the table is to be called."""
 
 OPTIONS = COMMON | {key: option for _, own in READERS.values() for key, option in own.items()}
-"""The options of all formats."""
 
 
 def convert(path: str | Path, **options: Any) -> Instance:

@@ -143,7 +143,7 @@ _WRONG: tuple[tuple[str, str, Callable[[Raw], Mask]], ...] = (
     ("negative", "of no processors", lambda raw: raw.need == 0),
     ("negative", "of a part of a processor", lambda raw: raw.need != np.floor(raw.need)),
 )
-"""What no job may be: the rule, the words, and which rows are so."""
+"""Defects of jobs: the rule that applies, its words in a note, and the rows concerned."""
 
 
 def _apply(raw: Raw, rule: str, rows: Mask, words: str, **ways: tuple[str, str, Any]) -> None:
@@ -169,17 +169,17 @@ def _apply(raw: Raw, rule: str, rows: Mask, words: str, **ways: tuple[str, str, 
 
 def _bound(raw: Raw, given: Mapping[str, Any], *names: str) -> float | None:
     """Return a window's bound, in the log's time, by whichever of two names it has."""
-    found = [name for name in names if given.get(name) is not None]
-    if not found:
+    named = [name for name in names if given.get(name) is not None]
+    if not named:
         return None
-    if len(found) > 1:
+    if len(named) > 1:
         raise InputError(f"{names[0]} or {names[1]}", found="both", place=f"option {names[1]}")
-    value = given[found[0]]
+    value = given[named[0]]
     if not isinstance(value, str):
         return float(value)
     if raw.zero is None:
         expected = "a number: this log's times are no dates"
-        raise InputError(expected, found=shown(value), place=f"option {found[0]}")
+        raise InputError(expected, found=shown(value), place=f"option {named[0]}")
     date = datetime.fromisoformat(value)
     date = date if date.tzinfo else date.replace(tzinfo=UTC)
     return date.timestamp() - raw.zero

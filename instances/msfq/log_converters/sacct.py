@@ -79,8 +79,8 @@ def read(
         return [table[key] for key in known if key in table.columns]
 
     def one(*known: str) -> pl.Series:
-        if found := there(*known):
-            return found[0]
+        if present := there(*known):
+            return present[0]
         titles = ", ".join(table.columns[1:])
         raise InputError(f"a column {' or '.join(known)}", found=titles, place="line 1")
 
@@ -144,7 +144,7 @@ def _cells(text: str) -> tuple[pl.DataFrame, list[str], int]:
 
 
 def _jobs(table: pl.DataFrame, states: str | None, notes: list[str]) -> pl.DataFrame:
-    """Leave out what is no job that ended: steps, jobs that wait or run, unwanted states."""
+    """Leave out steps, jobs that have not ended, and unwanted states."""
     kept = np.ones(len(table), dtype=np.bool_)
 
     def leave(rows: pl.Series, words: str) -> None:
@@ -177,7 +177,7 @@ def _jobs(table: pl.DataFrame, states: str | None, notes: list[str]) -> pl.DataF
 def _note_clocks(
     start: pl.Series, end: pl.Series, lines: NDArray[np.int64], run: Floats, notes: list[str]
 ) -> None:
-    """Note jobs whose start and end are an hour further apart, or less far, than they ran."""
+    """Note jobs whose end minus start differs from their run time by an hour."""
     spent = points(end, lines).seconds - points(start, lines).seconds
     if count := int((np.abs(np.abs(spent - run) - _HOUR) <= 1).sum()):
         notes.append(

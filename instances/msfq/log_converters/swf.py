@@ -6,29 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
+from schedopt.instances import swf
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import MOST_TABLE, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw
 from schedopt.instances.msfq.log_files import labels_of, names_of
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import one_of
-from schedopt.instances.swf import (
-    ASKED,
-    ASKED_FOR,
-    EXTENDED,
-    GROUP,
-    NODES,
-    NUMBER,
-    PARTIAL,
-    PLANNED,
-    QUEUE,
-    RUN,
-    STATUS,
-    SUBMIT,
-    USED,
-    USER,
-    read_fields,
-)
 
 UNIT = one_of("cpus", ("cpus", "nodes"), "cpus or nodes")
 OPTIONS = {"unit": UNIT}
@@ -36,39 +20,39 @@ OPTIONS = {"unit": UNIT}
 
 
 def read(path: str | Path, *, unit: str = "cpus") -> Raw:
-    """Read a log; ``unit`` says what a server is. `InputError` names the line that is none."""
+    """Read a log; ``unit`` says what a server is. `InputError` names a malformed line."""
     import polars as pl
 
-    log = read_fields(read_bytes(path, MOST_TABLE))
+    log = swf.read_fields(read_bytes(path, MOST_TABLE))
     rows, notes = len(log.lines), list[str]()
-    partial = np.isin(log.cells[STATUS], PARTIAL)
+    partial = np.isin(log.cells[swf.STATUS], swf.PARTIAL)
     if partial.any():
         notes.append(f"{int(partial.sum())} left out, a part of another")
         log = log.take(~partial)
     cells = log.cells
     if unit == "nodes":
-        needs = _known(cells[NODES])
+        needs = _known(cells[swf.NODES])
         if rows and np.isnan(needs).all():
-            expected = f"a log of {EXTENDED} fields, the last of which is nodes"
+            expected = f"a log of {swf.EXTENDED} fields, the last of which is nodes"
             raise InputError(expected, found="none that are known", place="option unit")
     else:
-        used, asked = _known(cells[USED], zero=False), _known(cells[ASKED], zero=False)
+        used, asked = _known(cells[swf.USED], zero=False), _known(cells[swf.ASKED], zero=False)
         needs = np.where(np.isnan(used), asked, used)
         if count := int((np.isnan(used) & ~np.isnan(asked)).sum()):
-            notes.append(f"{count} {ASKED_FOR}")
-    numbers = pl.Series(cells[NUMBER]).cast(pl.Int64)
+            notes.append(f"{count} {swf.ASKED_FOR}")
+    numbers = pl.Series(cells[swf.NUMBER]).cast(pl.Int64)
     if count := len(numbers) - numbers.n_unique():
         notes.append(f"{count} of a number that another job has, too")
     user, group, queue = (
         labels_of(pl.Series(_known(cells[row]), nan_to_null=True).cast(pl.Int64).cast(pl.String))
-        for row in (USER, GROUP, QUEUE)
+        for row in (swf.USER, swf.GROUP, swf.QUEUE)
     )
     began = log.said("UnixStartTime", most=np.inf)
     return Raw(
-        submit=_known(cells[SUBMIT]),
+        submit=_known(cells[swf.SUBMIT]),
         need=needs,
-        run=_known(cells[RUN]),
-        estimate=_known(cells[PLANNED], zero=False),
+        run=_known(cells[swf.RUN]),
+        estimate=_known(cells[swf.PLANNED], zero=False),
         line=log.lines,
         rows=rows,
         user=user,

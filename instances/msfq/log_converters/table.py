@@ -33,28 +33,28 @@ def read(path: str | Path, *, timezone: str | None = None, **columns: str | None
     """
     table = _table(read_bytes(path, MOST_TABLE))
     lines = np.arange(2, len(table) + 2)
-    found = _found(table, columns)
-    times = points(found["submit"], lines, timezone)
-    notes = unused(table.columns, {column.name for column in found.values()}) + times.notes()
+    by_role = _found(table, columns)
+    times = points(by_role["submit"], lines, timezone)
+    notes = unused(table.columns, {column.name for column in by_role.values()}) + times.notes()
     submit, zero = times.since_first("UTC" if timezone else "on its own clock", notes)
-    need = lengths(found["need"], lines)
-    if "run" in found:
-        run = lengths(found["run"], lines)
+    need = lengths(by_role["need"], lines)
+    if "run" in by_role:
+        run = lengths(by_role["run"], lines)
     else:
-        began, ended = (points(found[role], lines, timezone) for role in ("began", "ended"))
+        began, ended = (points(by_role[role], lines, timezone) for role in ("began", "ended"))
         run = ended.seconds - began.seconds
     unknown = np.full(len(lines), np.nan)
     return Raw(
         submit=submit,
         need=need,
         run=run,
-        estimate=lengths(found["estimate"], lines) if "estimate" in found else unknown,
+        estimate=lengths(by_role["estimate"], lines) if "estimate" in by_role else unknown,
         line=lines,
         rows=len(table),
-        user=labels_of(found["user"]) if "user" in found else None,
-        group=labels_of(found["group"]) if "group" in found else None,
-        queue=labels_of(found["queue"]) if "queue" in found else None,
-        name=names_of(found["job"]) if "job" in found else None,
+        user=labels_of(by_role["user"]) if "user" in by_role else None,
+        group=labels_of(by_role["group"]) if "group" in by_role else None,
+        queue=labels_of(by_role["queue"]) if "queue" in by_role else None,
+        name=names_of(by_role["job"]) if "job" in by_role else None,
         notes=notes,
         zero=zero,
     )
@@ -79,7 +79,7 @@ def _table(data: bytes) -> pl.DataFrame:
 def _found(table: pl.DataFrame, columns: dict[str, str | None]) -> dict[str, pl.Series]:
     """Return columns by role: those that options name, or of the role's own name."""
     plain = {title.lower(): title for title in table.columns}
-    found: dict[str, pl.Series] = {}
+    by_role: dict[str, pl.Series] = {}
     for role in _ROLES:
         title = columns.get(role) or plain.get(role)
         if title is None:
@@ -88,11 +88,11 @@ def _found(table: pl.DataFrame, columns: dict[str, str | None]) -> dict[str, pl.
             hint = suggestion(title, table.columns) or f" ({', '.join(table.columns)})"
             expected = f"the title of a column{hint}"
             raise InputError(expected, found=shown(title), place=f"option {role}")
-        found[role] = table[title]
-    ended = {"began", "ended"} <= found.keys()
+        by_role[role] = table[title]
+    ended = {"began", "ended"} <= by_role.keys()
     for role, also in (("submit", ""), ("need", ""), ("run", " (or began and ended)")):
-        if role not in found and not (also and ended):
+        if role not in by_role and not (also and ended):
             expected = f"a column {role!r}{also}, or option {role}=TITLE"
             there = ", ".join(map(shown, table.columns))
             raise InputError(expected, found=there, place="line 1")
-    return found
+    return by_role

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 UNKNOWN = ("", "unknown", "none", "n/a", "null", "nan", "unlimited", "partition_limit", "invalid")
-"""What logs write where there is no time."""
+"""How logs write an unknown time."""
 _LENGTH = r"^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)$"
 
 

@@ -34,6 +34,8 @@ from schedopt.solvers.columns.ordered import best_in_order
 
 DERIVED = {"mem_mib", "disk_mib", "runtime"}
 """Resources that Snakemake adds of its own, or that nothing limits."""
+PATIENCE = 0.1
+"""Seconds for a choice that looks ahead: what is stated of runtimes is not worth a proof."""
 FINE = 2.0**40
 """Units in the largest weight of what comes after priorities."""
 
@@ -132,10 +134,13 @@ class Call:
         whole_files = sum(file.worth for file in self.files if taken.issuperset(file.jobs))
         return self.unit * float(self.priority[at].sum()) + self.linear[at].sum() + whole_files
 
-    def choose(self, rules: Sequence[Row], seconds: float | None) -> tuple[list[int], bool]:
+    def choose(
+        self, rules: Sequence[Row], seconds: float | None, ahead: np.ndarray | None = None
+    ) -> tuple[list[int], bool]:
         """Return the jobs that start, and whether nothing is worth more.
 
-        Something starts wherever something fits, whatever its priority.
+        Something starts wherever something fits, whatever its priority. ``ahead`` is what jobs are
+        worth to who looks ahead: it comes after priority, and before the rest.
         """
         rows = [*self.resources, *rules]
         uses = np.array([row.use for row in rows], dtype=np.int64).reshape(
@@ -147,11 +152,24 @@ class Call:
             uses = np.zeros((1, len(self.names)), dtype=np.int64)
         room = np.array([max(row.room, 0) for row in rows] or [0], dtype=np.int64)
         end = now() + (np.inf if seconds is None else seconds)
-        chosen, proven = self._searched(uses, room, lambda: now() >= end)
+        if ahead is not None:
+            chosen, proven = self._ahead(ahead, uses, room, min(end, now() + PATIENCE)), True
+        else:
+            chosen, proven = self._searched(uses, room, lambda: now() >= end)
         if not chosen:
             fits = np.flatnonzero((uses <= room[:, None]).all(axis=0)).tolist()
             chosen = [max(fits, key=lambda j: self.worth([j]))] if fits else []
         return chosen, proven
+
+    def _ahead(
+        self, ahead: np.ndarray, uses: np.ndarray, room: np.ndarray, end: float
+    ) -> list[int]:
+        """Return what is best for priority, then ahead, then Snakemake's other wishes."""
+        fine = np.rint(self.linear * (FINE / max(float(self.linear.max()), 1e-300)))
+        goals = np.array([self.priority, ahead, fine.astype(np.int64)])
+        counts = np.ones(len(ahead), dtype=np.int64)
+        found = best_in_order(goals, uses, room, counts, stop=lambda: now() >= end)
+        return [int(j) for j in np.flatnonzero(found.x)]
 
     def _searched(
         self, uses: np.ndarray, room: np.ndarray, stop: Callable[[], bool]

@@ -42,12 +42,18 @@ class Dag:
 
     ended: frozenset = frozenset()
 
+    def __init__(self, needs: dict | None = None) -> None:
+        self.needs = needs or {}
+
+    def job_dependencies(self, job: Job) -> list:
+        return self.needs.get(job, [])
+
     def finished(self, job: Job) -> bool:
         return job in self.ended
 
 
-def ours(**settings: object) -> Scheduler:
-    return Scheduler(Dag(), SchedulerSettings(**settings), logging.getLogger("plugin"))
+def ours(dag: Dag | None = None, **settings: object) -> Scheduler:
+    return Scheduler(dag or Dag(), SchedulerSettings(**settings), logging.getLogger("plugin"))
 
 
 def random_call(seed: int) -> tuple[list, list, dict, dict]:
@@ -180,6 +186,45 @@ def test_rules_cap_a_group_and_running_jobs_count(tmp_path, caplog) -> None:
     assert {"job": "a", "waits": "outbid"} in told
     rules.write_text("{")
     assert ours(rules=rules).select_jobs(jobs, jobs, {"_cores": 6}, {}) == jobs[:6]
+
+
+def timed(name: str, runtime: float, cores: int = 1, priority: int = 0) -> Job:
+    return Job(name, {"_cores": cores, "runtime": runtime}, priority)
+
+
+def test_looking_ahead_starts_what_the_end_waits_for_after_priority() -> None:
+    first, other, later, last = timed("a", 1), timed("b", 5), timed("c", 3), timed("d", 4)
+    dag = Dag({later: [first], last: [later]})  # behind a 8 minutes, behind b 5
+    jobs = [other, first]
+    for priority, best in ((0, first), (1, other)):
+        other.priority = priority
+        scheduler = ours(dag, lookahead=True)
+        assert scheduler.select_jobs(jobs, [*jobs, later, last], {"_cores": 1}, {}) == [best]
+
+
+def test_looking_ahead_sees_jobs_that_are_new_and_those_of_groups() -> None:
+    first, other, later = timed("a", 1), timed("b", 5), timed("c", 9)
+    dag = Dag()
+    scheduler = ours(dag, lookahead=True)
+    jobs = [first, other]
+    assert scheduler.select_jobs(jobs, jobs, {"_cores": 1}, {}) == [other]
+    dag.needs[later] = [first]  # as after a checkpoint
+    group = timed("group", 1)
+    group.jobs = lambda: [later]
+    dag.needs[later] = [first]
+    assert scheduler.select_jobs([other, group], [other], {"_cores": 1}, {}) == [group]
+    fresh = ours(dag, lookahead=True)
+    assert fresh.select_jobs(jobs, [*jobs, later], {"_cores": 1}, {}) == [first]
+
+
+def test_looking_ahead_without_runtimes_is_said_once_and_starts_what_is_best_now(caplog) -> None:
+    jobs = [Job("a", {"_cores": 1}), Job("b", {"_cores": 2, "runtime": "long"})]
+    scheduler = ours(lookahead=True)
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            assert scheduler.select_jobs(jobs, jobs, {"_cores": 2}, {}) == [jobs[1]]
+    said = [record.message for record in caplog.records]
+    assert said == ["schedopt: no job states its runtime, by which to look ahead"]
 
 
 def test_what_fails_is_logged_and_left_to_the_greedy_scheduler(caplog) -> None:

@@ -87,6 +87,15 @@ def test_a_workflow_of_two_hundred_jobs_from_start_to_end(tmp_path: Path) -> Non
     assert {json.loads(line)["waits"] for line in waits.read_text().splitlines()} >= {"outbid"}
 
 
+def test_a_workflow_that_looks_ahead_ends_too(tmp_path: Path) -> None:
+    folder = workflow(tmp_path, 8)
+    text = (folder / "Snakefile").read_text().replace("mem_mb=100", "mem_mb=100, runtime=3")
+    (folder / "Snakefile").write_text(text)
+    said = ran(folder, "--scheduler-schedopt-lookahead")
+    assert "34 of 34 steps (100%) done" in said
+    assert "no job states its runtime" not in said
+
+
 def test_killed_and_resumed(tmp_path: Path) -> None:
     folder = workflow(tmp_path, 12, slow="sleep 0.3; ")
     with subprocess.Popen(

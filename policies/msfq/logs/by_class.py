@@ -2,56 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from heapq import heappop, heappush
 from math import inf
 
 import numpy as np
 
-from schedopt.instances.msfq import Instance, JobClass, Replayed
+from schedopt.instances.msfq import Instance, JobClass
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.msfq.records import MOST_SERVERS
 from schedopt.policies.msfq.compiled import seen_of
-from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measured
-from schedopt.policies.msfq.logs.registration import write
 from schedopt.policies.msfq.logs.replay import machine_of, played
-from schedopt.policies.msfq.logs.resampling import objectives
 from schedopt.policies.msfq.played import fault
 from schedopt.policies.msfq.rule import Plan, Rule, Twin
 from schedopt.policies.msfq.state import Job, State
 from schedopt.policies.registry import NotApplicableError
-
-
-def evaluated(
-    queue: Instance,
-    plan: Plan,
-    *,
-    starts: str | None = None,
-    slowdown_bound: float = SLOWDOWN_BOUND,
-    estimates: bool = False,
-    resamples: int = 0,
-    remade: Callable[[Instance], Plan] | None = None,
-) -> Replayed:
-    """Replay a log under an admission rule, set up for `classes` of the log.
-
-    ``remade`` sets it up for a log that is resampled from it; the other options are those of
-    `registration.run`. `NotApplicableError` if the rule goes by a clock, or lets jobs wait for
-    ever.
-    """
-    found = started(queue, plan, estimates=estimates)
-    write(found, starts, queue)
-    return measured(
-        queue,
-        found,
-        slowdown_bound=slowdown_bound,
-        estimates="exact" if estimates else "none",
-        note="" if plan.twin else "replayed in plain Python",
-        resampled=objectives(
-            queue,
-            resamples,
-            lambda other: started(other, remade(other) if remade else plan, estimates=estimates),
-        ),
-    )
 
 
 def classes(queue: Instance) -> Instance:
@@ -80,17 +44,20 @@ def classes(queue: Instance) -> Instance:
 
 
 def started(queue: Instance, plan: Plan, *, estimates: bool = False) -> Floats:
-    """Return when each job starts, shape (jobs,)."""
+    """Return when each job starts under a rule set up for `classes` of a log, shape (jobs,).
+
+    `NotApplicableError` if the rule goes by a clock, or lets jobs wait for ever.
+    """
     rule = plan.make()
     if rule.holding:
         raise NotApplicableError(f"{plan.name} goes by a random clock, which a log has not")
     if plan.twin is None:
-        found = _plainly(queue, plan, rule, estimates)
+        starts = _plainly(queue, plan, rule, estimates)
     else:
-        found = _compiled(queue, plan.name, rule, plan.twin)
-    if waiting := int(np.isinf(found).sum()):
+        starts = _compiled(queue, plan.name, rule, plan.twin)
+    if waiting := int(np.isinf(starts).sum()):
         raise NotApplicableError(f"{plan.name} lets {waiting} jobs wait for ever")
-    return found
+    return starts
 
 
 def _compiled(queue: Instance, name: str, rule: Rule, twin: Twin) -> Floats:
@@ -109,7 +76,7 @@ def _compiled(queue: Instance, name: str, rule: Rule, twin: Twin) -> Floats:
 
 
 def _plainly(queue: Instance, plan: Plan, rule: Rule, estimates: bool) -> Floats:
-    """Replay as plainly as it can be said: ends, then submits, then the rule until it is done."""
+    """Replay in plain Python: at each instant ends, then submits, then the rule until done."""
     from schedopt.policies.msfq.plain import asked
 
     jobs, state = queue.jobs, State(classes(queue))

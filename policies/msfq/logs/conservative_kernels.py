@@ -1,16 +1,20 @@
-"""Conservative backfilling, compiled: see `rules.Conservative`, its definition."""
+"""Conservative backfilling, compiled: see `rules.Conservative`, its definition.
+
+How many servers are free when, by plan, is a step function, the profile, in two arrays: ``room[i]``
+are free from ``times[i]`` to ``times[i + 1]``, and all of them after the last step. Steps lie in
+places ``low`` to ``high``, of which ``low`` holds the present.
+"""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import compiled
-from schedopt.policies.msfq.logs.profile_kernels import change, earliest, step
 from schedopt.policies.msfq.logs.replay_kernels import CAME, NEVER, WAITING, Log, Machine
 from schedopt.solvers.kernels.heap import pop, push
 
 RUNNING, LOW, HIGH, ALARMS, FIRST, LAST, EVENTS, FULL = range(2, 10)
-"""Places in ``whole``: among them the steps of the profile, and the ends of the line."""
+"""Places in ``whole``: among them the bounds of the profile, and the ends of the line."""
 SPARE = 16
 
 
@@ -19,7 +23,7 @@ class Reserved(NamedTuple):
 
     ``reserved`` is when each job is to start. ``after`` and ``above`` link the waiting jobs both
     ways, in the order in which they came. ``alarms`` and ``alarm_jobs`` are a heap of reservations,
-    some of them given up since; ``times`` and ``room`` the profile of `profile_kernels`; ``places``
+    some of them given up since; ``times`` and ``room`` the profile; ``places``
     and ``levels`` room for `_compress`.
     """
 
@@ -83,7 +87,7 @@ def _crowded(whole: Any, more: int, own: Reserved) -> Any:
 
 @compiled
 def _finish(now: float, log: Log, machine: Machine, own: Reserved) -> Any:
-    """End all jobs whose end it is, and return whether one was planned to be longer."""
+    """Complete the jobs that end now; return whether one was planned to run longer."""
     whole = machine.whole
     early = False
     while whole[RUNNING] and machine.ends[0] == now:
@@ -184,3 +188,75 @@ def _compress(now: float, log: Log, whole: Any, own: Reserved) -> None:
                     records -= 1
         job = own.after[job]
     whole[HIGH] = high
+
+
+@compiled
+def step(time: float, low: int, high: int, times: Any, room: Any) -> Any:
+    """Return the place of the step in which a time lies."""
+    first, last = low, high
+    while last - first > 1:
+        middle = (first + last) >> 1
+        if times[middle] <= time:
+            first = middle
+        else:
+            last = middle
+    return first
+
+
+@compiled
+def change(start: float, end: float, by: int, low: int, high: int, times: Any,
+           room: Any) -> Any:  # fmt: skip
+    """Add to the free servers between two times; return the place after the last step.
+
+    Steps that come to be alike are joined at the two ends, where alone that can happen.
+    """
+    if not start < end:
+        return high
+    first = step(start, low, high, times, room)
+    if times[first] < start:  # a step begins here
+        for i in range(high, first + 1, -1):
+            times[i], room[i] = times[i - 1], room[i - 1]
+        first += 1
+        times[first], room[first] = start, room[first - 1]
+        high += 1
+    last = step(end, low, high, times, room)
+    if times[last] < end:  # and one ends
+        for i in range(high, last + 1, -1):
+            times[i], room[i] = times[i - 1], room[i - 1]
+        last += 1
+        times[last], room[last] = end, room[last - 1]
+        high += 1
+    for i in range(first, last):
+        room[i] += by
+    if room[last] == room[last - 1]:
+        high -= 1
+        for i in range(last, high):
+            times[i], room[i] = times[i + 1], room[i + 1]
+    if first > low and room[first] == room[first - 1]:
+        high -= 1
+        for i in range(first, high):
+            times[i], room[i] = times[i + 1], room[i + 1]
+    return high
+
+
+@compiled
+def earliest(need: int, length: float, before: float, place: int, now: float, high: int,
+             times: Any, room: Any) -> Any:  # fmt: skip
+    """Return the earliest time from ``now`` on at which a job fits, ``before`` if none is earlier.
+
+    From ``before`` on it fits anyway: there it has a reservation, which is its own to give up.
+    ``place`` is a step before which it cannot fit.
+    """
+    i = place
+    while i < high and times[i] < before:
+        if room[i] < need:
+            i += 1
+            continue
+        time = max(times[i], now)
+        end = min(time + length, before)
+        i += 1
+        while i < high and times[i] < end and room[i] >= need:
+            i += 1
+        if i == high or times[i] >= end:
+            return time
+    return before

@@ -1,4 +1,4 @@
-"""What starts in a compiled replay: orders that are fixed, orders that change, rules by class."""
+"""The disciplines of compiled replays: fixed orders, changing orders, rules by class."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ AGE, SIZE, FAIR_SHARE, MOST_AGE, HALF_LIFE, SERVERS = range(6)
 
 
 class Fixed(NamedTuple):
-    """A fixed order: ``oldest`` if who came first is the first of all, and not of the line.
+    """A fixed order; if ``oldest``, the oldest waiting job is the head, whatever the order.
 
     ``real`` holds when the first that waits can start.
     """
@@ -148,7 +148,7 @@ def _fixed(now: float, freed: bool, log: Log, machine: Machine, own: Fixed) -> N
 
 @compiled
 def _arrive(now: float, log: Log, whole: Any, own: Fixed) -> Any:
-    """Let all come whose time it is, and return whether one goes before who waited first."""
+    """Admit the jobs that arrive now; return whether one goes ahead of the first in line."""
     first = False
     rank, head = own.line.rank, whole[HEAD]
     came = whole[CAME]
@@ -163,7 +163,7 @@ def _arrive(now: float, log: Log, whole: Any, own: Fixed) -> Any:
 
 @compiled
 def _head(log: Log, machine: Machine, own: Fixed) -> Any:
-    """Return who is first of all that wait, or -1."""
+    """Return the first waiting job, or -1."""
     if not own.oldest:
         at = following(0, NOBODY - 1, NOBODY - 1, 0.0, NEVER, log, own.line)
         return own.line.order[at] if at >= 0 else -1
@@ -215,7 +215,7 @@ def _changing(now: float, freed: bool, log: Log, machine: Machine, own: Changing
 
 @compiled
 def _pass(now: float, own: Changing) -> None:
-    """Let usage decay up to now, and grow by what has run."""
+    """Update usage to now: decay, plus the service since."""
     passed = now - own.real[0]
     if passed == 0.0:
         return
@@ -231,7 +231,7 @@ def _pass(now: float, own: Changing) -> None:
 
 @compiled
 def _weigh(now: float, waiting: int, jobs: Log, own: Changing) -> None:
-    """Say what each waiting job is ordered by: the least is the first."""
+    """Compute the keys of the waiting jobs; the least goes first."""
     line, keys, usage, weights = own.line, own.keys, own.usage, own.weights
     if own.kind == WFP3:
         for i in range(waiting):
@@ -279,7 +279,7 @@ def f1(submit: Any, need: Any, planned: Any, keys: Any) -> None:
 
 
 def next_start(seen: Seen, free: int) -> int:
-    """Stand for a rule, which `by_class` puts in this place."""
+    """Return the class that starts next: `by_class` inserts the rule."""
     raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""What a replay got: response times, slowdowns, capacity lost, and for whom."""
+"""Measures of a replay: response times, slowdowns, lost capacity, in all and by user."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from schedopt.instances.msfq.log_answers import packed
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Labels
 
 SLOWDOWN_BOUND = 10.0
-"""τ: jobs shorter than this count as so long (Feitelson and Rudolph, JSSPP 1998)."""
+"""τ: shorter jobs count as this long (Feitelson and Rudolph, JSSPP 1998)."""
 BATCHES, LEAST_BATCH = 40, 10
 STUDENT = 2.0227
 """The 97.5% point of Student's distribution with BATCHES - 1 degrees of freedom."""
@@ -65,7 +65,7 @@ def measured(
 
 
 def _by(labels: Labels, response: Floats, wait: Floats, slowdown: Floats) -> dict[str, Measures]:
-    """Return what the jobs of each name got; jobs of nobody known are left out."""
+    """Return measures by name; jobs of unknown names are left out."""
     known = labels.codes >= 0
     codes, count = labels.codes[known], len(labels.names)
     jobs = np.bincount(codes, minlength=count)
@@ -104,7 +104,7 @@ def confidence(response: Floats, weights: Floats | None = None) -> float | None:
 
 
 def _lost(queue: Instance, starts: Floats, ends: Floats) -> float:
-    from schedopt.policies.msfq.logs.measure_kernels import lost
+    from schedopt.policies.msfq.logs.replay_kernels import lost
 
     jobs = queue.jobs
     by_start, by_end = np.argsort(starts, kind="stable"), np.argsort(ends, kind="stable")

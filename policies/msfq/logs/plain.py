@@ -1,4 +1,4 @@
-"""A machine and its queue as plainly as they can be said; by it the compiled simulator is judged.
+"""A machine and its queue in plain Python, against which the compiled simulator is tested.
 
 At an instant, first all that ends there ends, then all that is submitted there comes, in the log's
 order, and only then does a rule say what starts.
@@ -133,7 +133,7 @@ def play_plainly(
 
 
 def users(jobs: Jobs) -> tuple[list[int], int]:
-    """Return each job's user by number, and how many there are; the last is nobody known."""
+    """Return each job's user by number, and their count; the last stands for unknown users."""
     if jobs.user is None:
         return [0] * len(jobs), 1
     count = len(jobs.user.names)

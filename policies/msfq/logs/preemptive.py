@@ -20,10 +20,10 @@ from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, confidence
 from schedopt.policies.registry import NotApplicableError, Policy, register
 
 MOST = 200_000
-"""Jobs that are played in plain Python."""
+"""The most jobs that are played in plain Python."""
 Left = Callable[[int], float]
 Choice = Callable[[Jobs, int, list[int], Left], list[int]]
-"""Of jobs in the order in which they came, and what is left of each: those that are served now."""
+"""``choice(jobs, servers, present, left)``: of the jobs present, by arrival, those to serve now."""
 Piece = tuple[int, float, float]
 
 
@@ -58,7 +58,7 @@ def divisor_filling(jobs: Jobs, servers: int, present: list[int], left: Left) ->
 
 
 def least_work_left(jobs: Jobs, servers: int, present: list[int], left: Left) -> list[int]:
-    """Serve those with the least work left, skipping who does not fit."""
+    """Serve jobs with the least work left, skipping those that do not fit."""
     return _fitting(jobs, servers, _by_work(jobs, present, left))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from schedopt.instances.options import Option, is_number
+from schedopt.instances.options import Option, is_number, one_of
 from schedopt.policies.msfq.logs import rules
 from schedopt.policies.msfq.logs.plain import DAY, HALF_LIFE
 from schedopt.policies.msfq.logs.registration import log_policy
@@ -19,10 +19,6 @@ EASY = (
 )
 TUNING = "Lelong, Reis and Trystram, Tuning EASY-Backfilling Queues, JSSPP 2017"
 SLURM = "Slurm, Multifactor Priority Plugin, classic fair share"
-
-
-def _fill(default: str) -> Option:
-    return Option(default, f"one of {', '.join(FILLS)}", lambda v: v in FILLS)
 
 
 def _positive(default: float, words: str) -> Option:
@@ -73,7 +69,7 @@ for _name, _key, _summary, _source in (
     ("wfp3", "wfp3", "(wait / estimate)^3·servers, the most first",
      "Tang, Lan, Desai and Buettner, IEEE Cluster 2009"),
 ):  # fmt: skip
-    _policy(_name, partial(Order, _key), _summary, _source, fill=_fill("stop"))
+    _policy(_name, partial(Order, _key), _summary, _source, fill=one_of("stop", FILLS))
 
 _policy(
     "multifactor",
@@ -86,7 +82,7 @@ _policy(
     fair_share=_weight(1000.0),
     max_age=_positive(7 * DAY, "the age that counts in full, in the log's unit"),
     half_life=HALF,
-    fill=_fill("easy"),
+    fill=one_of("easy", FILLS),
 )
 _policy(
     "fair-share-decay",
@@ -95,5 +91,5 @@ _policy(
     "Kay and Lauder, A Fair Share Scheduler, CACM 31, 1988",
     by_user=True,
     half_life=HALF,
-    fill=_fill("easy"),
+    fill=one_of("easy", FILLS),
 )

@@ -1,4 +1,4 @@
-"""How a rule for logs becomes a policy: one decorator, on what makes the rule from its options."""
+"""The decorator that registers a rule for logs as a policy."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ OPTIONS = {
     "resamples": RESAMPLES,
     "slowdown_bound": Option(SLOWDOWN_BOUND, "a number above 0", lambda v: is_number(v) and v > 0),
 }
-"""Of every policy on a log."""
+"""Options of every policy on a log."""
 
 ESTIMATES = Option(None, "given or exact", lambda v: v in ("given", "exact"))
-"""Of policies that plan: given where the log has some, else exact, unless one is asked for."""
+"""The option of policies that plan; by default given if the log has estimates, else exact."""
 
 
 @dataclass(frozen=True)
@@ -127,11 +127,10 @@ def run(
 ) -> Replayed:
     """Replay a log under a policy, whose options are ``own``.
 
-    It believes the log's own ``estimates`` of run times if they are ``given``, as they are by
-    default where there are some, or knows run times ``exact``ly. ``starts`` is a file to write when
-    each job started, ``slowdown_bound`` τ in the log's unit, ``resamples`` the number of resampled
-    logs to replay, too. `NotApplicableError` if there is no log, or it lacks what the policy has to
-    know.
+    Estimates of run times are those of the log if ``given``, the default where there are some,
+    else ``exact``. ``starts`` is a file to write when each job started, ``slowdown_bound`` τ in the
+    log's unit, ``resamples`` the number of resampled logs to replay as well. `NotApplicableError`
+    if there is no log, or it lacks what the policy needs.
     """
     if queue.log is None:
         raise NotApplicableError(f"{name} replays logs: this instance holds classes of jobs")
@@ -139,16 +138,30 @@ def run(
     if policy.by_user and queue.jobs.user is None:
         raise NotApplicableError(f"{name} has to know whose the jobs are: this log does not say")
     believed, note = _believed(queue, policy, estimates)
-    found = started(queue, name, believed, **own)
-    write(found, starts, queue)
+    return replayed(
+        queue, lambda other: started(other, name, believed, **own), estimates=believed, note=note,
+        starts=starts, slowdown_bound=slowdown_bound, resamples=resamples,
+    )  # fmt: skip
+
+
+def replayed(
+    queue: Instance,
+    begun: Callable[[Instance], Floats],
+    *,
+    estimates: str,
+    note: str,
+    starts: str | None = None,
+    slowdown_bound: float = SLOWDOWN_BOUND,
+    resamples: int = 0,
+) -> Replayed:
+    """Return the record of a replay; ``begun`` returns when each job of an instance starts."""
+    times = begun(queue)
+    write(times, starts, queue)
+    resampled = objectives(queue, resamples, begun)
     return measured(
-        queue,
-        found,
-        slowdown_bound=slowdown_bound,
-        estimates=believed,
-        note=note,
-        resampled=objectives(queue, resamples, lambda other: started(other, name, believed, **own)),
-    )
+        queue, times, slowdown_bound=slowdown_bound, estimates=estimates, note=note,
+        resampled=resampled,
+    )  # fmt: skip
 
 
 def started(queue: Instance, name: str, estimates: str = "exact", **own: Any) -> Floats:
@@ -166,7 +179,7 @@ def started(queue: Instance, name: str, estimates: str = "exact", **own: Any) ->
 
 
 def _believed(queue: Instance, policy: LogPolicy, asked: str | None) -> tuple[str, str]:
-    """Return what a policy takes for run times, and what is to be said of that."""
+    """Return the estimates that a policy uses, and a remark on them."""
     if not policy.plans:
         return "none", ""
     jobs = queue.jobs

@@ -21,7 +21,7 @@ FILLS = ("stop", "skip", "easy")
 WEIGHED = ("wfp3", "least-served", "multifactor")
 """Orders that change with time, in the order of their numbers in `discipline_kernels`."""
 SLICE = 2_000_000
-"""Events between two looks at whether somebody has interrupted."""
+"""Events after which compiled code returns, so that it can be interrupted."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,15 @@ def replay(jobs: Jobs, servers: int, order: Order, planned: Floats | None = None
 
 
 def keys(jobs: Jobs, planned: Floats, key: str) -> Floats | None:
-    """Return what a fixed order goes by, the least first; None for the order of submit."""
+    """Return the keys of a fixed order, the least first; None for the order of submit."""
     if key == "arrival":
         return None
     if key == "f1":
         from schedopt.policies.msfq.logs.discipline_kernels import f1
 
-        found = np.empty(len(jobs))
-        f1(jobs.submit, jobs.need, planned, found)
-        return found
+        values = np.empty(len(jobs))
+        f1(jobs.submit, jobs.need, planned, values)
+        return values
     known: dict[str, Callable[[], Floats]] = {
         "shortest": lambda: planned,
         "longest": lambda: -planned,
@@ -122,12 +122,12 @@ def played(loop: Any, jobs: Jobs, planned: Floats, machine: Machine, own: Any) -
     log, whole = Log(jobs.submit, jobs.need, jobs.run, planned), machine.whole
     while (whole[CAME] < len(jobs) or whole[WAITING]) and not whole[STUCK]:
         loop(log, machine, own, SLICE)
-    found: Floats = machine.starts
-    return found
+    starts: Floats = machine.starts
+    return starts
 
 
 def _plan(jobs: Jobs, servers: int, fill: str) -> Plan:
-    """Return room for the jobs that run at once; only what is used of it is ever real memory."""
+    """Return arrays for the jobs that run at once; unused pages never take memory."""
     from schedopt.policies.msfq.logs.plan_kernels import ROOM, Plan
 
     most = min(len(jobs), servers // int(jobs.need.min())) + 1
@@ -174,12 +174,12 @@ def _conservative(jobs: Jobs, servers: int, planned: Floats) -> Floats:
         kernels.advance(log, machine, own, SLICE)
         if whole[kernels.FULL]:
             own = _more(own, whole)
-    found: Floats = machine.starts
-    return found
+    starts: Floats = machine.starts
+    return starts
 
 
 def _more(own: Reserved, whole: Any) -> Reserved:
-    """Move the profile to the front of its arrays, and double what is still crowded."""
+    """Move the profile to the front of its arrays, and double those still nearly full."""
     from schedopt.policies.msfq.logs import conservative_kernels as kernels
     from schedopt.policies.msfq.logs.replay_kernels import WAITING
 

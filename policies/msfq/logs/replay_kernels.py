@@ -1,4 +1,4 @@
-"""The loop of every compiled replay: what comes and what ends; a discipline says what starts.
+"""The event loop of every compiled replay; a discipline decides which jobs start.
 
 At an instant first all that ends there ends, then all that is submitted there comes.
 """
@@ -39,12 +39,12 @@ class Machine(NamedTuple):
 
 
 def serve(now: float, freed: bool, log: Log, machine: Machine, own: Any) -> None:
-    """Let jobs come, and start what is to start: `loop_of` puts a discipline's own here."""
+    """Admit and start jobs: `loop_of` inserts a discipline's own function."""
     raise NotImplementedError
 
 
 def ended(now: float, job: int, log: Log, machine: Machine, own: Any) -> None:
-    """Note that a job has ended: `loop_of` puts a discipline's own here."""
+    """Note that a job has ended: `loop_of` inserts a discipline's own function."""
     raise NotImplementedError
 
 
@@ -85,3 +85,36 @@ def begin(now: float, job: int, log: Log, machine: Machine) -> None:
 def loop_of(name: str, serve: Any, ended: Any) -> Any:
     """Return `advance` compiled for a discipline, whose functions are constants in it."""
     return specialized(advance, name, {"serve": ready(serve), "ended": ready(ended)})
+
+
+@compiled
+def lost(
+    submit: Any, need: Any, starts: Any, by_start: Any, ends: Any, by_end: Any, servers: int
+) -> Any:
+    """Return min(idle servers, servers that waiting jobs need), integrated over time.
+
+    ``by_start`` and ``by_end`` are the jobs in the order of their starts and ends.
+    """
+    n = submit.size
+    came = started = ended = 0
+    now, total, idle, wanted = submit[0], 0.0, servers, 0
+    while ended < n:
+        at = ends[by_end[ended]]
+        if started < n:
+            at = min(at, starts[by_start[started]])
+        if came < n:
+            at = min(at, submit[came])
+        total += (at - now) * min(idle, wanted)
+        now = at
+        while ended < n and ends[by_end[ended]] == at:
+            idle += need[by_end[ended]]
+            ended += 1
+        while came < n and submit[came] == at:
+            wanted += need[came]
+            came += 1
+        while started < n and starts[by_start[started]] == at:
+            job = by_start[started]
+            idle -= need[job]
+            wanted -= need[job]
+            started += 1
+    return total

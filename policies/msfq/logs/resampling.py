@@ -21,7 +21,7 @@ from schedopt.instances.options import Option
 
 DAY, WEEK = 86400.0, 604800.0
 LEAST = 4
-"""Weeks that a log spans at the least if weeks are drawn; else days are, or tenths of it."""
+"""The fewest weeks of a log of which weeks are drawn; else days are, or tenths of the log."""
 MOST = 10_000
 RESAMPLES = Option(
     0,
@@ -87,9 +87,9 @@ def objectives(
 
     ``started`` returns when each job of an instance starts.
     """
-    found = []
+    means = []
     for jobs in resampled(queue.jobs, count):
         response = started(queue.with_jobs(jobs)) + jobs.run - jobs.submit
         weights = jobs.need * jobs.run if queue.objective == "weighted" else None
-        found.append(float(np.average(response, weights=weights)))
-    return tuple(found)
+        means.append(float(np.average(response, weights=weights)))
+    return tuple(means)

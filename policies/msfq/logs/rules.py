@@ -1,4 +1,4 @@
-"""Policies for logs, as definitions: who is first, and what may pass those who do not fit.
+"""Policies for logs, as definitions: an order, and which jobs may pass one that does not fit.
 
 Most are an order and a way to fill: start jobs in that order until one does not fit (``stop``);
 skip those that do not fit (``skip``); or reserve servers for the first that does not fit, and let
@@ -103,7 +103,7 @@ def ordered(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rule:
 
 
 def of(order: Order) -> Rule:
-    """Return the definition of what a compiled replay plays."""
+    """Return the plain definition of a compiled replay."""
     keys: dict[str, Key] = {
         "arrival": arrival, "shortest": shortest, "longest": longest, "smallest": smallest,
         "widest": widest, "f1": f1, "wfp3": wfp3, "least-served": least_served,
@@ -142,7 +142,7 @@ class Conservative:
         self.reserved: dict[int, float] = {}
 
     def __call__(self, machine: Machine) -> None:
-        """Compress, reserve for those who came, and start those whose time it is."""
+        """Compress, reserve for new jobs, and start those whose reservation is due."""
         if any(machine.now < machine.starts[j] + machine.planned[j] for j in machine.ended):
             for job in machine.waiting:
                 if job in self.reserved:

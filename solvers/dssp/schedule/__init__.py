@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schedopt.solvers.door import Engine, anything, never, unchanged
+from schedopt.solvers.door import Engine, as_cpsat_has_it, never, unchanged
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule
@@ -63,14 +63,6 @@ ENGINES = (
         certify=_CERTIFY,
         certificate="branching, where the bound is the selection's",
     ),
-    Engine(
-        "model",
-        solve="schedopt.solvers.cpsat:solve_native",
-        accepts=anything,
-        when="any model, as it stands in CP-SAT, native changes too",
-        proves="the optimum on the grid that the lengths are on",
-        confirmed_by="start-by-start",
-        needs=("ortools",),
-    ),
+    as_cpsat_has_it("the optimum on the grid that the lengths are on", "start-by-start"),
 )
 """Read from the top: the first that accepts a schedule, and pays, answers."""

@@ -17,7 +17,7 @@ from schedopt.solvers.columns.whole import Integers
 from schedopt.solvers.deciding import Decided, concluded, left
 from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.mip.named import engine_of
-from schedopt.solvers.result import Result, Seconds, Termination
+from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run
 
 if TYPE_CHECKING:
@@ -104,8 +104,6 @@ def solve(model: Selection, given: Given) -> Result[Any] | HandOn:
         solver=given.name,
         version=f"numpy {np.__version__}, Python {platform.python_version()}",
     )
-    spent = Seconds(build=model.seconds, solve=now() - began)
-    result = msgspec.structs.replace(result, seconds=spent)
     return result if found.proven or patient else HandOn(result, exact)
 
 

@@ -9,13 +9,12 @@ import msgspec
 import numpy as np
 
 from schedopt.instances.msfq import Bracketed
-from schedopt.solvers.clock import now
 from schedopt.solvers.door import HandOn
 from schedopt.solvers.driving import drive, version
 from schedopt.solvers.msfq.log_bound import FEW, has_few_starts
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
 from schedopt.solvers.msfq.log_bound.relaxations import relaxed
-from schedopt.solvers.result import Limits, Result, Seconds, Termination
+from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
@@ -58,9 +57,7 @@ def bracketed(
         options={"best_bound": max(bounds, key=lambda name: bounds[name]) if bounds else None},
         message=message,
     )
-    seconds = Seconds(build=model.seconds, solve=now() - run.began)
-    ended = "optimal" if result.proven else result.termination
-    return msgspec.structs.replace(result, termination=ended, seconds=seconds)
+    return msgspec.structs.replace(result, termination="optimal") if result.proven else result
 
 
 def certify(

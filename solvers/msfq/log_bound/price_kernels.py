@@ -8,19 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from schedopt.solvers.compiling import compiled, njit
+from schedopt.solvers.kernels.bisection import last_at_most
 
 
 @compiled
 def cell(grid: Any, time: int) -> int:
     """Return the last cell that begins no later than a time."""
-    low, high = 0, grid.size
-    while high - low > 1:
-        middle = (low + high) >> 1
-        if grid[middle] <= time:
-            low = middle
-        else:
-            high = middle
-    return low
+    return last_at_most(grid, 0, grid.size, time)
 
 
 @njit(cache=True, error_model="numpy")
@@ -44,14 +38,7 @@ def respond(
             begin += 1
         first, servers, length = begin, need[job], run[job]
         start = submit[job]
-        low, last = begin, cells + 1
-        while last - low > 1:
-            middle = (low + last) >> 1
-            if grid[middle] <= start + length:
-                low = middle
-            else:
-                last = middle
-        last = low
+        last = last_at_most(grid, begin, cells + 1, start + length)
         rate = unit * weight[job]
         rent = paid[last] + prices[last] * (start + length - grid[last])
         rent -= paid[first] + prices[first] * (start - grid[first])

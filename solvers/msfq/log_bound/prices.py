@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from schedopt.formulations.msfq.log_bound import Prices
 from schedopt.formulations.msfq.ticks import Ticks, Ticks64
 from schedopt.solvers.clock import now
+from schedopt.solvers.kernels.subgradient import Ascent
 from schedopt.solvers.msfq.log_bound.relaxations import rounded_down
 
 Floats = NDArray[np.float64]
@@ -53,8 +54,7 @@ class PriceSearch:
         self.bound: float | None = None
         self.total = 0
         self._at = opening(ticks, grid)
-        self._direction: Floats | None = None
-        self._length, self._stalled, self._work = 1.0, 0, 0
+        self._ascent, self._work = Ascent(KEPT, PATIENCE, 1.0), 0
         if ROOM // most:
             self._take(np.zeros(len(grid) - 1))
         else:
@@ -76,32 +76,23 @@ class PriceSearch:
         if value is None:  # prices beyond all numbers: nearer to what is known to work
             self._back()
             return
-        if self.total > before * (1 + ENOUGH):
-            self._stalled = 0
-        else:
-            self._stalled += 1
-        if self._stalled >= PATIENCE:
+        if not self._ascent.goes_on(self.total > before * (1 + ENOUGH)):
             self._back()
-            if self._length < 1e-6:
+            if self._ascent.length < 1e-6:
                 self._left = 0
             return
         over = self._used[:-1] / self._lengths - self._ticks.servers
-        over[(self._at <= 0) & (over < 0)] = 0.0
-        direction = over
-        if self._direction is not None:
-            direction = KEPT * self._direction + (1 - KEPT) * over
-        self._direction = direction
-        norm = float(self._lengths @ (direction * direction))
-        short = self._target - value / self._unit
-        if norm <= 0.0 or short <= 0.0:
+        ahead = self._target - value / self._unit
+        following = self._ascent.step(self._at, over, self._lengths, ahead)
+        if following is None:
             self._left = 0
-            return
-        self._at = np.maximum(0.0, self._at + self._length * short / norm * direction)
+        else:
+            self._at = following
 
     def _back(self) -> None:
         """Go on from the best prices, in smaller steps."""
         self._at = self.best.prices / self._unit
-        self._direction, self._stalled, self._length = None, 0, self._length / 2
+        self._ascent.halve()
 
     def _take(self, prices: Floats) -> int | None:
         """Evaluate prices, keep them if they prove more; None if numbers would be too large."""

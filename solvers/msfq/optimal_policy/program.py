@@ -12,18 +12,16 @@ from __future__ import annotations
 from math import ceil, log, prod
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.msfq import ClassPolicy, OptimalPolicy
 from schedopt.formulations.msfq.process import ClassProcess, Process
 from schedopt.instances.msfq import OptimalTable
-from schedopt.solvers.clock import now
 from schedopt.solvers.msfq.linear import Program, Solved, version
 from schedopt.solvers.msfq.optimal_policy.tables import as_table
 from schedopt.solvers.msfq.searching import changes_in
-from schedopt.solvers.result import Result, Seconds
+from schedopt.solvers.result import Result
 from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
@@ -75,7 +73,7 @@ def solve(model: OptimalPolicy | ClassPolicy, given: Given) -> Result:
     message = changes_in(model, flows.cost(solved) if known else None)
     if known and not enough:
         message = "there is not enough room for jobs that wait"
-    result = make_result(
+    return make_result(
         model,
         run,
         solver="model",
@@ -86,8 +84,6 @@ def solve(model: OptimalPolicy | ClassPolicy, given: Given) -> Result:
         options={},
         message=message,
     )
-    seconds = Seconds(build=model.seconds, solve=now() - run.began)
-    return msgspec.structs.replace(result, seconds=seconds)
 
 
 class Flows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schedopt.solvers.door import Engine, anything, unchanged
+from schedopt.solvers.door import Engine, as_cpsat_has_it, unchanged
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import Window
@@ -50,13 +50,6 @@ ENGINES = (
         confirmed_by="model",
         needs=("ortools",),
     ),
-    Engine(
-        "model",
-        solve="schedopt.solvers.cpsat:solve_native",
-        accepts=anything,
-        when="any model, as it stands in CP-SAT, native changes too",
-        proves="the optimum, on the grid of ticks where these round times",
-        needs=("ortools",),
-    ),
+    as_cpsat_has_it("the optimum, on the grid of ticks where these round times"),
 )
 """Read from the top: the first that accepts a window, and pays, answers."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.msfq.ticks import Ticks, Ticks64
 from schedopt.solvers.clock import now
+from schedopt.solvers.kernels.subgradient import Ascent
 from schedopt.solvers.msfq.window.packing_kernels import pack, respond, use
 
 Floats = NDArray[np.float64]
@@ -201,30 +202,25 @@ class Packing:
 
     def _improve(self, at: Floats, tuned: Tuned, until: float) -> None:
         """Improve prices by subgradients, deflected, from some on."""
-        lengths, direction = self.lengths.astype(np.float64), None
-        length, stalled, best = tuned.length, 0, self.total
+        lengths, best = self.lengths.astype(np.float64), self.total
+        ascent = Ascent(tuned.kept, tuned.patience, tuned.length)
         for _ in range(tuned.rounds):
-            value = self.evaluate(at)
+            value, goes_on = self.evaluate(at), False
             if value is not None:
-                stalled = 0 if value > best + 1e-4 * (self.aim - best) else stalled + 1
+                goes_on = ascent.goes_on(value > best + 1e-4 * (self.aim - best))
                 best = max(best, value)
                 if value > self.total:
                     self.total, self.prices = value, self._whole(at)
-            if self.closed or now() >= until or length < 1e-4:
+            if self.closed or now() >= until or ascent.length < 1e-4:
                 return
-            if value is None or stalled >= tuned.patience:
-                length, stalled, direction = length / 2, 0, None
+            if value is None or not goes_on:
+                ascent.halve()
                 at = self.prices / self.unit
                 continue
-            over = self._used - self._chosen
-            over[(at <= 0) & (over < 0)] = 0.0
-            if direction is not None:
-                over = tuned.kept * direction + (1 - tuned.kept) * over
-            direction = over
-            norm = float(((direction * direction) @ lengths).sum())
-            if norm <= 0.0:
+            ahead = (self.known * self.unit - value) / self.unit
+            following = ascent.step(at, self._used - self._chosen, lengths, ahead)
+            if following is None:
                 return
             self._spread = SLOW * self._spread + (1 - SLOW) * np.abs(self.starts - self._mean)
             self._mean = SLOW * self._mean + (1 - SLOW) * self.starts
-            ahead = (self.known * self.unit - value) / self.unit
-            at = np.maximum(0.0, at + length * ahead / norm * direction)
+            at = following

@@ -23,7 +23,7 @@ from schedopt.solvers.msfq.log_bound.relaxations import relaxed, rounded_down
 from schedopt.solvers.msfq.window.annealing import improved
 from schedopt.solvers.msfq.window.packing import Packing
 from schedopt.solvers.msfq.window.splitting import Splitting
-from schedopt.solvers.result import NOISE, Limits, Result, Seconds, Termination
+from schedopt.solvers.result import NOISE, Limits, Result, Termination
 from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
@@ -127,8 +127,6 @@ def _handed(
         model, run, solver="prices", version=version(), stopped=stopped, solution=known,
         bound=bound, options={},
     )  # fmt: skip
-    seconds = Seconds(build=model.seconds, solve=now() - run.began)
-    result = msgspec.structs.replace(result, seconds=seconds)
     if not result.proven:
         return HandOn(result, bound, left)
     return msgspec.structs.replace(result, termination="optimal", message=SETTLED)

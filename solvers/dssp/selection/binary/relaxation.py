@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from schedopt.solvers.dssp.selection.binary.arrays import Arrays, Values
 from schedopt.solvers.dssp.selection.binary.scaled import Scaled
+from schedopt.solvers.mip.passing import passed
 
 Floats = NDArray[np.float64]
 
@@ -37,26 +38,12 @@ class Relaxation:
         self._scaled = scaled = scaled or Scaled.of(arrays)
         self._columns = len(arrays.rewards)
         self._all = np.arange(self._columns, dtype=np.int32)
-        self._engine = highspy.Highs()
-        self._engine.silent()
-        for option, value in OPTIONS.items():
-            self._engine.setOptionValue(option, value)
-        self._engine.passModel(
-            self._columns,
-            len(arrays.keys),
-            len(arrays.columns),
-            int(highspy.MatrixFormat.kRowwise),
-            int(highspy.ObjSense.kMinimize),
-            0.0,
+        self._engine = passed(
             -scaled.cost,
-            np.zeros(self._columns),
-            np.ones(self._columns),
-            scaled.lower,
-            scaled.upper,
-            arrays.first.astype(np.int32),
-            arrays.columns.astype(np.int32),
-            scaled.values,
-            np.zeros(self._columns, dtype=np.int32),
+            (scaled.lower, scaled.upper),
+            (np.zeros(self._columns), np.ones(self._columns)),
+            (arrays.first, arrays.columns, scaled.values),
+            options=OPTIONS,
         )
 
     def solve(self, values: Values) -> Relaxed | None:

@@ -1,0 +1,96 @@
+"""A log at one moment: who waits, who runs and since when; and how a policy goes on from there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.logs import Floats, Ints, Jobs, Labels
+
+Rows = NDArray[np.intp]
+SLIVER = 1e-9
+"""The least that is left of a job which still runs, as a part of its time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What can be known of a log at a time, under a policy that has played it until then.
+
+    Attributes
+    ----------
+    queue : Instance
+        Whose log it is. Of run times, only those of jobs that have ended are known.
+    starts : ndarray, shape (jobs,)
+        When each job starts; what is after ``time`` is not known either.
+    time : float
+    waiting, running, ended : ndarray of int
+        Rows of the log; those that have ended in the order of their ends.
+    """
+
+    queue: Instance
+    starts: Floats
+    time: float
+    waiting: Rows = field(init=False)
+    running: Rows = field(init=False)
+    ended: Rows = field(init=False)
+
+    def __post_init__(self) -> None:
+        jobs, at = self.queue.jobs, self.time
+        ends = self.starts + jobs.run
+        begun, over = self.starts <= at, ends <= at
+        ended = np.flatnonzero(over)
+        for name, rows in (
+            ("waiting", np.flatnonzero((jobs.submit <= at) & ~begun)),
+            ("running", np.flatnonzero(begun & ~over)),
+            ("ended", ended[np.argsort(ends[ended], kind="stable")]),
+        ):
+            object.__setattr__(self, name, rows)
+
+    @property
+    def asked(self) -> Rows:
+        """The rows whose run times are not known yet: who waits, then who runs."""
+        return np.concatenate((self.waiting, self.running))
+
+    @property
+    def elapsed(self) -> Floats:
+        """For how long each of them has run."""
+        waiting = np.zeros(len(self.waiting))
+        return np.concatenate((waiting, self.time - self.starts[self.running]))
+
+    def onward(self, runs: Floats, *, estimated: bool) -> Instance:
+        """Return the log from here on, were these the run times of `asked`.
+
+        Until ``time`` the machine is full: of the jobs that run, and of one that holds the rest.
+        So whoever waits has waited until now, and a policy decides at ``time`` as it would have.
+        With ``estimated`` a policy knows of who runs what was requested, else how long it runs.
+        """
+        jobs, waiting, running = self.queue.jobs, self.waiting, self.running
+        zero = min(float(jobs.submit[waiting].min(initial=self.time)), self.time) - 1.0
+        gone = self.time - zero
+        mine = runs[len(waiting) :]
+        rest = np.maximum(mine - self.elapsed[len(waiting) :], SLIVER * np.maximum(mine, 1.0))
+        free = self.queue.servers - int(jobs.need[running].sum())
+        held = [free] if free else []
+        count = len(running) + len(held)
+        asked = np.full(count + len(waiting), np.nan)
+        if jobs.estimate is not None and estimated:
+            left = jobs.estimate[running] - self.elapsed[len(waiting) :]
+            asked[: len(running)] = gone + np.fmax(left, rest)
+            asked[count:] = jobs.estimate[waiting]
+        user = None
+        if jobs.user is not None:
+            codes = [jobs.user.codes[running], np.full(len(held), -1), jobs.user.codes[waiting]]
+            user = Labels(np.concatenate(codes).astype(np.int32), jobs.user.names)
+        needs: list[Ints] = [jobs.need[running], np.array(held, dtype=np.int32), jobs.need[waiting]]
+        return self.queue.with_jobs(
+            Jobs(
+                submit=np.concatenate((np.full(count, zero), jobs.submit[waiting])),
+                need=np.concatenate(needs).astype(np.int32),
+                run=np.concatenate((gone + rest, np.full(len(held), gone), runs[: len(waiting)])),
+                estimate=asked if np.isfinite(asked).any() else None,
+                user=user,
+            )
+        )

@@ -1,0 +1,66 @@
+"""Start-times: when the jobs that wait at a time will start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.protocol import AnyInstance
+from schedopt.problems import problem_of
+from schedopt.problems.starts import Told
+
+
+def start_times(
+    queue: AnyInstance,
+    at: float,
+    policy: str = "easy",
+    *,
+    level: float = 0.9,
+    model: str = "history",
+    options: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Told:
+    """Say when each job that waits at a time will start under a policy, by an interval.
+
+    Until then the log is played by the same policy. Run times are drawn from how long jobs have run
+    that have ended by then; intervals are calibrated on starts before then.
+
+    Parameters
+    ----------
+    queue : Instance
+        Of a log.
+    at : float
+        The time, in the log's unit.
+    policy : str
+        One of those that replay logs.
+    level : float
+        How probable it is to be that a start lies in its interval, between 0 and 1.
+    model : str
+        Of run times: ``history``, or ``requested``.
+    options : mapping, optional
+        The policy's own.
+    seed : int
+        Of the scenarios that are drawn.
+
+    Returns
+    -------
+    Told
+        A row for each waiting job in the order of submission.
+
+    Raises
+    ------
+    InputError
+        If the instance has no log, or the policy does not replay one, or a value cannot be.
+    """
+    given = {"level": level, "model": model, "options": options or {}, "seed": seed}
+    return problem_of(queue).start_times(queue, at, policy, **given)
+
+
+def time_of(text: str) -> float:
+    """Return a time of the command line; `InputError` if it is no number of the log's unit."""
+    try:
+        return float(text)
+    except ValueError:
+        expected = "a number in the log's unit, whose 0 `convert` tells as a date"
+        raise InputError(expected, found=shown(text), place="--at") from None
